@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import type pg from 'pg';
+import { readSchema } from '../../../src/db/catalog/introspect.js';
 import { waitFor } from '../../support/waitFor.js';
 import { openShop, type Shop } from '../../graphql/support/shop.js';
 
@@ -195,6 +197,34 @@ describe('the catalog', () => {
       const before = await shop.engine.catalog(shop.tenant.tenantid, shop.tenant.schema);
       expect(await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema)).to.equal(before);
     });
+  });
+
+  it('reads the foreign keys of a table with a few scans, however many tables there are', async () => {
+    const tables = 240; // PostgreSQL plans otherwise for few.
+    const ddl = Array.from({ length: tables }, (_, n) => {
+      const references =
+        n === 0 ? '' : `, p int references t${n - 1}, q int references t${n - 1}, r int references t0`;
+      return `create table t${n} (id int primary key, a int not null check (a > 0), b int not null check (b > 0), c int not null${references})`;
+    });
+    const client = await shop.test.database.pool.connect();
+    try {
+      await client.query(`begin; create schema many; set local search_path = many; ${ddl.join(';')};
+        analyze pg_constraint; analyze pg_class; analyze pg_depend; analyze pg_attribute`);
+      const scans = async (): Promise<number> => {
+        const { rows } = await client.query<{ scans: string }>(
+          `select idx_scan as scans from pg_stat_xact_sys_tables where relname = 'pg_constraint'`,
+        );
+        return Number(rows[0]?.scans);
+      };
+      const before = await scans();
+      const { tables: read } = await readSchema(client as unknown as pg.Pool, 'many');
+      expect(read).to.have.length(tables);
+      expect(read.flatMap(({ foreignKeys }) => foreignKeys)).to.have.length(3 * (tables - 1));
+      expect((await scans()) - before).to.be.below(10 * tables);
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
   });
 
   it('builds one schema for concurrent requests to a cold tenant', async () => {
