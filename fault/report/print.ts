@@ -139,12 +139,12 @@ export function failoverTable(rows: readonly FailoverRow[]): string {
   );
 }
 
+/** The broken ones first: a summary of failed tests shows the first line only. */
 export function verdictLines(verdicts: readonly Verdict[]): string {
-  return verdicts
-    .flatMap(({ invariant, breaches }) => [
-      `${breaches.length === 0 ? 'holds ' : 'BROKEN'}  ${invariant}`,
-      ...breaches.slice(0, MAX_BREACHES).map((breach) => `          ${breach}`),
-      ...(breaches.length > MAX_BREACHES ? [`          … ${breaches.length - MAX_BREACHES} more`] : []),
-    ])
-    .join('\n');
+  const broken = verdicts.flatMap(({ invariant, breaches }) => [
+    ...breaches.slice(0, MAX_BREACHES).map((breach) => `BROKEN  ${invariant}: ${breach}`),
+    ...(breaches.length > MAX_BREACHES ? [`          … ${breaches.length - MAX_BREACHES} more`] : []),
+  ]);
+  const holding = verdicts.filter(({ breaches }) => breaches.length === 0);
+  return [...broken, ...holding.map(({ invariant }) => `holds   ${invariant}`)].join('\n');
 }

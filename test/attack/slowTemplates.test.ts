@@ -125,19 +125,27 @@ describe('attack: templates that use their full time limit', function () {
         );
         return rows[0]!.count;
       };
-      await waitFor('the first emails to be composed', () => rendered.length > 0);
-      const before = await sweeps();
+      // Until a lease is on record, a worker that the machine stalls for a second may be taken for a dead one.
+      const leased = async (): Promise<number> => {
+        const { rows } = await db.database.pool.query<{ count: number }>(
+          `select count(*)::int as count from rowpost.delivery where tracked and due > now() + interval '2 s'`,
+        );
+        return rows[0]!.count;
+      };
+      await waitFor('leases on all emails', async () => (await leased()) === EVENTS);
+      const [composed, before] = [rendered.length, await sweeps()];
+      expect(composed).to.be.above(0);
       await waitFor('the relay to have looked four times', async () => (await sweeps()) >= before + 4, {
         timeoutMs: 30_000,
       });
-      // Half of a worker's slots at most: some wait for theirs, and these are not given out either.
-      expect(rendered.length).to.be.below(EVENTS);
+      // Half of a worker's slots at most are composed: the others wait for theirs, and are not given out again either.
+      expect(rendered).to.have.length(composed);
       release();
       await waitFor(
         'all mails',
         async () => (await countStates(db.database, tenant.tenantid))['sent'] === EVENTS,
       );
-      expect(rendered).to.deep.equal(Array<number>(EVENTS).fill(tenant.tenantid));
+      expect(new Set(rendered)).to.deep.equal(new Set([tenant.tenantid]));
       expect(provider.calls).to.have.length(EVENTS);
     } finally {
       release();

@@ -34,7 +34,7 @@ for (const backend of ['redis', 'postgres'] satisfies readonly Backend[]) {
 
     it('breaks none of the invariants', () => {
       const broken = result.verdicts.filter(({ breaches }) => breaches.length > 0);
-      expect(broken, `${historyTable(result.rows)}\n${verdictLines(result.verdicts)}`).to.deep.equal([]);
+      expect(broken, `${verdictLines(result.verdicts)}\n${historyTable(result.rows)}`).to.deep.equal([]);
     });
 
     it('ends no process', () => {

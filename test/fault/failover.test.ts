@@ -49,7 +49,7 @@ describe('the primary is replaced by its synchronous standby under load', functi
 
   it('breaks none of the invariants', () => {
     const broken = result.verdicts.filter(({ breaches }) => breaches.length > 0);
-    expect(broken, `${failoverTable(result.rows)}\n${verdictLines(result.verdicts)}`).to.deep.equal([]);
+    expect(broken, `${verdictLines(result.verdicts)}\n${failoverTable(result.rows)}`).to.deep.equal([]);
   });
 
   it('ends no process', () => {

@@ -41,7 +41,7 @@ for (const [backend, kills] of Object.entries(KILLS) as [Backend, number][]) {
 
     it('breaks none of the invariants', () => {
       const broken = result.verdicts.filter(({ breaches }) => breaches.length > 0);
-      expect(broken, `${windowTable(result.rows)}\n${verdictLines(result.verdicts)}`).to.deep.equal([]);
+      expect(broken, `${verdictLines(result.verdicts)}\n${windowTable(result.rows)}`).to.deep.equal([]);
     });
 
     it('ends no process except those killed', () => {

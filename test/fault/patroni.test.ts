@@ -35,7 +35,7 @@ if (process.env['PATRONI'] === '1')
 
     it('breaks none of the invariants', () => {
       const broken = result.verdicts.filter(({ breaches }) => breaches.length > 0);
-      expect(broken, `${failoverTable(result.rows)}\n${verdictLines(result.verdicts)}`).to.deep.equal([]);
+      expect(broken, `${verdictLines(result.verdicts)}\n${failoverTable(result.rows)}`).to.deep.equal([]);
     });
 
     it('writes and mails go on within ten seconds of the promotion, and no process ends', () => {
