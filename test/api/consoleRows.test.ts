@@ -160,6 +160,19 @@ describe('the console’s rows', () => {
     expect((await browser.get(pathOf(key))).status).to.equal(404);
   });
 
+  it('are not said to be written if a trigger skips them', async () => {
+    await runTenantSql(shop.fixture.testDatabase.database, {
+      tenantid: shop.tenantid,
+      sql: `create table skipping (id int primary key);
+        create function skip() returns trigger language plpgsql as 'begin return null; end';
+        create trigger skip before insert on skipping for each row execute function skip()`,
+    });
+    await browser.post(TABLES, { csrf });
+    const answer = await browser.post(`${TABLES}/skipping/rows/edit`, { csrf, key: '', value_id: '1' });
+    expect(answer.status, await answer.text()).to.equal(303);
+    expect(await browser.page(answer.headers.get('location')!)).to.include('Nothing was written');
+  });
+
   it('keep what was typed when a value is refused', async () => {
     for (const [values, says] of [
       [{ value_data: '{"n": ' }, 'data is not valid JSON'],

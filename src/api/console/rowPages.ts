@@ -41,6 +41,7 @@ const NOTICES: Readonly<Record<string, string>> = {
   created: 'Created.',
   saved: 'Saved.',
   deleted: 'Deleted.',
+  nothing: 'Nothing was written: a trigger of the table skipped the row.',
 };
 
 /** Pages of a table's rows, read and written at `/query` with the policy rules of the session's role. */
@@ -87,10 +88,11 @@ export function rowPages({ page, form }: PageHandlers): Router {
       const inputs = await readInputs(visit, table);
       const isDeleted = key !== undefined && values['action'] === 'delete';
       try {
-        const { row } = await askData<{ readonly row: Row }>(
+        const { row } = await askData<{ readonly row: Row | null }>(
           mutationOf(table, key, isDeleted),
           isDeleted ? {} : { input: inputOf(inputs, values, key === undefined) },
         );
+        if (!row) return res.redirect(303, `${pathOf(table)}?done=nothing`);
         const done = isDeleted ? 'deleted' : key ? 'saved' : 'created';
         const query = String(new URLSearchParams({ key: writeJson(keyOf(table, row)), done }));
         res.redirect(303, `${pathOf(table)}${isDeleted ? '' : '/edit'}?${query}`);
