@@ -16,6 +16,8 @@ const CONCURRENCY = 64;
  * as the machine sends, so that none is overrun.
  */
 const WARM_UP = { connections: 8, warmUpSeconds: 0, seconds: 30, maxBehind: 200 };
+/** The first mail after a while, whose way may lead through connections that have to be opened. */
+const SELDOM = { perSecond: 1 / 12, seconds: 61 };
 const ROUNDS = 5;
 const P50_MS = 10;
 const P99_MS = 50;
@@ -39,6 +41,9 @@ export async function latency({ seconds, backends }: Options, findings: Findings
       const slow = await measureLatency(rowpost, provider, { perSecond: 10, seconds });
       findings.note(`${backend}, 10/s: ${describeLatency(slow)}`);
       compareWithLimits(`${backend}, 10/s`, [slow], findings);
+
+      const seldom = await measureLatency(rowpost, provider, SELDOM);
+      findings.note(`${backend}, each 12 s: ${describeLatency(seldom)}`);
 
       const [ours, bare]: [EmailLatency[], EmailLatency[]] = [[], []];
       for (let round = 0; round < ROUNDS; round++) {

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { Logger } from '../../log.js';
-import type { Connector } from './connector.js';
+import { IDLE_TIMEOUT_MS, type Connector } from './connector.js';
 import { limitMessages } from './messageLimit.js';
 import { dropStatementNames } from './preparedStatements.js';
 import { closeWhenReadOnly } from './readOnly.js';
@@ -32,7 +32,12 @@ export function openServicePool(
 
 /** A pool whose broken connections do not end the process. */
 export function openWatchedPool(connector: Connector, config: pg.PoolConfig, log: Logger): pg.Pool {
-  const pool = new pg.Pool({ ...connector.config, Client: connector.Client, ...config });
+  const pool = new pg.Pool({
+    ...connector.config,
+    Client: connector.Client,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    ...config,
+  });
   // An idle connection that breaks (PostgreSQL restarted) is replaced by the pool at the next use.
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'));
   // One that breaks while in use rejects its user's statements. The error it also emits would end the process if nobody

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Pool } from 'pg';
 import type { KeyRing } from '../../secrets.js';
 import type { Logger } from '../../log.js';
-import type { Connector } from './connector.js';
+import { IDLE_TIMEOUT_MS, type Connector } from './connector.js';
 import { ConnectionPool, type Lease, type Login } from './connectionPool.js';
 import { limitMessages } from './messageLimit.js';
 import { breakOnCanceledReplicationWait } from './replicationWait.js';
@@ -34,7 +34,6 @@ const MAX_SHARE_PER_TENANT = 0.75;
 const MAX_SHARE_PER_LOGIN = 0.5;
 const MAX_SHARE_OF_OWN = 0.75;
 const MIN_PER_LOGIN = 2;
-const IDLE_TIMEOUT_MS = 10_000;
 /** A session keeps the catalogs of each tenant that it serves in memory, 56 KiB for 30 tables, until it ends. */
 const MAX_TENANTS_SERVED = 500;
 
