@@ -64,10 +64,29 @@ function describe(error: pg.DatabaseError, place: ErrorLocation): Description {
     case '57':
       return ['DATABASE_UNAVAILABLE', 'The database is restarting.'];
     default:
-      return error.routine === RAISES
-        ? ['CHECK_VIOLATION', error.message]
-        : ['INTERNAL_ERROR', 'The statement failed.'];
+      if (error.routine === RAISES) return ['CHECK_VIOLATION', error.message];
+      if (CHECKS_CONFLICTS.has(error.routine ?? '')) return CANNOT_UPSERT;
+      return ['INTERNAL_ERROR', `${failedFunction(error) ?? 'The statement'} failed.`];
   }
+}
+
+/** PostgreSQL's functions that look for the unique keys of `on conflict`. */
+const CHECKS_CONFLICTS: ReadonlySet<string> = new Set(['ExecCheckIndexConstraints', 'infer_arbiter_indexes']);
+
+const CANNOT_UPSERT: Description = [
+  'BAD_USER_INPUT',
+  'onconflict needs keys that are checked at once: one of the table is "deferrable".',
+  { argument: 'onconflict' },
+  'Update the row that is there, or create it, without onconflict.',
+];
+
+/** The function, usually a trigger's, that the error comes from, unless it is the service's own. */
+function failedFunction({ where }: pg.DatabaseError): string | undefined {
+  const [, language, name] =
+    /^(PL\/pgSQL|SQL) function ([^(\n]{1,200}?)(?:\(| (?:line|statement|during) )/m.exec(where ?? '') ?? [];
+  return name && !/^rowpost(_tenant)?\./.test(name)
+    ? `The ${language} function ${name} of the database`
+    : undefined;
 }
 
 /** PL/pgSQL's `raise`: the tenant's own message, whatever error code it chose. */

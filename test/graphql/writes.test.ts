@@ -152,6 +152,21 @@ describe('mutations of /query', () => {
       await shop.sql('drop table member');
     });
 
+    it('is refused for a table with a deferrable key, which PostgreSQL checks too late', async () => {
+      await shop.sql(`create table late (id int primary key deferrable, place int unique deferrable)`);
+      await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema);
+      const create =
+        'mutation ($do: OnConflict) { create_late(onconflict: $do, input: { id: 1, place: 1 }) { id } }';
+      await shop.data(create, { do: 'fail' });
+      for (const how of ['update', 'ignore']) {
+        const { errors } = await shop.ask(create, { do: how });
+        expect(errors, how).to.have.length(1);
+        expect(errors![0], how).to.deep.include({ path: ['create_late'] });
+        expect(errors![0]!.extensions, how).to.include({ code: 'BAD_USER_INPUT', argument: 'onconflict' });
+      }
+      await shop.sql('drop table late');
+    });
+
     it('upserts many rows', async () => {
       const data = await shop.data(
         `mutation { create_many_customer(onconflict: update, input: [{ customer_id: 2, name: "G" }, { customer_id: 9, name: "N" }]) { customer_id name } }`,
@@ -166,6 +181,17 @@ describe('mutations of /query', () => {
         ['insert', null],
       ]);
     });
+  });
+
+  it("names the function of the tenant's that failed", async () => {
+    await shop.sql(`create table watched (id int primary key);
+      create function note_it() returns trigger language plpgsql as 'begin insert into nowhere values (1); return new; end';
+      create trigger note_it before insert on watched for each row execute function note_it()`);
+    await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema);
+    const { errors } = await shop.ask('mutation { create_watched(input: { id: 1 }) { id } }');
+    expect(errors![0]).to.deep.include({ message: 'The PL/pgSQL function note_it of the database failed.' });
+    expect(errors![0]!.extensions).to.include({ code: 'INTERNAL_ERROR' });
+    await shop.sql('drop table watched; drop function note_it');
   });
 
   it('rolls back the whole request at the first error', async () => {
