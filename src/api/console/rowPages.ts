@@ -92,7 +92,10 @@ export function rowPages({ page, form }: PageHandlers): Router {
           mutationOf(table, key, isDeleted),
           isDeleted ? {} : { input: inputOf(inputs, values, key === undefined) },
         );
-        if (!row) return res.redirect(303, `${pathOf(table)}?done=nothing`);
+        if (!row) {
+          res.redirect(303, `${pathOf(table)}?done=nothing`);
+          return;
+        }
         const done = isDeleted ? 'deleted' : key ? 'saved' : 'created';
         const query = String(new URLSearchParams({ key: writeJson(keyOf(table, row)), done }));
         res.redirect(303, `${pathOf(table)}${isDeleted ? '' : '/edit'}?${query}`);
