@@ -47,7 +47,6 @@ export function runFailovers({
     strength: { web: 1, relay: 1, worker: 2 },
     redis,
     ...(isRedis ? {} : { replicated: true }),
-    env: { BACKOFF_BASE_MS: '1000', BACKOFF_CAP_MS: '3000' },
     async disturb(rig) {
       const slow = { kind: 'slow', ms: PROVIDER_MS } as const;
       await rig.provider.behave(Object.fromEntries(rig.shops.map(({ apiKey }) => [apiKey, slow])));

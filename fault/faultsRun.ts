@@ -28,7 +28,7 @@ const SHARE_FOR_RATES = 0.75;
  * Shortened, so that the effects of a tenant's fault can be waited for. Settings for installation-wide faults keep
  * their defaults.
  */
-const ENV = { SEND_DEADLINE_MS: '3000', BACKOFF_BASE_MS: '1000', BACKOFF_CAP_MS: '3000' };
+const ENV = { SEND_DEADLINE_MS: '3000' };
 
 /** Takes each dependency away from the processes in turn, under load, and judges the run. */
 export function runFaults({ seconds, faults, ...options }: FaultsOptions): Promise<RunResult<FaultRow>> {

@@ -36,9 +36,6 @@ export function runHistory({
     shops: SHOPS,
     strength: { web: 2, relay: 2, worker: 2 },
     postgresSettings: TIME_MACHINE_SETTINGS,
-    // An email query that fails at that moment is retried after the backoff: the default would dominate the recovery
-    // time.
-    env: { BACKOFF_BASE_MS: '1000', BACKOFF_CAP_MS: '3000' },
     async disturb(rig) {
       const slow = { kind: 'slow', ms: PROVIDER_MS } as const;
       await rig.provider.behave(Object.fromEntries(rig.shops.map(({ apiKey }) => [apiKey, slow])));

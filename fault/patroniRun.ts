@@ -37,7 +37,6 @@ export function runPatroni({
     ...options,
     shops: SHOPS,
     strength: { web: 2, relay: 2, worker: 2 },
-    env: { BACKOFF_BASE_MS: '1000', BACKOFF_CAP_MS: '3000' },
     async disturb(rig) {
       const slow = { kind: 'slow', ms: PROVIDER_MS } as const;
       await rig.provider.behave(Object.fromEntries(rig.shops.map(({ apiKey }) => [apiKey, slow])));
