@@ -7,7 +7,7 @@ export type Addresses = string | readonly string[];
 /** Addresses as they were given: a list, or one string that renders to a JSON list. */
 export const addressesType = new GraphQLScalarType({
   name: 'Addresses',
-  description: 'A list of addresses, or one string that renders to a JSON list of addresses.',
+  description: 'A list of address templates, or a single template that renders to a JSON list of addresses.',
   serialize: (value) => value,
   parseValue: (value) => value,
   parseLiteral: (node, variables) => valueFromASTUntyped(node, variables),

@@ -27,10 +27,10 @@ const kindType = new GraphQLEnumType({
 
 const webhookType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_carrier_webhook',
-  description: 'Where a carrier reports what became of mails.',
+  description: 'The webhook through which a carrier reports bounces, complaints and other delivery events.',
   fields: {
     kind: { type: kindType },
-    url: { type: GraphQLString, description: 'The address to give to the carrier.' },
+    url: { type: GraphQLString, description: 'The URL to configure at the carrier.' },
     set_time: { type: SCALARS.DateTime, description: 'Null while reports are refused.' },
   },
 });
@@ -42,14 +42,15 @@ const webhookInput = new GraphQLInputObjectType({
     secret: {
       type: GraphQLString,
       description:
-        'Of resend: its signing secret (whsec_…). Of mailgun: its HTTP webhook signing key. Of ses: the ARN of the SNS topic. Of postmark: the password in the address, of 16 characters or more. null refuses all reports. Never shown again.',
+        'Resend: the signing secret (whsec_…). Mailgun: the HTTP webhook signing key. SES: the ARN of the SNS topic. Postmark: the password in the webhook URL, at least 16 characters. null rejects all reports. Write-only.',
     },
   },
 });
 
 export const emailWebhooks: GraphQLFieldConfig<unknown, ControlContext> = {
   type: new GraphQLList(webhookType),
-  description: 'Where carriers other than SendGrid report what became of mails.',
+  description:
+    'The webhooks of carriers other than SendGrid, which report bounces, complaints and other delivery events.',
   resolve: (_source, _args, context) => {
     requireTenantAdmin(context.principal);
     return shown(context, WEBHOOK_KINDS);
@@ -62,7 +63,7 @@ export const setEmailWebhook: GraphQLFieldConfig<
   { input: { readonly kind: WebhookKind; readonly secret?: string | null } }
 > = {
   type: webhookType,
-  description: "Sets what a carrier's reports are verified with.",
+  description: "Sets the secret that a carrier's reports are verified with.",
   args: { input: { type: new GraphQLNonNull(webhookInput) } },
   resolve: async (_source, { input: { kind, secret } }, context) => {
     const { db, deps, principal } = context;

@@ -20,10 +20,10 @@ interface CheckArgs extends DraftArgs {
 export const checkEmail: GraphQLFieldConfig<unknown, ControlContext, CheckArgs> = {
   type: new GraphQLList(emailErrorType),
   description:
-    'What is wrong with an email type, and what may be: names that neither the tables of its rules nor its queries have, filters without effect, and a file that no change of its rules has.',
+    'Checks an email type. Returns its error, or warnings: names that neither the tables of its rules nor its queries have, filters without effect, and a file that no operation of its rules provides.',
   args: {
     ...DRAFT_ARGS,
-    target: { type: GraphQLString, description: 'A table, in place of those of the rules.' },
+    target: { type: GraphQLString, description: 'Table to check against, instead of those of the rules.' },
   },
   resolve: async (_source, args, context) => {
     requireTenantAdmin(context.principal);

@@ -15,20 +15,24 @@ import { DRAFT_ARGS, findVariant, readEmailType, type DraftArgs } from './readEm
 /** Arguments of `preview_email` and `send_test_email`: which email, about which row, with whose permissions. */
 export const COMPOSE_ARGS: GraphQLFieldConfigArgumentMap = {
   ...DRAFT_ARGS,
-  target: { type: GraphQLString, description: 'The table.' },
+  target: { type: GraphQLString, description: 'Name of the table.' },
   key: {
     type: SCALARS.GenericScalar,
     description:
-      'The key of a row of the table: an object by column, or the value of a single column. The last row by its key when left out.',
+      'Key of a row of the table: an object of values by column, or the bare value of a single-column key. If omitted, the last row in key order.',
   },
-  operation: { type: GraphQLString, description: 'insert (default), update, delete or upload.' },
+  operation: {
+    type: GraphQLString,
+    description: 'Operation to simulate: insert (default), update, delete or upload.',
+  },
   context: {
     type: SCALARS.GenericScalar,
-    description: 'In place of a row: an object with `records: { new, old }`, and further names if need be.',
+    description:
+      'Template context, instead of a row: an object with `records: { new, old }` and any other names.',
   },
   query_roleid: {
     type: SCALARS.Int,
-    description: "The role that runs the email type's queries; the caller's own when left out.",
+    description: "The role that runs the email type's queries; the caller's own if omitted.",
   },
 };
 

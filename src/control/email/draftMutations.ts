@@ -12,7 +12,7 @@ import { deleteDraft, saveDraft } from './emailTypeHistory.js';
 
 const email_type = {
   type: new GraphQLNonNull(ID),
-  description: 'The name, also of an email type that is not there yet.',
+  description: 'Name of the email type, which need not exist yet.',
 };
 
 const saveEmailDraft: GraphQLFieldConfig<
@@ -22,7 +22,7 @@ const saveEmailDraft: GraphQLFieldConfig<
 > = {
   type: GraphQLBoolean,
   description:
-    'Keeps the draft of an email type, one for each name: version 0 of `email_type_version`. It is not checked and sends nothing; saving the email type ends it.',
+    'Saves the draft of an email type, one per name, as version 0 of `email_type_version`. It is not validated and sends nothing; saving the email type deletes it.',
   args: { email_type, input: { type: inputType(emailTypes) } },
   resolve: async (_source, args, context) => {
     requireTenantAdmin(context.principal);
@@ -33,7 +33,7 @@ const saveEmailDraft: GraphQLFieldConfig<
 
 const deleteEmailDraft: GraphQLFieldConfig<unknown, ControlContext, { readonly email_type: string }> = {
   type: GraphQLBoolean,
-  description: 'Answers whether there was a draft.',
+  description: 'Deletes the draft of an email type. Returns whether there was one.',
   args: { email_type },
   resolve: (_source, args, context) => {
     requireTenantAdmin(context.principal);

@@ -7,7 +7,10 @@ export const emailErrorType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_error',
   fields: {
     code: { type: GraphQLString },
-    field: { type: GraphQLString, description: "The email type's field: subject, queries[0].filter." },
+    field: {
+      type: GraphQLString,
+      description: 'The field of the email type, such as subject or queries[0].filter.',
+    },
     message: { type: GraphQLString },
     line: { type: SCALARS.Int },
     column: { type: SCALARS.Int },

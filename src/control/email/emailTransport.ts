@@ -19,7 +19,7 @@ import { emailTransportInput, readTransports, type TransportInput } from './tran
 
 const transportType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_transport',
-  description: 'What the tenant sends by, without its secrets.',
+  description: 'A carrier account that the tenant sends through, without its secrets.',
   fields: {
     kind: { type: GraphQLString },
     host: { type: GraphQLString },
@@ -38,9 +38,10 @@ const transportsType = new GraphQLObjectType<unknown, ControlContext>({
   fields: {
     transports: {
       type: new GraphQLList(transportType),
-      description: 'The first one, and those that are tried when the ones before certainly have not sent.',
+      description:
+        'In order of preference: the next one is tried only if the previous one has certainly not sent the mail.',
     },
-    paused_code: { type: GraphQLString, description: 'Why nothing is sent; null when it is.' },
+    paused_code: { type: GraphQLString, description: 'Why sending is paused; null if it is not.' },
     paused_reason: { type: GraphQLString },
     set_time: { type: SCALARS.DateTime },
   },
@@ -48,7 +49,8 @@ const transportsType = new GraphQLObjectType<unknown, ControlContext>({
 
 export const emailTransport: GraphQLFieldConfig<unknown, ControlContext> = {
   type: transportsType,
-  description: 'What the tenant sends by. Null before set_email_apikey or set_email_transport.',
+  description:
+    'The carriers that the tenant sends through; null before set_email_apikey or set_email_transport.',
   resolve: (_source, _args, context) => {
     requireTenantAdmin(context.principal);
     return shown(context);
@@ -59,7 +61,7 @@ export const emailTransport: GraphQLFieldConfig<unknown, ControlContext> = {
 export const setEmailTransport: GraphQLFieldConfig<unknown, ControlContext, { input: TransportInput }> = {
   type: transportsType,
   description:
-    'Sets what the tenant sends by instead of SendGrid alone, once each carrier has recognised its account. Nothing is sent.',
+    'Sets the carriers that the tenant sends through, instead of SendGrid alone, once each carrier has accepted its credentials. Sends no mail.',
   args: { input: { type: new GraphQLNonNull(emailTransportInput) } },
   resolve: async (_source, { input }, context) => {
     const { db, deps, principal } = context;

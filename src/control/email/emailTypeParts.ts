@@ -48,15 +48,16 @@ export const emailQueryInput = new GraphQLInputObjectType({
   fields: {
     query: {
       type: new GraphQLNonNull(GraphQLString),
-      description: 'A query for /query; its variables are filter, ordering, limit and offset.',
+      description:
+        'A GraphQL query for /query. The fields filter, ordering, limit and offset provide its variables of the same names.',
     },
-    filter: { type: GraphQLString, description: 'May be templated.' },
+    filter: { type: GraphQLString, description: "Value of the query's variable filter; may be templated." },
     ordering: { type: new GraphQLList(GraphQLString) },
     limit: { type: SCALARS.Int },
     offset: { type: SCALARS.Int },
     outvar: {
       type: new GraphQLNonNull(GraphQLString),
-      description: 'The name of the result in the templates.',
+      description: 'Name of the result in templates.',
     },
   },
 });
@@ -64,8 +65,8 @@ export const emailQueryInput = new GraphQLInputObjectType({
 export const emailOptionsInput = new GraphQLInputObjectType({
   name: 'email_optionsInput',
   fields: {
-    cc: { type: new GraphQLList(GraphQLString), description: 'May be templated.' },
-    bcc: { type: new GraphQLList(GraphQLString), description: 'May be templated.' },
+    cc: { type: new GraphQLList(GraphQLString), description: 'Cc addresses; may be templated.' },
+    bcc: { type: new GraphQLList(GraphQLString), description: 'Bcc addresses; may be templated.' },
   },
 });
 

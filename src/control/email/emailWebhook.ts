@@ -13,9 +13,9 @@ import { StoredRow } from '../object/storedRow.js';
 
 const emailWebhookType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_webhook',
-  description: "The provider's event webhook.",
+  description: "SendGrid's event webhook.",
   fields: {
-    url: { type: GraphQLString, description: 'The address to give to the provider.' },
+    url: { type: GraphQLString, description: 'The URL to configure at SendGrid.' },
     verification_key: { type: GraphQLString, description: 'Null while reports are refused.' },
     set_time: { type: SCALARS.DateTime },
   },
@@ -24,7 +24,7 @@ const emailWebhookType = new GraphQLObjectType<unknown, ControlContext>({
 export const emailWebhook: GraphQLFieldConfig<unknown, ControlContext> = {
   type: emailWebhookType,
   description:
-    'Where the provider reports what became of mails, and the key that its reports are verified with.',
+    "SendGrid's event webhook, which reports bounces, complaints and other delivery events, and the key that verifies its reports.",
   resolve: (_source, _args, context) => {
     requireTenantAdmin(context.principal);
     return stored(context);
@@ -39,7 +39,7 @@ export const setEmailWebhookKey: GraphQLFieldConfig<
 > = {
   type: emailWebhookType,
   description:
-    'Sets the verification key of the signed event webhook, as the provider shows it. null refuses all reports.',
+    "Sets the verification key of SendGrid's signed event webhook, as SendGrid shows it. null rejects all reports.",
   args: { verification_key: { type: GraphQLString } },
   resolve: async (_source, { verification_key: given }, context) => {
     const { db, principal } = context;

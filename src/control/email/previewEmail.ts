@@ -34,10 +34,10 @@ export const attachmentType = new GraphQLObjectType<unknown, ControlContext>({
   fields: {
     filename: { type: GraphQLString },
     mimetype: { type: GraphQLString },
-    size: { type: SCALARS.BigInt, description: 'In bytes.' },
+    size: { type: SCALARS.BigInt, description: 'Size in bytes.' },
     inline: {
       type: GraphQLBoolean,
-      description: 'Whether the HTML shows it, as `cid:` and its storage key.',
+      description: 'Whether the HTML shows it inline, as `cid:<storagekey>`.',
     },
   },
 });
@@ -46,13 +46,16 @@ export const attachmentType = new GraphQLObjectType<unknown, ControlContext>({
 export const mailFields: GraphQLFieldConfigMap<unknown, ControlContext> = {
   subject: { type: GraphQLString },
   html: { type: GraphQLString },
-  text: { type: GraphQLString, description: 'The plain text part; null when the mail is HTML alone.' },
+  text: { type: GraphQLString, description: 'The plain-text part; null if the mail is HTML only.' },
   sender: { type: GraphQLString },
   recipients: { type: new GraphQLList(GraphQLString) },
   cc: { type: new GraphQLList(GraphQLString) },
   bcc: { type: new GraphQLList(GraphQLString) },
   reply_to: { type: new GraphQLList(GraphQLString) },
-  headers: { type: SCALARS.GenericScalar, description: 'Further headers: an object of values by name.' },
+  headers: {
+    type: SCALARS.GenericScalar,
+    description: 'Additional headers: an object of values by header name.',
+  },
   categories: { type: new GraphQLList(GraphQLString) },
 };
 
@@ -63,21 +66,25 @@ const previewType = new GraphQLObjectType<unknown, ControlContext>({
     attachments: { type: new GraphQLList(attachmentType) },
     queries: {
       type: new GraphQLList(previewQueryType),
-      description: 'What each query returned, also when a later step failed.',
+      description: 'The result of each query, even if a later step failed.',
     },
     warnings: {
       type: new GraphQLList(emailErrorType),
-      description: 'What mailboxes may not take well, and names that are missing.',
+      description: 'Content that mail clients may handle badly, and names that do not exist.',
       resolve: (source) => (source as Preview).row.warnings?.() ?? [],
     },
-    error: { type: emailErrorType, description: 'Why nothing would be sent; null when it would.' },
+    error: {
+      type: emailErrorType,
+      description: 'Why nothing would be sent; null if the email would be sent.',
+    },
   },
 });
 
 /** Read-only; sends nothing. */
 export const previewEmail: GraphQLFieldConfig<unknown, ControlContext, ComposeArgs> = {
   type: previewType,
-  description: 'The email that would be sent, composed by the same steps, rights and limits.',
+  description:
+    'The email that would be sent, composed by the same steps and with the same permissions and limits as a delivery.',
   args: COMPOSE_ARGS,
   resolve: async (_source, args, context) =>
     toPreview(await composeOnRequest(context, args), () => missingNamesOf(context, args)),

@@ -18,10 +18,10 @@ export type Draft = Readonly<Record<string, unknown>>;
 
 /** Arguments that say which email type a field is about. */
 export const DRAFT_ARGS = {
-  email_type: { type: ID, description: 'A saved email type.' },
+  email_type: { type: ID, description: 'Name of a saved email type.' },
   input: {
     type: inputType(emailTypes),
-    description: 'A draft, which is not saved: a whole email type, or what changes of `email_type`.',
+    description: 'An unsaved draft: a complete email type, or changes to `email_type`.',
   },
 } satisfies GraphQLFieldConfigArgumentMap;
 

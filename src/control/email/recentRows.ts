@@ -22,8 +22,14 @@ const LABEL_CHARACTERS = 40;
 const rowType = new GraphQLObjectType<RecentRow, ControlContext>({
   name: 'recent_row',
   fields: {
-    key: { type: new GraphQLNonNull(SCALARS.GenericScalar), description: 'The key: an object by column.' },
-    label: { type: new GraphQLNonNull(GraphQLString), description: 'The first of its other columns.' },
+    key: {
+      type: new GraphQLNonNull(SCALARS.GenericScalar),
+      description: 'The key: an object of values by column.',
+    },
+    label: {
+      type: new GraphQLNonNull(GraphQLString),
+      description: 'Values of the first columns outside the key, for display.',
+    },
   },
 });
 
@@ -35,7 +41,7 @@ interface RecentRow {
 /** `Utility.recent_rows`. Throws AppError PERMISSION_DENIED, UNKNOWN_TABLE. */
 export const recentRows: GraphQLFieldConfig<unknown, ControlContext, { readonly target: string }> = {
   type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(rowType))),
-  description: `The ${MAX_ROWS} last rows of a table by its key, to choose one for a preview; none of what has no key.`,
+  description: `The last ${MAX_ROWS} rows of a table in key order, to choose one for a preview; empty if it has no primary key.`,
   args: { target: { type: new GraphQLNonNull(GraphQLString) } },
   resolve: async (_source, { target }, context): Promise<readonly RecentRow[]> => {
     const schema = requireTenantAdmin(context.principal);

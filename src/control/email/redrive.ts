@@ -27,7 +27,7 @@ const MAX_AT_ONCE = 1_000;
 export function redriveMutations(deliveryType: GraphQLObjectType): ControlFields {
   const redriveOne: Redrive<{ deliveryid: string }> = {
     type: deliveryType,
-    description: 'Sends a delivery again that has ended, whatever its end was.',
+    description: 'Resends a finished delivery, whatever its outcome.',
     args: { deliveryid: { type: new GraphQLNonNull(ID) } },
     resolve: async (_source, args, context) => {
       const { principal, db, deps } = context;
@@ -42,7 +42,7 @@ export function redriveMutations(deliveryType: GraphQLObjectType): ControlFields
 
 const redriveMany: Redrive<{ filter?: string | null }> = {
   type: SCALARS.Int,
-  description: `Sends deliveries again that ended as failed, skipped or unknown: those that the filter chooses, the oldest ${MAX_AT_ONCE} of them. Answers how many.`,
+  description: `Resends the deliveries that ended as failed, skipped or unknown and match the filter, oldest first, at most ${MAX_AT_ONCE} per call. Returns their number.`,
   args: { filter: { type: GraphQLString } },
   resolve: async (_source, { filter }, { principal, db, deps }) => {
     requireTenantAdmin(principal);

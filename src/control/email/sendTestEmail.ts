@@ -23,7 +23,7 @@ import { StoredRow } from '../object/storedRow.js';
 const testEmailType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'test_email',
   fields: {
-    sent: { type: GraphQLBoolean, description: 'Whether the provider has taken the mail.' },
+    sent: { type: GraphQLBoolean, description: 'Whether the provider accepted the mail.' },
     provider_message_id: { type: GraphQLString },
     error: { type: emailErrorType },
   },
@@ -32,7 +32,7 @@ const testEmailType = new GraphQLObjectType<unknown, ControlContext>({
 /** Sends one mail to one address, immediately and without retries. It is not recorded in the ledger. */
 export const sendTestEmail: GraphQLFieldConfig<unknown, ControlContext, ComposeArgs & { to: string }> = {
   type: testEmailType,
-  description: 'Sends an email to one address, whatever its recipients are, at once and once.',
+  description: 'Sends an email to one address instead of its recipients, immediately and without retries.',
   args: { ...COMPOSE_ARGS, to: { type: new GraphQLNonNull(GraphQLString) } },
   resolve: async (_source, args, context) => {
     requireTenantAdmin(context.principal);

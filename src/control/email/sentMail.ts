@@ -11,7 +11,7 @@ const sentMailType = new GraphQLObjectType<unknown, ControlContext>({
   fields: {
     attempt: { type: SCALARS.Int },
     ...mailFields,
-    attachments: { type: new GraphQLList(attachmentType), description: 'Without their bytes.' },
+    attachments: { type: new GraphQLList(attachmentType), description: 'Without their content.' },
   },
 });
 
@@ -30,10 +30,13 @@ interface Args {
 export const sentMailField: GraphQLFieldConfig<unknown, ControlContext, Args> = {
   type: sentMailType,
   description:
-    'The mail of an attempt as it was handed to the carrier, while KEEP_MAIL_DAYS last; null when none is kept.',
+    'The mail of an attempt as it was handed to the carrier, kept for KEEP_MAIL_DAYS; null if none is kept.',
   args: {
     deliveryid: { type: new GraphQLNonNull(SCALARS.BigInt) },
-    attempt: { type: SCALARS.Int, description: 'The newest with a mail when left out.' },
+    attempt: {
+      type: SCALARS.Int,
+      description: 'Number of the attempt; if omitted, the latest one whose mail is kept.',
+    },
   },
   resolve: async (_source, { deliveryid, attempt }, { principal, db, deps }) => {
     requireTenantAdmin(principal);

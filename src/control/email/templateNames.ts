@@ -23,10 +23,12 @@ const names = (description: string) => ({
 const namesType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'template_names',
   fields: {
-    context: names('Paths such as `records.new.total` and, of the items of lists, `orders.customer.name`.'),
-    functions: names('Such as `range`.'),
-    filters: names('What may follow `|`.'),
-    tests: names('What may follow `is`.'),
+    context: names(
+      'Variable paths such as `records.new.total`; those of list items are written `orders.customer.name`.',
+    ),
+    functions: names('Global functions such as `range`.'),
+    filters: names('Filters, used after `|`.'),
+    tests: names('Tests, used after `is`.'),
   },
 });
 
@@ -37,15 +39,14 @@ interface NamesArgs extends DraftArgs {
 /** `Utility.template_names`. Throws AppError PERMISSION_DENIED, NOT_FOUND, UNKNOWN_TABLE. */
 export const templateNames: GraphQLFieldConfig<unknown, ControlContext, NamesArgs> = {
   type: new GraphQLNonNull(namesType),
-  description: 'The names that the templates of an email type can use: what an editor completes.',
+  description: 'The names that the templates of an email type can use, for autocompletion in an editor.',
   args: {
     email_type: DRAFT_ARGS.email_type,
     input: {
       type: DRAFT_ARGS.input.type,
-      description:
-        'A draft, which need not be complete: a whole email type, or what changes of `email_type`.',
+      description: 'An unsaved draft, which may be incomplete: an email type, or changes to `email_type`.',
     },
-    target: { type: GraphQLString, description: 'The table whose rows are the records.' },
+    target: { type: GraphQLString, description: 'The table whose rows are `records.new` and `records.old`.' },
   },
   resolve: async (_source, { email_type, input, target }, context) => {
     const schema = requireTenantAdmin(context.principal);

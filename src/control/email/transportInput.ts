@@ -14,7 +14,7 @@ const dkimInput = new GraphQLInputObjectType({
     selector: { type: new GraphQLNonNull(GraphQLString) },
     private_key: {
       type: new GraphQLNonNull(GraphQLString),
-      description: 'RSA, in PEM. Never shown again.',
+      description: 'RSA private key in PEM format, 1024 to 4096 bits. Write-only.',
     },
   },
 });
@@ -24,38 +24,50 @@ export const emailTransportInput: GraphQLInputObjectType = new GraphQLInputObjec
   fields: () => ({
     kind: {
       type: GraphQLString,
-      description: 'sendgrid (its key is that of set_email_apikey), smtp, ses, resend, postmark or mailgun.',
+      description: 'sendgrid (uses the key of set_email_apikey), smtp, ses, resend, postmark or mailgun.',
     },
     transports: {
       type: new GraphQLList(new GraphQLNonNull(emailTransportInput)),
       description:
-        'Instead of kind: several, each kind once. The next one is tried when one before certainly has not sent.',
+        'Instead of kind: up to 5 carriers in order of preference, each kind once. The next one is tried only if the previous one has certainly not sent the mail.',
     },
-    apikey: { type: GraphQLString, description: 'Of resend, postmark and mailgun. Never shown again.' },
-    message_stream: { type: GraphQLString, description: 'Of postmark.' },
-    domain: { type: GraphQLString, description: 'Of mailgun: the sending domain.' },
+    apikey: {
+      type: GraphQLString,
+      description: 'Resend, Postmark and Mailgun only: the API key. Write-only.',
+    },
+    message_stream: { type: GraphQLString, description: 'Postmark only: the message stream.' },
+    domain: { type: GraphQLString, description: 'Mailgun only: the sending domain.' },
     region: {
       type: GraphQLString,
-      description: 'Of mailgun: us, the default, or eu. Of ses: such as eu-central-1.',
+      description: 'Mailgun: us (default) or eu. SES: the AWS region, such as eu-central-1.',
     },
-    access_key_id: { type: GraphQLString, description: 'Of ses.' },
-    secret_access_key: { type: GraphQLString, description: 'Of ses. Never shown again.' },
-    configuration_set: { type: GraphQLString, description: 'Of ses: publishes what becomes of mails.' },
-    host: { type: GraphQLString, description: 'Of smtp.' },
-    port: { type: SCALARS.Int, description: 'Of smtp: 25, 465, 587 or 2525. 587 by default.' },
+    access_key_id: { type: GraphQLString, description: 'SES only: the AWS access key ID.' },
+    secret_access_key: {
+      type: GraphQLString,
+      description: 'SES only: the AWS secret access key. Write-only.',
+    },
+    configuration_set: {
+      type: GraphQLString,
+      description: 'SES only: the configuration set that publishes delivery events.',
+    },
+    host: { type: GraphQLString, description: "SMTP only: the server's host." },
+    port: { type: SCALARS.Int, description: 'SMTP only: 25, 465, 587 (default) or 2525.' },
     security: {
       type: GraphQLString,
       description:
-        'Of smtp: tls (from the first byte; the default on port 465) or starttls (required; the default).',
+        'SMTP only: tls (implicit TLS; default on port 465) or starttls (required; default on other ports).',
     },
-    verify_certificate: { type: GraphQLBoolean, description: 'Of smtp. true by default.' },
-    username: { type: GraphQLString, description: 'Of smtp.' },
-    password: { type: GraphQLString, description: 'Of smtp. Never shown again.' },
+    verify_certificate: {
+      type: GraphQLBoolean,
+      description: "SMTP only: whether to verify the server's TLS certificate (default true).",
+    },
+    username: { type: GraphQLString, description: 'SMTP only: the user name.' },
+    password: { type: GraphQLString, description: 'SMTP only: the password. Write-only.' },
     max_connections: {
       type: SCALARS.Int,
-      description: 'Of smtp: at once from one worker, 1 to 20. 5 by default.',
+      description: 'SMTP only: maximum concurrent connections per worker, 1 to 20 (default 5).',
     },
-    dkim: { type: dkimInput, description: 'Of smtp: signs what it sends.' },
+    dkim: { type: dkimInput, description: 'SMTP only: signs outgoing mail with DKIM.' },
   }),
 });
 

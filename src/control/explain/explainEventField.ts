@@ -41,7 +41,11 @@ const reasonType = new GraphQLEnumType({
 const seenValueType = new GraphQLObjectType<SeenValue, ControlContext>({
   name: 'seen_value',
   fields: {
-    name: { type: GraphQLString, description: 'new.status', resolve: (source) => source.name },
+    name: {
+      type: GraphQLString,
+      description: 'Name of the value, such as new.status.',
+      resolve: (source) => source.name,
+    },
     value: { type: SCALARS.GenericScalar, resolve: (source) => source.value },
   },
 });
@@ -56,12 +60,16 @@ const ruleType = new GraphQLObjectType<ExplainedRule, ControlContext>({
       resolve: (source) => source.name,
     },
     reason: { type: reasonType, resolve: (source) => source.reason },
-    explanation: { type: GraphQLString, description: 'In words.', resolve: (source) => source.explanation },
+    explanation: {
+      type: GraphQLString,
+      description: 'The reason in words.',
+      resolve: (source) => source.explanation,
+    },
     condition: { type: GraphQLString, resolve: (source) => source.condition },
     saw: {
       type: new GraphQLList(seenValueType),
       description:
-        'The columns that the condition names, as they were; what relations lead to is read as it is now.',
+        'Values of the columns that the condition names, as of the change; values reached through relations are the current ones.',
       resolve: (source) => source.saw,
     },
     delivery: { type: deliveryType, resolve: (source) => source.delivery },
@@ -71,9 +79,9 @@ const ruleType = new GraphQLObjectType<ExplainedRule, ControlContext>({
 const progressType = new GraphQLEnumType({
   name: 'event_progress',
   values: {
-    waiting: { description: 'The relay has not read it.' },
-    queued: { description: 'No worker has compared it with the rules yet.' },
-    evaluated: { description: 'It has been compared with the rules.' },
+    waiting: { description: 'The relay has not read the event yet.' },
+    queued: { description: 'The event is in the queue; no worker has evaluated the rules for it yet.' },
+    evaluated: { description: 'The rules have been evaluated for the event.' },
   },
 });
 
@@ -83,22 +91,23 @@ const eventType = new GraphQLObjectType<ExplainedEvent, ControlContext>({
     time: { type: SCALARS.DateTime, resolve: (source) => source.time },
     operation: {
       type: GraphQLString,
-      description: 'insert, update, delete, upload, or truncate, which no rule takes.',
+      description: 'insert, update, delete, upload, or truncate, which fires no rule.',
       resolve: (source) => source.operation,
     },
     roleid: {
       type: SCALARS.Int,
-      description: 'Who made it by a mutation; null where it was another writer.',
+      description: 'The role whose mutation made the change; null for a change made outside the API.',
       resolve: (source) => source.roleid,
     },
     writer: {
       type: GraphQLString,
-      description: 'The PostgreSQL login of another writer.',
+      description: 'The PostgreSQL login that made the change, if it was made outside the API.',
       resolve: (source) => source.writer,
     },
     application: {
       type: GraphQLString,
-      description: "The other writer's application_name.",
+      description:
+        'The application_name of the session that made the change, if it was made outside the API.',
       resolve: (source) => source.application,
     },
     progress: { type: progressType, resolve: (source) => source.progress },
@@ -112,34 +121,38 @@ const explanationType = new GraphQLObjectType<Explanation, ControlContext>({
     target: { type: GraphQLString, resolve: (source) => source.target },
     key: {
       type: SCALARS.GenericScalar,
-      description: 'The key as events hold it.',
+      description: 'The key in the form that events store.',
       resolve: (source) => source.key,
     },
     writers: {
       type: writersType,
-      description: 'Whose changes become events; null for what is read-only.',
+      description: 'Whose changes become events; null if read-only.',
       resolve: (source) => source.writers,
     },
-    row_exists: { type: GraphQLBoolean, description: 'Now.', resolve: (source) => source.rowExists },
+    row_exists: {
+      type: GraphQLBoolean,
+      description: 'Whether the row exists now.',
+      resolve: (source) => source.rowExists,
+    },
     retention_days: { type: SCALARS.Int, resolve: (source) => source.retentionDays },
     notes: {
       type: new GraphQLList(GraphQLString),
-      description: 'In words: why there may be no event, or not all of them.',
+      description: 'Why events may be missing, in words.',
       resolve: (source) => source.notes,
     },
     events: {
       type: new GraphQLList(eventType),
-      description: 'Newest first; at most 10.',
+      description: 'The recorded changes, newest first; at most 10.',
       resolve: (source) => source.events,
     },
     has_more: {
       type: GraphQLBoolean,
-      description: 'There are older ones.',
+      description: 'Whether there are older events.',
       resolve: (source) => source.hasMore,
     },
     searched_since: {
       type: SCALARS.DateTime,
-      description: 'Older changes were not searched; null when all were.',
+      description: 'Changes before this time were not searched; null if all were.',
       resolve: (source) => source.searchedSince,
     },
   }),
@@ -153,12 +166,12 @@ export const explainEventField: GraphQLFieldConfig<
 > = {
   type: explanationType,
   description:
-    'Why nothing happened: the recorded changes of a row, for each rule why it matched or not, and what became of each delivery.',
+    'Explains why an email was or was not sent: the recorded changes of a row, why each rule matched or not, and what became of each delivery.',
   args: {
-    target: { type: new GraphQLNonNull(GraphQLString), description: 'The table.' },
+    target: { type: new GraphQLNonNull(GraphQLString), description: 'Name of the table.' },
     key: {
       type: new GraphQLNonNull(SCALARS.GenericScalar),
-      description: 'The key of the row: an object by column, or the value of a single column.',
+      description: 'Key of the row: an object of values by column, or the bare value of a single-column key.',
     },
   },
   resolve: (_source, { target, key }, { principal, deps, composing }) => {

@@ -3,16 +3,16 @@ import { covers, type Judgement } from '../../email/judgeCondition.js';
 import { valuesSeen, type ConditionFacts, type SeenValue, type ShownRecords } from './conditionValues.js';
 
 export const REASONS = {
-  matched: 'It made a delivery.',
-  will_match: 'It matches, and the event waits.',
-  other_table: 'Its targets do not name the table.',
-  other_operation: 'Its operations do not name what was done.',
-  disabled: 'It is disabled.',
-  made_after: 'It was made after the change.',
-  condition_false: 'Its condition does not hold.',
-  condition_failed: 'Its condition could not be evaluated.',
-  changed_since: 'It matches now, and did not when the event was compared with the rules.',
-  not_evaluated: 'There was no time left to evaluate its condition.',
+  matched: 'The rule created a delivery.',
+  will_match: 'The rule matches, and the event is still waiting to be evaluated.',
+  other_table: "The rule's targets do not include the table.",
+  other_operation: "The rule's operations do not include the operation of the change.",
+  disabled: 'The rule is disabled.',
+  made_after: 'The rule was created after the change.',
+  condition_false: "The rule's condition is not met.",
+  condition_failed: "The rule's condition could not be evaluated.",
+  changed_since: 'The rule matches now, but did not when the event was evaluated.',
+  not_evaluated: "There was no time left to evaluate the rule's condition.",
 } as const;
 export type Reason = keyof typeof REASONS;
 

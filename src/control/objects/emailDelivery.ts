@@ -34,7 +34,8 @@ export const emailDelivery = controlObject({
     change: {
       kind: 'to-one',
       target: 'outbox',
-      description: 'The change that it is about, while RETENTION_DAYS last. In lists only, and for admins.',
+      description:
+        'The change that triggered the delivery, kept for RETENTION_DAYS. Only in lists, and only for admins.',
       pairs: { tenantid: 'tenantid', eventid: 'eventid', createtime: 'time' },
     },
     email_attempt_collection: {
@@ -65,9 +66,12 @@ export const emailAttempt = controlObject({
     started: { type: 'timestamptz' },
     finished: { type: 'timestamptz' },
     outcome: { type: 'text' },
-    http_status: { type: 'int4', description: 'The reply code where the carrier speaks SMTP.' },
+    http_status: {
+      type: 'int4',
+      description: "HTTP status of the carrier's response, or the reply code of an SMTP server.",
+    },
     error: { type: 'text' },
-    carrier: { type: 'text', description: 'Null where nothing was sent.' },
+    carrier: { type: 'text', description: 'The carrier that was called; null if nothing was sent.' },
   },
   visible: seenDeliveries,
 });
@@ -75,7 +79,7 @@ export const emailAttempt = controlObject({
 export const emailEvent = controlObject({
   table: 'email_event',
   label: 'event',
-  description: 'What the provider reports of a mail after it was sent.',
+  description: 'What the provider reports about a mail after it was sent.',
   key: ['time', 'provider_event_id'],
   listed: false,
   columns: {
@@ -85,10 +89,10 @@ export const emailEvent = controlObject({
     },
     time: { type: 'timestamptz' },
     recipient: { type: 'text' },
-    reason: { type: 'text', description: "The receiving server's or the provider's own words." },
-    status: { type: 'text', description: 'As 5.1.1 (RFC 3463).' },
-    type: { type: 'text', description: 'Of a bounce: bounce (for good) or blocked (this time).' },
-    url: { type: 'text', description: 'Of a click.' },
+    reason: { type: 'text', description: 'Reason as given by the receiving server or the provider.' },
+    status: { type: 'text', description: 'Enhanced status code (RFC 3463), such as 5.1.1.' },
+    type: { type: 'text', description: 'Bounces only: bounce (permanent) or blocked (temporary).' },
+    url: { type: 'text', description: 'Clicks only: the URL of the link.' },
     provider_event_id: { type: 'text', output: null },
   },
   visible: seenDeliveries,

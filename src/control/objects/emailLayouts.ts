@@ -15,12 +15,12 @@ export const emailLayouts = controlObject({
   columns: {
     name: {
       type: 'text',
-      input: { type: ID, description: 'As in `{% extends "name" %}`.' },
+      input: { type: ID, description: 'Unique name, as used in `{% extends "name" %}`.' },
       required: true,
       read: readPlainName,
       unique: true,
     },
-    template: { type: 'text', input: 'A template in Jinja2.', required: true },
+    template: { type: 'text', input: 'A Jinja2 template.', required: true },
     layout_names: { type: 'text[]', internal: true },
     any_layout: { type: 'bool', internal: true },
     ...CREATED,

@@ -17,13 +17,13 @@ export const emailRule = controlObject({
     name: { type: 'text', input: true, required: true, unique: true },
     operations: {
       type: 'text[]',
-      input: 'insert, update, delete, upload.',
+      input: 'Operations that fire the rule: insert, update, delete, upload.',
       fallback: [],
       read: readOperations,
     },
     targets: {
       type: 'text[]',
-      input: 'Tables.',
+      input: 'Tables that the rule applies to.',
       fallback: [],
       read: (targets: readonly string[]): readonly string[] => [...new Set(targets)],
     },
@@ -35,18 +35,19 @@ export const emailRule = controlObject({
     },
     condition: {
       type: 'text',
-      input: "A filter over new.<column> and old.<column>: new.status = 'paid'. Every change when left out.",
+      input:
+        "A filter over new.<column> and old.<column>, such as new.status = 'paid'. If omitted, every change matches.",
       read: blankToNull,
     },
     enabled: {
       type: 'bool',
-      input: 'true when left out.',
+      input: 'true if omitted.',
       fallback: true,
       nullMeansUnchanged: true,
     },
     delivery: {
       type: 'text',
-      input: '`at_least_once` (default) or `at_most_once`.',
+      input: 'Delivery guarantee: `at_least_once` (default) or `at_most_once`.',
       oneOf: ['at_least_once', 'at_most_once'],
     },
     ...CREATED,

@@ -15,17 +15,17 @@ export const emailSuppression = controlObject({
   columns: {
     address: {
       type: 'text',
-      description: 'In lower case.',
+      description: 'Email address, in lower case.',
       input: true,
       required: true,
       read: readSuppressedAddress,
     },
     reason: { type: 'text', input: true, read: readReason },
-    source: { type: 'text', description: 'bounce, spamreport or manual.' },
+    source: { type: 'text', description: 'How the address was added: bounce, spamreport or manual.' },
     deliveryid: {
       type: 'int8',
       output: ID,
-      description: 'The delivery that bounced or was complained about.',
+      description: 'The delivery that bounced or drew a complaint.',
     },
     ...CREATED,
   },

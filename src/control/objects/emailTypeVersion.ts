@@ -7,12 +7,20 @@ import { requireTenantAdmin } from '../permissions.js';
 export const emailTypeVersion = controlObject({
   table: 'email_type_version',
   label: 'version',
-  description: 'An email type as it was saved, and its draft.',
+  description: 'A saved version of an email type, or its draft.',
   key: ['email_type', 'version'],
   columns: {
     email_type: { type: 'text', required: true },
-    version: { type: 'int4', required: true, description: '0 for the draft, which is not live.' },
-    content: { type: 'jsonb', required: true, description: 'An input of `update_email_type`.' },
+    version: {
+      type: 'int4',
+      required: true,
+      description: 'Version number; 0 is the draft, which is not live.',
+    },
+    content: {
+      type: 'jsonb',
+      required: true,
+      description: 'The content, in the form of the input of `update_email_type`.',
+    },
     ...CREATED,
   },
   visible: toAdmins,

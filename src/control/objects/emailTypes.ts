@@ -39,24 +39,27 @@ export const emailTypes = controlObject({
   columns: {
     email_type: {
       type: 'text',
-      input: { type: ID, description: 'Its name: letters, digits and underscores.' },
+      input: {
+        type: ID,
+        description: 'Unique name, at most 200 characters, without slashes and control characters.',
+      },
       required: true,
       read: readPlainName,
       unique: true,
     },
-    template: { type: 'text', input: 'The HTML document, a template.', required: true },
-    subject: { type: 'text', input: 'A template.', required: true },
+    template: { type: 'text', input: 'The HTML body, a template.', required: true },
+    subject: { type: 'text', input: 'The subject line, a template.', required: true },
     recipients: {
       type: 'jsonb',
       output: addressesType,
       input: {
         type: listOfStrings,
-        description: 'Templates of addresses, or one string that renders to a JSON list of addresses.',
+        description: 'Address templates, or a single template that renders to a JSON list of addresses.',
       },
       fallback: [],
       read: readRecipients,
     },
-    sender: { type: 'text', input: 'May be templated.', required: true },
+    sender: { type: 'text', input: 'The From address; may be templated.', required: true },
     queries: {
       type: 'jsonb',
       output: new GraphQLList(emailQueryType),
@@ -77,7 +80,7 @@ export const emailTypes = controlObject({
       input: {
         type: listOfStrings,
         description:
-          'Files that go with the mail: `file` of an upload, outvars of queries that select files, or columns that name a file.',
+          'Files to attach: `file` for the uploaded file, outvars of queries that select files, or columns that name a file.',
       },
       fallback: [],
       read: readAttachments,
@@ -85,23 +88,24 @@ export const emailTypes = controlObject({
     text: {
       type: 'text',
       input:
-        'The plain text part, a template. Made from the HTML when left out; the word `none` sends the HTML alone.',
+        'The plain-text part, a template. Generated from the HTML if omitted; the word `none` sends HTML only.',
       read: blankToNull,
     },
     preheader: {
       type: 'text',
       input:
-        'What mailboxes show beside the subject, a template. It is put, hidden, at the start of the HTML.',
+        'Preview text that mail clients show next to the subject, a template. Inserted as hidden text at the start of the HTML.',
       read: blankToNull,
     },
     reply_to: {
       type: 'text',
-      input: 'Where answers go: one or more addresses, may be templated.',
+      input: 'Reply-To: one or more addresses; may be templated.',
       read: blankToNull,
     },
     headers: {
       type: 'jsonb',
-      input: 'Further headers: an object of templates by name, such as `{"List-ID": "<news.example.com>"}`.',
+      input:
+        'Additional headers: an object of templates by header name, such as `{"List-ID": "<news.example.com>"}`.',
       fallback: {},
       read: readHeaders,
     },
@@ -110,39 +114,40 @@ export const emailTypes = controlObject({
       output: listOfStrings,
       input: {
         type: listOfStrings,
-        description: "For the carrier's statistics: at most 10, may be templated.",
+        description: "Categories for the carrier's statistics, at most 10; may be templated.",
       },
       fallback: [],
       read: readCategories,
     },
     syntax: {
       type: 'text',
-      input: '`jinja2` (default) or `liquid`.',
+      input: 'Template language: `jinja2` (default) or `liquid`.',
       oneOf: ['jinja2', 'liquid'],
     },
     undefined: {
       type: 'text',
       input:
-        'What a name or an attribute that is missing does: `lenient` (default) prints nothing, `strict` fails the delivery.',
+        'How templates treat missing names and attributes: `lenient` (default) renders nothing, `strict` fails the delivery.',
       oneOf: ['lenient', 'strict'],
     },
     locale: {
       type: 'text',
       input:
-        'The language of the mail, may be templated: `{{ customer[0].language }}`. `de-AT` takes the email type `<name>_de_AT`, else `<name>_de`, else this one.',
+        'Language of the mail; may be templated: `{{ customer[0].language }}`. `de-AT` selects the email type `<name>_de_AT`, else `<name>_de`, else this one.',
       read: blankToNull,
     },
     unsubscribe: {
       type: 'text',
       input:
-        'What recipients can unsubscribe from, with one click: `none` (default), mail of this `type`, or `all` mail of types with a link to unsubscribe.',
+        'What the one-click unsubscribe link covers: `none` (default; no link), mail of this `type`, or `all` mail of types with an unsubscribe link.',
       oneOf: ['none', 'type', 'all'],
     },
-    version: { type: 'int4', required: true, description: 'Counts the times it was saved.' },
+    version: { type: 'int4', required: true, description: 'Version number, incremented on every save.' },
     based_on: {
       type: 'int4',
       inputOnly: true,
-      input: 'The version that is changed: refused with EMAIL_TYPE_CHANGED when there is another by now.',
+      input:
+        'The version that the update is based on; refused with EMAIL_TYPE_CHANGED if the current version is another one.',
     },
     layout_names: { type: 'text[]', internal: true },
     any_layout: { type: 'bool', internal: true },

@@ -22,12 +22,12 @@ export const oidcConfig = controlObject({
     },
     client_id: {
       type: 'text',
-      input: "From the tenant's registration with the provider.",
+      input: "The client ID from the tenant's registration with the provider.",
       required: true,
     },
     client_secret: {
       type: 'text',
-      description: 'In the answer of create_oidc_config only.',
+      description: 'Returned by create_oidc_config only.',
       input: 'Stored encrypted, never logged.',
       required: true,
       secret: true,
@@ -35,13 +35,13 @@ export const oidcConfig = controlObject({
     client_secret_uuid: {
       type: 'uuid',
       output: GraphQLString,
-      description: 'Another one with every new secret.',
+      description: 'Changes with every new secret.',
     },
     ...CREATED,
   },
   visible: ofOwnTenant,
   mayChange: requireRoot,
-  deleteDescription: 'Deletes the configuration with the identities that were mapped through it.',
+  deleteDescription: 'Deletes the configuration and the identities mapped through it.',
 });
 
 /** Not for admins: whoever chooses the provider decides who can sign in, even as the root role. Throws AppError PERMISSION_DENIED. */

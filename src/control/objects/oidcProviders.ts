@@ -17,35 +17,35 @@ export const oidcProviders = controlObject({
   columns: {
     providerid: { type: 'int4', required: true },
     name: { type: 'text', input: true, required: true, unique: true },
-    auth_uri: { type: 'text', input: 'Where users sign in.', required: true },
+    auth_uri: { type: 'text', input: 'The authorization endpoint, where users sign in.', required: true },
     token_uri: {
       type: 'text',
-      input: 'Where the code becomes an ID token.',
+      input: 'The token endpoint, which exchanges the code for an ID token.',
       required: true,
     },
-    jwks_uri: { type: 'text', input: "The provider's keys.", required: true },
+    jwks_uri: { type: 'text', input: "URL of the provider's signing keys (JWKS).", required: true },
     comparison_field: {
       type: 'text',
-      input: 'The claim of the ID token that says who it is; `sub` when left out.',
+      input: 'The claim of the ID token that identifies the user; `sub` if omitted.',
       fallback: 'sub',
       read: (claim: string) => claim || 'sub',
     },
     issuer: {
       type: 'text',
-      input: 'The `iss` of its ID tokens; when left out, that of its discovery document.',
+      input: "The `iss` of the provider's ID tokens; if omitted, that of its discovery document.",
       read: (issuer: string) => issuer || null,
     },
     email_always_verified: {
       type: 'bool',
       input:
-        'With comparison_field `email`: whether an address counts although the provider never sends email_verified; false when left out.',
+        'With comparison_field `email`: whether addresses are trusted although the provider never sends email_verified; false if omitted.',
       fallback: false,
       nullMeansUnchanged: true,
     },
     tenantid: {
       type: 'int4',
-      description: 'The one tenant it is for; null for all.',
-      input: 'For one tenant only; for all when left out.',
+      description: 'The only tenant that may use the provider; null if all may.',
+      input: 'Omit it to let all tenants use the provider.',
       references: requireKnownTenant,
     },
     // The issuer from its discovery document. Null if none was found yet: then any issuer on the host of `auth_uri`.

@@ -11,9 +11,19 @@ export const outbox = controlObject({
   columns: {
     eventid: { type: 'int8', output: null },
     time: { type: 'timestamptz' },
-    roleid: { type: 'int4', description: 'Who made it by a mutation; null where it was another writer.' },
-    writer: { type: 'text', description: 'The PostgreSQL login of another writer.' },
-    application: { type: 'text', description: "The other writer's application_name." },
+    roleid: {
+      type: 'int4',
+      description: 'The role whose mutation made the change; null for a change made outside the API.',
+    },
+    writer: {
+      type: 'text',
+      description: 'The PostgreSQL login that made the change, if it was made outside the API.',
+    },
+    application: {
+      type: 'text',
+      description:
+        'The application_name of the session that made the change, if it was made outside the API.',
+    },
     old: { type: 'json', description: 'The row before; null for an insert.' },
     new: { type: 'json', description: 'The row after; null for a delete.' },
   },

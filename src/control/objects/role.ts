@@ -14,11 +14,11 @@ export const role = controlObject({
     tenantid: OWN_TENANT,
     login: { type: 'text', input: true },
     name: { type: 'text', input: true },
-    password: { type: 'text', input: 'Stored as a hash and never shown.', inputOnly: true },
-    parentid: { type: 'int4', input: 'The caller itself when left out.' },
+    password: { type: 'text', input: 'Stored as a hash and never returned.', inputOnly: true },
+    parentid: { type: 'int4', input: 'The parent role; the caller if omitted.' },
     classes: {
       type: 'int4[]',
-      description: 'Those that it was put into; not those that it has from a role above.',
+      description: 'Classes of which the role is a direct member, not those inherited from a role above.',
       shows: {
         kind: 'many-to-many',
         target: 'role_class',
@@ -27,12 +27,12 @@ export const role = controlObject({
       },
       input: true,
     },
-    capabilities: { type: 'text[]', input: '`login` when left out.' },
+    capabilities: { type: 'text[]', input: '`login` if omitted.' },
     deleted: { type: 'bool', input: true },
     read_replica: {
       type: 'bool',
       description:
-        'Whether its queries may be answered by a replica, which is a little behind, unless they say `X-Read: primary`.',
+        'Whether queries of the role may be served by a replica, which lags slightly, unless they have the header `X-Read: primary`.',
       input: true,
     },
     ...CREATED,
@@ -49,5 +49,6 @@ export const role = controlObject({
   // The mutations check permissions themselves.
   mayChange: () => undefined,
   overrides: { create: createRole, update: changeRole, delete: removeRole },
-  deleteDescription: 'Marks the role as deleted: it can sign in no more, and its tokens end within a second.',
+  deleteDescription:
+    'Marks the role as deleted: it can no longer sign in, and its tokens become invalid within a second.',
 });

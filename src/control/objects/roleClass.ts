@@ -26,13 +26,13 @@ export const roleClass = controlObject({
     inherit: {
       type: 'text',
       input:
-        '`none`; `creation`: roles made below a member begin as members; `full`: all roles below a member count as members.',
+        'How membership is inherited. `none`: not at all; `creation`: roles created below a member start as members; `full`: all roles below a member count as members.',
       oneOf: ['none', 'creation', 'full'],
       nullMeansUnchanged: true,
     },
     members: {
       type: 'int4[]',
-      description: 'The roles that were put there; not those that have it from a role above.',
+      description: 'Direct members, not roles that inherit membership from a role above.',
       shows: {
         kind: 'many-to-many',
         target: 'role',
@@ -47,8 +47,9 @@ export const roleClass = controlObject({
     },
     allow_signup: {
       type: 'bool',
-      description: 'Whether visitors may sign up into it.',
-      input: 'Visitors may put a role that they make for themselves into it. Set by root and admins.',
+      description: 'Whether visitors may sign up into the class.',
+      input:
+        'If true, a visitor may add the role that they create for themselves. Only root and admins may set it.',
       fallback: false,
       nullMeansUnchanged: true,
     },
@@ -69,7 +70,7 @@ export const roleClass = controlObject({
   afterWrite: ({ context, before, row }, { classid }) =>
     setMembers(context, Number(classid), before?.members ?? [], row.members),
   beforeDelete: (context, { classid }) => emptyClass(context, classid),
-  deleteDescription: 'Takes all roles out of the class and deletes it. Policy rules must not name it.',
+  deleteDescription: 'Removes all roles from the class and deletes it. No policy rule may refer to it.',
 });
 
 /** Class membership, the join table between roles and classes. */

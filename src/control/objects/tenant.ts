@@ -18,16 +18,24 @@ export const tenant = controlObject({
     name: { type: 'text', input: true, required: true, unique: true },
     schema: {
       type: 'text',
-      description: 'The PostgreSQL schema of its tables.',
-      input: 'On creation; `tenant_<tenantid>` when left out.',
+      description: "The PostgreSQL schema that holds the tenant's tables.",
+      input: 'On creation only; `tenant_<tenantid>` if omitted.',
     },
-    root_login: { type: 'text', input: 'On creation.', inputOnly: true },
-    root_password: { type: 'text', input: 'On creation.', inputOnly: true },
+    root_login: {
+      type: 'text',
+      input: "On creation only: login of the tenant's root role.",
+      inputOnly: true,
+    },
+    root_password: {
+      type: 'text',
+      input: "On creation only: password of the tenant's root role.",
+      inputOnly: true,
+    },
     root_roleid: { type: 'int4' },
     suspended: {
       type: 'bool',
       description: 'Blocks all access to the tenant. Mail for changes committed earlier is still sent.',
-      input: 'On update, by pxadmin.',
+      input: 'On update only, by pxadmin.',
       required: true,
     },
     createtime: { type: 'timestamptz', required: true },
@@ -35,5 +43,5 @@ export const tenant = controlObject({
   visible: (principal, row) => (isInstallationAdmin(principal) ? 'all' : ofOwnTenant(principal, row)),
   mayChange: requireInstallationAdmin,
   overrides: { create: createTenantMutation, update: updateTenantMutation, delete: deleteTenantMutation },
-  deleteDescription: 'Deletes the tenant with its tables and all that it has stored.',
+  deleteDescription: 'Deletes the tenant with its tables and everything it has stored.',
 });

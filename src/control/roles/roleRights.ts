@@ -20,16 +20,19 @@ const roleRightsType = new GraphQLObjectType<Principal, ControlContext>({
     roleid: { type: new GraphQLNonNull(SCALARS.Int) },
     admin: {
       type: new GraphQLNonNull(GraphQLBoolean),
-      description: 'Root, or holds `admin`: passes every policy rule.',
+      description: 'Whether the role is root or holds `admin`, and so passes every policy rule.',
       resolve: ({ isAdmin }) => isAdmin,
     },
     capabilities: {
       type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(GraphQLString))),
     },
-    classes: { ...ids, description: 'Those that it was put into, and those that it has from roles above.' },
+    classes: {
+      ...ids,
+      description: 'Classes of the role: direct memberships and those inherited from roles above.',
+    },
     rules: {
       ...ids,
-      description: 'The policy rules that hold for it.',
+      description: 'Policy rules that apply to the role.',
       resolve: ({ rules }) => rules.map(({ ruleid }) => ruleid),
     },
   },
@@ -38,7 +41,7 @@ const roleRightsType = new GraphQLObjectType<Principal, ControlContext>({
 /** `Utility.role_rights`. Throws AppError PERMISSION_DENIED, NOT_FOUND. */
 export const roleRightsField: GraphQLFieldConfig<unknown, ControlContext, { readonly roleid: number }> = {
   type: roleRightsType,
-  description: 'What a role of the tenant may do, as requests of it are judged.',
+  description: 'Effective permissions of a role of the tenant, exactly as its requests are authorized.',
   args: { roleid: { type: new GraphQLNonNull(SCALARS.Int) } },
   resolve: async (_source, { roleid }, { principal, deps }) => {
     requireTenantAdmin(principal);

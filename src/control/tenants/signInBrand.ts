@@ -20,11 +20,14 @@ const MAX_LOGO_LENGTH = 65_536;
 const LOGO = /^data:image\/(png|jpeg|webp|gif|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/;
 
 const TEXTS = {
-  name: { type: GraphQLString, description: `Up to ${MAX_NAME_LENGTH} characters.` },
-  color: { type: GraphQLString, description: 'As `#2f55d4`.' },
+  name: {
+    type: GraphQLString,
+    description: `Name shown on the page, at most ${MAX_NAME_LENGTH} characters.`,
+  },
+  color: { type: GraphQLString, description: 'Color in hexadecimal, such as `#2f55d4`.' },
   logo: {
     type: GraphQLString,
-    description: 'A data URI of a PNG, JPEG, WebP, GIF or SVG of up to 48 KB: `data:image/png;base64,…`.',
+    description: 'Data URI of a PNG, JPEG, WebP, GIF or SVG of at most 48 KB: `data:image/png;base64,…`.',
   },
 };
 
@@ -36,7 +39,7 @@ const brandType = new GraphQLObjectType<SignInBrand, ControlContext>({
 /** `Utility.sign_in_brand`. */
 export const signInBrand: GraphQLFieldConfig<unknown, ControlContext> = {
   type: brandType,
-  description: "What the tenant's sign-in page shows of its own; null when it is as Rowpost made it.",
+  description: "Branding of the tenant's sign-in page; null if it has the default look.",
   resolve: async (_source, _args, { principal, db }) => {
     requireTenantAdmin(principal);
     return (await readSignInBrand(db, principal.tenantid)) ?? null;
@@ -46,7 +49,8 @@ export const signInBrand: GraphQLFieldConfig<unknown, ControlContext> = {
 /** `Utility.set_sign_in_brand`. Throws AppError PERMISSION_DENIED, BAD_USER_INPUT. */
 export const setSignInBrand: GraphQLFieldConfig<unknown, ControlContext, Partial<SignInBrand>> = {
   type: brandType,
-  description: "Sets what the tenant's sign-in page shows of its own; nothing given takes it away.",
+  description:
+    "Replaces the branding of the tenant's sign-in page. Omitted arguments are cleared; without any, the default look returns.",
   args: TEXTS,
   resolve: async (_source, given, { principal, db }) => {
     requireTenantAdmin(principal);

@@ -29,22 +29,26 @@ const tenantBacklogType = new GraphQLObjectType<Backlog['tenants'][number], Cont
 
 const backlogType = new GraphQLObjectType<Backlog, ControlContext>({
   name: 'backlog',
-  description: 'What is committed and not sent yet, by where it waits. Counts end at 20,000.',
+  description: 'Work that is committed but not sent yet, by stage. Counts are capped at 20,000.',
   fields: {
-    events: count('unreadEvents', 'Committed events that no relay has read.'),
-    batches: count('openBatches', 'Batches of events whose rules have not been evaluated.'),
-    waiting: count('waiting', 'Deliveries that can be sent now, or are being sent.'),
-    retries: count('retries', 'Deliveries whose next attempt is due.'),
+    events: count('unreadEvents', 'Committed events that no relay has read yet.'),
+    batches: count('openBatches', 'Batches of events that have not been evaluated against the rules yet.'),
+    waiting: count('waiting', 'Deliveries that are ready to be sent, or are being sent.'),
+    retries: count('retries', 'Deliveries whose retry is due.'),
     later: count('later', 'Deliveries scheduled for later: backing off, or waiting for a rate limit.'),
-    paused: count('paused', 'Deliveries of tenants that need a working key or credit.'),
+    paused: count(
+      'paused',
+      'Deliveries of tenants whose sending is paused until they have a valid key or credit.',
+    ),
     oldest_seconds: {
       type: GraphQLFloat,
-      description: 'How long the oldest of the first four has waited. Null when nothing waits.',
+      description:
+        'How long the oldest item counted in events, batches, waiting and retries has waited, in seconds; null if there is none.',
       resolve: oldestSeconds,
     },
     tenants: {
       type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(tenantBacklogType))),
-      description: 'The ten tenants of which most waits.',
+      description: 'The ten tenants with the largest backlog.',
     },
   },
 });
@@ -52,7 +56,7 @@ const backlogType = new GraphQLObjectType<Backlog, ControlContext>({
 /** `Utility.backlog`. Throws AppError PERMISSION_DENIED. */
 export const backlogField: GraphQLFieldConfig<unknown, ControlContext> = {
   type: backlogType,
-  description: 'What is committed and not sent yet, of all tenants. For pxadmin.',
+  description: 'Work of all tenants that is committed but not sent yet. Only for pxadmin.',
   resolve: (_source, _args, { principal, deps }) => {
     requireInstallationAdmin(principal);
     return readBacklog(deps.database.ledger);

@@ -17,8 +17,8 @@ import { requireTenantAdmin } from '../permissions.js';
 export const writersType = new GraphQLEnumType({
   name: 'capture_writers',
   values: {
-    api: { description: 'Mutations of /query.' },
-    all: { description: 'Every statement that commits, whoever sends it.' },
+    api: { description: 'Only mutations at /query.' },
+    all: { description: 'Every committed change, whichever client makes it.' },
   },
 });
 
@@ -38,7 +38,7 @@ interface CaptureArgs {
 /** Sets whose changes to a table become events. */
 export const setTableCapture: GraphQLFieldConfig<unknown, ControlContext, CaptureArgs> = {
   type: tableCaptureType,
-  description: 'Whose changes to a table fire email rules. Whoever writes to the table waits for a moment.',
+  description: 'Sets whose changes to a table fire email rules. Briefly blocks writes to the table.',
   args: {
     table_name: { type: new GraphQLNonNull(GraphQLString) },
     writers: { type: new GraphQLNonNull(writersType) },

@@ -24,7 +24,7 @@ interface FileTableArgs {
 export const setFileTable: GraphQLFieldConfig<unknown, ControlContext, FileTableArgs> = {
   type: fileTableType,
   description:
-    'Makes a table a file table. The column is to name the newest file of each row; or it is one of the primary key, which is left as it is.',
+    'Turns a table into a file table, whose rows can have files. The column is either a nullable text or uuid column that will name the newest file of each row, or a column of the primary key, which is left unchanged.',
   args: {
     table_name: { type: new GraphQLNonNull(GraphQLString) },
     column_name: { type: new GraphQLNonNull(GraphQLString) },

@@ -22,7 +22,7 @@ const columnType = new GraphQLObjectType<Column, ControlContext>({
     name: text,
     type: {
       ...text,
-      description: 'As in PostgreSQL, such as `int4` or `text[]`.',
+      description: 'PostgreSQL type, such as `int4` or `text[]`.',
       resolve: ({ type: { sqlType, array } }) => `${sqlType.replace(/^"(\w+)"$/, '$1')}${array ? '[]' : ''}`,
     },
     nullable: flag,
@@ -51,12 +51,12 @@ const tableType = new GraphQLObjectType<DescribedTable, ControlContext>({
     kind: { ...text, description: '`table` or `view`.', resolve: ({ table }) => table.kind },
     writable: {
       ...flag,
-      description: 'Views and tables without a primary key are read-only.',
+      description: 'Whether rows can be written. Views and tables without a primary key are read-only.',
       resolve: ({ table }) => table.primaryKey.length > 0,
     },
     writers: {
       type: writersType,
-      description: 'Whose changes become events. Null of what is read-only.',
+      description: 'Whose changes become events; null if read-only.',
       resolve: ({ table, isCaptured }) => {
         if (table.primaryKey.length === 0) return null;
         return isCaptured ? 'all' : 'api';
@@ -77,7 +77,7 @@ const tableType = new GraphQLObjectType<DescribedTable, ControlContext>({
 export const tablesField: GraphQLFieldConfig<unknown, ControlContext, { readonly name?: string | null }> = {
   type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(tableType))),
   description:
-    "The tenant's tables and views, or the one of that name: their columns, and whose changes become events.",
+    "The tenant's tables and views, or only the one named: their columns, their relations, and whose changes become events.",
   args: { name: { type: GraphQLString } },
   resolve: async (_source, { name }, { principal, deps }) => {
     const schema = requireTenantAdmin(principal);

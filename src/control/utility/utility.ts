@@ -25,8 +25,7 @@ type Utility<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
 
 const introspect: Utility<object> = {
   type: SCALARS.GenericScalar,
-  description:
-    "Reads the tenant's tables again, now. Answers the schema of /query: `{gql, json: {__schema}}`.",
+  description: "Reloads the tenant's tables now and returns the schema of /query: `{gql, json: {__schema}}`.",
   resolve: (_source, _args, context) => {
     let description = descriptions.get(context);
     if (!description) descriptions.set(context, (description = describe(context)));
@@ -57,7 +56,7 @@ const availableSchemasAndTables: Utility<object> = {
 const roleToken: Utility<{ roleid: number }> = {
   type: GraphQLString,
   description:
-    'An access token for a child role that holds no more than the caller; for any role of the tenant when root asks.',
+    'An access token for a child role with no more rights than the caller; root may request one for any role of the tenant.',
   args: { roleid: { type: new GraphQLNonNull(SCALARS.Int) } },
   resolve: async (_source, { roleid }, context) => {
     const { principal, deps, options } = context;
@@ -78,7 +77,7 @@ const roleToken: Utility<{ roleid: number }> = {
 const anonymousLogins: Utility<{ enable?: boolean | null }> = {
   type: SCALARS.Int,
   description:
-    'The role of visitors, who sign in without a password; null while they may not. Give `enable` to change it.',
+    'The role of anonymous visitors, who sign in without a password; null while anonymous sign-in is disabled. Pass `enable` to change it.',
   args: { enable: { type: GraphQLBoolean } },
   resolve: async (_source, { enable }, { principal, db, deps, options }) => {
     requireTenantAdmin(principal);

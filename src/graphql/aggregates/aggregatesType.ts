@@ -7,14 +7,21 @@ const ARGUMENTS = {
     type: GraphQLString,
     description: 'A GraphQL query for one table: its first field is aggregated, the others are group keys.',
   },
-  filter: { type: GraphQLString, description: "On the table's rows." },
-  having: { type: GraphQLString, description: 'On the results: names the aggregate and the keys.' },
-  ordering: { type: new GraphQLList(GraphQLString), description: 'By the aggregate and the keys.' },
+  filter: { type: GraphQLString, description: "Filter on the table's rows." },
+  having: {
+    type: GraphQLString,
+    description: 'Filter on the results: refers to the aggregate and the group keys.',
+  },
+  ordering: {
+    type: new GraphQLList(GraphQLString),
+    description: 'Ordering of the results, by the aggregate and the group keys.',
+  },
   limit: { type: SCALARS.Int },
   offset: { type: SCALARS.Int },
   distincton: {
     type: new GraphQLList(GraphQLString),
-    description: 'Keys of which each combination comes once: the first in the ordering.',
+    description:
+      'Group keys whose combinations must be distinct: of each, only the first result in the ordering is returned.',
   },
 };
 

@@ -14,21 +14,27 @@ export const FILES_FIELD = 'thefiles';
 
 const FILE_OBJECT = new GraphQLObjectType({
   name: 'FileObject',
-  description: 'A file of a row.',
+  description: 'A file that belongs to a row.',
   fields: {
     storagekey: { type: new GraphQLNonNull(GraphQLString) },
-    filenum: { type: SCALARS.Int, description: 'Its number among the files of the row.' },
+    filenum: { type: SCALARS.Int, description: 'Number of the file within its row.' },
     filename: { type: GraphQLString },
-    mimetype: { type: GraphQLString, description: 'As its bytes say, or else as it was declared.' },
-    size: { type: SCALARS.BigInt, description: 'In bytes.' },
+    mimetype: {
+      type: GraphQLString,
+      description: 'Detected from the content; the declared type if that fails.',
+    },
+    size: { type: SCALARS.BigInt, description: 'Size in bytes.' },
     createtime: { type: SCALARS.DateTime },
-    url: { type: GraphQLString, description: 'Where to GET it, for a while; null without download.' },
+    url: {
+      type: GraphQLString,
+      description: 'Download URL, valid for a limited time; null if the caller may not download the file.',
+    },
   },
 });
 
 const FILE_UPLOAD = new GraphQLObjectType({
   name: 'FileUpload',
-  description: 'Where to PUT the bytes of a file, once.',
+  description: 'A URL that accepts the bytes of one file, in a single PUT request.',
   fields: {
     storagekey: { type: new GraphQLNonNull(GraphQLString) },
     upload_url: { type: new GraphQLNonNull(GraphQLString) },
@@ -41,8 +47,11 @@ export const FILE_INPUT = new GraphQLInputObjectType({
   fields: {
     filename: { type: new GraphQLNonNull(GraphQLString) },
     mimetype: { type: GraphQLString },
-    size: { type: SCALARS.Int, description: 'In bytes. When given, no other size is taken.' },
-    filenum: { type: SCALARS.Int, description: 'The number of the file that this one replaces.' },
+    size: {
+      type: SCALARS.Int,
+      description: 'Size in bytes. If given, an upload of any other size is rejected.',
+    },
+    filenum: { type: SCALARS.Int, description: 'Number of the file to replace.' },
   },
 });
 
@@ -60,7 +69,7 @@ export function fileMutationFields(table: Table, key: GraphQLFieldConfigArgument
     },
     [`delete_file_${table.name}`]: {
       type: FILE_OBJECT,
-      description: 'Give storagekey or filenum.',
+      description: 'Deletes a file of the row, given by storagekey or filenum.',
       args: { ...key, storagekey: { type: GraphQLString }, filenum: { type: SCALARS.Int } },
     },
   };

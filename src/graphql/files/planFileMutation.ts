@@ -138,7 +138,7 @@ function readMimetype(given: string | null | undefined): string | null {
 }
 
 function neither(): AppError {
-  return new AppError('BAD_USER_INPUT', 'Give storagekey or filenum.', {
+  return new AppError('BAD_USER_INPUT', 'Pass storagekey or filenum.', {
     details: { argument: 'storagekey' },
   });
 }

@@ -28,12 +28,12 @@ export const LIST_ARGS: GraphQLFieldConfigArgumentMap = {
 
 const CAST = new GraphQLEnumType({
   name: 'Cast',
-  description: 'Another form of a value.',
-  values: { text: { description: 'A string with every digit.' } },
+  description: 'An alternative representation of a value.',
+  values: { text: { description: 'A string with all digits.' } },
 });
 const ON_CONFLICT = new GraphQLEnumType({
   name: 'OnConflict',
-  description: 'What to do when a row with the same key is there.',
+  description: 'What to do if a row with the same key exists.',
   values: { fail: {}, update: {}, ignore: {} },
 });
 const UTILITY = new GraphQLObjectType({
@@ -41,7 +41,7 @@ const UTILITY = new GraphQLObjectType({
   fields: {
     introspect: {
       type: SCALARS.GenericScalar,
-      description: 'Reads the tables of the schema again. Answers `{gql, json: {__schema}}`.',
+      description: 'Reloads the tables and returns the schema: `{gql, json: {__schema}}`.',
     },
   },
 });

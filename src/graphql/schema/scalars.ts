@@ -179,15 +179,19 @@ export const ID = new GraphQLScalarType({
 /** Lenient where existing clients need it: numeric strings count as numbers. */
 export const SCALARS: Readonly<Record<ScalarName, GraphQLScalarType>> = {
   Int: scalar('Int', 'A 32-bit integer; numeric strings are accepted.', int),
-  BigInt: scalar('BigInt', 'A 64-bit integer, as a JSON number; beyond 2^53 ask for `cast: text`.', bigInt),
+  BigInt: scalar(
+    'BigInt',
+    'A 64-bit integer, as a JSON number; request `cast: text` for values beyond 2^53.',
+    bigInt,
+  ),
   Float: scalar('Float', 'A binary floating-point number.', float),
-  Decimal: scalar('Decimal', 'A decimal number with every digit; send long ones as strings.', float),
+  Decimal: scalar('Decimal', 'A decimal number in full precision; send long values as strings.', float),
   Boolean: GraphQLBoolean,
   String: GraphQLString,
   UUID: scalar('UUID', 'A UUID.', string),
   Date: scalar('Date', 'A date, ISO 8601.', string),
   Time: scalar('Time', 'A time of day, ISO 8601.', string),
-  DateTime: scalar('DateTime', 'A moment, ISO 8601.', string),
+  DateTime: scalar('DateTime', 'A point in time, ISO 8601.', string),
   Base64: scalar('Base64', 'Bytes in base64.', base64),
   GenericScalar: genericScalar,
 };
