@@ -43,7 +43,7 @@ const CODES = {
     401,
     'The token was not signed by this installation, or its signing key is gone. Sign in again.',
   ],
-  TOKEN_WRONG_TYPE: [401, 'Access tokens for requests, refresh tokens for GET /auth.'],
+  TOKEN_WRONG_TYPE: [401, 'Use access tokens for requests, and refresh tokens for GET /auth.'],
   TOKEN_REVOKED: [401, 'The role was deleted or its password changed. Sign in again.'],
   LOGIN_FAILED: [401, 'Unknown login, wrong password, or wrong tenantid.'],
   ANONYMOUS_LOGINS_DISABLED: [403, "A tenant's root role enables them with Utility.anonymous_logins."],
@@ -121,7 +121,7 @@ const CODES = {
   OIDC_RETURN_TO_REFUSED: [400, 'The operator allows origins with OIDC_RETURN_ORIGINS.'],
   OIDC_STATE_INVALID: [
     400,
-    'It was already completed, is older than ten minutes, or was started in another browser. Start again with POST /oidc.',
+    'The sign-in was already completed, is older than ten minutes, or was started in another browser. Start again with POST /oidc.',
   ],
   OIDC_LOGIN_REFUSED: [403, 'Sign in at the provider, and grant the access it asks for.'],
   OIDC_REDIRECT_URI_MISMATCH: [
@@ -179,12 +179,12 @@ const CODES = {
     400,
     "The query must be valid on the tenant's /query schema, and must not be a mutation.",
   ],
-  EVENT_SIGNATURE_MISSING: [401, "Turn the signature of the provider's event webhook on."],
+  EVENT_SIGNATURE_MISSING: [401, "Turn on signing for the provider's event webhook."],
   EVENT_SIGNATURE_INVALID: [
     403,
     "Pass the provider's verification key to set_email_webhook_key, or its secret to set_email_webhook, and give the URL that it returns to the provider.",
   ],
-  EVENT_SIGNATURE_EXPIRED: [403, "Set the server's clock right; reports older than 25 hours are refused."],
+  EVENT_SIGNATURE_EXPIRED: [403, "Correct the server's clock; reports older than 25 hours are rejected."],
   REDRIVE_NOT_ALLOWED: [409, 'Only a delivery in a terminal state can be redriven.'],
 } as const satisfies Record<string, readonly [status: number, hint: string]>;
 

@@ -204,5 +204,5 @@ function errorEnvelope(error: AppError): string {
 
 function notAcceptable(status: number): AppError {
   if (status !== 406) throw new Error(`graphql-http answered ${status} without a body`);
-  return new AppError('NOT_ACCEPTABLE', 'No media type of the Accept header can be sent.');
+  return new AppError('NOT_ACCEPTABLE', 'None of the media types in the Accept header can be sent.');
 }

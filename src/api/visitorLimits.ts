@@ -93,7 +93,7 @@ async function consume(
 }
 
 function limited({ msBeforeNext }: RateLimiterRes, what: string): AppError {
-  return new AppError('RATE_LIMITED', `Anonymous visitors have had their ${what} of this minute.`, {
+  return new AppError('RATE_LIMITED', `Anonymous visitors have used up their ${what} for this minute.`, {
     hint: 'Sign in, or wait for the time given in Retry-After.',
     details: { retryAfterSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)) },
   });

@@ -31,7 +31,7 @@ export function withCells(work: (deps: MoveDeps) => Promise<void>): Promise<numb
 function endOf({ config: { databaseUrl, databaseDirectUrl }, database }: Installation): MovingEnd {
   const url = databaseDirectUrl ?? databaseUrl;
   if (url === undefined)
-    throw new UsageError('a cell needs DATABASE_URL: the embedded PostgreSQL is for trying out');
+    throw new UsageError('a cell needs DATABASE_URL: the embedded PostgreSQL is only for trying Rowpost out');
   return { database, url };
 }
 

@@ -28,7 +28,7 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
     load: async () => (await import('./processes.js')).worker,
   },
   all: {
-    summary: 'release, web, relay and worker in one process.',
+    summary: 'Run release, web, relay and worker in one process.',
     load: async () => (await import('./processes.js')).all,
   },
   demo: {
@@ -37,7 +37,7 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
     load: async () => (await import('./demo.js')).demo,
   },
   tenant: {
-    summary: 'create, change, move and list tenants.',
+    summary: 'Create, change, move and list tenants.',
     usage: [
       'rowpost tenant create --name <name> --root-login <login> --root-password <password> [--schema <schema>]',
       'rowpost tenant adopt --name <name> --schema <schema> --root-login <login> --root-password <password> [--print-sql]',
@@ -49,18 +49,18 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
       'rowpost tenant resume --tenant <id>',
       'rowpost tenant export --tenant <id> --file <file>    Exports everything except its tables: see docs/backup.md.',
       'rowpost tenant import --file <file>',
-      'rowpost tenant move --tenant <id> --to <cell>    To another cell, while it is served: see docs/cells.md.',
-      'rowpost tenant move --tenant <id> --abort    Undoes what a move that broke off left.',
+      'rowpost tenant move --tenant <id> --to <cell>    Moves the tenant to another cell while it stays in service: see docs/cells.md.',
+      'rowpost tenant move --tenant <id> --abort    Undoes an interrupted move.',
       'rowpost tenant list',
     ],
     load: async () => (await import('./tenant.js')).tenant,
   },
   directory: {
-    summary: 'The directory of cells.',
+    summary: 'Manage the directory of cells.',
     usage: [
       'rowpost directory release    Brings its database up to date.',
-      'rowpost directory list    The cells.',
-      'rowpost directory map    Which cell a proxy sends a tenant to: see deploy/proxy/cells.cfg.',
+      'rowpost directory list    Lists the cells.',
+      'rowpost directory map    Prints which cell a proxy sends each tenant to: see deploy/proxy/cells.cfg.',
     ],
     load: async () => (await import('./directory.js')).directory,
   },
@@ -69,7 +69,7 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
     usage: [
       'rowpost redrive --tenant <id> --delivery <id>    One delivery, whatever its outcome.',
       'rowpost redrive --tenant <id> --filter <expr>    All failed, skipped or unknown deliveries that match the filter.',
-      'rowpost redrive --paused <tenant id>|all    Paused deliveries, with the accounts as they are: the carrier accepts them again.',
+      'rowpost redrive --paused <tenant id>|all    Paused deliveries, with unchanged accounts, once the carrier accepts them again.',
     ],
     load: async () => (await import('./redrive.js')).redrive,
   },
@@ -90,7 +90,7 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
     load: async () => (await import('./schema.js')).schema,
   },
   why: {
-    summary: 'Explain what became of the changes of a row, and why nothing did.',
+    summary: 'Explain what became of the changes to a row, or why nothing happened.',
     usage: [
       'rowpost why --tenant <id> --table <table> --key <key>',
       `    The key as 7, or as '{"order_id": 7, "line": 1}'. Nothing is changed.`,
@@ -102,14 +102,14 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
     load: async () => (await import('./doctor.js')).doctor,
   },
   token: {
-    summary: 'rotate the key that signs tokens.',
+    summary: 'Rotate the key that signs tokens.',
     usage: [
       'rowpost token rotate    Signs with a new key; tokens signed with the old one stay valid until they expire.',
     ],
     load: async () => (await import('./token.js')).token,
   },
   password: {
-    summary: "Set a role's password, pxadmin's too.",
+    summary: "Set a role's password, including pxadmin's.",
     usage: ['rowpost password --tenant <id> --login <login>    The password is the first line of stdin.'],
     load: async () => (await import('./password.js')).password,
   },

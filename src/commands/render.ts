@@ -46,7 +46,7 @@ async function run(argv: readonly string[], io: Streams): Promise<number> {
   }
   const [templateFile, contextFile] = positionals;
   if (templateFile === undefined || positionals.length > 2)
-    throw new CommandError('which template? "rowpost render --help" says how to name it');
+    throw new CommandError('no template file given: see "rowpost render --help"');
   const syntax = syntaxOf(values.syntax);
   const source = await readInput(templateFile, io.stdin);
   const contextJson = contextFile === undefined ? '{}' : await readInput(contextFile, io.stdin);

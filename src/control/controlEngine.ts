@@ -133,7 +133,7 @@ async function answer(run: Run): Promise<GraphqlResponse> {
     return query(run);
   }
   if (!run.options.allowMutation) {
-    throw new DocumentError(new AppError('METHOD_NOT_ALLOWED', 'Mutations go by POST.'));
+    throw new DocumentError(new AppError('METHOD_NOT_ALLOWED', 'Mutations must be sent with POST.'));
   }
   // An external call may be slow, so it runs outside a transaction.
   if (isExternalCall(operation)) return executeOutsideTransaction(run);

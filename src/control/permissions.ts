@@ -25,12 +25,12 @@ export function requireClasses(principal: Principal, classes: readonly number[])
   if (principal.isAdmin) return;
   const missing = classes.find((classid) => !principal.classes.includes(classid));
   if (missing === undefined) return;
-  throw denied(`The role is not in class ${missing}, so it can't put others there.`, { classid: missing });
+  throw denied(`The role is not in class ${missing}, so it can't add others to it.`, { classid: missing });
 }
 
 /** Throws AppError PERMISSION_DENIED unless the principal is its tenant's root or an admin. */
 function requireAdmin(principal: Principal): void {
-  if (!principal.isAdmin) throw denied("This is for the tenant's root role and for admins.");
+  if (!principal.isAdmin) throw denied("Only the tenant's root role and admins may do this.");
 }
 
 /** As `requireAdmin`, for a tenant with tables. Throws AppError PERMISSION_DENIED. @returns the tenant's schema */
@@ -42,7 +42,7 @@ export function requireTenantAdmin(principal: Principal): string {
 /** Throws AppError PERMISSION_DENIED unless the principal may see the ledger of its tenant's emails. */
 export function requireDeliveryViewer(principal: Principal): void {
   if (!holds(principal, 'view_delivery')) {
-    throw new AppError('PERMISSION_DENIED', "This is for the tenant's root role and for admins.", {
+    throw new AppError('PERMISSION_DENIED', "Only the tenant's root role and admins may do this.", {
       hint: 'Ask for the capability "view_delivery".',
     });
   }
@@ -63,7 +63,7 @@ export function requireInstallationAdmin(principal: Principal): void {
 /** Isolates tenants. Throws AppError PERMISSION_DENIED. */
 export function requireOwnTenant(principal: Principal, tenantid: number | null | undefined): void {
   if (tenantid == null || tenantid === principal.tenantid) return;
-  throw denied('Roles are made and changed in the own tenant only.', { tenantid });
+  throw denied("Roles can only be created and changed in the caller's own tenant.", { tenantid });
 }
 
 export function isInstallationAdmin(principal: Principal): boolean {

@@ -45,7 +45,7 @@ export class AnswerBudget {
         if (taken > this.limits.requestBytes) return answerTooLarge();
         if (fits) return undefined;
         return new AppError('TOO_BUSY', 'Too many large answers are being sent at the moment.', {
-          hint: 'Ask for less, read answers at once, or retry after the time given in Retry-After.',
+          hint: 'Request less, read responses promptly, or retry after the time given in Retry-After.',
         });
       },
       release: () => {

@@ -39,7 +39,7 @@ export function signLink(keyRing: KeyRing, baseUrl: string, link: FileLink): str
  */
 export function readLink(keyRing: KeyRing, signed: string, nowMs: number): FileLink {
   const text = FORM.test(signed) ? keyRing.open(signed, PURPOSE) : readSigned(keyRing, signed);
-  if (text === undefined) throw new AppError('FILE_URL_INVALID', 'The address of the file is not valid.');
+  if (text === undefined) throw new AppError('FILE_URL_INVALID', 'The file URL is not valid.');
   const [method, tenantid, roleid, storagekey, size, expires] = JSON.parse(text) as [
     FileLink['method'],
     number,
@@ -48,7 +48,7 @@ export function readLink(keyRing: KeyRing, signed: string, nowMs: number): FileL
     number | null,
     number,
   ];
-  if (nowMs >= expires * 1000) throw new AppError('FILE_URL_EXPIRED', 'The address of the file has expired.');
+  if (nowMs >= expires * 1000) throw new AppError('FILE_URL_EXPIRED', 'The file URL has expired.');
   return { method, tenantid, roleid, storagekey, size, expires };
 }
 

@@ -79,7 +79,7 @@ export async function executeRequest(
     const prepared = email ? complete(steps) : await deps.planning.run(owner, steps);
     const { variables, plan } = prepared;
     if (plan.kind === 'mutation') {
-      if (!allowMutation) throw new AppError('METHOD_NOT_ALLOWED', 'A mutation can only be sent by POST.');
+      if (!allowMutation) throw new AppError('METHOD_NOT_ALLOWED', 'Mutations must be sent with POST.');
       requireNewKey(idempotency);
     }
     const introspections = plan.fields.some(({ kind }) => kind === 'introspection')

@@ -28,7 +28,7 @@ export async function serveWhileWaiting(
   const isListening = await new Promise<boolean>((resolve) => {
     server.once('error', (error) => {
       // Startup itself will report what is wrong with the port.
-      log.warn({ err: error, port }, 'probes can not be answered while waiting');
+      log.warn({ err: error, port }, "probes can't be answered while waiting");
       resolve(false);
     });
     server.listen(port, () => resolve(true));

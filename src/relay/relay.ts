@@ -93,7 +93,10 @@ export function startRelay(deps: RelayDeps): Stoppable {
   const serverGuard = new ServerGuard(database.createClient, () => database.tenants.names());
   const shares = loop('watching shared server resources', SHARES_MS, async () => {
     for (const session of await serverGuard.endHoarders()) {
-      log.error(session, "a tenant's session held too much of what PostgreSQL has once, and was ended");
+      log.error(
+        session,
+        "a tenant's session held too many of PostgreSQL's shared resources, and was terminated",
+      );
     }
   });
   deps.history?.onChange(() => {

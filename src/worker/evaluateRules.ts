@@ -61,7 +61,7 @@ const NO_DELIVERIES: ClosedBatch = { ready: [], soon: [], trips: [] };
 /** Every worker that evaluated this batch died: records a failed delivery for each rule that might match. */
 function giveUp(deps: EvaluateDeps, key: BatchKey, batch: LoadedBatch): Promise<ClosedBatch> {
   const { tenantid, batchid } = key;
-  deps.log.error({ tenantid, batchid }, 'a batch of events crashes every worker: given up');
+  deps.log.error({ tenantid, batchid }, 'gave up on a batch of events that crashes every worker');
   const matches = batch.rules.flatMap((rule) => {
     const unknown = rule.condition === null ? '' : '; whether its condition holds is not known';
     const message = `each worker that evaluated this rule for the change ended while doing so${unknown}`;

@@ -96,7 +96,7 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
       );
       attempt.values = values;
       if (!session) {
-        throw new AppError('TOKEN_MISSING', 'Your session has ended.', { hint: 'Sign in, and do it again.' });
+        throw new AppError('TOKEN_MISSING', 'Your session has ended.', { hint: 'Sign in and try again.' });
       }
       requireCsrfToken(session, values['csrf']);
       await handle(visitOf(req, res, session, values), req, res);

@@ -141,7 +141,7 @@ function readNumber(given: string, what: string): string {
 function readTime(given: string, what: string): string {
   const time = new Date(/^\d{4}-\d\d-\d\d$/.test(given) ? given : `${given}Z`);
   if (!Number.isNaN(time.getTime()) && /^\d{4}-/.test(given)) return time.toISOString();
-  throw new AppError('BAD_USER_INPUT', `"${what}" is no time.`, {
+  throw new AppError('BAD_USER_INPUT', `"${what}" is not a time.`, {
     hint: 'Write it as 2026-01-31T09:30, in UTC.',
   });
 }

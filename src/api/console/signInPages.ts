@@ -100,7 +100,7 @@ export function signInPages(deps: OidcRoutesDeps): Router {
 
   const byProvider = onForm(async (_req, res, tenant, values) => {
     if (typedText(values, 'login') === '') {
-      throw new AppError('BAD_REQUEST', 'Write your login first, then choose the provider.');
+      throw new AppError('BAD_REQUEST', 'Enter your login first, then choose the provider.');
     }
     const tenantid = (await tenantidOf(tenant)) ?? NO_TENANT;
     const role = await findLogin(deps.knex, tenantid, readText(values, 'login', MAX_LOGIN_LENGTH));

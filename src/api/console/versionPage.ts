@@ -34,7 +34,7 @@ export function versionPage({ page }: PageHandlers): Router {
     const { email_type_version: all } = await ask<{ email_type_version: readonly Version[] }>(VERSIONS, {
       filter: ofType,
     });
-    if (all.length === 0) throw new AppError('NOT_FOUND', 'No version of such an email is kept.');
+    if (all.length === 0) throw new AppError('NOT_FOUND', 'No version of this email is kept.');
     const shown = all.find(({ version }) => version === req.query['version']) ?? all[0];
     const newer = all.find(({ version }) => version !== '0')?.version ?? '0';
     // A draft is compared with the live version.

@@ -30,7 +30,7 @@ async function answer(deps: FileDeps, req: IncomingMessage, res: ServerResponse)
   const signed = (req.url ?? '').slice(FILES_PATH.length).split('?', 1)[0] ?? '';
   const link = readLink(deps.keyRing, signed, deps.clock.now());
   if (link.method !== method) {
-    throw new AppError('FILE_URL_INVALID', `The address is for ${link.method}, not for ${method}.`);
+    throw new AppError('FILE_URL_INVALID', `The URL is for ${link.method}, not for ${method}.`);
   }
   await (method === 'PUT' ? receiveFile(deps, link, req, res) : sendFile(deps, link, req, res));
 }
@@ -39,7 +39,7 @@ function fail(deps: FileDeps, req: IncomingMessage, res: ServerResponse, error: 
   // The client is gone.
   if (error instanceof SourceAborted || res.destroyed) return;
   if (res.headersSent) {
-    deps.log.warn({ err: error }, 'a download broke off');
+    deps.log.warn({ err: error }, 'a download was cut off');
     res.destroy();
     return;
   }

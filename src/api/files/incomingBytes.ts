@@ -76,7 +76,7 @@ export function feed(req: IncomingMessage, bytes: IncomingBytes, stallMs: number
     // Backpressure from the storage is not the client's fault.
     const isWaiting = req.complete || bytes.writableLength > 0;
     if (!isWaiting && bytes.count - before < MIN_BYTES_PER_INTERVAL) {
-      bytes.destroy(new AppError('FILE_UPLOAD_STALLED', 'The bytes of the file came too slowly.'));
+      bytes.destroy(new AppError('FILE_UPLOAD_STALLED', 'The bytes of the file arrived too slowly.'));
     }
     before = bytes.count;
   }, stallMs);

@@ -88,7 +88,7 @@ async function store(
     onStart: async (start) => {
       mimetype = await typeOf(start, upload);
       if (isAllowedType(mimetype, config.fileTypes)) return;
-      throw new AppError('FILE_TYPE_REFUSED', `Files of ${mimetype} are not taken.`);
+      throw new AppError('FILE_TYPE_REFUSED', `Files of type ${mimetype} are not accepted.`);
     },
   });
   const stop = feed(req, bytes, config.fileStallMs);
@@ -133,7 +133,7 @@ async function requirePrincipal(
 ): Promise<Principal> {
   const principal = await principals.load(tenantid, roleid);
   if (!principal) {
-    throw new AppError('FILE_URL_INVALID', 'The role that the address was given to is gone.');
+    throw new AppError('FILE_URL_INVALID', 'The role that the URL was issued to no longer exists.');
   }
   requireActiveTenant(principal);
   return principal;
@@ -162,9 +162,9 @@ function refusal(state: 'expired' | 'done' | 'in_hand'): AppError {
     case 'expired':
       return new AppError('FILE_URL_EXPIRED', 'The upload has expired.');
     case 'done':
-      return new AppError('FILE_UPLOADED_ALREADY', 'This upload is done.');
+      return new AppError('FILE_UPLOADED_ALREADY', 'This upload is already complete.');
     case 'in_hand':
-      return new AppError('FILE_UPLOAD_IN_HAND', 'This upload is under way.');
+      return new AppError('FILE_UPLOAD_IN_HAND', 'This upload is already in progress.');
   }
 }
 

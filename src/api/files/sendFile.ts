@@ -52,7 +52,7 @@ async function requireFile(
 ): Promise<StoredFile> {
   const principal = await principals.load(tenantid, roleid);
   if (!principal) {
-    throw new AppError('FILE_URL_INVALID', 'The role that the address was given to is gone.');
+    throw new AppError('FILE_URL_INVALID', 'The role that the URL was issued to no longer exists.');
   }
   requireActiveTenant(principal);
   const [file] = await readFiles(database.pool, tenantid, [storagekey]);
@@ -88,7 +88,9 @@ function readRange({ headers }: IncomingMessage, etag: string, size: number): By
   if (ranges === -2) return undefined;
   if (ranges === -1 || ranges.type !== 'bytes') {
     if (ranges !== -1) return undefined;
-    throw new AppError('FILE_RANGE_INVALID', 'The file has no such bytes.', { details: { size } });
+    throw new AppError('FILE_RANGE_INVALID', 'The requested range is outside the file.', {
+      details: { size },
+    });
   }
   const [range] = ranges;
   return ranges.length === 1 ? range : undefined;

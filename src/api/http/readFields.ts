@@ -143,8 +143,10 @@ export function readBytes(
     req.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes)));
     req.on('close', () => {
       // Emitted for every request; creating an error each time would cost 4 % of a small response.
-      if (!req.complete) reject(new AppError('BAD_REQUEST', 'The body broke off.'));
+      if (!req.complete) reject(new AppError('BAD_REQUEST', 'The body is incomplete: the connection broke.'));
     });
-    req.on('error', (error) => reject(new AppError('BAD_REQUEST', 'The body broke off.', { cause: error })));
+    req.on('error', (error) =>
+      reject(new AppError('BAD_REQUEST', 'The body is incomplete: the connection broke.', { cause: error })),
+    );
   });
 }

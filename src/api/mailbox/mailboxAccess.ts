@@ -42,7 +42,7 @@ export async function mailboxScope(req: Request, deps: MailboxAccessDeps): Promi
 /** Throws AppError PERMISSION_DENIED. */
 export function scopeOf(principal: Principal): MailboxScope {
   if (!principal.isAdmin) {
-    throw new AppError('PERMISSION_DENIED', "The mailbox is for the tenant's root and for admins.");
+    throw new AppError('PERMISSION_DENIED', "Only the tenant's root role and admins may open the mailbox.");
   }
   const { tenantid } = principal;
   return tenantid === INSTALLATION_TENANTID ? { kind: 'everything' } : { kind: 'tenant', tenantid };

@@ -88,7 +88,7 @@ export class SnsCheck {
     try {
       return await this.#fetches.runExclusive(() => this.read(url));
     } catch (error) {
-      throw new AppError('TOO_BUSY', 'SNS does not answer.', { cause: error });
+      throw new AppError('TOO_BUSY', 'SNS is not responding.', { cause: error });
     }
   }
 

@@ -87,10 +87,10 @@ const FORMATS: Readonly<Record<WebhookKind, RegExp>> = {
   ses: /^arn:aws(?:-cn|-us-gov)?:sns:[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}:\d{12}:[\w-]{1,256}$/,
 };
 const REASONS: Readonly<Record<WebhookKind, string>> = {
-  resend: 'secret is the signing secret of the webhook: whsec_ and base64.',
-  mailgun: 'secret is the HTTP webhook signing key of the account.',
-  postmark: 'secret is a password of 16 to 200 letters, digits and . _ ~ -',
-  ses: 'secret is the ARN of the SNS topic that SES publishes to: arn:aws:sns:…',
+  resend: 'secret must be the signing secret of the webhook: whsec_ and base64.',
+  mailgun: 'secret must be the HTTP webhook signing key of the account.',
+  postmark: 'secret must be a password of 16 to 200 letters, digits and . _ ~ -',
+  ses: 'secret must be the ARN of the SNS topic that SES publishes to: arn:aws:sns:…',
 };
 
 async function shown(

@@ -56,7 +56,7 @@ function requireOneRecipient(recipients: CheckedEmailType['recipients']): void {
   if (typeof recipients === 'string' || recipients.length <= 1) return;
   throw badInput(
     'recipients',
-    'A mail that can be unsubscribed from has one recipient: its link is of that one.',
+    'A mail with an unsubscribe link must have exactly one recipient, whom the link unsubscribes.',
   );
 }
 

@@ -86,7 +86,7 @@ function toResult(outcome: SendOutcome): StoredRow {
       return notSent({
         code: outcome.code,
         message: outcome.message,
-        hint: 'Look after the account at the provider, or set another key with set_email_apikey, or another account with set_email_transport.',
+        hint: 'Check the account at the provider, or set another key with set_email_apikey or another account with set_email_transport.',
       });
     case 'rejected':
     case 'retry':

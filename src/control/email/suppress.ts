@@ -37,7 +37,7 @@ export async function suppress(
     { tenantid: principal.tenantid, address, reason, creatorid: principal.roleid },
   );
   if (rows.length > 0) return { address };
-  throw new AppError('UNIQUE_VIOLATION', `${address} is suppressed already.`, {
+  throw new AppError('UNIQUE_VIOLATION', `${address} is already suppressed.`, {
     hint: 'It is in the list email_suppression, with the reason.',
     details: { field: 'address' },
   });

@@ -133,20 +133,21 @@ const READERS: {
 export function readTransports(input: TransportInput, allowPrivate: boolean): readonly StoredTransport[] {
   const { transports } = input;
   if (!transports) return [readTransport(input, '', allowPrivate)];
-  if (input.kind != null) throw badInput('kind', 'Either kind or transports is given.');
+  if (input.kind != null) throw badInput('kind', 'Pass either kind or transports, not both.');
   if (transports.length === 0 || transports.length > MAX_TRANSPORTS) {
-    throw badInput('transports', `transports holds 1 to ${MAX_TRANSPORTS}.`);
+    throw badInput('transports', `transports must hold 1 to ${MAX_TRANSPORTS} carriers.`);
   }
   const kinds = transports.map(({ kind }) => kind);
-  if (new Set(kinds).size < kinds.length) throw badInput('transports', 'transports holds each kind once.');
+  if (new Set(kinds).size < kinds.length)
+    throw badInput('transports', 'transports must not hold a kind twice.');
   return transports.map((given, index) => readTransport(given, `transports[${index}].`, allowPrivate));
 }
 
 function readTransport(given: TransportInput, at: string, allowPrivate: boolean): StoredTransport {
   const kind = requireValue(given.kind, `${at}kind`);
-  if (given.transports) throw badInput(`${at}transports`, 'transports holds no transports of its own.');
+  if (given.transports) throw badInput(`${at}transports`, 'transports must not be nested.');
   if (!Object.hasOwn(READERS, kind)) {
-    throw badInput(`${at}kind`, `${at}kind is one of ${Object.keys(READERS).join(', ')}.`);
+    throw badInput(`${at}kind`, `${at}kind must be one of ${Object.keys(READERS).join(', ')}.`);
   }
   return READERS[kind as StoredTransport['kind']](given, at, allowPrivate);
 }
@@ -187,25 +188,25 @@ function readDomain(domain: string, field: string): string {
 
 function readRegion(region: string, field: string): 'us' | 'eu' {
   if (region === 'us' || region === 'eu') return region;
-  throw badInput(field, `${field} is us or eu.`);
+  throw badInput(field, `${field} must be us or eu.`);
 }
 
 function readSmtp(given: TransportInput, at: string, allowPrivate: boolean): SmtpAccount {
   const host = readHost(requireValue(given.host, `${at}host`), `${at}host`, allowPrivate);
   const port = given.port ?? 587;
   if (allowPrivate ? port < 1 || port > 65_535 : !PORTS.includes(port)) {
-    throw badInput(`${at}port`, `${at}port is one of ${PORTS.join(', ')}.`);
+    throw badInput(`${at}port`, `${at}port must be one of ${PORTS.join(', ')}.`);
   }
   const security = given.security ?? (port === 465 ? 'tls' : 'starttls');
   if (security !== 'tls' && security !== 'starttls' && !(security === 'none' && allowPrivate)) {
-    throw badInput(`${at}security`, `${at}security is tls or starttls.`);
+    throw badInput(`${at}security`, `${at}security must be tls or starttls.`);
   }
   const maxConnections = given.max_connections ?? DEFAULT_CONNECTIONS;
   if (maxConnections < 1 || maxConnections > MAX_CONNECTIONS) {
-    throw badInput(`${at}max_connections`, `${at}max_connections is 1 to ${MAX_CONNECTIONS}.`);
+    throw badInput(`${at}max_connections`, `${at}max_connections must be 1 to ${MAX_CONNECTIONS}.`);
   }
   if ((given.username == null) !== (given.password == null)) {
-    throw badInput(`${at}username`, `${at}username and ${at}password are given together.`);
+    throw badInput(`${at}username`, `${at}username and ${at}password must be given together.`);
   }
   return {
     kind: 'smtp',

@@ -56,7 +56,10 @@ function pageOf<T>(rows: readonly T[], { deps: { config } }: ControlContext, arg
   const limit = (args['limit'] as number | null | undefined) ?? config.listDefaultLimit;
   const offset = (args['offset'] as number | null | undefined) ?? 0;
   if (limit < 0 || limit > config.listMaxLimit || offset < 0) {
-    throw badInput('limit', `limit is from 0 to ${config.listMaxLimit}, offset is not negative.`);
+    throw badInput(
+      'limit',
+      `limit must be from 0 to ${config.listMaxLimit}, and offset must not be negative.`,
+    );
   }
   return rows.slice(offset, offset + limit);
 }

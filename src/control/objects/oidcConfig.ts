@@ -46,5 +46,5 @@ export const oidcConfig = controlObject({
 
 /** Not for admins: whoever chooses the provider decides who can sign in, even as the root role. Throws AppError PERMISSION_DENIED. */
 function requireRoot(principal: Principal): void {
-  if (!principal.isRoot) throw denied("This is for the tenant's root role.");
+  if (!principal.isRoot) throw denied("Only the tenant's root role may do this.");
 }

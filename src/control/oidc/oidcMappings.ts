@@ -54,7 +54,7 @@ export async function updateMapping(
   for (const field of ['roleid', 'confid'] as const) {
     const value = given[field];
     if (value != null && value !== String(key[field]))
-      throw badInput(field, `${field} stays as it was made.`);
+      throw badInput(field, `${field} can't be changed after creation.`);
   }
   await authorize(context, Number(key['roleid']));
   await find();

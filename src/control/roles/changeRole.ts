@@ -36,7 +36,7 @@ export async function removeRole(context: ControlContext, key: Key): Promise<und
   const { principal, db } = context;
   const roleid = Number(key['roleid']);
   requireCapability(principal, 'delete_role');
-  if (roleid === principal.roleid) throw denied('A role does not delete itself.');
+  if (roleid === principal.roleid) throw denied('A role may not delete itself.');
   await requireManageable(context, roleid);
   await updateRole(db, principal.tenantid, roleid, { deleted: true, ...endOfTokens(context) });
   await bumpPolicyVersion(db, principal.tenantid);
@@ -50,13 +50,13 @@ async function authorize(context: ControlContext, roleid: number, input: RoleInp
   if (isOwn && onlyOwnFields) return requireSelf(context);
   if (input.deleted === true) requireCapability(principal, 'delete_role');
   requireCapability(principal, 'update_role');
-  if (isOwn && input.deleted === true) throw denied('A role does not delete itself.');
+  if (isOwn && input.deleted === true) throw denied('A role may not delete itself.');
   const isInherited = input.parentid !== undefined || input.classes !== undefined;
   return requireManageable(context, roleid, isInherited ? 'subtree' : 'role');
 }
 
 async function requireSelf({ principal, db }: ControlContext): Promise<RoleState> {
-  if (isNobody(principal)) throw denied('Anonymous visitors do not change the role they share.');
+  if (isNobody(principal)) throw denied('Anonymous visitors may not change the role they share.');
   const role = await readRole(db, principal.tenantid, principal.roleid);
   if (!role) throw notFound('role', principal.roleid);
   return role;
@@ -100,7 +100,7 @@ async function newParent(context: ControlContext, role: RoleState, parentid: num
   if (parentid === null) throw badInput('parentid', 'Only the root role has no parent.');
   await requireParent(context, parentid);
   if (parentid === role.roleid || (await isBelow(context.db, parentid, role.roleid))) {
-    throw badInput('parentid', 'A role is not put below itself.');
+    throw badInput('parentid', "A role can't be placed below itself.");
   }
   return parentid;
 }

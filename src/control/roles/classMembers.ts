@@ -8,14 +8,14 @@ import { requireManageable, requireMember } from './rolePermissions.js';
 
 /** Throws AppError BAD_USER_INPUT. */
 export function readRoleids(ids: readonly string[], field: string): readonly number[] {
-  if (!ids.every((id) => /^\d{1,9}$/.test(id))) throw badInput(field, `${field} must be numbers of roles.`);
+  if (!ids.every((id) => /^\d{1,9}$/.test(id))) throw badInput(field, `${field} must hold ids of roles.`);
   return [...new Set(ids.map(Number))];
 }
 
 /** Only administrators open a class for sign-up. Throws AppError PERMISSION_DENIED. */
 export function requireSignupAdmin(principal: Principal, allowSignup: boolean | null | undefined): void {
   if (allowSignup == null || principal.isAdmin) return;
-  throw denied("Only the tenant's root role and admins allow sign-up.", { field: 'allow_signup' });
+  throw denied("Only the tenant's root role and admins may allow sign-up.", { field: 'allow_signup' });
 }
 
 /**
@@ -62,7 +62,7 @@ export async function emptyClass(context: ControlContext, classid: number): Prom
     .whereRaw('? = any (classes)', [classid])
     .first('ruleid');
   if (rule !== undefined) {
-    throw new AppError('ROLE_CLASS_IN_USE', `Policy rules name the class ${classid}.`, {
+    throw new AppError('ROLE_CLASS_IN_USE', `Policy rules refer to the class ${classid}.`, {
       details: { classid },
     });
   }

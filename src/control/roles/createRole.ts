@@ -23,7 +23,7 @@ export async function createRole(context: ControlContext, input: RoleInput): Pro
   requireCapability(principal, 'create_role');
   requireOwnTenant(principal, input.tenantid);
   requireFreeLogin(input.login);
-  if (input.deleted === true) throw badInput('deleted', 'A role is not deleted when it is made.');
+  if (input.deleted === true) throw badInput('deleted', "A role can't be created as deleted.");
   const parentid = input.parentid ?? principal.roleid;
   await requireParent(context, parentid);
   await requireOwnLogin(context, input.login);

@@ -22,9 +22,9 @@ export async function requireManageable(
   const role = await readRole(db, principal.tenantid, roleid);
   if (!role) throw notFound('role', roleid);
   if (principal.isRoot) return role;
-  if (isNobody(principal)) throw denied('Anonymous visitors do not act for roles.');
+  if (isNobody(principal)) throw denied('Anonymous visitors may not act for roles.');
   const tenant = await readTenant(db, principal.tenantid);
-  if (tenant?.root_roleid === roleid) throw denied("The tenant's root role is changed by itself only.");
+  if (tenant?.root_roleid === roleid) throw denied("Only the tenant's root role may change itself.");
   if (principal.isAdmin) return role;
   // Roles elsewhere in the tree are not visible, except with view_role.
   if (!(await isBelow(db, roleid, principal.roleid))) {
@@ -71,7 +71,7 @@ export async function requireParent(context: ControlContext, parentid: number): 
   if (!parent || parent.deleted) throw unknownRole(parentid);
   if (principal.isAdmin || parentid === principal.roleid) return;
   if (isNobody(principal) || !(await isBelow(db, parentid, principal.roleid)))
-    throw denied('A role is put below the role that makes it.');
+    throw denied("A role can only be placed below the caller's own role.");
   await requireManageable(context, parentid);
 }
 

@@ -36,7 +36,7 @@ export async function readSignUp(context: ControlContext, input: RoleInput): Pro
   const capabilities = [...new Set(requireItems(asked, 'capabilities'))];
   const refused = capabilities.find((name) => NOT_FOR_SIGNUPS.includes(name));
   if (refused !== undefined)
-    throw denied(`Visitors give no role the capability "${refused}".`, { capability: refused });
+    throw denied(`Visitors may not give a role the capability "${refused}".`, { capability: refused });
   requireHolding(
     principal,
     capabilities.filter((name) => !(open && name === 'login')),

@@ -79,13 +79,13 @@ function readName({ name }: Partial<SignInBrand>): string | null {
   const text = name?.trim() ?? '';
   if (text === '') return null;
   if (text.length <= MAX_NAME_LENGTH && !/\p{C}/u.test(text)) return text;
-  throw badInput('name', `name is a line of up to ${MAX_NAME_LENGTH} characters.`);
+  throw badInput('name', `name must be a single line of at most ${MAX_NAME_LENGTH} characters.`);
 }
 
 function readColor({ color }: Partial<SignInBrand>): string | null {
   if (color == null || color === '') return null;
   if (/^#[0-9a-f]{6}$/i.test(color)) return color;
-  throw badInput('color', 'color is written as #2f55d4.');
+  throw badInput('color', 'color must be written like #2f55d4.');
 }
 
 function readLogo({ logo }: Partial<SignInBrand>): string | null {

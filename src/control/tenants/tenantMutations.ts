@@ -20,7 +20,8 @@ export async function createTenantMutation(
   { db, passwordHashes }: ControlContext,
   { name, schema, root_login, root_password, suspended }: TenantInput,
 ): Promise<Key> {
-  if (suspended === true) throw badInput('suspended', 'A tenant is suspended after it was made.');
+  if (suspended === true)
+    throw badInput('suspended', 'A tenant can only be suspended after it has been created.');
   requireFreeLogin(root_login);
   const password = requireValue(root_password, 'root_password');
   requireStorablePassword(password);
@@ -41,7 +42,7 @@ export async function updateTenantMutation(
   { name, suspended, ...others }: TenantInput,
 ): Promise<void> {
   const [fixed] = Object.keys(others);
-  if (fixed !== undefined) throw badInput(fixed, `${fixed} is set on creation and stays.`);
+  if (fixed !== undefined) throw badInput(fixed, `${fixed} can only be set on creation.`);
   await requireHere(db, Number(tenantid));
   if (name !== undefined) await renameTenant(db, Number(tenantid), requireValue(name, 'name'));
   if (suspended !== undefined) {

@@ -65,10 +65,7 @@ export async function captureTable(
   const [table] = requireKnownTables(catalog, [what.table]);
   if (!table) return;
   if (writers === 'all' && (table.kind !== 'table' || table.primaryKey.length === 0)) {
-    throw badInput(
-      'table_name',
-      `${table.name} has no primary key: the events of a row would not say which it is.`,
-    );
+    throw badInput('table_name', `${table.name} has no primary key: its events would not identify the row.`);
   }
   await setCapture(statementRunner(trx), await database.tenants.names(), tenantid, table, writers);
 }

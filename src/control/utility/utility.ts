@@ -61,11 +61,11 @@ const roleToken: Utility<{ roleid: number }> = {
   resolve: async (_source, { roleid }, context) => {
     const { principal, deps, options } = context;
     if (!options.issueToken) throw new Error('this process issues no tokens');
-    if (isNobody(principal)) throw denied('Anonymous visitors get no tokens of roles.');
+    if (isNobody(principal)) throw denied('Anonymous visitors may not get tokens for roles.');
     const subject = await deps.principals.load(principal.tenantid, roleid);
     if (!subject) throw notFound('role', roleid);
     if (!principal.isRoot && subject.parentid !== principal.roleid) {
-      throw denied('A role gets tokens for its own children only.', { roleid });
+      throw denied('A role may only get tokens for its own children.', { roleid });
     }
     // Whoever has a role's token acts as it.
     await requireManageable(context, roleid);
@@ -83,8 +83,8 @@ const anonymousLogins: Utility<{ enable?: boolean | null }> = {
     requireTenantAdmin(principal);
     const { tenantid } = principal;
     if (enable == null) return readNobody(db, tenantid);
-    if (!principal.isRoot) throw denied("Only the tenant's root role changes this.");
-    if (!options.allowMutation) throw new AppError('METHOD_NOT_ALLOWED', 'Changes go by POST.');
+    if (!principal.isRoot) throw denied("Only the tenant's root role may change this.");
+    if (!options.allowMutation) throw new AppError('METHOD_NOT_ALLOWED', 'Changes must be sent with POST.');
     await db.transaction(async (trx) => {
       if (enable) await ensureNobody(trx, tenantid);
       await setAnonymousLogins(trx, tenantid, enable);

@@ -18,7 +18,7 @@ export async function checkSchemaSize(pool: Pool, schema: string): Promise<void>
 }
 
 export function schemaTooLarge(schema: string): AppError {
-  return new AppError('SCHEMA_TOO_LARGE', `The schema "${schema}" is larger than is served.`);
+  return new AppError('SCHEMA_TOO_LARGE', `The schema "${schema}" is too large to be served.`);
 }
 
 const SIZE_SQL = `

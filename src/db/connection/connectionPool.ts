@@ -97,7 +97,7 @@ export class ConnectionPool {
       reject(
         this.#mayUse(tenantid)
           ? new Error('timed out waiting for a database connection')
-          : new AppError('TOO_BUSY', "The tenant's requests take all connections that it may use."),
+          : new AppError('TOO_BUSY', "The tenant's requests are using all the connections it may have."),
       );
     }, this.options.acquireTimeoutMs);
     const waiter: Waiter = { login, tenantid, sinceMs: performance.now(), timer, resolve, reject };

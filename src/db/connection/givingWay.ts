@@ -53,7 +53,7 @@ export async function withoutWaiting(runner: StatementRunner, change: () => Prom
 }
 
 function busy(cause: unknown): AppError {
-  return new AppError('TRANSACTION_CONFLICT', 'Transactions that use the table do not end.', {
+  return new AppError('TRANSACTION_CONFLICT', 'Transactions that use the table did not end in time.', {
     hint: 'pg_locks and pg_stat_activity show whose they are. Try again when they have ended.',
     cause,
   });

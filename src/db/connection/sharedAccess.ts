@@ -145,5 +145,5 @@ async function endOfSharedTransactions(pool: Pool, names: RoleNames): Promise<vo
     if (rowCount === 0) return;
     await delay(POLL_MS);
   }
-  throw new AppError('TRANSACTION_CONFLICT', 'Requests that run on shared connections do not end.');
+  throw new AppError('TRANSACTION_CONFLICT', 'Requests on shared connections did not end in time.');
 }

@@ -27,7 +27,7 @@ export async function endOfAttempts(ledger: Ledger, tenantid: number): Promise<v
     if (rows.length === 0) return;
     await delay(POLL_MS);
   }
-  throw new UsageError('attempts to send mail do not end: do a relay and a worker run?');
+  throw new UsageError('attempts to send mail do not end: are a relay and a worker running?');
 }
 
 const UNTRACKED = {

@@ -107,7 +107,7 @@ export async function runEmailQuery(
 
 function checkOperation({ operation }: ReadyDocument): void {
   if (operation.operation !== OperationTypeNode.QUERY) {
-    throw new AppError('EMAIL_QUERY_INVALID', 'An email type only reads: mutations are refused.', {
+    throw new AppError('EMAIL_QUERY_INVALID', 'The queries of an email type must not be mutations.', {
       details: place(operation.loc?.startToken),
     });
   }
@@ -154,7 +154,7 @@ function invalid(message: string, details: ErrorDetails, cause: Error, hint?: st
 
 function unplaced(error: unknown): unknown {
   if (error instanceof AppError && error.code === 'METHOD_NOT_ALLOWED') {
-    return invalid('An email type only reads: mutations are refused.', {}, error);
+    return invalid('The queries of an email type must not be mutations.', {}, error);
   }
   return error instanceof FieldError ? error.error : error;
 }

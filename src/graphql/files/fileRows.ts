@@ -152,5 +152,5 @@ async function run(
 }
 
 function rowNotFound(): AppError {
-  return new AppError('NOT_FOUND', 'The row of the file is gone, or this role may not reach it.');
+  return new AppError('NOT_FOUND', 'The row of the file no longer exists, or this role may not access it.');
 }

@@ -55,7 +55,7 @@ function checkEnum(column: Column, value: unknown): void {
   if (!labels) return;
   for (const item of Array.isArray(value) ? value.flat(6) : [value]) {
     if (item === null || labels.includes(String(item))) continue;
-    throw new AppError('BAD_USER_INPUT', `${column.name} is one of ${labels.join(', ')}.`, {
+    throw new AppError('BAD_USER_INPUT', `${column.name} must be one of ${labels.join(', ')}.`, {
       details: { column: column.name },
     });
   }

@@ -16,7 +16,7 @@ export function givenColumns(table: Table, input: unknown): readonly Column[] {
   const given = [...table.columns.values()].filter((column) => row[column.name] !== undefined);
   const named = namedFileColumn(table);
   if (!named || !given.includes(named)) return given;
-  throw new AppError('FILE_COLUMN_READ_ONLY', `${table.name}.${named.name} is written by uploads alone.`, {
+  throw new AppError('FILE_COLUMN_READ_ONLY', `${table.name}.${named.name} is written only by uploads.`, {
     details: { table: table.name, column: named.name },
   });
 }

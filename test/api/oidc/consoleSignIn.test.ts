@@ -49,7 +49,7 @@ describe('signing in to the console with a provider', () => {
       .and.not.match(/eyJ[\w-]+\./);
     const landed = await (await browser.send(url)).text();
     // The role may sign in, and may not read deliveries.
-    expect(landed).to.include('somebody').and.include('for admins');
+    expect(landed).to.include('somebody').and.include('root role and admins');
   });
 
   it('shows what went wrong on a page, and keeps the requested page', async () => {
@@ -67,7 +67,7 @@ describe('signing in to the console with a provider', () => {
 
   it('asks for the login before the provider, and reveals nothing about unknown ones', async () => {
     const none = await choose(new HttpBrowser(), { login: '' });
-    expect([none.status, (await none.text()).includes('Write your login first')]).to.deep.equal([400, true]);
+    expect([none.status, (await none.text()).includes('Enter your login first')]).to.deep.equal([400, true]);
     const pages = await Promise.all(
       ['nobody here', 'root'].map(async (login) => {
         const response = await choose(new HttpBrowser(), { login });
