@@ -34,7 +34,9 @@ describe('the console’s addresses', () => {
     const removed = await post({ action: 'remove', address: 'ada_l@example.com' });
     expect(removed[0]).to.equal(303);
     expect(await browser.page(ADDRESSES)).to.not.include('ada_l@example.com');
-    expect(await browser.page(`${ADDRESSES}?done=removed`)).to.include('Removed. Mail goes there again.');
+    expect(await browser.page(`${ADDRESSES}?done=removed`)).to.include(
+      'Removed. The address gets mail again.',
+    );
   });
 
   it('unsubscribe an address from some email types, or all', async () => {

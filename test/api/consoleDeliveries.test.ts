@@ -76,7 +76,10 @@ describe('deliveries in the console', () => {
     ];
     for (const [query, found] of searches) expect(await listed(query), query).to.deep.equal(found);
     const wrong = await browser.get('/console/deliveries?rule=x');
-    expect([wrong.status, (await wrong.text()).includes('The rule is a number.')]).to.deep.equal([400, true]);
+    expect([wrong.status, (await wrong.text()).includes('The rule must be a number.')]).to.deep.equal([
+      400,
+      true,
+    ]);
   });
 
   it('are found by recipient while held back, and number attempts separately after a redrive', async () => {
@@ -135,13 +138,13 @@ describe('deliveries in the console', () => {
     const oldest = await crowd.deliver(order, { state: 'sent', subject: 'the oldest' });
     await crowd.crowd(6_000);
     const html = await visitor.page('/console/deliveries?subject=the+oldest');
-    expect(html).to.include('Searched the newest 5,000').and.include('None of them fits');
+    expect(html).to.include('Searched the newest 5,000').and.include('None of them matches');
     const further = /href="([^"]+depth=1[^"]*)"/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? '';
     expect(await visitor.page(further))
       .to.include(`/console/deliveries/${oldest}`)
       .and.not.include('Searched the newest');
     expect(await visitor.page('/console/deliveries?subject=the+oldest&state=failed')).to.include(
-      'No delivery fits',
+      'No delivery matches',
     );
     await crowd.close();
   });

@@ -181,7 +181,7 @@ if (existsSync(CHROMIUM)) {
     it('shows new deliveries while the list is open', async () => {
       const page = await open('/console/deliveries?within=all&subject=just+now');
       await signIn(page);
-      await page.getByText('No delivery fits').waitFor();
+      await page.getByText('No delivery matches').waitFor();
       await shop.deliver(await shop.changeOrder(7, 'new', 'paid'), { state: 'sent', subject: 'just now' });
       await page.getByRole('link', { name: 'just now' }).waitFor();
       await page.context().close();

@@ -35,7 +35,7 @@ describe('the console’s roles and policy rules', () => {
   it('find roles by part of their login, excluding deleted ones', async () => {
     const page = await browser.page(`${ROLES}?search=LER`);
     expect(page).to.include('>clerk<').and.not.include('>viewer<');
-    expect(await browser.page(`${ROLES}?search=%25`)).to.include('No role fits');
+    expect(await browser.page(`${ROLES}?search=%25`)).to.include('No role matches');
   });
 
   it('create a role that can sign in, and update it: an empty password keeps the current one', async () => {
@@ -134,7 +134,7 @@ describe('the console’s roles and policy rules', () => {
     expect(hers.status).to.equal(200);
     expect((await post(ROLES, { id: made, action: 'delete' })).status).to.equal(303);
     expect(await signIn('ada', 'another secret of hers')).to.equal(401);
-    expect(await browser.page(`${ROLES}?search=ada`)).to.include('No role fits');
+    expect(await browser.page(`${ROLES}?search=ada`)).to.include('No role matches');
   });
 
   it('are for admins, and reject forms from other sites', async () => {

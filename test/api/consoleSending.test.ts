@@ -24,14 +24,14 @@ describe('the console’s carrier page', () => {
 
   it('shows the carriers in use, and the webhook address of each', async () => {
     const page = await browser.page(SENDING);
-    expect(page).to.include('<strong>sendgrid</strong>').and.include('reports are refused: no secret');
+    expect(page).to.include('<strong>sendgrid</strong>').and.include('reports are rejected: no secret');
     expect(page.match(/<code>https?:\/\/[^<]+\/events\/[^<]+<\/code>/g)).to.have.lengthOf(5);
   });
 
   it('accepts a secret, shows that it is set, and never reveals it', async () => {
     expect((await post({ what: 'resend', secret: SECRET }))[0]).to.equal(303);
     const page = await browser.page(SENDING);
-    expect(page).to.match(/Resend <span class="state sent">reports are taken/);
+    expect(page).to.match(/Resend <span class="state sent">reports are accepted/);
     expect(page).to.not.include(SECRET);
   });
 

@@ -40,7 +40,7 @@ describe('sessions of the console', () => {
     const signInPage = refused.headers.get('location') ?? '';
     expect(signInPage).to.equal(`/console/sign-in?next=${encodeURIComponent(wanted)}`);
     const first = await browser.page(signInPage);
-    expect(first).to.include('Its name or its number.').and.not.include('type="password"');
+    expect(first).to.include('Name or number of the tenant.').and.not.include('type="password"');
     const second = await browser.page(`${signInPage}&tenant=The+Shop`);
     expect(second).to.include('<strong>The Shop</strong>').and.include('type="password"');
     const done = await browser.signIn('The Shop', ROOT_LOGIN, ROOT_PASSWORD, wanted);

@@ -43,9 +43,9 @@ describe('the brand of a sign-in page', () => {
 
   it('rejects invalid names, colours and images, and keeps the input', async () => {
     for (const [values, words] of [
-      [{ name: 'x'.repeat(81) }, 'up to 80 characters'],
-      [{ name: 'two\nlines' }, 'up to 80 characters'],
-      [{ color: 'red;background:url(x)' }, 'written as #2f55d4'],
+      [{ name: 'x'.repeat(81) }, 'at most 80 characters'],
+      [{ name: 'two\nlines' }, 'at most 80 characters'],
+      [{ color: 'red;background:url(x)' }, 'written like #2f55d4'],
       [{ logo: 'https://evil.example/track.png' }, 'data URI of an image'],
       [{ logo: 'data:text/html;base64,PGI+' }, 'data URI of an image'],
       [{ logo: `data:image/png;base64,${'A'.repeat(70_000)}` }, 'data URI of an image'],

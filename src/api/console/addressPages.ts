@@ -31,7 +31,7 @@ const LISTS = {
 } as const;
 const NOTICES: Readonly<Record<string, string>> = {
   added: 'Added. No mail goes there any more.',
-  removed: 'Removed. Mail goes there again.',
+  removed: 'Removed. The address gets mail again.',
 };
 type ListName = keyof typeof LISTS;
 

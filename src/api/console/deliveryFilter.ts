@@ -134,7 +134,7 @@ export function containing(text: string): string {
 
 function readNumber(given: string, what: string): string {
   if (/^\d{1,18}$/.test(given)) return given;
-  throw new AppError('BAD_USER_INPUT', `${what} is a number.`, { hint: 'Correct it in the search.' });
+  throw new AppError('BAD_USER_INPUT', `${what} must be a number.`, { hint: 'Correct it in the search.' });
 }
 
 /** Reads what `<input type="datetime-local">` sends, which is UTC here. */

@@ -28,6 +28,6 @@ export function requireOwnPage({ headers }: IncomingMessage, baseUrl: string): v
     (URL.canParse(origin) && new URL(origin).host === host);
   if (isOwnOrigin && (site === undefined || site === 'same-origin' || site === 'none')) return;
   throw new AppError('PERMISSION_DENIED', 'Another site sent this form.', {
-    hint: 'Open the console itself, and do it there.',
+    hint: 'Open the console itself and try again there.',
   });
 }

@@ -64,6 +64,6 @@ async function readSentMail(ask: Visit['ask'], req: Request): Promise<SentMail> 
   });
   if (Utility.sent_mail) return Utility.sent_mail;
   throw new AppError('NOT_FOUND', 'No mail of this delivery is kept.', {
-    hint: 'Mails of up to 1 MiB are kept for KEEP_MAIL_DAYS from the change on; it is 0, which keeps none, unless it is set.',
+    hint: 'Mails of up to 1 MiB are kept for KEEP_MAIL_DAYS after the change. By default it is 0, which keeps none.',
   });
 }

@@ -91,5 +91,8 @@ function readColor({ color }: Partial<SignInBrand>): string | null {
 function readLogo({ logo }: Partial<SignInBrand>): string | null {
   if (logo == null || logo === '') return null;
   if (logo.length <= MAX_LOGO_LENGTH && LOGO.test(logo)) return logo;
-  throw badInput('logo', 'logo is a data URI of an image of up to 48 KB, such as data:image/png;base64,….');
+  throw badInput(
+    'logo',
+    'logo must be a data URI of an image of at most 48 KB, such as data:image/png;base64,….',
+  );
 }
