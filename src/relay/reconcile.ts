@@ -16,8 +16,8 @@ const SCAN_LIMIT = 2_000;
  */
 const RECHECK_SECONDS = { few: 3, many: 10 } as const;
 
-// Queues open work again that should be in the queue, as PostgreSQL says each time: nothing is remembered here that the
-// database might contradict after going back in time. Adding is idempotent, because the same work has the same job id.
+// Requeues open work, read from PostgreSQL each time: state kept in memory might contradict a database that has gone back in
+// time. Adding is idempotent, because the same work has the same job id.
 
 export async function reconcileBatches(
   ledger: Ledger,

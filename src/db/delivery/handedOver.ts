@@ -1,6 +1,7 @@
 /**
- * SQL: the tenant is handed over to another cell, or has not arrived yet. Every statement that decides to send, or how a
- * delivery that is not being sent goes on, asks this in its own snapshot: a move waits for those that began before.
+ * SQL: the tenant is handed over to another cell, or has not arrived yet. Every statement that decides
+ * whether to send, or changes a delivery that is not in flight, checks this in its own snapshot: a move waits for those that
+ * began before.
  * @param tenantid SQL
  */
 export const isHandedOverSql = (tenantid: string): string =>

@@ -72,10 +72,10 @@ const IS_POISON = `(d.lost + 1 >= ${MAX_LOST_STARTS})`;
 /** SQL: a delivery `d` whose attempt was lost is sent again. */
 const IS_RETRIED = `(d.delivery = 'at_least_once' and not ${IS_POISON} and d.attempts + 1 < $1::int)`;
 
-/** Those that honour the delivery's idempotency key: sending again is no duplicate there. */
+/** Carriers that honour the delivery's idempotency key: sending again there is no duplicate. */
 export const IDEMPOTENT_CARRIERS: readonly string[] = ['resend'];
 
-/** The error of an attempt whose key the carrier knows from one with other data: the next attempt gets another key. */
+/** The error of an attempt whose idempotency key the carrier has seen with other data: the next attempt gets a new key. */
 export const IDEMPOTENCY_KEY_USED =
   'the carrier knows the idempotency key from an attempt with other data, which it may have sent; the next attempt has another key and may be a duplicate';
 

@@ -1,7 +1,7 @@
 /**
- * CTE `low_water(mark, from_batchid)`: every batch below `from_batchid` is done. `mark` is what is recorded; nothing is
- * known when it lies above all batches, which no relay writes any more. Read from the database each time: a mark kept in
- * a process outlives a database that goes back in time, and hides the batches to come.
+ * CTE `low_water(mark, from_batchid)`: every batch below `from_batchid` is done. `mark` is the recorded low-water mark; one
+ * above all batches is ignored. Read from the database each time: a mark cached in a process would outlive a database that
+ * goes back in time, and hide later batches.
  */
 export const LOW_WATER_SQL = `
   low_water as materialized (
