@@ -156,7 +156,7 @@ describe('deliveries in the console', () => {
     const html = await browser.page('/console/failures');
     expect(html)
       .to.include('/console/deliveries?state=failed&amp;code=TEMPLATE_FAILED')
-      .and.include('corrects the field at the given line and column')
+      .and.include('correct the field at the given line and column')
       .and.include('<span class="number">1</span>');
   });
 
@@ -379,7 +379,7 @@ describe('deliveries in the console', () => {
         expect(deliveryError(code), code).to.deep.equal({ why: plain(why), whatToDo: plain(whatToDo) });
       }
     }
-    expect(deliveryError('PROVIDER_418').whatToDo).to.equal('fixes what the message says');
+    expect(deliveryError('PROVIDER_418').whatToDo).to.equal('fix what the message says');
     expect(deliveryError('PROVIDER_599')).to.equal(deliveryError('ECONNREFUSED'));
   });
 });

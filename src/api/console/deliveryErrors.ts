@@ -1,7 +1,7 @@
 /** What to do about each error code of a delivery. Mirrors the table of docs/delivery.md; a test compares the two. */
 export interface DeliveryError {
   readonly why: string;
-  /** What the author of the rule and the email type should do. */
+  /** For the author of the rule and the email type. */
   readonly whatToDo: string;
 }
 
@@ -9,32 +9,28 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
   [
     ['TEMPLATE_FAILED'],
     'a template failed, or exceeded its limits on time, steps or memory',
-    'corrects the field at the given line and column, tries preview_email, redrives',
+    'correct the field at the given line and column, check with preview_email, redrive',
   ],
-  [['SUBJECT_EMPTY'], 'the subject rendered to nothing', 'handles that case in the template'],
-  [['SENDER_INVALID'], 'the sender is not one address', 'writes a@b.org or Name <a@b.org>'],
-  [
-    ['RECIPIENTS_INVALID'],
-    'recipients, cc or bcc is not a JSON list',
-    'puts each value into quotes: ["{{ email }}"]',
-  ],
+  [['SUBJECT_EMPTY'], 'the subject rendered to nothing', 'handle that case in the template'],
+  [['SENDER_INVALID'], 'the sender is not one address', 'write a@b.org or Name <a@b.org>'],
+  [['RECIPIENTS_INVALID'], 'recipients, cc or bcc is not a JSON list', 'quote each value: ["{{ email }}"]'],
   [
     ['REPLY_TO_INVALID'],
     'reply_to renders to something that is not an address, or to more than 100',
-    'corrects the template or the data',
+    'correct the template or the data',
   ],
   [
     ['HEADER_INVALID'],
     'a value of headers contains a line break or another control character, or has more than 998 characters',
-    'removes them from the value',
+    'shorten the value, or remove those characters',
   ],
-  [['CATEGORY_INVALID'], 'a value of categories has more than 255 characters', 'shortens it'],
+  [['CATEGORY_INVALID'], 'a value of categories has more than 255 characters', 'shorten it'],
   [
     ['ADDRESS_NOT_ASCII'],
     'an address has non-ASCII characters before the @, which the provider does not accept; domains may have them',
-    'uses another address',
+    'use another address',
   ],
-  [['QUERY_ROLE_MISSING'], 'the role of query_roleid is deleted', 'names another role in the rule'],
+  [['QUERY_ROLE_MISSING'], 'the role of query_roleid is deleted', 'name another role in the rule'],
   [
     [
       'FILTER_SYNTAX',
@@ -46,46 +42,46 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
       'PERMISSION_DENIED',
     ],
     'a query of the email type was rejected',
-    'corrects the named query, or gives its role a policy rule',
+    'correct the named query, or give its role a policy rule',
   ],
-  [['STATEMENT_TIMEOUT'], 'a query took too long', 'selects less, or has a column indexed'],
+  [['STATEMENT_TIMEOUT'], 'a query took too long', 'select less, or have a column indexed'],
   [
     ['CONDITION_FAILED'],
     "the rule's condition can't be evaluated for this change, for example because a value is not a number, or the column is gone. Each change is evaluated separately, so the mails of other changes are sent",
-    'corrects the condition or the row',
+    'correct the condition or the row',
   ],
-  [['ATTACHMENT_UNKNOWN'], 'attachments names neither a query nor a column', 'corrects the name'],
+  [['ATTACHMENT_UNKNOWN'], 'attachments names neither a query nor a column', 'correct the name'],
   [
     ['ATTACHMENT_MISSING'],
     "a file to attach is gone, belongs to a row other than the event's, or query_roleid may not download it",
-    'attaches an existing file; uses a query for the files of other rows',
+    'attach an existing file; use a query for files of other rows',
   ],
-  [['TOO_MANY_ATTACHMENTS'], 'more than 100 files to attach', 'narrows the query, or links to them'],
-  [['TOO_MANY_RECIPIENTS'], 'more than the carrier accepts', 'sends to fewer'],
-  [['MAIL_TOO_LARGE'], 'more than the carrier accepts', 'sends less, or a link'],
-  [['SENDER_NOT_VERIFIED'], 'the provider does not know the sender', 'verifies the sender with the provider'],
+  [['TOO_MANY_ATTACHMENTS'], 'more than 100 files to attach', 'narrow the query, or link to the files'],
+  [['TOO_MANY_RECIPIENTS'], 'more than the carrier accepts', 'send to fewer recipients'],
+  [['MAIL_TOO_LARGE'], 'more than the carrier accepts', 'send less, or a link'],
+  [['SENDER_NOT_VERIFIED'], 'the provider does not know the sender', 'verify the sender with the provider'],
   [
     ['SENDER_REFUSED'],
     'the SMTP server does not accept mail from the sender',
-    'uses a sender that it accepts',
+    'use a sender that it accepts',
   ],
   [
     ['RECIPIENT_REFUSED'],
     'the carrier accepts none of the recipients; error has its message',
-    'corrects the data',
+    'correct the data',
   ],
-  [['SMTP_554'], 'the SMTP server rejected the mail; error has its message', 'fixes what the message says'],
+  [['SMTP_554'], 'the SMTP server rejected the mail; error has its message', 'fix what the message says'],
   [
     ['PROVIDER_400', 'PROVIDER_404', 'PROVIDER_413'],
     'the provider rejected the mail; error has its message',
-    'fixes what the message says',
+    'fix what the message says',
   ],
-  [['EMAIL_APIKEY_MISSING'], 'the tenant has neither a key nor a transport', 'sets one, redrives'],
-  [['NO_VALID_RECIPIENT'], 'no recipient is an address', 'checks the data, or does nothing'],
+  [['EMAIL_APIKEY_MISSING'], 'the tenant has neither a key nor a transport', 'set one, then redrive'],
+  [['NO_VALID_RECIPIENT'], 'no recipient is an address', 'check the data, or do nothing'],
   [
     ['SUPPRESSED'],
     'every recipient is on the suppression list; error names them with the reasons',
-    'removes an address from the list if it works again',
+    'remove an address from the list if it works again',
   ],
   [
     ['UNSUBSCRIBED'],
@@ -95,42 +91,42 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
   [
     ['UNSUBSCRIBE_RECIPIENTS'],
     'the type has unsubscribe set, but the mail has more than one recipient, and its link is for one',
-    'sends one mail to each, or sets unsubscribe to none',
+    'send one mail to each, or set unsubscribe to none',
   ],
-  [['LOOP_TRIPPED'], 'the rule fired too often for one record', 'finds out what keeps changing the record'],
+  [['LOOP_TRIPPED'], 'the rule fired too often for one record', 'find out what keeps changing the record'],
   [['RULE_DELETED', 'EMAIL_TYPE_DELETED'], 'it was deleted in the meantime', 'nothing'],
   [
     ['EVENT_TOO_LARGE'],
     'the row was larger than 8 MiB, before or after the change',
-    'keeps large values in a separate table',
+    'keep large values in a separate table',
   ],
   [['EVENT_EXPIRED'], 'the change is older than RETENTION_DAYS', 'nothing'],
-  [['APIKEY_REFUSED'], 'the provider rejects the key', 'sets a working one'],
-  [['CREDITS_EXCEEDED'], 'the account is out of credit', 'resolves that, sets the key again'],
-  [['ACCOUNT_BLOCKED'], 'the provider has blocked the account', 'resolves that, sets the key again'],
-  [['SMTP_LOGIN_REFUSED'], 'the SMTP server rejects the login', 'sets a working one'],
+  [['APIKEY_REFUSED'], 'the provider rejects the key', 'set a working one'],
+  [['CREDITS_EXCEEDED'], 'the account is out of credit', 'resolve that, then set the key again'],
+  [['ACCOUNT_BLOCKED'], 'the provider has blocked the account', 'resolve that, then set the key again'],
+  [['SMTP_LOGIN_REFUSED'], 'the SMTP server rejects the login', 'set a transport with a working login'],
   [
     ['SMTP_CONNECTION_REFUSED'],
     'the SMTP server accepts no mail from here, or has no STARTTLS; error has its message',
-    'contacts its operator, sets the transport again',
+    'contact its operator, then set the transport again',
   ],
-  [['SMTP_HOST_REFUSED'], 'the name of the SMTP server resolves to a private network', 'uses another server'],
+  [['SMTP_HOST_REFUSED'], 'the name of the SMTP server resolves to a private network', 'use another server'],
   [
     ['SMTP_TLS_FAILED'],
     'the certificate of the SMTP server is not valid for its name, or the handshake failed',
-    "has the server's operator fix it",
+    "have the server's operator fix it",
   ],
   [['SMTP_451'], 'the SMTP server asks to retry later; error has its message', 'nothing'],
   [['RATE_LIMITED'], 'the provider asks the tenant to wait', 'nothing'],
   [
     ['PROVIDER_TIMEOUT', 'PROVIDER_500', 'PROVIDER_503', 'ECONNRESET', 'NETWORK_ERROR'],
     'the provider, or the connection to it, has problems',
-    'nothing; checks with the provider before redriving an unknown one',
+    'nothing; check with the provider before redriving an unknown one',
   ],
   [
     ['IDEMPOTENCY_KEY_USED'],
     'Resend had received an attempt with other data, whose response was lost; the next attempt may be a duplicate',
-    'nothing; checks with the provider before redriving an unknown one',
+    'nothing; check with the provider before redriving an unknown one',
   ],
   [['TOO_BUSY', 'DATABASE_UNAVAILABLE'], 'our own database is busy or unavailable', 'nothing'],
   [['STORAGE_UNAVAILABLE'], 'our own file storage is unavailable', 'nothing'],
@@ -138,14 +134,14 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
   [
     ['OUTCOME_UNKNOWN'],
     'the worker died while sending, and the rule forbids a second mail',
-    'checks with the provider, redrives if it was not sent',
+    'check with the provider, redrive if it was not sent',
   ],
   [
     ['POISON'],
     'worker after worker died with this delivery, or while evaluating its rule',
-    'tells the operator; redrives once the cause is fixed',
+    'tell the operator; redrive once the cause is fixed',
   ],
-  [['INTERNAL_ERROR'], 'a bug', "tells the operator, who finds the delivery's id in the log"],
+  [['INTERNAL_ERROR'], 'a bug', "tell the operator, who finds the delivery's id in the log"],
 ];
 
 const BY_CODE: ReadonlyMap<string, DeliveryError> = new Map(
