@@ -64,10 +64,16 @@ function describe(error: pg.DatabaseError, place: ErrorLocation): Description {
     case '57':
       return ['DATABASE_UNAVAILABLE', 'The database is restarting.'];
     default:
-      if (error.routine === RAISES) return ['CHECK_VIOLATION', error.message];
-      if (CHECKS_CONFLICTS.has(error.routine ?? '')) return CANNOT_UPSERT;
-      return ['INTERNAL_ERROR', `${failedFunction(error) ?? 'The statement'} failed.`];
+      return describeOther(error);
   }
+}
+
+function describeOther(error: pg.DatabaseError): Description {
+  if (error.routine === RAISES) return ['CHECK_VIOLATION', error.message];
+  const failed = failedFunction(error);
+  if (failed !== undefined) return ['INTERNAL_ERROR', `${failed} failed.`];
+  if (CHECKS_CONFLICTS.has(error.routine ?? '')) return CANNOT_UPSERT;
+  return ['INTERNAL_ERROR', 'The statement failed.'];
 }
 
 /** PostgreSQL's functions that look for the unique keys of `on conflict`. */
@@ -75,9 +81,9 @@ const CHECKS_CONFLICTS: ReadonlySet<string> = new Set(['ExecCheckIndexConstraint
 
 const CANNOT_UPSERT: Description = [
   'BAD_USER_INPUT',
-  'onconflict needs keys that are checked at once: one of the table is "deferrable".',
+  "PostgreSQL can't use onconflict on a table with a deferrable key.",
   { argument: 'onconflict' },
-  'Update the row that is there, or create it, without onconflict.',
+  'Update the existing row, or create it without onconflict.',
 ];
 
 /** The function, usually a trigger's, that the error comes from, unless it is the service's own. */

@@ -185,13 +185,23 @@ describe('mutations of /query', () => {
 
   it("names the function of the tenant's that failed", async () => {
     await shop.sql(`create table watched (id int primary key);
+      create table noted (id int unique deferrable);
       create function note_it() returns trigger language plpgsql as 'begin insert into nowhere values (1); return new; end';
       create trigger note_it before insert on watched for each row execute function note_it()`);
     await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema);
-    const { errors } = await shop.ask('mutation { create_watched(input: { id: 1 }) { id } }');
-    expect(errors![0]).to.deep.include({ message: 'The PL/pgSQL function note_it of the database failed.' });
-    expect(errors![0]!.extensions).to.include({ code: 'INTERNAL_ERROR' });
-    await shop.sql('drop table watched; drop function note_it');
+    const expectNoted = async (): Promise<void> => {
+      const { errors } = await shop.ask('mutation { create_watched(input: { id: 1 }) { id } }');
+      expect(errors![0]).to.deep.include({
+        message: 'The PL/pgSQL function note_it of the database failed.',
+      });
+      expect(errors![0]!.extensions).to.include({ code: 'INTERNAL_ERROR' });
+    };
+    await expectNoted();
+    // Its own "on conflict" is not the caller's.
+    await shop.sql(`create or replace function note_it() returns trigger language plpgsql as
+      'begin insert into noted values (1) on conflict (id) do nothing; return new; end'`);
+    await expectNoted();
+    await shop.sql('drop table watched, noted; drop function note_it');
   });
 
   it('rolls back the whole request at the first error', async () => {

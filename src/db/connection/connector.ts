@@ -36,8 +36,8 @@ export interface Connector {
 }
 
 /**
- * How long pools keep an idle connection. The first statements of a new one take some 30 ms longer, while it connects and
- * its session reads catalogs and plans. Firewalls of clouds forget connections that are idle for four minutes or more.
+ * How long pools keep an idle connection. The first statements on a new one take some 30 ms longer, while it connects and
+ * its session loads catalogs and plans. Cloud firewalls drop connections that are idle for four minutes or more.
  */
 export const IDLE_TIMEOUT_MS = 3 * 60_000;
 
