@@ -58,6 +58,10 @@ function serverArguments(port: number, over: Readonly<Record<string, string>>): 
     appendonly: 'no',
     'maxmemory-policy': 'noeviction',
     databases: String(DATABASES),
+    // A replica writes what its primary sends into a file, which the next server in the same folder would load.
+    dbfilename: `rowpost-test-${port}.rdb`,
+    'rdb-del-sync-files': 'yes',
+    'repl-diskless-sync-delay': '0', // 5 s by default, for replicas that come later
     ...over,
   };
   return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')]);

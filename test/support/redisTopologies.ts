@@ -25,6 +25,8 @@ const DOWN_AFTER_MS = 1_000;
 const PRIMARY_NAME = 'rowpost-test';
 const SENTINELS = 3;
 const TIMEOUT = { timeoutMs: 20_000, intervalMs: 50 };
+/** A Sentinel makes a primary that comes back a replica no sooner than 8 s after, and looks at it each 10 s. */
+const REPLICATION_TIMEOUT_MS = 60_000;
 
 /** A primary with a replica, and three Sentinels, of which two have to agree. */
 export async function startRedisWithSentinels(): Promise<RedisTopology> {
@@ -223,7 +225,7 @@ async function waitForReplication(port: number): Promise<void> {
     await waitFor(
       'a replica that follows its primary',
       async () => /master_link_status:up/.test(await client.info('replication')),
-      TIMEOUT,
+      { ...TIMEOUT, timeoutMs: REPLICATION_TIMEOUT_MS },
     );
   } finally {
     client.disconnect();
