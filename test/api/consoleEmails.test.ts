@@ -104,6 +104,11 @@ describe('the console’s emails and rules', () => {
     expect((await post(PREVIEW, { ...DRAFT, table: '' }))[1]).to.include('Choose a table');
   });
 
+  it('previews an email that has no name yet, such as a duplicate', async () => {
+    const [status, html] = await post(PREVIEW, { ...DRAFT, email_type: '' });
+    expect([status, html.includes('Order 7')], html).to.deep.equal([200, true]);
+  });
+
   it('shows the carrier the tenant sends with', async () => {
     expect(await browser.page('/console/emails')).to.include('Sent by sendgrid.');
   });

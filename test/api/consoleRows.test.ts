@@ -170,7 +170,9 @@ describe('the console’s rows', () => {
     await browser.post(TABLES, { csrf });
     const answer = await browser.post(`${TABLES}/skipping/rows/edit`, { csrf, key: '', value_id: '1' });
     expect(answer.status, await answer.text()).to.equal(303);
-    expect(await browser.page(answer.headers.get('location')!)).to.include('Nothing was written');
+    expect(await browser.page(answer.headers.get('location')!)).to.include(
+      '<p class="notice warnings" role="status">Nothing was written',
+    );
   });
 
   it('keep what was typed when a value is refused', async () => {

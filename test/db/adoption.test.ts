@@ -241,8 +241,13 @@ describe('an application-owned schema', () => {
       expect(await ask(crm, 'mutation { create_customer(input: {name: "Edsger"}) { name } }')).to.equal(
         '{"data":{"create_customer":{"name":"Edsger"}}}',
       );
-      expect(await ask(crm, '{ diary(filter: "word = \'EDSGER\'") { word } }')).to.equal(
-        '{"data":{"diary":[{"word":"Edsger"}]}}',
+      for (const filter of [`word = 'EDSGER'`, `word like 'edsg%'`, `not word like 'x%'`]) {
+        expect(await ask(crm, `{ diary(filter: "${filter}") { word } }`), filter).to.equal(
+          '{"data":{"diary":[{"word":"Edsger"}]}}',
+        );
+      }
+      expect(await ask(crm, `{ diary(filter: "word not like 'edsg%'") { word } }`)).to.equal(
+        '{"data":{"diary":[]}}',
       );
       await app.query(
         `delete from customer where name = 'Edsger'; drop function note_name cascade; drop table diary; drop extension citext`,

@@ -144,7 +144,9 @@ export const DRAFT_PASSED =
  */
 export function draftOf(values: Values): Values {
   const { table, key, operation, role } = readAbout(values);
-  const input = inputOf(readTexts(values));
+  const given = inputOf(readTexts(values));
+  // A name is asked for when the email is saved.
+  const input = { ...given, email_type: given['email_type'] ?? UNNAMED };
   const starter = findStarter(values['starter']);
   if (table === '' && starter) return sampleOf(starter, input);
   return {
@@ -155,6 +157,8 @@ export function draftOf(values: Values): Values {
     ...(role === '' ? {} : { role }),
   };
 }
+
+const UNNAMED = 'new_email';
 
 /** The sample has what the queries would return. */
 export function sampleOf({ sample }: Starter, input: Values): Values {

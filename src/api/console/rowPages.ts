@@ -41,8 +41,8 @@ const NOTICES: Readonly<Record<string, string>> = {
   created: 'Created.',
   saved: 'Saved.',
   deleted: 'Deleted.',
-  nothing: 'Nothing was written: a trigger of the table skipped the row.',
 };
+const SKIPPED = 'Nothing was written: a trigger of the table skipped the row.';
 
 /** Pages of a table's rows, read and written at `/query` with the policy rules of the session's role. */
 export function rowPages({ page, form }: PageHandlers): Router {
@@ -66,6 +66,7 @@ export function rowPages({ page, form }: PageHandlers): Router {
         rows: shown.map((row) => toLine(table, row)),
         ...links,
         notice: NOTICES[textOf(req.query, 'done')],
+        warning: req.query['done'] === 'skipped' ? SKIPPED : undefined,
         key: textOf(req.query, 'key', MAX_FILTER_LENGTH),
       },
       { problem },
@@ -93,7 +94,7 @@ export function rowPages({ page, form }: PageHandlers): Router {
           isDeleted ? {} : { input: inputOf(inputs, values, key === undefined) },
         );
         if (!row) {
-          res.redirect(303, `${pathOf(table)}?done=nothing`);
+          res.redirect(303, `${pathOf(table)}?done=skipped`);
           return;
         }
         const done = isDeleted ? 'deleted' : key ? 'saved' : 'created';

@@ -1,5 +1,5 @@
+import { decodeHTML } from 'entities';
 import { splitWords } from '../values/whitespace.js';
-import { HTML_ENTITIES } from './htmlEntities.js';
 
 /** Strips HTML comments and tags, resolves entities and collapses whitespace, like MarkupSafe's striptags. */
 export function stripTags(html: string): string {
@@ -30,33 +30,17 @@ function removeSpans(text: string, from: string, to: string): string {
 
 const ENTITY = /&(?:#(?:[0-9]+;?|[xX][0-9a-fA-F]+;?)|[^\t\n\f <&#;]{1,32};?)/g;
 
-/** Python's `html.unescape`, with the names of HTML 4. */
+/** Python's `html.unescape`. */
 export function unescapeHtml(text: string): string {
   return text.includes('&') ? text.replace(ENTITY, resolveEntity) : text;
 }
 
 function resolveEntity(entity: string): string {
   const body = entity.slice(1);
-  if (body.startsWith('#')) {
-    const hex = body.charAt(1) === 'x' || body.charAt(1) === 'X';
-    return referred(parseInt(body.slice(hex ? 2 : 1), hex ? 16 : 10));
-  }
-  if (body.endsWith(';')) {
-    const known = HTML_ENTITIES.get(body.slice(0, -1));
-    if (known !== undefined) return known;
-  }
-  for (let end = Math.min(body.length, LONGEST_BARE_NAME); end > 1; end--) {
-    const known = HTML_ENTITIES.get(body.slice(0, end));
-    if (known !== undefined && isBare(body.slice(0, end), known)) return known + body.slice(end);
-  }
-  return entity;
-}
-
-const LONGEST_BARE_NAME = 'frac12'.length;
-
-/** Whether a name also counts without a semicolon, whatever follows: those of Latin-1. */
-function isBare(name: string, character: string): boolean {
-  return character.charCodeAt(0) <= 0xff && name !== 'apos';
+  // A name without its semicolon counts if it is one of Latin-1, whatever follows.
+  if (!body.startsWith('#')) return decodeHTML(entity);
+  const hex = body.charAt(1) === 'x' || body.charAt(1) === 'X';
+  return referred(parseInt(body.slice(hex ? 2 : 1), hex ? 16 : 10));
 }
 
 /** What references to the control characters from 0x80 mean: those of Windows-1252. */

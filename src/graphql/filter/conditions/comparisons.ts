@@ -15,7 +15,7 @@ import type {
   InNode,
   LikeNode,
 } from '../syntax/tree.js';
-import { describe, elementOf, family, isNative, orderable, textual, TYPES } from '../types.js';
+import { describe, elementOf, family, isCitext, isNative, orderable, textual, TYPES } from '../types.js';
 
 const OPERATORS: Readonly<Record<CompareOperator, Sql>> = {
   '=': sql`=`,
@@ -86,7 +86,9 @@ export function compileLike(node: LikeNode, environment: Environment): Condition
           reads: 'row' as const,
         }
       : asText(side, environment);
-  const operator = node.caseless ? sql`ilike` : sql`like`;
+  // citext ignores case in LIKE as well.
+  const caseless = node.caseless || (left.operand.is === 'value' && isCitext(left.operand.type));
+  const operator = caseless ? sql`ilike` : sql`like`;
   const not = node.negated ? sql`not ` : sql``;
   if (isList) {
     const some = sql`exists (select from unnest(${subject.sql}) item(x) where item.x::text ${operator} ${pattern.sql})`;
