@@ -2,6 +2,7 @@ import pg from 'pg';
 import { countDeadTuples, holdSnapshot, sumOf, type DeadTuples } from './deadTuples.js';
 import { describeLatency, measureLatency } from './emailLatency.js';
 import type { Findings } from './findings.js';
+import { describeMemory, judgeGrowth, pidsOf, readMemory, type Sample } from './memory.js';
 import { mutateRowpost } from './mutations.js';
 import { percentile, slope } from './numbers.js';
 import type { Options } from './options.js';
@@ -20,7 +21,7 @@ const DEAD_PER_EVENT = 0.01;
 
 /**
  * A session idle in a transaction, so that vacuum can remove nothing, while events flow: what claiming costs, and
- * whether dead rows collect. Relay and worker reach PostgreSQL through a proxy that times their statements.
+ * whether dead rows collect, and whether the processes grow. Relay and worker reach PostgreSQL through a proxy that times their statements.
  */
 export async function heldSnapshot({ minutes, backends }: Options, findings: Findings): Promise<void> {
   for (const backend of backends ?? (['redis'] as const)) {
@@ -32,12 +33,13 @@ export async function heldSnapshot({ minutes, backends }: Options, findings: Fin
       // As in holdSnapshot: the error that ends the run is the one to be seen.
       client.on('error', () => undefined);
       await client.connect();
-      const { baseUrl } = await site.startAll(backend, { DATABASE_URL: proxy.url });
-      const mutator = mutateRowpost(baseUrl, shop, CONNECTIONS);
+      const running = await site.startAll(backend, { DATABASE_URL: proxy.url });
+      const mutator = mutateRowpost(running.baseUrl, shop, CONNECTIONS);
       await measureLatency(mutator, provider, WARM_UP);
       const release = await holdSnapshot(databaseUrl);
       proxy.take();
       let worstP99 = 0;
+      const samples: Sample[] = [];
       const dead = [{ x: 0, y: sumOf(await countDeadTuples(client, 'rowpost')) }];
       for (let minute = 1; minute <= Math.ceil(minutes); minute++) {
         const seconds = Math.min(1, minutes - minute + 1) * MINUTE_SECONDS;
@@ -50,7 +52,9 @@ export async function heldSnapshot({ minutes, backends }: Options, findings: Fin
         dead.push({ x: (dead.at(-1)?.x ?? 0) + measured.fromWrite.length, y: sumOf(ledger) });
         findings.note(`minute ${minute}: ${describeStatements(statements, claims)}`);
         findings.note(`  dead rows: ledger ${describeDead(ledger)}; queue ${sumOf(queue)}`);
-        findings.note(`  ${describeLatency(measured)}`);
+        const mib = await readMemory(pidsOf(running));
+        samples.push({ minute, mib });
+        findings.note(`  ${describeMemory(mib)}; ${describeLatency(measured)}`);
         if (minute >= minutes)
           findings.note(`slowest statements: ${describeStatements(statements, slowest(statements))}`);
       }
@@ -61,6 +65,7 @@ export async function heldSnapshot({ minutes, backends }: Options, findings: Fin
       findings.bar(`held snapshot, ${backend}: dead rows of the ledger an event`, slope(dead), {
         atMost: DEAD_PER_EVENT,
       });
+      judgeGrowth(`held snapshot, ${backend}`, samples, findings);
       mutator.close();
       await release();
       await client.end();

@@ -5,7 +5,7 @@ import { slope } from './numbers.js';
 import type { Options } from './options.js';
 import { runPaced } from './pacedLoad.js';
 import { residentMiB } from './processFigures.js';
-import { withSite } from './site.js';
+import { withSite, type Running } from './site.js';
 
 const CONNECTIONS = 32;
 const PER_SECOND = 200;
@@ -15,7 +15,7 @@ const WARM_UP_SHARE = 1 / 3;
 /** What may be noise of the allocator. */
 const FLAT_MIB_AN_HOUR = 30;
 
-interface Sample {
+export interface Sample {
   readonly minute: number;
   readonly mib: Readonly<Record<string, number>>;
 }
@@ -25,11 +25,10 @@ export async function memory({ minutes, backends }: Options, findings: Findings)
   for (const backend of backends ?? (['redis'] as const)) {
     await withSite(async (site) => {
       const { shop, provider } = site;
-      const { web, relay, worker, baseUrl } = await site.startAll(backend);
-      const pids = { web: web.child.pid, relay: relay.child.pid, worker: worker.child.pid };
-      const mutator = mutateRowpost(baseUrl, shop, CONNECTIONS);
+      const running = await site.startAll(backend);
+      const mutator = mutateRowpost(running.baseUrl, shop, CONNECTIONS);
       const over = new AbortController();
-      const sampling = sampleMemory(pids, over.signal, () => provider.reset(), findings);
+      const sampling = sampleMemory(pidsOf(running), over.signal, () => provider.reset(), findings);
       const { failed, answeredMs } = await runPaced(mutator, {
         perSecond: PER_SECOND,
         seconds: minutes * 60,
@@ -38,20 +37,41 @@ export async function memory({ minutes, backends }: Options, findings: Findings)
       const samples = await sampling;
       mutator.close();
       findings.note(`${answeredMs.size} mutations, ${failed} failed`);
-      const warm = samples.filter(({ minute }) => minute >= minutes * WARM_UP_SHARE);
-      for (const name of Object.keys(pids)) {
-        const growth = 60 * slope(warm.map(({ minute, mib }) => ({ x: minute, y: mib[name] ?? 0 })));
-        findings.bar(`memory, ${backend}: growth of ${name}`, growth, {
-          atMost: FLAT_MIB_AN_HOUR,
-          unit: 'MiB/h',
-        });
-      }
+      judgeGrowth(`memory, ${backend}`, samples, findings);
     });
   }
 }
 
+/** Process ids by name. */
+export type Pids = Readonly<Record<string, number | undefined>>;
+
+export function pidsOf({ web, relay, worker }: Running): Pids {
+  return { web: web.child.pid, relay: relay.child.pid, worker: worker.child.pid };
+}
+
+export async function readMemory(pids: Pids): Promise<Readonly<Record<string, number>>> {
+  const mib: Record<string, number> = {};
+  for (const [name, pid] of Object.entries(pids)) mib[name] = await residentMiB(pid ?? 0);
+  return mib;
+}
+
+export function describeMemory(mib: Sample['mib']): string {
+  const shown = Object.entries(mib).map(([name, size]) => `${name} ${size.toFixed(0)}`);
+  return `${shown.join(', ')} MiB`;
+}
+
+export function judgeGrowth(title: string, samples: readonly Sample[], findings: Findings): void {
+  const last = samples.at(-1);
+  if (!last) return;
+  const warm = samples.filter(({ minute }) => minute >= last.minute * WARM_UP_SHARE);
+  for (const name of Object.keys(last.mib)) {
+    const growth = 60 * slope(warm.map(({ minute, mib }) => ({ x: minute, y: mib[name] ?? 0 })));
+    findings.bar(`${title}: growth of ${name}`, growth, { atMost: FLAT_MIB_AN_HOUR, unit: 'MiB/h' });
+  }
+}
+
 async function sampleMemory(
-  pids: Readonly<Record<string, number | undefined>>,
+  pids: Pids,
   signal: AbortSignal,
   everySample: () => Promise<unknown>,
   findings: Findings,
@@ -63,12 +83,10 @@ async function sampleMemory(
       await delay(SAMPLE_MS, undefined, { signal });
       // The provider's list of receipts must not grow without end.
       await everySample();
-      const mib: Record<string, number> = {};
-      for (const [name, pid] of Object.entries(pids)) mib[name] = await residentMiB(pid ?? 0);
+      const mib = await readMemory(pids);
       const minute = (performance.now() - begun) / 60_000;
       samples.push({ minute, mib });
-      const shown = Object.entries(mib).map(([name, size]) => `${name} ${size.toFixed(0)}`);
-      findings.note(`minute ${minute.toFixed(1)}: ${shown.join(', ')} MiB`);
+      findings.note(`minute ${minute.toFixed(1)}: ${describeMemory(mib)}`);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
