@@ -53,7 +53,7 @@ export async function evaluateRules(
   }
   const matches: Match[] = [];
   for (const rule of batch.rules) matches.push(...(await matchRule(deps, key, batch, rule)));
-  return closeBatch(deps.ledger, key, sortByEvent(matches, batch.events), deps.limits);
+  return closeBatch(deps.ledger, key, matches, deps.limits);
 }
 
 const NO_DELIVERIES: ClosedBatch = { ready: [], soon: [], trips: [] };
@@ -68,7 +68,7 @@ function giveUp(deps: EvaluateDeps, key: BatchKey, batch: LoadedBatch): Promise<
     const failure = { code: 'POISON', message };
     return matchingEvents(batch, rule).map(({ eventid }) => ({ eventid, ruleid: rule.ruleid, failure }));
   });
-  return closeBatch(deps.ledger, key, sortByEvent(matches, batch.events), deps.limits);
+  return closeBatch(deps.ledger, key, matches, deps.limits);
 }
 
 function matchingEvents(batch: LoadedBatch, rule: EmailRule): readonly OutboxEvent[] {
@@ -120,10 +120,4 @@ function byTarget(events: readonly OutboxEvent[]): ReadonlyMap<string, readonly 
     else groups.set(event.target, [event]);
   }
   return groups;
-}
-
-/** Deliveries get their ids and rate limit slots in the order of the changes. */
-function sortByEvent(matches: readonly Match[], events: readonly OutboxEvent[]): readonly Match[] {
-  const position = new Map(events.map((event, index) => [event.eventid, index]));
-  return [...matches].sort((a, b) => (position.get(a.eventid) ?? 0) - (position.get(b.eventid) ?? 0));
 }

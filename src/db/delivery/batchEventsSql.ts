@@ -9,6 +9,13 @@ export const coversSql = (event: string): string =>
   `r.tenantid = ${event}.tenantid and r.enabled and ${event}.operation = any (r.operations) and ${event}.target = any (r.targets)`;
 
 /**
+ * SQL: event `o` has the tenant of batch `b`, and a time between those of its first and last event.
+ * @param first the same times as parameters: they prune partitions, see `timeRange`
+ */
+export const eventsOfBatchSql = (first: string, last: string): string =>
+  `o.tenantid = b.tenantid and o.time between b.mintime and b.maxtime and o.time between ${first}::timestamptz and ${last}::timestamptz`;
+
+/**
  * CTE `batched`: events that some rule covers become batches of one tenant each, round-robin by tenant.
  * @param events has eventid, time, tenantid, operation and target
  * @param batchEvents SQL: maximum events per batch

@@ -1,4 +1,5 @@
 import type { Ledger } from '../connection/ledger.js';
+import { eventsOfBatchSql } from './batchEventsSql.js';
 import { LOW_WATER_SQL, NOT_DONE } from './lowWaterMark.js';
 import { fittingSql, recordColumnsSql } from './recordSize.js';
 
@@ -56,8 +57,7 @@ const LOAD = {
       exists (select from rowpost.relay_batch_done f where f.batchid = b.batchid and f.createtime = b.createtime) as done,
       coalesce((select json_agg(json_build_object('eventid', o.eventid::text, 'operation', o.operation,
           'target', o.target) order by o.eventid)
-        from rowpost.outbox o where o.tenantid = b.tenantid and o.eventid = any (b.eventids) and o.time between b.mintime and b.maxtime
-          and o.time between $3::timestamptz and $4::timestamptz), '[]') as events,
+        from rowpost.outbox o where ${eventsOfBatchSql('$3', '$4')} and o.eventid = any (b.eventids)), '[]') as events,
       coalesce((select json_agg(json_build_object('ruleid', r.ruleid::text, 'operations', r.operations,
           'targets', r.targets, 'condition', r.condition) order by r.ruleid)
         from rowpost.email_rule r where r.tenantid = b.tenantid and r.enabled), '[]') as rules
@@ -89,8 +89,7 @@ const RECORDS = {
     'eventid, old, new, "isTooLarge"',
     `
     select o.eventid::text as eventid, ${recordColumnsSql('o')}, array_position($3::bigint[], o.eventid) as position
-    from rowpost.relay_batch b join rowpost.outbox o on o.tenantid = b.tenantid and o.time between b.mintime and b.maxtime
-      and o.time between $4::timestamptz and $5::timestamptz
+    from rowpost.relay_batch b join rowpost.outbox o on ${eventsOfBatchSql('$4', '$5')}
     where b.batchid = $1::bigint and b.createtime = $2::timestamptz and o.eventid = any ($3::bigint[])`,
   ),
 };

@@ -46,7 +46,7 @@ export interface Trip {
 
 /**
  * Records a batch's deliveries and marks it done, in one statement. Of several workers with the same batch, one
- * records them; the others get an empty result.
+ * records them; the others get an empty result. Deliveries get their ids and rate limit slots in the order of the changes.
  */
 export async function closeBatch(
   ledger: Ledger,

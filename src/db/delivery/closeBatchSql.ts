@@ -1,4 +1,4 @@
-import { coversSql } from './batchEventsSql.js';
+import { coversSql, eventsOfBatchSql } from './batchEventsSql.js';
 import { isHandedOverSql } from './handedOver.js';
 import { loopGuardSql } from './loopGuardSql.js';
 import { loadedColumns, tenantJoins } from './loadDeliveries.js';
@@ -7,22 +7,7 @@ import { QUEUE_AHEAD_SECONDS, rateLimitSlotsSql } from './rateLimitSlots.js';
 /** Seconds after its rate limit slot at which a delivery is checked to be in the queue. */
 const CHECK_SECONDS = 5;
 
-/** Partition pruning for an event `o` of the batch; see `timeRange`. */
-const IN_PARTITIONS = 'o.time between $6::timestamptz and $7::timestamptz';
-/** Event `o` belongs to batch `b`. Another tenant's may have the same id, if it was carried here from another cell. */
-const IN_BATCH = `o.tenantid = b.tenantid and o.eventid = any (b.eventids) and o.time between b.mintime and b.maxtime and ${IN_PARTITIONS}`;
-
-/** SQL fragments that produce a batch's matches. */
-interface MatchSource {
-  /** Joins a batch `b`, its events `o` and rules `r`. */
-  readonly matches: string;
-  /** Sort position of a match. */
-  readonly position: string;
-  /** The columns `code` and `message`: why nothing can be sent; null where something can. */
-  readonly failure: string;
-  /** Whether this statement may close the batch, given the matches found. */
-  readonly mayClose: string;
-}
+const OF_BATCH = eventsOfBatchSql('$6', '$7');
 
 // The steps, each a CTE that the next one reads: the batch → what its rules match (`found`) → done, by this worker alone
 // (`matched`) → loops (`guarded`) → rate limit slots (`scheduled`) → the deliveries (`recorded`), which come with all that
@@ -34,14 +19,15 @@ interface MatchSource {
 // order.
 //
 // Parameters: batch id and time, max firings per minute, max emails per second, max preloaded deliveries, times of the
-// first and last event.
-const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string => `
+// first and last event. `matches` joins to batch `b` its events `o`, rules `r`, and `m`: `code` and `message` where nothing
+// can be sent. `mayClose` says, given the matches, whether this statement may close the batch.
+const closeSql = (matches: string, mayClose: string): string => `
     with batch as materialized (
       select *, set_config('synchronous_commit', 'off', true)
       from rowpost.relay_batch where batchid = $1::bigint and createtime = $2::timestamptz
     ), found as materialized (
-      select ${position} as position, o.tenantid, o.eventid, o.operation, o.target, o.key, o.time, o.old, o.new, o.file, o.traceparent,
-        r.ruleid, r.email_type, r.condition, r.delivery, r.query_roleid, ${failure}
+      select row_number() over (order by o.eventid, r.ruleid) as position, o.tenantid, o.eventid, o.operation, o.target,
+        o.key, o.time, o.old, o.new, o.file, o.traceparent, r.ruleid, r.email_type, r.condition, r.delivery, r.query_roleid, m.code, m.message
       from batch b ${matches}
     ), done as (
       insert into rowpost.relay_batch_done (batchid, createtime) select batchid, createtime from batch
@@ -81,28 +67,24 @@ const closeSql = ({ matches, position, failure, mayClose }: MatchSource): string
 /** Records the matches given as arrays of event id, rule id, failure code and failure message. */
 export const CLOSE = {
   name: 'batch_close',
-  text: closeSql({
-    matches: `
-        cross join unnest($8::bigint[], $9::bigint[], $10::text[], $11::text[])
-          with ordinality as m(eventid, ruleid, code, message, position)
-        join rowpost.outbox o on o.tenantid = b.tenantid and o.eventid = m.eventid and o.time between b.mintime and b.maxtime and ${IN_PARTITIONS}
+  text: closeSql(
+    `
+        cross join unnest($8::bigint[], $9::bigint[], $10::text[], $11::text[]) as m(eventid, ruleid, code, message)
+        join rowpost.outbox o on ${OF_BATCH} and o.eventid = m.eventid
         join rowpost.email_rule r on r.ruleid = m.ruleid and r.tenantid = b.tenantid`,
-    position: 'm.position',
-    failure: 'm.code, m.message',
-    mayClose: 'true',
-  }),
+    'true',
+  ),
 };
 
 /** Records what the rules match, provided that no applicable rule has a condition. */
 export const CLOSE_PLAIN = {
   name: 'batch_close_plain',
-  text: closeSql({
-    matches: `
+  text: closeSql(
+    `
         join rowpost.tenant t on t.tenantid = b.tenantid and t.schema is not null
-        join rowpost.outbox o on ${IN_BATCH}
-        join rowpost.email_rule r on ${coversSql('o')}`,
-    position: 'row_number() over (order by o.eventid, r.ruleid)',
-    failure: 'null::text as code, null::text as message',
-    mayClose: 'not exists (select from found where condition is not null)',
-  }),
+        join rowpost.outbox o on ${OF_BATCH} and o.eventid = any (b.eventids)
+        join rowpost.email_rule r on ${coversSql('o')}
+        cross join (values (null::text, null::text)) as m(code, message)`,
+    'not exists (select from found where condition is not null)',
+  ),
 };
