@@ -1,23 +1,11 @@
 import { parseRedisUrl } from './redisAddress.js';
-import { connectForTheFirstTime, createRedisClient, primariesOf } from './redisClient.js';
-import { modeProblem } from './redisMode.js';
-
-export interface RedisFacts {
-  /** Such as 7.2.4; in a cluster, that of the oldest primary. */
-  readonly version: string;
-  /** How many: one, unless it is a cluster. */
-  readonly primaries: number;
-  /** Undefined if the server doesn't report it. */
-  readonly maxmemoryPolicy: string | undefined;
-  readonly roundTripMs: number;
-  /** Why it can't serve as the queue in the mode it runs in. */
-  readonly modeProblem: string | undefined;
-}
+import { connectForTheFirstTime, createRedisClient } from './redisClient.js';
+import { readRedisFacts, type RedisFacts } from './redisFacts.js';
 
 const TIMEOUT_MS = 5_000;
 
 /** Rejects when Redis doesn't answer within `TIMEOUT_MS`. */
-export async function inspectRedis(url: string): Promise<RedisFacts> {
+export async function inspectRedis(url: string): Promise<RedisFacts & { readonly roundTripMs: number }> {
   const redis = createRedisClient(url, {
     connectTimeoutMs: TIMEOUT_MS,
     commandTimeoutMs: TIMEOUT_MS,
@@ -28,24 +16,9 @@ export async function inspectRedis(url: string): Promise<RedisFacts> {
   try {
     await connectForTheFirstTime(redis, TIMEOUT_MS);
     const startedAt = performance.now();
-    const infos = await Promise.all(primariesOf(redis).map((primary) => primary.info()));
-    const roundTripMs = performance.now() - startedAt;
-    const { kind } = parseRedisUrl(url);
-    const told = (name: string): string[] =>
-      infos.flatMap((info) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? []);
-    const policies = told('maxmemory_policy');
-    return {
-      version: told('redis_version').sort(byVersion)[0] ?? 'of unknown version',
-      primaries: infos.length,
-      maxmemoryPolicy: policies.find((policy) => policy !== 'noeviction') ?? policies[0],
-      modeProblem: modeProblem(kind, told('redis_mode')[0]),
-      roundTripMs,
-    };
+    const facts = await readRedisFacts(redis, parseRedisUrl(url).kind);
+    return { ...facts, roundTripMs: performance.now() - startedAt };
   } finally {
     redis.disconnect();
   }
-}
-
-function byVersion(one: string, other: string): number {
-  return one.localeCompare(other, 'en', { numeric: true });
 }

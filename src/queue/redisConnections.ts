@@ -4,8 +4,8 @@ import { networkWaitMs, NotReadyError } from '../startup.js';
 import type { QueueConnections } from './connections.js';
 import { logOutages } from './outageLog.js';
 import { parseRedisUrl, type RedisAddress } from './redisAddress.js';
-import { connectForTheFirstTime, createRedisClient, primariesOf, type RedisClient } from './redisClient.js';
-import { modeProblem } from './redisMode.js';
+import { connectForTheFirstTime, createRedisClient, type RedisClient } from './redisClient.js';
+import { readRedisFacts } from './redisFacts.js';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Timeout for adding jobs, after which the relay keeps them and retries. */
@@ -18,6 +18,7 @@ const CODE = /\bE[A-Z_]{4,}\b/;
 
 /** Throws UsageError when Redis can't be reached, or would evict jobs when its memory is full. */
 export async function connectRedis(url: string, prefix: string, log: Logger): Promise<QueueConnections> {
+  const { kind } = parseRedisUrl(url);
   const shared = { connectTimeoutMs: CONNECT_TIMEOUT_MS, reconnectMs: RECONNECT_MS };
   const producer = createRedisClient(url, {
     ...shared,
@@ -33,8 +34,7 @@ export async function connectRedis(url: string, prefix: string, log: Logger): Pr
   };
   try {
     await Promise.all(connections.map(connectFirst));
-    await requireMode(producer, parseRedisUrl(url).kind);
-    await requireNoEviction(producer);
+    await requireUsable(producer, kind);
   } catch (error) {
     await close();
     throw error;
@@ -48,7 +48,7 @@ export async function connectRedis(url: string, prefix: string, log: Logger): Pr
     check: async () => {
       // ioredis would only say that its stream isn't writeable.
       if (producer.status !== 'ready') throw new Error('there is no connection to Redis');
-      await requireNoEviction(producer);
+      await requireUsable(producer, kind);
     },
     close,
   };
@@ -65,22 +65,14 @@ async function connectFirst(connection: RedisClient): Promise<void> {
   }
 }
 
-async function requireMode(connection: RedisClient, kind: RedisAddress['kind']): Promise<void> {
-  for (const primary of primariesOf(connection)) {
-    const problem = modeProblem(kind, /^redis_mode:(\S+)/m.exec(await primary.info('server'))?.[1]);
-    if (problem !== undefined) throw new UsageError(problem);
-  }
-}
-
-/** Any other policy evicts jobs when memory runs out. INFO works even where managed Redis forbids CONFIG. */
-async function requireNoEviction(connection: RedisClient): Promise<void> {
-  const infos = await Promise.all(primariesOf(connection).map((primary) => primary.info('memory')));
-  if (infos.length === 0) throw new Error('no primary of the Redis Cluster is known');
-  const policies = infos.map((info) => /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction');
-  const policy = policies.find((name) => name !== 'noeviction');
-  if (policy !== undefined) {
+/** Any other policy than noeviction evicts jobs when memory runs out. */
+async function requireUsable(connection: RedisClient, kind: RedisAddress['kind']): Promise<void> {
+  const { primaries, modeProblem, maxmemoryPolicy = 'noeviction' } = await readRedisFacts(connection, kind);
+  if (primaries === 0) throw new Error('no primary of the Redis Cluster is known');
+  if (modeProblem !== undefined) throw new UsageError(modeProblem);
+  if (maxmemoryPolicy !== 'noeviction') {
     throw new UsageError(
-      `Redis would throw jobs away when its memory is full: set its maxmemory-policy to noeviction (it is ${policy}).`,
+      `Redis would throw jobs away when its memory is full: set its maxmemory-policy to noeviction (it is ${maxmemoryPolicy}).`,
     );
   }
 }
