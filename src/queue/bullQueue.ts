@@ -1,13 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Queue as BullQueue, Worker, type Job } from 'bullmq';
+import { knownDelivery, type KnownDelivery } from '../db/delivery/deliveryKey.js';
 import type { Logger } from '../log.js';
-import {
-  batchJobId,
-  deliveryJobId,
-  priorityOf,
-  type BatchJob,
-  type DeliveryJob,
-  type DeliveryOrder,
-} from './jobs.js';
+import { batchJobId, deliveryJobId, priorityOf, type BatchJob, type DeliveryOrder } from './jobs.js';
 import type { QueueConnections } from './connections.js';
 import type { JobHandlers, Queue, WorkOptions } from './jobQueue.js';
 import { logOutages } from './outageLog.js';
@@ -31,7 +26,7 @@ const MAX_STALLED = 1_000_000;
 const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const;
 
 export function createBullQueue(connections: QueueConnections, log: Logger): Queue {
-  const open = (name: string): BullQueue<BatchJob | DeliveryJob> => {
+  const open = (name: string): BullQueue<BatchJob | KnownDelivery> => {
     const options = {
       connection: connections.producer,
       prefix: connections.prefix,
@@ -39,7 +34,7 @@ export function createBullQueue(connections: QueueConnections, log: Logger): Que
       // The event stream has no consumers.
       streams: { events: { maxLen: 100 } },
     };
-    const queue = new BullQueue<BatchJob | DeliveryJob>(name, options, connections.backend as never);
+    const queue = new BullQueue<BatchJob | KnownDelivery>(name, options, connections.backend as never);
     queue.on('error', logOutages(log, `queue ${name}`));
     return queue;
   };
@@ -69,7 +64,7 @@ function toBatchJob(job: BatchJob) {
 function toDeliveryJob(order: DeliveryOrder) {
   return {
     name: 'send',
-    data: order.job,
+    data: knownDelivery(order),
     opts: {
       jobId: deliveryJobId(order),
       priority: priorityOf(order.ahead),
@@ -81,7 +76,7 @@ function toDeliveryJob(order: DeliveryOrder) {
 type NewJob = ReturnType<typeof toBatchJob> | ReturnType<typeof toDeliveryJob>;
 
 /** A single job is added on its own: bulk adding has a higher fixed cost (a Redis pipeline, PostgreSQL temporary tables). */
-async function addAll(queue: BullQueue<BatchJob | DeliveryJob>, jobs: readonly NewJob[]): Promise<void> {
+async function addAll(queue: BullQueue<BatchJob | KnownDelivery>, jobs: readonly NewJob[]): Promise<void> {
   for (let start = 0; start < jobs.length; start += ADD_CHUNK_SIZE) {
     const part = jobs.slice(start, start + ADD_CHUNK_SIZE);
     const [only] = part;
@@ -89,8 +84,6 @@ async function addAll(queue: BullQueue<BatchJob | DeliveryJob>, jobs: readonly N
     else await queue.addBulk(part);
   }
 }
-
-type AnyWorker = Worker<BatchJob, void> | Worker<DeliveryJob, void>;
 
 function startWorkers(
   connections: QueueConnections,
@@ -124,7 +117,7 @@ function startWorkers(
     start<BatchJob>(BATCHES, options.concurrency, (job) =>
       handlers.onBatch(job.data, job.attemptsStarted > 1),
     ),
-    start<DeliveryJob>(DELIVERIES, options.concurrency * JOBS_PER_SLOT, (job) =>
+    start<KnownDelivery>(DELIVERIES, options.concurrency * JOBS_PER_SLOT, (job) =>
       handlers.onDelivery(job.data, job.attemptsStarted > 1),
     ),
   ];
@@ -136,12 +129,7 @@ function startWorkers(
 }
 
 /** BullMQ waits for running jobs indefinitely. After the grace period, disconnects them. */
-async function closeWithGrace(worker: AnyWorker, graceMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<'timeout'>((resolve) => {
-    timer = setTimeout(() => resolve('timeout'), graceMs);
-  });
-  const outcome = await Promise.race([worker.close(), timeout]);
-  clearTimeout(timer);
+async function closeWithGrace(worker: Pick<Worker, 'close' | 'disconnect'>, graceMs: number): Promise<void> {
+  const outcome = await Promise.race([worker.close(), delay(graceMs, 'timeout', { ref: false })]);
   if (outcome === 'timeout') await worker.disconnect();
 }

@@ -1,5 +1,6 @@
+import type { KnownDelivery } from '../db/delivery/deliveryKey.js';
 import type { Stoppable } from '../shutdown.js';
-import type { BatchJob, DeliveryJob, DeliveryOrder } from './jobs.js';
+import type { BatchJob, DeliveryOrder } from './jobs.js';
 
 /**
  * Jobs to run next. Jobs are hints: PostgreSQL holds all open work, and the relay's reconciler adds what is missing
@@ -22,7 +23,7 @@ export interface JobHandlers {
   /** @param redelivered as for `onDelivery` */
   onBatch(job: BatchJob, redelivered: boolean): Promise<void>;
   /** @param redelivered whether an earlier worker started this job and died */
-  onDelivery(job: DeliveryJob, redelivered: boolean): Promise<void>;
+  onDelivery(job: KnownDelivery, redelivered: boolean): Promise<void>;
 }
 
 export interface WorkOptions {

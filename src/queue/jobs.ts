@@ -1,5 +1,5 @@
 import type { BatchKey } from '../db/delivery/batches.js';
-import type { KnownDelivery } from '../db/delivery/deliveryKey.js';
+import type { DueDelivery } from '../db/delivery/dueDeliveries.js';
 
 /** "Evaluate the rules for this batch." Ids only: the queue holds no tenant data. */
 export interface BatchJob extends BatchKey {
@@ -9,13 +9,8 @@ export interface BatchJob extends BatchKey {
   readonly ahead: number;
 }
 
-/** "Try to send this delivery." Does nothing once the delivery has a newer attempt. */
-export type DeliveryJob = KnownDelivery;
-
-/** When to attempt a delivery, and at which priority. */
-export interface DeliveryOrder {
-  readonly job: DeliveryJob;
-  readonly delayMs: number;
+/** When to attempt a delivery, and at which priority. Its job, a `KnownDelivery`, does nothing once there is a newer attempt. */
+export interface DeliveryOrder extends DueDelivery {
   /** As `BatchJob.ahead`. */
   readonly ahead: number;
 }
@@ -31,8 +26,8 @@ export const batchJobId = (job: BatchJob): string => `b${job.batchid}-${job.crea
  * finishing; and the due time of a delayed job, since the job that adds it may be for the same attempt, rounded to the
  * second, so that two readers of the same due time get the same id.
  */
-export const deliveryJobId = ({ job, delayMs }: DeliveryOrder): string =>
-  `d${job.deliveryid}-${job.starts}${delayMs > 0 ? `-at${Math.round((Date.now() + delayMs) / 1_000)}` : ''}`;
+export const deliveryJobId = ({ deliveryid, starts, delayMs }: DueDelivery): string =>
+  `d${deliveryid}-${starts}${delayMs > 0 ? `-at${Math.round((Date.now() + delayMs) / 1_000)}` : ''}`;
 
 /** Jobs per FIFO priority band; tenants with more ahead wait behind those with less. */
 const JOBS_PER_PRIORITY = 16;

@@ -44,7 +44,7 @@ export async function reconcileDeliveries(
 async function addDue(ledger: Ledger, queue: Pick<Queue, 'addDeliveries'>): Promise<void> {
   for (;;) {
     const due = await dueDeliveries(ledger, SCAN_LIMIT);
-    await queue.addDeliveries(due.map(({ delayMs, ...job }, index) => ({ job, delayMs, ahead: index })));
+    await queue.addDeliveries(due.map((delivery, ahead) => ({ ...delivery, ahead })));
     const isMany = due.length === SCAN_LIMIT;
     const noted = await markQueued(ledger, due, isMany ? RECHECK_SECONDS.many : RECHECK_SECONDS.few);
     // Rows locked by another session would only be found again: leave them to the next run.

@@ -1,11 +1,11 @@
+import type { KnownDelivery } from '../db/delivery/deliveryKey.js';
 import { holdDeliveries, type WaitingDelivery } from '../db/delivery/leases.js';
 import type { Ledger } from '../db/connection/ledger.js';
 import type { Logger } from '../log.js';
-import type { DeliveryJob } from '../queue/jobs.js';
 import type { Stoppable } from '../shutdown.js';
 
 interface Claim {
-  readonly job: DeliveryJob;
+  readonly job: KnownDelivery;
   /** When to record or renew its lease. */
   dueMs: number;
   isRecorded: boolean;
@@ -41,7 +41,7 @@ export class ClaimedDeliveries implements Stoppable {
    * Runs the work unless this worker has claimed the delivery already: a job may be delivered twice.
    * @param work returns 'dropped' when the delivery was not attempted
    */
-  async claim(job: DeliveryJob, work: () => Promise<'done' | 'dropped'>): Promise<void> {
+  async claim(job: KnownDelivery, work: () => Promise<'done' | 'dropped'>): Promise<void> {
     const key = `${job.deliveryid} ${job.starts}`;
     if (this.#claims.has(key)) return;
     const claim: Claim = { job, dueMs: performance.now() + GRACE_MS, isRecorded: false };

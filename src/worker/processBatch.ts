@@ -1,5 +1,6 @@
+import type { KnownDelivery } from '../db/delivery/deliveryKey.js';
 import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
-import type { BatchJob, DeliveryJob } from '../queue/jobs.js';
+import type { BatchJob } from '../queue/jobs.js';
 import type { ClaimedDeliveries } from './claimedDeliveries.js';
 import { SpanKind, traced, tracedFrom, type Span } from '../tracing/tracing.js';
 import { evaluateRules, type EvaluateDeps } from './evaluateRules.js';
@@ -57,7 +58,7 @@ async function evaluateAndSend(
 /** One attempt at a delivery, once it has a slot. A suspect gives its slot up and waits for the other suspects instead. */
 export async function processDelivery(
   { send, claimed, slots, suspects }: BatchDeps,
-  job: DeliveryJob,
+  job: KnownDelivery,
   redelivered: boolean,
   copy?: RecentCopy,
 ): Promise<void> {

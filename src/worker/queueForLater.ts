@@ -8,7 +8,7 @@ export async function queueForLater(
   deliveries: readonly DueDelivery[],
 ): Promise<void> {
   if (deliveries.length === 0) return;
-  const orders = deliveries.map(({ delayMs, ...job }) => ({ job, delayMs, ahead: 0 }));
+  const orders = deliveries.map((delivery) => ({ ...delivery, ahead: 0 }));
   await queue.addDeliveries(orders).catch((error: unknown) => {
     log.debug({ err: error }, 'deliveries could not be queued; the reconciler will');
   });

@@ -1,4 +1,4 @@
-import { knownDelivery } from '../db/delivery/deliveryKey.js';
+import { knownDelivery, type KnownDelivery } from '../db/delivery/deliveryKey.js';
 import type { AttemptFinish } from '../db/delivery/finishAttempts.js';
 import { IDEMPOTENT_CARRIERS } from '../db/delivery/leases.js';
 import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
@@ -10,7 +10,6 @@ import { openAccounts } from '../email/mail/openAccounts.js';
 import type { MailTransport, SendOutcome } from '../email/mail/transport.js';
 import { packMail, toSentMail } from '../email/sentMail.js';
 import { storable } from '../email/storableText.js';
-import type { DeliveryJob } from '../queue/jobs.js';
 import type { Queue } from '../queue/queue.js';
 import { traced, type Span } from '../tracing/tracing.js';
 import type { AttemptedDelivery, AttemptReport } from './attemptReport.js';
@@ -56,7 +55,7 @@ const SUSPECT_AFTER = 2;
  */
 export async function sendDelivery(
   deps: SendDeps,
-  job: DeliveryJob,
+  job: KnownDelivery,
   { redelivered, loaded, batch, mayBeSuspect = false }: AttemptOptions,
 ): Promise<'done' | 'suspect'> {
   const delivery = loaded ?? (await deps.ledger.load(job));
@@ -92,7 +91,7 @@ async function attemptDelivery(
 }
 
 /** A job is a hint: the delivery may have moved on since. */
-function isOpen(delivery: LoadedDelivery, job: DeliveryJob): boolean {
+function isOpen(delivery: LoadedDelivery, job: KnownDelivery): boolean {
   return delivery.starts === job.starts && (delivery.state === 'pending' || delivery.state === 'retrying');
 }
 

@@ -35,11 +35,7 @@ describe('advisory locks of the queue in PostgreSQL', () => {
     );
     const add = (deliveryid: string): Promise<unknown> =>
       queue.addDeliveries([
-        {
-          job: { tenantid: 1, deliveryid, createtime: '2026-01-01 00:00:00+00', starts: 0 },
-          delayMs: 0,
-          ahead: 0,
-        },
+        { tenantid: 1, deliveryid, createtime: '2026-01-01 00:00:00+00', starts: 0, delayMs: 0, ahead: 0 },
       ]);
     try {
       await add('1');

@@ -97,9 +97,11 @@ describe('delivery: ids that leave the database, which then goes back in time', 
 
   const jobIdOf = (deliveryid: string): string =>
     deliveryJobId({
-      job: { tenantid: tenant.tenantid, deliveryid, createtime: '2026-01-01', starts: 0 },
+      tenantid: tenant.tenantid,
+      deliveryid,
+      createtime: '2026-01-01',
+      starts: 0,
       delayMs: 0,
-      ahead: 0,
     });
 
   async function batch(events: number): Promise<readonly Batch[]> {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { findFreePort } from '../../src/embedded/freePort.js';
 import { UsageError } from '../../src/errors.js';
-import type { DeliveryJob } from '../../src/queue/jobs.js';
+import type { KnownDelivery } from '../../src/db/delivery/deliveryKey.js';
 import { openQueue, type Queue } from '../../src/queue/queue.js';
 import { startRedis, type RedisServer } from '../support/redisServer.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
@@ -11,14 +11,14 @@ import { waitFor } from '../support/waitFor.js';
 import { BACKENDS, pipelineConfig } from '../delivery/pipelineSetup.js';
 
 const OPTIONS = { concurrency: 2, leaseMs: 1_000, graceMs: 300 };
-const job = (deliveryid: number, starts = 0): DeliveryJob => ({
+const job = (deliveryid: number, starts = 0): KnownDelivery => ({
   tenantid: 1,
   deliveryid: String(deliveryid),
   createtime: '2026-01-01 00:00:00+00',
   starts,
 });
 const order = (deliveryid: number, rest: { starts?: number; delayMs?: number; ahead?: number } = {}) => ({
-  job: job(deliveryid, rest.starts),
+  ...job(deliveryid, rest.starts),
   delayMs: rest.delayMs ?? 0,
   ahead: rest.ahead ?? 0,
 });
@@ -38,7 +38,7 @@ for (const backend of BACKENDS) {
     });
     afterEach(() => queue.close());
 
-    const work = (onDelivery: (taken: DeliveryJob) => Promise<void>) =>
+    const work = (onDelivery: (taken: KnownDelivery) => Promise<void>) =>
       queue.work({ onBatch: () => Promise.resolve(), onDelivery }, OPTIONS);
 
     it('runs a job once however often it is added, and takes its id again when it is done', async () => {

@@ -63,7 +63,7 @@ for (const [name, ways, more, start] of [
             createtime: '2026-01-01 00:00:00+00',
             starts: 0,
           };
-          await queue.addDeliveries([{ job, delayMs: 0, ahead: 0 }]).then(
+          await queue.addDeliveries([{ ...job, delayMs: 0, ahead: 0 }]).then(
             () => added++,
             () => delay(50),
           );

@@ -3,7 +3,7 @@ import { closePlainBatch } from '../../src/db/delivery/closeBatch.js';
 import type { Ledger } from '../../src/db/connection/ledger.js';
 import { tick } from '../../src/db/delivery/tick.js';
 import { trackDeliveries } from '../../src/db/delivery/track.js';
-import type { DeliveryJob } from '../../src/queue/jobs.js';
+import type { DeliveryOrder } from '../../src/queue/jobs.js';
 import { reconcileDeliveries } from '../../src/relay/reconcile.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { createRule, createTenant, NO_LIMITS, writeEvents } from '../delivery/pipelineSetup.js';
@@ -28,9 +28,9 @@ describe('delivery: the reconciler', () => {
     const { ready } = (await closePlainBatch(ledger, batch!, NO_LIMITS))!;
     await trackDeliveries(ledger, ready);
 
-    const added: DeliveryJob[] = [];
+    const added: DeliveryOrder[] = [];
     const queue: Parameters<typeof reconcileDeliveries>[1] = {
-      addDeliveries: (orders) => Promise.resolve(void added.push(...orders.map(({ job }) => job))),
+      addDeliveries: (orders) => Promise.resolve(void added.push(...orders)),
     };
     const failure = await reconcileDeliveries(failingAt(ledger, 'sweep_last'), queue, 3).then(
       () => undefined,
