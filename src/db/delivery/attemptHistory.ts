@@ -2,7 +2,6 @@ import type { Ledger } from '../connection/ledger.js';
 import type { DeliveryKey } from './deliveryKey.js';
 import type { AttemptOutcome } from './finishAttempts.js';
 import { IDEMPOTENCY_KEY_USED } from './leases.js';
-import { timeRange } from './timeRange.js';
 
 /** An attempt that has ended. */
 export interface PastAttempt {
@@ -23,8 +22,6 @@ export function readAttempts(ledger: Ledger, key: DeliveryKey): Promise<readonly
     key.tenantid,
     key.deliveryid,
     key.createtime,
-    ...timeRange([key.createtime]),
-    MAX_ATTEMPTS,
     IDEMPOTENCY_KEY_USED,
   ]);
 }
@@ -32,9 +29,8 @@ export function readAttempts(ledger: Ledger, key: DeliveryKey): Promise<readonly
 const READ = {
   name: 'attempts_read',
   text: `
-    select attempt, outcome, carrier, outcome = 'ambiguous' and error is not distinct from $7::text as "usedKey"
+    select attempt, outcome, carrier, outcome = 'ambiguous' and error is not distinct from $4::text as "usedKey"
     from rowpost.email_attempt
     where tenantid = $1::int and deliveryid = $2::bigint and createtime = $3::timestamptz
-      and createtime between $4::timestamptz and $5::timestamptz
-    order by attempt desc limit $6::int`,
+    order by attempt desc limit ${MAX_ATTEMPTS}`,
 };

@@ -1,4 +1,5 @@
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
+import { inTransaction, type TransactionClient } from '../connection/inTransaction.js';
 import type { EmailRule, EventRecords } from './batches.js';
 import { IS_OPEN, LOW_WATER_SQL } from './lowWaterMark.js';
 import { fittingSql, recordColumnsSql } from './recordSize.js';
@@ -70,21 +71,29 @@ export async function readRowHistory(
   row: RowOfTenant,
   limits: HistoryLimits,
 ): Promise<RowHistory> {
-  const client = await pool.connect();
-  try {
-    await client.query('begin isolation level repeatable read read only');
+  return inTransaction(pool, async (client) => {
     // Statistics of partitions that fill within hours are stale: the newest page is read by the key, not by a sort of all.
-    await client.query('set local enable_seqscan = off');
+    await client.query(
+      'set transaction isolation level repeatable read read only; set local enable_seqscan = off',
+    );
+    const { tenantid } = row;
     const { found, searchedSince } = await search(client, row, limits);
-    const events = await readEvents(client, row.tenantid, found.slice(0, limits.events));
-    const deliveries = await readDeliveries(client, row.tenantid, events);
+    const shown = found.slice(0, limits.events);
+    const { rows: events } = await client.query<RowEvent>(EVENTS, [
+      tenantid,
+      shown.map(({ eventid }) => eventid),
+      shown.map(({ time }) => time),
+    ]);
+    const { rows: deliveries } = await client.query<RowDelivery>(DELIVERIES, [
+      tenantid,
+      events.map(({ eventid }) => eventid),
+      events.map(({ time }) => time),
+    ]);
     const { rows: rules } = await client.query<TenantRule & { total: number }>(RULES, [
-      row.tenantid,
+      tenantid,
       row.target,
       limits.rules,
     ]);
-    await client.query('commit');
-    client.release();
     const evaluated = new Set(deliveries.map(({ eventid }) => eventid));
     return {
       // After a dump was restored, transaction ids are of another cluster.
@@ -97,11 +106,7 @@ export async function readRowHistory(
       rules,
       rulesLeftOut: (rules[0]?.total ?? 0) - rules.length,
     };
-  } catch (error) {
-    // Its transaction is still open, or it is malformed.
-    client.release(true);
-    throw error;
-  }
+  });
 }
 
 interface FoundEvent {
@@ -120,7 +125,7 @@ interface Page {
  * until one more is found than is shown.
  */
 async function search(
-  client: PoolClient,
+  client: TransactionClient,
   { tenantid, target, key }: RowOfTenant,
   limits: HistoryLimits,
 ): Promise<{ readonly found: readonly FoundEvent[]; readonly searchedSince: string | null }> {
@@ -155,20 +160,6 @@ const PAGE = `
       where tenantid = $2::int and target = $3::text and (key::text = $4::text or operation = 'truncate')), '[]') as found`;
 
 /** The longest prefix that fits the memory budget. */
-async function readEvents(
-  client: PoolClient,
-  tenantid: number,
-  found: readonly FoundEvent[],
-): Promise<readonly RowEvent[]> {
-  if (found.length === 0) return [];
-  const { rows } = await client.query<RowEvent>(EVENTS, [
-    tenantid,
-    found.map(({ eventid }) => eventid),
-    found.map(({ time }) => time),
-  ]);
-  return rows;
-}
-
 const EVENTS = `
   with ${LOW_WATER_SQL}, read as materialized (
     select snapshot from rowpost.relay_tick order by tickid desc limit 1
@@ -186,20 +177,6 @@ const EVENTS = `
       from rowpost.outbox o
       where o.tenantid = $1::int and o.eventid = any ($2::bigint[]) and o.time = any ($3::timestamptz[])`,
   )}`;
-
-async function readDeliveries(
-  client: PoolClient,
-  tenantid: number,
-  events: readonly RowEvent[],
-): Promise<readonly RowDelivery[]> {
-  if (events.length === 0) return [];
-  const { rows } = await client.query<RowDelivery>(DELIVERIES, [
-    tenantid,
-    events.map(({ eventid }) => eventid),
-    events.map(({ time }) => time),
-  ]);
-  return rows;
-}
 
 /** A delivery has the time of its event. */
 const DELIVERIES = `

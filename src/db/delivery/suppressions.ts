@@ -17,24 +17,13 @@ export async function findSuppressed(
   requests: readonly AddressesOfTenant[],
 ): Promise<readonly ReadonlyMap<string, string>[]> {
   const found = requests.map(() => new Map<string, string>());
-  const tenantids: number[] = [];
-  const addresses: string[] = [];
-  const emailTypes: (string | null)[] = [];
-  const positions: number[] = [];
-  requests.forEach((request, position) => {
-    for (const address of request.addresses) {
-      tenantids.push(request.tenantid);
-      addresses.push(address);
-      emailTypes.push(request.emailType);
-      positions.push(position);
-    }
-  });
-  const rows = await ledger.query<{ position: number; address: string; source: string }>(FIND, [
-    tenantids,
-    addresses,
-    emailTypes,
-    positions,
-  ]);
+  const wanted = requests.flatMap(({ tenantid, addresses, emailType }, position) =>
+    addresses.map((address) => ({ tenantid, address, emailType, position })),
+  );
+  const rows = await ledger.query<{ position: number; address: string; source: string }>(
+    FIND,
+    (['tenantid', 'address', 'emailType', 'position'] as const).map((name) => wanted.map((row) => row[name])),
+  );
   for (const { position, address, source } of rows) found[position]?.set(address, source);
   return found;
 }

@@ -10,11 +10,6 @@
  * PostgreSQL 18 (seen in 18.4, not in 15) loses its pruning state and finds no rows or fails.
  */
 export function timeRange(times: readonly string[]): readonly [first: string, last: string] {
-  let [first = '-infinity'] = times;
-  let last = first;
-  for (const time of times) {
-    if (time < first) first = time;
-    if (time > last) last = time;
-  }
-  return [first, last];
+  const sorted = [...times].sort();
+  return [sorted[0] ?? 'infinity', sorted.at(-1) ?? '-infinity'];
 }
