@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { sameDelivery } from './manyDeliveries.js';
 
 /** Deliveries with a slot within this time wait in the queue. The relay queues the others when their slot is near. */
 export const QUEUE_AHEAD_SECONDS = 5;
@@ -42,22 +43,12 @@ export async function assignRateLimitSlots(
 
 // From the same counter as those of new deliveries.
 const ASSIGN_SLOTS = `
-  with waiting as materialized (
-    select deliveryid, createtime, row_number() over (order by deliveryid desc) as before_last from rowpost.delivery
+  with batch as (select :tenantid::int as tenantid), guarded as materialized (
+    select tenantid, deliveryid, createtime, deliveryid as position, null as code, false as trips from rowpost.delivery
     where tenantid = :tenantid and state = 'pending' and tracked and due <= now()
       and (next_attempt is null or next_attempt <= now())
-  ), paced as (
-    insert into rowpost.email_pace as p (tenantid, next_slot)
-    select :tenantid, now() + interval '1 second' / :emailsPerSecond * slots
-    from (select count(*) as slots from waiting) w where slots > 0
-    on conflict (tenantid) do update
-    set next_slot = greatest(p.next_slot, now()) + (excluded.next_slot - now())
-    returning next_slot
-  ), slots as (
-    select deliveryid, createtime, next_slot - interval '1 second' / :emailsPerSecond * before_last as slot
-    from waiting cross join paced
-  )
+  ), ${rateLimitSlotsSql(':emailsPerSecond::int')}
   update rowpost.delivery d
   set next_attempt = slot, due = greatest(slot - interval '${QUEUE_AHEAD_SECONDS} seconds', now())
-  from slots s
-  where d.tenantid = :tenantid and d.deliveryid = s.deliveryid and d.createtime = s.createtime`;
+  from scheduled s
+  where ${sameDelivery('d', 's')}`;

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { AppError } from '../../errors.js';
 import { sameDelivery } from './manyDeliveries.js';
 import { assignRateLimitSlots } from './rateLimitSlots.js';
-import { lockUntrackedSql, trackSql } from './track.js';
+import { trackSql } from './track.js';
 
 /**
  * Redrives a delivery that has ended in any state, subject to the tenant's rate limit. Adds a history entry and resets
@@ -62,16 +62,13 @@ interface Redriven {
   redriven: boolean;
 }
 
-const KEYS = `select tenantid, deliveryid, createtime from rowpost.delivery
+const FOUND = `select tenantid, deliveryid, createtime, state from rowpost.delivery
   where tenantid = :tenantid and deliveryid = any (:ids::bigint[])`;
-const LOCK = lockUntrackedSql(KEYS);
-const TRACK = trackSql(KEYS);
+const LOCK = `${FOUND} order by deliveryid for update`;
+const TRACK = trackSql(FOUND);
 
 const REDRIVE = `
-  with found as materialized (
-    select tenantid, deliveryid, createtime, state from rowpost.delivery
-    where tenantid = :tenantid and deliveryid = any (:ids::bigint[]) order by deliveryid for update
-  ), redriven as (
+  with found as materialized (${FOUND}), redriven as (
     update rowpost.delivery d
     set state = 'pending', starts = d.starts + 1, attempts = 0, lost = 0, error_code = null, error = null,
       next_attempt = now(), due = now()

@@ -17,8 +17,6 @@ export async function trackDeliveries(ledger: Ledger, keys: readonly DeliveryKey
   ]);
 }
 
-const KEYS = `select tenantid, deliveryid, createtime from ${wantedSql()}`;
-
 /**
  * SQL: delivery `d` is neither tracked nor ended. A scalar subquery guarantees an index lookup per row even with stale
  * statistics; `not exists` was planned as a nested loop over both tables while they were nearly empty.
@@ -29,15 +27,7 @@ export const NOT_ENDED = `not d.tracked and (select a.attempt from rowpost.email
 /** SQL: the state of a delivery `d`, given its start `s` and its first attempt `a` if it is not tracked. */
 export const STATE = `case when a.attempt is not null then 'sent' when s.deliveryid is not null then 'sending' else d.state end`;
 
-/** @param keys SQL that selects tenantid, deliveryid and createtime */
-export function lockUntrackedSql(keys: string): string {
-  return `
-    select d.deliveryid from rowpost.delivery d join (${keys}) k
-      on ${sameDelivery('d', 'k')}
-    where not d.tracked order by d.deliveryid for update of d`;
-}
-
-/** @param keys SQL that selects tenantid, deliveryid and createtime */
+/** @param keys SQL: rows with tenantid, deliveryid and createtime */
 export function trackSql(keys: string): string {
   return `
     update rowpost.delivery d
@@ -56,5 +46,11 @@ export function trackSql(keys: string): string {
     where ${sameDelivery('d', 'k')} and not d.tracked`;
 }
 
-const LOCK = { name: 'delivery_track_lock', text: lockUntrackedSql(KEYS) };
-const TRACK = { name: 'delivery_track', text: trackSql(KEYS) };
+const LOCK = {
+  name: 'delivery_track_lock',
+  text: `
+    select d.deliveryid from ${wantedSql()} join rowpost.delivery d on ${sameDelivery('d', 'w')}
+    where not d.tracked order by d.deliveryid for update of d`,
+};
+
+const TRACK = { name: 'delivery_track', text: trackSql(`select * from ${wantedSql()}`) };
