@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { Database } from '../connection/database.js';
 
-/** Mail captured locally instead of sent. Addresses are formatted as `Name <a@b>`. */
+/** Mail captured locally instead of sent; columns by their own names. Addresses are formatted as `Name <a@b>`. */
 export interface KeptMail {
   readonly tenantid: number;
   /** Null for a test mail. */
@@ -14,62 +14,47 @@ export interface KeptMail {
   readonly html: string;
   /** Null when the mail is HTML alone. */
   readonly text: string | null;
-  readonly replyTo: readonly string[];
+  readonly reply_to: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
   readonly categories: readonly string[];
   /** Metadata only; the bytes are not copied. */
-  readonly attachments: readonly KeptAttachment[];
-}
-
-export interface KeptAttachment {
-  readonly filename: string;
-  readonly mimetype: string;
-  readonly size: number;
+  readonly attachments: readonly {
+    readonly filename: string;
+    readonly mimetype: string;
+    readonly size: number;
+  }[];
 }
 
 /** @returns the mail's id; unchanged when the delivery's mail is kept already. */
 export async function keepMail({ pool }: Pick<Database, 'pool'>, mail: KeptMail): Promise<string> {
-  const { rows } = await pool.query<{ mailid: string }>(KEEP, [
-    mail.tenantid,
-    mail.deliveryid,
-    mail.sender,
-    mail.recipients,
-    mail.cc,
-    mail.bcc,
-    mail.subject,
-    mail.html,
-    JSON.stringify(mail.attachments),
-    mail.text,
-    mail.replyTo,
-    JSON.stringify(mail.headers),
-    mail.categories,
-  ]);
+  const { rows } = await pool.query<{ mailid: string }>(KEEP, [JSON.stringify(mail)]);
   const row = rows[0];
   if (!row) throw new Error('the mailbox returned no id');
   return row.mailid;
 }
 
+const COLUMNS = `tenantid, deliveryid, sender, recipients, cc, bcc, subject, html, attachments, text, reply_to, headers, categories`;
+
 // A redriven delivery replaces its mail: the page shows what was sent last.
 const KEEP = `
-  insert into rowpost.mailbox (tenantid, deliveryid, sender, recipients, cc, bcc, subject, html, attachments,
-    text, reply_to, headers, categories)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+  insert into rowpost.mailbox (${COLUMNS})
+  select ${COLUMNS} from json_populate_record(null::rowpost.mailbox, $1::json)
   on conflict (tenantid, deliveryid) do update set time = now(), sender = excluded.sender,
     recipients = excluded.recipients, cc = excluded.cc, bcc = excluded.bcc, subject = excluded.subject,
     html = excluded.html, attachments = excluded.attachments, text = excluded.text, reply_to = excluded.reply_to,
     headers = excluded.headers, categories = excluded.categories
   returning mailid::text as mailid`;
 
-/** A line of the mailbox page. */
-export interface MailSummary {
+export interface OpenedMail extends KeptMail {
   readonly mailid: string;
-  readonly tenantid: number;
-  readonly deliveryid: string | null;
   readonly time: Date;
-  readonly sender: string;
-  readonly recipients: readonly string[];
-  readonly subject: string;
 }
+
+/** A line of the mailbox page. */
+export type MailSummary = Pick<
+  OpenedMail,
+  'mailid' | 'tenantid' | 'deliveryid' | 'time' | 'sender' | 'recipients' | 'subject'
+>;
 
 /** Newest first. */
 export async function listMail(
@@ -85,14 +70,6 @@ export async function listMail(
     .offset(page.offset);
   if (page.tenantid !== undefined) void query.where({ tenantid: page.tenantid });
   return query;
-}
-
-/** A mail as it is shown; columns by their own names. */
-export interface OpenedMail
-  extends
-    MailSummary,
-    Pick<KeptMail, 'cc' | 'bcc' | 'html' | 'text' | 'headers' | 'categories' | 'attachments'> {
-  readonly reply_to: readonly string[];
 }
 
 export async function readMail(knex: Knex, mailid: string): Promise<OpenedMail | undefined> {
