@@ -5,7 +5,8 @@ import {
   GraphQLObjectType,
   type GraphQLFieldConfig,
 } from 'graphql';
-import { oldestSeconds, readBacklog, type Backlog } from '../../db/delivery/backlog.js';
+import { readBacklog, type Backlog } from '../../db/delivery/backlog.js';
+import { oldestSeconds } from '../../db/delivery/overdue.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { requireInstallationAdmin } from '../permissions.js';

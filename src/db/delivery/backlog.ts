@@ -32,17 +32,6 @@ export interface Backlog {
   readonly tenants: readonly { readonly tenantid: number; readonly waiting: number }[];
 }
 
-/** How long the oldest has waited of what should be moving: neither scheduled for later nor paused. Null if nothing is. */
-export function oldestSeconds({
-  unreadSeconds,
-  openBatchSeconds,
-  waitingSeconds,
-  retrySeconds,
-}: Backlog): number | null {
-  const ages = [unreadSeconds, openBatchSeconds, waitingSeconds, retrySeconds].filter((age) => age !== null);
-  return ages.length === 0 ? null : Math.max(...ages);
-}
-
 /** Counts are capped, so that a backlog of millions takes milliseconds to read; ages are of the rows counted. */
 const MAX_COUNTED = 20_000;
 const MAX_TENANTS = 10;
