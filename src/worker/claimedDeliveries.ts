@@ -1,13 +1,15 @@
-import type { KnownDelivery } from '../db/delivery/deliveryKey.js';
-import { holdDeliveries, type WaitingDelivery } from '../db/delivery/leases.js';
 import type { Ledger } from '../db/connection/ledger.js';
+import type { HeldDelivery, KnownDelivery } from '../db/delivery/deliveryKey.js';
+import { extendLeases } from '../db/delivery/leases.js';
 import type { Logger } from '../log.js';
 import type { Stoppable } from '../shutdown.js';
 
 interface Claim {
-  readonly job: KnownDelivery;
+  held: HeldDelivery;
   /** When to record or renew its lease. */
   dueMs: number;
+  /** When the lease may end. Monotonic clock, which keeps running while the process is stopped. */
+  untilMs: number;
   isRecorded: boolean;
 }
 
@@ -17,24 +19,30 @@ interface Claim {
  */
 const GRACE_MS = 1_000;
 const MAX_SCAN_INTERVAL_MS = 250;
+/** Fraction of the lease reserved for clock drift and the time a request takes to reach the provider. */
+const CLOCK_MARGIN = 0.2;
 
 /**
- * Deliveries that this worker has claimed but not begun to send: they wait for a slot, or are being composed. While the
- * worker is alive, no other worker gets them.
+ * Deliveries that this worker has claimed, and their leases: they wait for a slot, are being composed, or are being sent.
+ * While the worker is alive, no other worker gets them.
  */
 export class ClaimedDeliveries implements Stoppable {
   readonly #claims = new Map<string, Claim>();
   /** Given up without being attempted, with a lease on record. */
   readonly #dropped: Claim[] = [];
   readonly #timer: NodeJS.Timeout;
-  #recording: Promise<void> | undefined;
+  readonly #usableMs: number;
+  /** By whether they are being sent: thousands may wait, and must not hold up the leases of those. */
+  readonly #recording = new Map<boolean, Promise<void>>();
 
   constructor(
     private readonly ledger: Ledger,
     private readonly leaseMs: number,
     private readonly log: Logger,
   ) {
-    this.#timer = setInterval(() => this.#renew(), Math.min(MAX_SCAN_INTERVAL_MS, leaseMs / 6));
+    this.#usableMs = leaseMs * (1 - CLOCK_MARGIN);
+    const renew = (): void => [true, false].forEach((sending) => this.#renew(sending));
+    this.#timer = setInterval(renew, Math.min(MAX_SCAN_INTERVAL_MS, leaseMs / 6));
   }
 
   /**
@@ -42,9 +50,10 @@ export class ClaimedDeliveries implements Stoppable {
    * @param work returns 'dropped' when the delivery was not attempted
    */
   async claim(job: KnownDelivery, work: () => Promise<'done' | 'dropped'>): Promise<void> {
-    const key = `${job.deliveryid} ${job.starts}`;
+    const key = keyOf(job);
     if (this.#claims.has(key)) return;
-    const claim: Claim = { job, dueMs: performance.now() + GRACE_MS, isRecorded: false };
+    const held = { ...job, sending: false };
+    const claim: Claim = { held, dueMs: performance.now() + GRACE_MS, untilMs: -Infinity, isRecorded: false };
     this.#claims.set(key, claim);
     try {
       const outcome = await work();
@@ -54,36 +63,61 @@ export class ClaimedDeliveries implements Stoppable {
     }
   }
 
+  /**
+   * A claimed delivery's next attempt has begun, and with it a lease.
+   * @param askedAtMs `performance.now()` from before the lease was requested, so that its end is never overestimated
+   * @returns whether the lease is certain to be still ours
+   */
+  begin(delivery: KnownDelivery, askedAtMs: number): () => boolean {
+    const claim = this.#claims.get(keyOf(delivery));
+    if (!claim) throw new Error(`delivery ${delivery.deliveryid} is not claimed`);
+    claim.held = { ...claim.held, starts: delivery.starts + 1, sending: true };
+    this.#extend(claim, askedAtMs, true);
+    return () => performance.now() < claim.untilMs;
+  }
+
   /** Releases the leases of dropped deliveries, so that another worker need not wait for them. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#recording;
+    await Promise.all(this.#recording.values());
     await this.#record(this.#dropped.splice(0), 0);
   }
 
-  #renew(): void {
+  #renew(sending: boolean): void {
+    if (this.#recording.has(sending)) return;
     const nowMs = performance.now();
-    const due = [...this.#claims.values()].filter((claim) => claim.dueMs <= nowMs);
-    if (due.length === 0 || this.#recording) return;
-    this.#recording = this.#record(due, this.leaseMs).finally(() => {
-      this.#recording = undefined;
-    });
+    const due = [...this.#claims.values()].filter(
+      (claim) => claim.held.sending === sending && claim.dueMs <= nowMs,
+    );
+    if (due.length === 0) return;
+    const recording = this.#record(due, this.leaseMs).finally(() => this.#recording.delete(sending));
+    this.#recording.set(sending, recording);
   }
 
   /** Without a lease a delivery may be composed twice but is still sent once: `startSending` is the fence. */
   async #record(claims: readonly Claim[], leaseMs: number): Promise<void> {
     if (claims.length === 0) return;
     const askedAtMs = performance.now();
-    const waiting = claims.map(({ job, isRecorded }): WaitingDelivery => ({ ...job, isTracked: isRecorded }));
+    const held = claims.map((claim) => claim.held);
+    let extended: readonly boolean[];
     try {
-      await holdDeliveries(this.ledger, waiting, leaseMs);
+      extended = await extendLeases(this.ledger, held, leaseMs);
     } catch (error) {
-      this.log.warn({ err: error }, 'leases of claimed deliveries could not be recorded');
+      this.log.warn({ err: error }, 'leases could not be recorded or renewed');
       return;
     }
-    for (const claim of claims) {
+    claims.forEach((claim, index) => {
+      // Its attempt has begun meanwhile, with a lease of its own.
+      if (claim.held !== held[index]) return;
       claim.isRecorded = true;
-      claim.dueMs = askedAtMs + leaseMs / 2;
-    }
+      this.#extend(claim, askedAtMs, extended[index] === true);
+    });
+  }
+
+  #extend(claim: Claim, askedAtMs: number, isOurs: boolean): void {
+    claim.untilMs = isOurs ? askedAtMs + this.#usableMs : -Infinity;
+    claim.dueMs = askedAtMs + (claim.held.sending ? this.#usableMs / 3 : this.leaseMs / 2);
   }
 }
+
+const keyOf = ({ deliveryid, starts }: KnownDelivery): string => `${deliveryid} ${starts}`;

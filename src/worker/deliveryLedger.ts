@@ -10,7 +10,7 @@ import { loadDeliveries, type LoadedDelivery } from '../db/delivery/loadDeliveri
 import { recordMailEvents, type MailEvent } from '../db/delivery/mailEvents.js';
 import { holdTenant, pauseDeliveries, pauseTenant, type PausedDelivery } from '../db/delivery/pause.js';
 import { startSending, type SendingStart } from '../db/delivery/startSending.js';
-import { findSuppressed, type AddressesOfTenant } from '../db/delivery/suppressions.js';
+import { findSuppressed } from '../db/delivery/suppressions.js';
 import type { Logger } from '../log.js';
 import { cacheLookups } from '../metrics.js';
 import { coalesce } from '../coalesce.js';
@@ -27,14 +27,15 @@ const FINISH_RETRY_MS = 200;
 /** The ledger from a single delivery's point of view. Concurrent calls are coalesced into one statement. */
 export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logger) {
   const cachedTypes = new LRUCache<string, ReturnType<typeof loadEmailType>>({ max: MAX_CACHED_TYPES });
-  const finishOnce = coalesce(
-    (finishes: readonly AttemptFinish[]) => finishAttempts(ledger, finishes),
-    MAX_BATCH_SIZE,
-  );
-  const pauseOnce = coalesce(async (deliveries: readonly PausedDelivery[]) => {
+  const together = <Item, Answer>(
+    run: (ledger: Ledger, items: readonly Item[]) => Promise<readonly Answer[]>,
+  ): ((item: Item) => Promise<Answer>) =>
+    coalesce((items: readonly Item[]) => run(ledger, items), MAX_BATCH_SIZE);
+  const finishOnce = together(finishAttempts);
+  const pauseOnce = together(async (_ledger, deliveries: readonly PausedDelivery[]) => {
     await pauseDeliveries(ledger, deliveries);
     return deliveries.map(() => undefined);
-  }, MAX_BATCH_SIZE);
+  });
 
   const loadType = async (delivery: LoadedDelivery): Promise<EmailType | undefined> => {
     const key = `${delivery.tenantid}:${delivery.typeVersion ?? ''}:${delivery.emailType}`;
@@ -54,20 +55,14 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
   };
 
   return {
-    load: coalesce((keys: readonly DeliveryKey[]) => loadDeliveries(ledger, keys), MAX_BATCH_SIZE),
+    load: together(loadDeliveries),
     /** The current email type, cached by version. */
     loadType,
     loadVariant: (tenantid: number, names: readonly string[]) => loadEmailVariant(ledger, tenantid, names),
-    findSuppressed: coalesce(
-      (requests: readonly AddressesOfTenant[]) => findSuppressed(ledger, requests),
-      MAX_BATCH_SIZE,
-    ),
+    findSuppressed: together(findSuppressed),
     countRedeliveredStart: (delivery: LoadedDelivery) => countRedeliveredStart(ledger, delivery),
     /** Whether the caller may call the provider. */
-    start: coalesce(
-      (starts: readonly SendingStart[]) => startSending(ledger, starts, leaseMs),
-      MAX_BATCH_SIZE,
-    ),
+    start: together((_ledger, starts: readonly SendingStart[]) => startSending(ledger, starts, leaseMs)),
     /** Newest first. */
     readAttempts: (delivery: DeliveryKey) => readAttempts(ledger, delivery),
     // Outcomes are recorded with retries during a database outage, because only this process knows them.

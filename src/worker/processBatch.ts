@@ -1,7 +1,5 @@
-import type { KnownDelivery } from '../db/delivery/deliveryKey.js';
-import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
+import type { ReadyDelivery } from '../db/delivery/closeBatch.js';
 import type { BatchJob } from '../queue/jobs.js';
-import type { ClaimedDeliveries } from './claimedDeliveries.js';
 import { SpanKind, traced, tracedFrom, type Span } from '../tracing/tracing.js';
 import { evaluateRules, type EvaluateDeps } from './evaluateRules.js';
 import type { FairSlots } from './fairSlots.js';
@@ -14,17 +12,8 @@ export interface BatchDeps {
   readonly evaluate: EvaluateDeps;
   readonly send: SendDeps;
   readonly loopTrips: LoopTrips;
-  readonly claimed: ClaimedDeliveries;
   readonly slots: FairSlots;
   readonly suspects: Suspects;
-}
-
-/** A delivery as it was when its batch was closed. */
-interface RecentCopy {
-  readonly loaded: LoadedDelivery | undefined;
-  readonly untilMs: number;
-  /** The batch's. */
-  readonly batch: Span | undefined;
 }
 
 /** A delivery that waited longer for a slot is reloaded: its tenant may have been paused meanwhile. */
@@ -47,35 +36,35 @@ async function evaluateAndSend(
   const { ready, soon, trips } = await traced(span, 'evaluate rules', {}, () =>
     evaluateRules(deps.evaluate, job, redelivered),
   );
-  const untilMs = performance.now() + FRESH_MS;
   deps.loopTrips.report(job.tenantid, trips);
-  await queueForLater(deps.send, soon);
-  await settleAll(
-    ready.map(({ loaded, ...job }) => processDelivery(deps, job, false, { loaded, untilMs, batch: span })),
-  );
+  await settleAll([
+    queueForLater(deps.send, soon),
+    ...ready.map((delivery) => processDelivery(deps, delivery, false, span)),
+  ]);
 }
 
-/** One attempt at a delivery, once it has a slot. A suspect gives its slot up and waits for the other suspects instead. */
+/**
+ * One attempt at a delivery, once it has a slot. A suspect gives its slot up and waits for the other suspects instead.
+ * @param batch the span of the batch that it has just been recorded for
+ */
 export async function processDelivery(
-  { send, claimed, slots, suspects }: BatchDeps,
-  job: KnownDelivery,
+  { send, slots, suspects }: BatchDeps,
+  { loaded, ...job }: ReadyDelivery,
   redelivered: boolean,
-  copy?: RecentCopy,
+  batch?: Span,
 ): Promise<void> {
   const { tenantid } = job;
-  await claimed.claim(job, async () => {
-    const end = await slots.run(tenantid, () =>
-      sendDelivery(send, job, { redelivered, loaded: stillFresh(copy), batch: copy?.batch }),
-    );
+  const freshUntilMs = performance.now() + FRESH_MS;
+  await send.claimed.claim(job, async () => {
+    const end = await slots.run(tenantid, () => {
+      const isFresh = performance.now() < freshUntilMs;
+      return sendDelivery(send, job, { redelivered, loaded: isFresh ? loaded : undefined, batch });
+    });
     if (end === 'suspect') {
       await suspects.run(tenantid, () => sendDelivery(send, job, { redelivered, mayBeSuspect: true }));
     }
     return end === undefined ? 'dropped' : 'done';
   });
-}
-
-function stillFresh(copy: RecentCopy | undefined): LoadedDelivery | undefined {
-  return copy && performance.now() < copy.untilMs ? copy.loaded : undefined;
 }
 
 /** Waits for all, even if one fails. Rejects with the first reason. */

@@ -1,10 +1,10 @@
-import type { KnownDelivery } from '../db/delivery/deliveryKey.js';
+import type { HeldDelivery } from '../db/delivery/deliveryKey.js';
 import type { AttemptFinish } from '../db/delivery/finishAttempts.js';
 import type { DeliveryPolicy } from '../db/delivery/loadDeliveries.js';
 import type { SendOutcome } from '../email/mail/transport.js';
 
 /** What to record for an attempt, and what happens to its delivery. */
-export type Decision = Omit<AttemptFinish, keyof KnownDelivery | 'sending'>;
+export type Decision = Omit<AttemptFinish, keyof HeldDelivery>;
 
 /** An attempt's outcome, unless it was fenced: then another worker has the delivery. */
 export type DecidableOutcome = Exclude<SendOutcome, { kind: 'fenced' }>;

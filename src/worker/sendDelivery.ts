@@ -15,15 +15,15 @@ import { traced, type Span } from '../tracing/tracing.js';
 import type { AttemptedDelivery, AttemptReport } from './attemptReport.js';
 import type { AccountName, CarrierHolds } from './carrierHolds.js';
 import { chooseCarrier } from './chooseCarrier.js';
+import type { ClaimedDeliveries } from './claimedDeliveries.js';
 import { refusedEvent } from './refusedEvent.js';
 import { tracedDelivery, tracedSend } from './deliverySpan.js';
-import type { LeaseKeeper } from './leaseKeeper.js';
 import { prepareEmail, type PrepareDeps } from './prepareEmail.js';
 import { queueForLater } from './queueForLater.js';
 import { decide, decideWithoutEmail, type Decision, type NoEmail, type RetryTerms } from './retryPolicy.js';
 
 export interface SendDeps extends PrepareDeps {
-  readonly leases: LeaseKeeper;
+  readonly claimed: ClaimedDeliveries;
   readonly transport: MailTransport;
   readonly queue: Pick<Queue, 'addDeliveries'>;
   readonly holds: CarrierHolds;
@@ -120,11 +120,13 @@ async function sendEmail(
   accounts: readonly Account[],
 ): Promise<void> {
   const { tenantid, deliveryid } = delivery;
-  const attempt = { ...knownDelivery(delivery), attempt: delivery.starts + 1 };
+  const attempt = delivery.starts + 1;
   const messageId = messageIdOf(deps.baseUrl, tenantid, deliveryid);
   const [route, mail] = await Promise.all([
     findRoute(deps, delivery, accounts),
-    deps.keepsMail ? packMail(deps.keyRing, attempt, toSentMail(email, messageId)) : undefined,
+    deps.keepsMail
+      ? packMail(deps.keyRing, { tenantid, deliveryid, attempt }, toSentMail(email, messageId))
+      : undefined,
   ]);
   const askedAtMs = performance.now();
   const started = await traced(delivery.span, 'record start', {}, () =>
@@ -137,30 +139,25 @@ async function sendEmail(
     }),
   );
   if (!started) return;
-  const lease = deps.leases.hold(attempt, askedAtMs);
-  try {
-    const message = {
-      ...email,
-      tenantid,
-      deliveryid,
-      messageId,
-      idempotencyKey: idempotencyKeyOf(messageId, route.keySince),
-    };
-    const calledAtMs = performance.now();
-    const outcome = await tracedSend(delivery.span, route.carrier, (span) =>
-      deps.transport.send(message, {
-        span,
-        account: route.account,
-        deadlineMs: deps.sendDeadlineMs,
-        mayStart: () => lease.isHeld(),
-      }),
-    );
-    deps.report.called(route.carrier, outcome, calledAtMs);
-    const sent = { ...delivery, starts: attempt.attempt, carrier: route.carrier };
-    await recordOutcome(deps, sent, outcome, route);
-  } finally {
-    lease.release();
-  }
+  const mayStart = deps.claimed.begin(delivery, askedAtMs);
+  const message = {
+    ...email,
+    tenantid,
+    deliveryid,
+    messageId,
+    idempotencyKey: idempotencyKeyOf(messageId, route.keySince),
+  };
+  const calledAtMs = performance.now();
+  const outcome = await tracedSend(delivery.span, route.carrier, (span) =>
+    deps.transport.send(message, {
+      span,
+      account: route.account,
+      deadlineMs: deps.sendDeadlineMs,
+      mayStart,
+    }),
+  );
+  deps.report.called(route.carrier, outcome, calledAtMs);
+  await recordOutcome(deps, { ...delivery, starts: attempt, carrier: route.carrier }, outcome, route);
 }
 
 /** How an attempt is sent. */

@@ -10,7 +10,6 @@ import { ClaimedDeliveries } from './claimedDeliveries.js';
 import type { EvaluateDeps } from './evaluateRules.js';
 import { FairSlots } from './fairSlots.js';
 import { LoopTrips } from './loopTrips.js';
-import { createLeaseKeeper } from './leaseKeeper.js';
 import { processBatch, processDelivery, type BatchDeps } from './processBatch.js';
 import type { SendDeps } from './sendDelivery.js';
 import { Suspects } from './suspects.js';
@@ -29,11 +28,12 @@ const GRACE_FOR_JOBS = 0.8;
 export function startWorker(deps: WorkerDeps): Stoppable {
   const { config, log, queue } = deps;
   const { ledger } = deps.database;
-  const leases = createLeaseKeeper(ledger, config.leaseMs, log);
+  const claimed = new ClaimedDeliveries(ledger, config.leaseMs, log);
   const transport = createTransport(config, deps.database);
+  const now = (): number => deps.clock.now();
   const sendDeps: SendDeps = {
     ledger: createDeliveryLedger(ledger, config.leaseMs, log),
-    leases,
+    claimed,
     transport,
     queue,
     engine: deps.engine,
@@ -41,9 +41,9 @@ export function startWorker(deps: WorkerDeps): Stoppable {
     principals: deps.principals,
     baseUrl: config.baseUrl,
     isCell: config.cell !== undefined,
-    now: () => deps.clock.now(),
+    now,
     log,
-    holds: new CarrierHolds(() => deps.clock.now()),
+    holds: new CarrierHolds(now),
     retryTerms: {
       maxAttempts: config.maxAttempts,
       backoffBaseMs: config.backoffBaseMs,
@@ -53,26 +53,19 @@ export function startWorker(deps: WorkerDeps): Stoppable {
     sendDeadlineMs: config.sendDeadlineMs,
     keyRing: deps.keyRing,
     keepsMail: config.keepMailDays > 0,
-    report: createAttemptReport({
-      log,
-      linesPerSecond: config.logLinesPerSecond,
-      now: () => deps.clock.now(),
-    }),
-  };
-  const evaluateDeps: EvaluateDeps = {
-    ledger,
-    engine: deps.engine,
-    limits: { firesPerMinute: config.ruleFiresPerMinute, emailsPerSecond: config.tenantEmailsPerSecond },
-    log,
+    report: createAttemptReport({ log, linesPerSecond: config.logLinesPerSecond, now }),
   };
   const slots = new FairSlots(config.workerConcurrency, createTenantShare(config.workerConcurrency));
   const suspects = new Suspects();
-  const claimed = new ClaimedDeliveries(ledger, config.leaseMs, log);
   const batchDeps: BatchDeps = {
-    evaluate: evaluateDeps,
+    evaluate: {
+      ledger,
+      engine: deps.engine,
+      limits: { firesPerMinute: config.ruleFiresPerMinute, emailsPerSecond: config.tenantEmailsPerSecond },
+      log,
+    },
     send: sendDeps,
     loopTrips: new LoopTrips(log),
-    claimed,
     slots,
     suspects,
   };
@@ -94,7 +87,6 @@ export function startWorker(deps: WorkerDeps): Stoppable {
       suspects.close();
       await work.stop();
       await claimed.stop();
-      await leases.stop();
       await transport.close();
     },
   };

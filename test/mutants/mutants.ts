@@ -22,24 +22,24 @@ const SIGN_IN = 'test/api/oidc/signIn.test.ts';
 const FENCES: readonly Mutant[] = [
   {
     name: 'a worker sends although its lease is over',
-    file: 'src/worker/leaseKeeper.ts',
-    find: 'isHeld: () => performance.now() < lease.untilMs,',
-    replace: 'isHeld: () => true,',
-    tests: ['test/worker/leaseKeeper.test.ts'],
+    file: 'src/worker/claimedDeliveries.ts',
+    find: 'return () => performance.now() < claim.untilMs;',
+    replace: 'return () => true;',
+    tests: ['test/worker/claimedDeliveries.test.ts'],
   },
   {
     name: 'a lease is counted from when PostgreSQL answered',
-    file: 'src/worker/leaseKeeper.ts',
-    find: 'const lease = { untilMs: askedAtMs + usableMs };',
-    replace: 'const lease = { untilMs: performance.now() + usableMs };',
-    tests: ['test/worker/leaseKeeper.test.ts'],
+    file: 'src/worker/claimedDeliveries.ts',
+    find: 'this.#extend(claim, askedAtMs, true);',
+    replace: 'this.#extend(claim, performance.now(), true);',
+    tests: ['test/worker/claimedDeliveries.test.ts'],
   },
   {
     name: 'a lease counts as renewed although PostgreSQL refused',
-    file: 'src/worker/leaseKeeper.ts',
-    find: 'renewed[index] === true ? now + usableMs : -Infinity',
-    replace: 'renewed[index] === undefined ? -Infinity : now + usableMs',
-    tests: ['test/worker/leaseKeeper.test.ts'],
+    file: 'src/worker/claimedDeliveries.ts',
+    find: 'extended[index] === true',
+    replace: 'extended[index] !== undefined',
+    tests: ['test/worker/claimedDeliveries.test.ts'],
   },
   {
     name: 'two workers start the same first attempt',
@@ -88,8 +88,8 @@ const FENCES: readonly Mutant[] = [
   {
     name: 'an attempt that is over renews its lease',
     file: 'src/db/delivery/leases.ts',
-    find: "and d.starts = w.attempt and d.state = 'sending'",
-    replace: '',
+    find: "case when w.sending then d.state = 'sending' else",
+    replace: 'case when w.sending then true else',
     tests: [LEDGER],
   },
   {
@@ -108,10 +108,17 @@ const FENCES: readonly Mutant[] = [
     tests: [LEDGER],
   },
   {
+    name: 'a worker keeps a delivery whose next attempt another one has begun',
+    file: 'src/db/delivery/leases.ts',
+    find: 'where d.tracked and d.starts = w.starts\n',
+    replace: 'where d.tracked\n',
+    tests: [LEDGER],
+  },
+  {
     name: 'a delivery that is being sent is held as if it waited',
     file: 'src/db/delivery/leases.ts',
-    find: "where d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')",
-    replace: 'where d.tracked',
+    find: "else d.state in ('pending', 'retrying') end\n      order by",
+    replace: 'else true end\n      order by',
     tests: [LEDGER, APPEND_ONLY],
   },
   {

@@ -97,15 +97,14 @@ function toClosed(rows: readonly ClosedRow[]): ClosedBatch {
   };
 }
 
-/** Unless `isLoaded`, the columns of the event, the rule and the tenant are null. */
+/** Unless loaded, the columns of the event, the rule and the tenant are null. */
 interface ClosedRow extends LoadedDelivery {
-  isLoaded: boolean;
   delayMs: number;
   key: string;
 }
 
 function toReady(row: ClosedRow): ReadyDelivery {
-  return row.isLoaded ? { ...knownDelivery(row), loaded: row } : knownDelivery(row);
+  return row.eventid === null ? knownDelivery(row) : { ...knownDelivery(row), loaded: row };
 }
 
 function tripsOf(rows: readonly ClosedRow[]): readonly Trip[] {

@@ -59,7 +59,7 @@ const closeSql = (matches: string, mayClose: string): string => `
     )
     select d.state, d.key::text as key,
       coalesce(greatest(ceil(extract(epoch from d.next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs",
-      l.eventid is not null as "isLoaded", ${loadedColumns('l', 'l.query_roleid')}
+      ${loadedColumns('l', 'l.query_roleid')}
     from recorded d left join loaded l on l.eventid = d.eventid and l.ruleid = d.ruleid
       ${tenantJoins('l.tenantid')}
     where d.state in ('pending', 'skipped') order by d.deliveryid`;

@@ -11,6 +11,12 @@ export interface KnownDelivery extends DeliveryKey {
   readonly starts: number;
 }
 
+/** A delivery that a worker has. */
+export interface HeldDelivery extends KnownDelivery {
+  /** Whether attempt number `starts` is sending it: then mail may have left. Otherwise it waits for the next one. */
+  readonly sending: boolean;
+}
+
 /** Only these fields of what may have many more. */
 export const knownDelivery = ({
   tenantid,

@@ -1,4 +1,4 @@
-import type { KnownDelivery } from './deliveryKey.js';
+import type { HeldDelivery } from './deliveryKey.js';
 import type { Ledger } from '../connection/ledger.js';
 import { isHandedOverSql } from './handedOver.js';
 import type { DeliveryState } from './loadDeliveries.js';
@@ -9,9 +9,7 @@ export type AttemptOutcome =
   'sent' | 'rejected' | 'failed' | 'retry' | 'ambiguous' | 'paused' | 'rate_limited';
 
 /** The outcome of an attempt and the resulting state of its delivery. */
-export interface AttemptFinish extends KnownDelivery {
-  /** Whether `startSending` was committed. If not, the attempt ended before any mail could leave. */
-  readonly sending: boolean;
+export interface AttemptFinish extends HeldDelivery {
   /** Recorded in the history; null when there was no attempt, e.g. the delivery only waits for a rate limit. */
   readonly outcome: AttemptOutcome | null;
   readonly httpStatus: number | null;

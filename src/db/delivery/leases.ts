@@ -1,66 +1,41 @@
-import type { DeliveryKey, KnownDelivery } from './deliveryKey.js';
+import type { HeldDelivery, KnownDelivery } from './deliveryKey.js';
 import type { Ledger } from '../connection/ledger.js';
 import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { trackDeliveries } from './track.js';
 
-/** An attempt in flight; its number is the fencing token. */
-export interface InFlightAttempt extends DeliveryKey {
-  readonly attempt: number;
-}
-
-/** Extends leases. @returns for each, whether the caller still holds it. */
-export async function renewLeases(
+/**
+ * Extends leases, or records them: until one ends, the reconciler leaves the delivery to its worker.
+ * @returns for each, whether the caller still holds the delivery
+ */
+export async function extendLeases(
   ledger: Ledger,
-  attempts: readonly InFlightAttempt[],
+  deliveries: readonly HeldDelivery[],
   leaseMs: number,
 ): Promise<readonly boolean[]> {
-  await trackDeliveries(ledger, attempts);
-  const renewed = await itemsFrom(ledger, RENEW, attempts, [...columnsOf(attempts, 'attempt'), leaseMs]);
-  return attempts.map((attempt) => renewed.has(attempt));
-}
-
-const RENEW = {
-  name: 'lease_renew',
-  text: `
-    update rowpost.delivery d set due = now() + $5::int * interval '1 ms'
-    from ${wantedSql('attempt int')}
-    where ${sameDelivery('d', 'w')}
-      and d.starts = w.attempt and d.state = 'sending'
-    returning w.position::int as position`,
-};
-
-/** A delivery that a worker has claimed but not begun to send. */
-export interface WaitingDelivery extends KnownDelivery {
-  /** Known to be tracked. */
-  readonly isTracked: boolean;
-}
-
-/** Keeps the reconciler from queueing them until the lease expires. Deliveries already sending or ended are unchanged. */
-export async function holdDeliveries(
-  ledger: Ledger,
-  deliveries: readonly WaitingDelivery[],
-  leaseMs: number,
-): Promise<void> {
-  await trackDeliveries(
-    ledger,
-    deliveries.filter((delivery) => !delivery.isTracked),
-  );
-  await ledger.query(HOLD, [...columnsOf(deliveries, 'starts'), leaseMs]);
+  const extend = (some: readonly HeldDelivery[]): Promise<ReadonlySet<HeldDelivery>> =>
+    itemsFrom(ledger, EXTEND, some, [...columnsOf(some, 'starts', 'sending'), leaseMs]);
+  const tracked = await extend(deliveries);
+  const others = deliveries.filter((delivery) => !tracked.has(delivery));
+  await trackDeliveries(ledger, others);
+  const extended = await extend(others);
+  return deliveries.map((delivery) => tracked.has(delivery) || extended.has(delivery));
 }
 
 // Sorted, as the reconciler locks rows in this order too.
-const HOLD = {
-  name: 'lease_hold',
+const EXTEND = {
+  name: 'lease_extend',
   text: `
     with held as materialized (
-      select d.tenantid, d.deliveryid, d.createtime
-      from ${wantedSql('starts int')} join rowpost.delivery d on ${sameDelivery('d', 'w')}
-      where d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')
+      select w.position, d.tenantid, d.deliveryid, d.createtime
+      from ${wantedSql('starts int', 'sending boolean')} join rowpost.delivery d on ${sameDelivery('d', 'w')}
+      where d.tracked and d.starts = w.starts
+        and case when w.sending then d.state = 'sending' else d.state in ('pending', 'retrying') end
       order by d.deliveryid for update of d
     )
-    update rowpost.delivery d set due = now() + $5::int * interval '1 ms'
+    update rowpost.delivery d set due = now() + $6::int * interval '1 ms'
     from held h
-    where ${sameDelivery('d', 'h')}`,
+    where ${sameDelivery('d', 'h')}
+    returning h.position::int as position`,
 };
 
 /** Consecutive attempts that may end with their process before the delivery is `failed` as poison. */

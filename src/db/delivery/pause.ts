@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { KnownDelivery } from './deliveryKey.js';
+import type { HeldDelivery } from './deliveryKey.js';
 import type { Ledger } from '../connection/ledger.js';
 import { sameDelivery } from './manyDeliveries.js';
 import { assignRateLimitSlots } from './rateLimitSlots.js';
@@ -39,9 +39,7 @@ const HOLD_TENANT = {
 };
 
 /** A delivery that can't be sent while its tenant is paused. */
-export interface PausedDelivery extends KnownDelivery {
-  /** Whether the provider was called, and its response paused the tenant. */
-  readonly sending: boolean;
+export interface PausedDelivery extends HeldDelivery {
   readonly httpStatus: number | null;
 }
 

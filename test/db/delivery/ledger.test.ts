@@ -3,12 +3,7 @@ import { loadBatch } from '../../../src/db/delivery/batches.js';
 import type { DeliveryKey } from '../../../src/db/delivery/deliveryKey.js';
 import { closeBatch, closePlainBatch } from '../../../src/db/delivery/closeBatch.js';
 import { finishAttempts, type AttemptFinish } from '../../../src/db/delivery/finishAttempts.js';
-import {
-  countRedeliveredStart,
-  endLostAttempts,
-  holdDeliveries,
-  renewLeases,
-} from '../../../src/db/delivery/leases.js';
+import { countRedeliveredStart, endLostAttempts, extendLeases } from '../../../src/db/delivery/leases.js';
 import type { Ledger } from '../../../src/db/connection/ledger.js';
 import { loadDeliveries } from '../../../src/db/delivery/loadDeliveries.js';
 import { dueDeliveries, markQueued } from '../../../src/db/delivery/dueDeliveries.js';
@@ -248,11 +243,11 @@ describe('delivery: the ledger (contract 5.6)', () => {
       const { key } = await deliver();
       await start(key, 0);
       await expireLease(key);
-      const held = await renewLeases(
+      const held = await extendLeases(
         ledger,
         [
-          { ...key, attempt: 1 },
-          { ...key, attempt: 2 },
+          { ...key, starts: 1, sending: true },
+          { ...key, starts: 2, sending: true },
         ],
         LONG_MS,
       );
@@ -264,7 +259,8 @@ describe('delivery: the ledger (contract 5.6)', () => {
       const { key } = await deliver();
       await start(key, 0);
       await trackDeliveries(ledger, [key]);
-      const renew = async (attempt: number) => (await renewLeases(ledger, [{ ...key, attempt }], LONG_MS))[0];
+      const renew = async (starts: number) =>
+        (await extendLeases(ledger, [{ ...key, starts, sending: true }], LONG_MS))[0];
       expect(await renew(2)).to.equal(false);
       await finish(key, { outcome: 'retry', state: 'retrying', httpStatus: 503, nextAttemptMs: 60_000 });
       const ended = await read(key);
@@ -480,7 +476,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
     const { key } = await deliver();
     await expireLease(key);
     const due = await dueDeliveries(ledger, 1000);
-    await holdDeliveries(ledger, [{ ...key, starts: 0, isTracked: true }], LONG_MS);
+    await extendLeases(ledger, [{ ...key, starts: 0, sending: false }], LONG_MS);
     const held = await read(key);
     expect(await markQueued(ledger, due, 10)).to.equal(0);
     expect(await read(key)).to.deep.equal(held);
@@ -492,7 +488,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
     await trackDeliveries(ledger, [key]);
     const sending = await read(key);
     for (const starts of [0, 1]) {
-      await holdDeliveries(ledger, [{ ...key, starts, isTracked: true }], LONG_MS);
+      await extendLeases(ledger, [{ ...key, starts, sending: false }], LONG_MS);
       expect(await read(key), `as attempt ${starts + 1}`).to.deep.equal(sending);
     }
   });

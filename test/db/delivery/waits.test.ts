@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { DeliveryKey } from '../../../src/db/delivery/deliveryKey.js';
 import { closePlainBatch } from '../../../src/db/delivery/closeBatch.js';
 import { finishAttempts } from '../../../src/db/delivery/finishAttempts.js';
-import { countRedeliveredStart, renewLeases } from '../../../src/db/delivery/leases.js';
+import { countRedeliveredStart, extendLeases } from '../../../src/db/delivery/leases.js';
 import type { Ledger } from '../../../src/db/connection/ledger.js';
 import { loadDeliveries } from '../../../src/db/delivery/loadDeliveries.js';
 import { makePartitions } from '../../../src/db/delivery/partitions.js';
@@ -93,8 +93,8 @@ describe('delivery: what waits for another session, and then looks again', () =>
     const all = keys.map(() => true);
     await trackDeliveries(ledger, keys);
     expect(await beside(keys, () => start(keys, { starts: 0, tracked: true }))).to.deep.equal(all);
-    const inHand = keys.map((key) => ({ ...key, attempt: 1 }));
-    expect(await beside(keys, () => renewLeases(ledger, inHand, 60_000))).to.deep.equal(all);
+    const inHand = keys.map((key) => ({ ...key, starts: 1, sending: true }));
+    expect(await beside(keys, () => extendLeases(ledger, inHand, 60_000))).to.deep.equal(all);
     expect(await beside(keys, () => finish(keys, 1))).to.deep.equal(all);
   });
 
