@@ -14,6 +14,7 @@ export async function extendLeases(
 ): Promise<readonly boolean[]> {
   const extend = (some: readonly HeldDelivery[]): Promise<ReadonlySet<HeldDelivery>> =>
     itemsFrom(ledger, EXTEND, some, [...columnsOf(some, 'starts', 'sending'), leaseMs]);
+  // From its first lease on a delivery is tracked, so a renewal is this one statement.
   const tracked = await extend(deliveries);
   const others = deliveries.filter((delivery) => !tracked.has(delivery));
   await trackDeliveries(ledger, others);
