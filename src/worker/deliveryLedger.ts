@@ -28,12 +28,12 @@ const FINISH_RETRY_MS = 200;
 export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logger) {
   const cachedTypes = new LRUCache<string, ReturnType<typeof loadEmailType>>({ max: MAX_CACHED_TYPES });
   const together = <Item, Answer>(
-    run: (ledger: Ledger, items: readonly Item[]) => Promise<readonly Answer[]>,
+    run: (to: Ledger, items: readonly Item[]) => Promise<readonly Answer[]>,
   ): ((item: Item) => Promise<Answer>) =>
     coalesce((items: readonly Item[]) => run(ledger, items), MAX_BATCH_SIZE);
   const finishOnce = together(finishAttempts);
-  const pauseOnce = together(async (_ledger, deliveries: readonly PausedDelivery[]) => {
-    await pauseDeliveries(ledger, deliveries);
+  const pauseOnce = together(async (to, deliveries: readonly PausedDelivery[]) => {
+    await pauseDeliveries(to, deliveries);
     return deliveries.map(() => undefined);
   });
 
@@ -62,7 +62,7 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
     findSuppressed: together(findSuppressed),
     countRedeliveredStart: (delivery: LoadedDelivery) => countRedeliveredStart(ledger, delivery),
     /** Whether the caller may call the provider. */
-    start: together((_ledger, starts: readonly SendingStart[]) => startSending(ledger, starts, leaseMs)),
+    start: together((to, starts: readonly SendingStart[]) => startSending(to, starts, leaseMs)),
     /** Newest first. */
     readAttempts: (delivery: DeliveryKey) => readAttempts(ledger, delivery),
     // Outcomes are recorded with retries during a database outage, because only this process knows them.
