@@ -9,7 +9,8 @@ export const coversSql = (event: string): string =>
   `r.tenantid = ${event}.tenantid and r.enabled and ${event}.operation = any (r.operations) and ${event}.target = any (r.targets)`;
 
 /**
- * SQL: event `o` has the tenant of batch `b`, and a time between those of its first and last event.
+ * SQL: event `o` has the tenant of batch `b`, and a time between those of its first and last event. Another tenant's may have
+ * the same id, if it was carried here from another cell.
  * @param first the same times as parameters: they prune partitions, see `timeRange`
  */
 export const eventsOfBatchSql = (first: string, last: string): string =>

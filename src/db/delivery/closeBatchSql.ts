@@ -27,7 +27,8 @@ const closeSql = (matches: string, mayClose: string): string => `
       from rowpost.relay_batch where batchid = $1::bigint and createtime = $2::timestamptz
     ), found as materialized (
       select row_number() over (order by o.eventid, r.ruleid) as position, o.tenantid, o.eventid, o.operation, o.target,
-        o.key, o.time, o.old, o.new, o.file, o.traceparent, r.ruleid, r.email_type, r.condition, r.delivery, r.query_roleid, m.code, m.message
+        o.key, o.time, o.old, o.new, o.file, o.traceparent, r.ruleid, r.email_type, r.condition, r.delivery, r.query_roleid,
+        m.code, m.message
       from batch b ${matches}
     ), done as (
       insert into rowpost.relay_batch_done (batchid, createtime) select batchid, createtime from batch
