@@ -46,7 +46,14 @@ async function request(
   const { provider } = registration;
   // Without a configured issuer, the `iss` parameter is compared with the host of auth_uri instead.
   const given = callbackUrl.searchParams.get('iss');
-  const issuer = isIssuerOf(provider, given) ? given : (provider.issuer ?? new URL(provider.auth_uri).origin);
+  if (given !== null && !isIssuerOf(provider, given)) {
+    throw oidcFailure(
+      'OIDC_PROVIDER_ERROR',
+      'Another issuer than the provider came with the code (parameter iss).',
+      'The issuer that is given for the provider, or that its discovery document names, differs from the one in its answers.',
+    );
+  }
+  const issuer = given ?? provider.issuer ?? new URL(provider.auth_uri).origin;
   const configuration = clientConfiguration(registration, issuer, clientAuth);
   const answer = takeIdToken(callProvider);
   configuration[customFetch] = answer.fetch;
@@ -58,6 +65,12 @@ async function request(
   if (idToken !== undefined) return idToken;
   throw oidcFailure('OIDC_PROVIDER_ERROR', 'The provider answered the code without an ID token.');
 }
+
+/**
+ * Stands for what comes with the ID token: none of it is used, and not every provider sends it as RFC 6749 wants. Azure AD
+ * B2C has no access token for the scope `openid` alone.
+ */
+const NOTHING_ELSE = '{"access_token": "unused", "token_type": "bearer"}';
 
 /**
  * Removes the ID token from the response before openid-client reads it, which would check claims against one fixed issuer
@@ -77,10 +90,10 @@ function takeIdToken(callProvider: ProviderClient): {
         body: formText(body),
       });
       let text = answer.body.toString('utf8');
-      const values = parseObject(text);
-      if (values && typeof values['id_token'] === 'string') {
+      const values = answer.status === 200 ? parseObject(text) : undefined;
+      if (typeof values?.['id_token'] === 'string') {
         idToken = values['id_token'];
-        text = JSON.stringify(withoutNested(values));
+        text = NOTHING_ELSE;
       }
       // The Response class accepts no other statuses, none of which comes with a token.
       const status = answer.status >= 200 && answer.status <= 599 ? answer.status : 502;
@@ -91,14 +104,6 @@ function takeIdToken(callProvider: ProviderClient): {
       });
     },
   };
-}
-
-/** openid-client only reads flat values; nested ones could be too deep to serialize. */
-function withoutNested(values: Readonly<Record<string, unknown>>): object {
-  const members = Object.entries(values).filter(
-    ([name, value]) => name !== 'id_token' && typeof value !== 'object',
-  );
-  return Object.fromEntries(members);
 }
 
 function formText(body: unknown): string {

@@ -162,6 +162,12 @@ describe('sign-in through a provider that misbehaves', () => {
     });
   }
 
+  it('names the issuer as the cause if another one comes with the code', async () => {
+    provider.misbehaviour = { callback: { code: 'x', iss: `${provider.issuer}/` } };
+    const body = await expectFailure(await fixture.signIn(roleid, confid), 502, 'OIDC_PROVIDER_ERROR');
+    expect(body.error).to.include('Another issuer than the provider').and.to.include('iss');
+  });
+
   it('shows the redirect URI to register', async () => {
     provider.misbehaviour = { token: (res) => json(res, 400, { error: 'redirect_uri_mismatch' }) };
     const body = await expectFailure(await fixture.signIn(roleid, confid), 400, 'OIDC_REDIRECT_URI_MISMATCH');

@@ -54,6 +54,16 @@ describe('sign-in through providers with habits of their own', () => {
     });
   }
 
+  it('needs nothing besides the ID token, as Azure AD B2C sends no access token for the scope openid', async () => {
+    for (const besides of [
+      { token_type: 'Bearer', scope: '' },
+      { access_token: 'a', expires_in: '' },
+    ]) {
+      provider.misbehaviour = { besides };
+      await fixture.readAuthBody(await signIn());
+    }
+  });
+
   it('takes an address for verified by the value true only', async () => {
     const byEmail = await fixture.createConfig(
       await fixture.createProvider({ ...provider.endpoints, comparison_field: 'email' }),

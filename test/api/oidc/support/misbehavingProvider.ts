@@ -23,6 +23,8 @@ export interface Misbehaviour {
   readonly signature?: Signature;
   readonly idToken?: string;
   readonly token?: Answer;
+  /** What comes with the ID token, instead of an access token. */
+  readonly besides?: object;
   readonly jwks?: Answer;
   /** What stands at a `/.well-known/openid-configuration`, by its path; nothing by default. */
   readonly discovery?: Readonly<Record<string, object>>;
@@ -148,7 +150,8 @@ export class MisbehavingProvider {
       ...this.misbehaviour.claims,
     };
     const id_token = this.misbehaviour.idToken ?? (await this.#sign(claims));
-    json(res, 200, { access_token: 'opaque', token_type: 'Bearer', id_token });
+    const besides = this.misbehaviour.besides ?? { access_token: 'opaque', token_type: 'Bearer' };
+    json(res, 200, { ...besides, id_token });
   }
 
   async #sign(claims: JWTPayload): Promise<string> {
