@@ -62,16 +62,23 @@ describe('the web process', () => {
     const preflight = (origin: string): Promise<Response> =>
       fixture.fetch('/query', {
         method: 'OPTIONS',
-        headers: { origin, 'access-control-request-method': 'POST' },
+        headers: {
+          origin,
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'apollographql-client-name,authorization,traceparent',
+        },
       });
     const known = await preflight('https://app.example');
     expect(known.status).to.equal(204);
     expect(known.headers.get('access-control-allow-origin')).to.equal('https://app.example');
     expect(known.headers.get('access-control-allow-credentials')).to.equal('true');
-    expect(known.headers.get('access-control-allow-headers')).to.include('authorization');
+    expect(known.headers.get('access-control-allow-headers')).to.equal(
+      'apollographql-client-name,authorization,traceparent',
+    );
     expect(known.headers.get('vary')).to.include('Origin');
     const stranger = await preflight('https://evil.example');
     expect(stranger.headers.get('access-control-allow-origin')).to.equal(null);
+    expect(stranger.headers.get('access-control-allow-headers')).to.equal(null);
     const answer = await fixture.fetch('/livez', { headers: { origin: 'https://app.example' } });
     expect(answer.headers.get('access-control-allow-origin')).to.equal('https://app.example');
   });

@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const METHODS = 'GET, POST, PUT, OPTIONS';
-const HEADERS =
-  'authorization, content-type, idempotency-key, x-read, x-request-id, range, if-range, if-none-match';
-const EXPOSED = 'retry-after, x-request-id, etag, accept-ranges, content-range, content-disposition';
+const EXPOSED =
+  'retry-after, x-request-id, x-rowpost-cell, etag, accept-ranges, content-range, content-disposition';
 const PREFLIGHT_SECONDS = '600';
 
 /**
@@ -26,7 +25,9 @@ export function createCors(
       res.setHeader('access-control-expose-headers', EXPOSED);
       if (preflight) {
         res.setHeader('access-control-allow-methods', METHODS);
-        res.setHeader('access-control-allow-headers', HEADERS);
+        // All: clients add headers of their own, such as Apollo's name and the `traceparent` of a trace.
+        const asked = req.headers['access-control-request-headers'];
+        if (asked !== undefined) res.setHeader('access-control-allow-headers', asked);
         res.setHeader('access-control-max-age', PREFLIGHT_SECONDS);
       }
     }
