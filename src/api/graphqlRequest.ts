@@ -54,7 +54,12 @@ function queryOf(values: Values): string {
 }
 
 /** Clients of automatic persisted queries first send a hash alone. At this message, Apollo's and urql's send the query. */
-function withoutQuery({ extensions }: Values): AppError {
+function withoutQuery({ extensions, operations }: Values): AppError {
+  if (operations !== undefined) {
+    return new AppError('BAD_REQUEST', 'Files are not uploaded with a request (operations and map).', {
+      hint: 'Call upload_<table>, and PUT the bytes to the upload_url that it returns.',
+    });
+  }
   const sendsHash = isJsonObject(extensions)
     ? 'persistedQuery' in extensions
     : typeof extensions === 'string' && extensions.includes('"persistedQuery"');

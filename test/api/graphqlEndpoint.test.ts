@@ -172,6 +172,23 @@ for (const path of ['/query', '/roles_pbac'] as const) {
       expect((await post({ query: '{ __typename }', extensions })).status).to.equal(200);
     });
 
+    it('says that it takes no batches and no multipart uploads', async () => {
+      const errorOf = async (response: Response): Promise<string | undefined> => {
+        expect(response.status).to.equal(400);
+        return ((await response.json()) as GraphqlResult).errors?.[0]?.message;
+      };
+      expect(await errorOf(await post([{ query: '{ __typename }' }]))).to.contain(
+        'batches are not supported',
+      );
+      const upload = new FormData();
+      upload.set('operations', '{"query": "mutation ($file: Upload) { x }", "variables": {"file": null}}');
+      upload.set('map', '{"0": ["variables.file"]}');
+      upload.set('0', new Blob(['hello']), 'hello.txt');
+      expect(await errorOf(await send({ method: 'POST', body: upload }))).to.contain(
+        'Files are not uploaded',
+      );
+    });
+
     it('refuses bodies that are not UTF-8, and accepts a byte order mark', async () => {
       const sendBytes = (body: Buffer, contentType: string): Promise<Response> =>
         send({ method: 'POST', headers: { 'content-type': contentType }, body: new Uint8Array(body) });

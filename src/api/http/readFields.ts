@@ -77,6 +77,11 @@ function parseObject(text: string): Record<string, unknown> {
   } catch (error) {
     throw new AppError('BAD_REQUEST', 'The body is not valid JSON.', { cause: error });
   }
+  if (Array.isArray(value)) {
+    throw new AppError('BAD_REQUEST', 'The body is a list of requests; batches are not supported.', {
+      hint: 'Send each request by itself, as a JSON object.',
+    });
+  }
   if (!isJsonObject(value)) throw new AppError('BAD_REQUEST', 'The body is not a JSON object.');
   return value;
 }
