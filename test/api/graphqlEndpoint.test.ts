@@ -233,6 +233,7 @@ for (const path of ['/query', '/roles_pbac'] as const) {
         status: 401,
         code: 'TOKEN_MISSING',
       });
+      expect(response.headers.get('www-authenticate')).to.match(/^Bearer /);
     });
   });
 }

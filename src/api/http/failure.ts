@@ -33,8 +33,13 @@ export function sendFailure(
   }
   // The unread rest of a body must not be mistaken for the next request.
   const isUnread = error.code === 'BODY_TOO_LARGE' || res.req.isPaused();
-  const close: Record<string, string> = isUnread ? { connection: 'close' } : {};
-  sendJson(res, error.status, failureBody(error), { ...retryAfter(error), ...headers, ...close });
+  sendJson(res, error.status, failureBody(error), {
+    ...retryAfter(error),
+    // RFC 9110, 15.5.2. Some HTTP clients fail with an error of their own if a 401 comes without a challenge.
+    ...(error.status === 401 ? { 'www-authenticate': 'Bearer realm="rowpost"' } : {}),
+    ...headers,
+    ...(isUnread ? { connection: 'close' } : {}),
+  });
 }
 
 /** The headers that say when, or where, to retry. */
