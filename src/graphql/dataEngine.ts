@@ -19,6 +19,7 @@ import type { Span } from '../tracing/tracing.js';
 import type { Allowance } from './allowance.js';
 import { dataResponse, failedResponse, FieldError, requestError, type GraphqlResponse } from './response.js';
 import { withCurrentCatalog } from './currentCatalog.js';
+import { oneStep } from './steps.js';
 import { DocumentError } from './document/document.js';
 import { documentLimits } from './document/limits.js';
 import { Conditions, type EventRecords, type Verdict } from './email/condition.js';
@@ -193,16 +194,19 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
     catalog: (tenantid, schema) => catalogs.get(tenantid, schema),
     introspect: (tenantid, schema) => catalogs.introspect(tenantid, schema),
     checkEmailQuery: (tenantid, schema, query) =>
-      withCurrentCatalog(catalogs, tenantid, schema, (catalog) => {
-        validateEmailQuery(engine, tenantid, catalog, query);
-      }),
+      withCurrentCatalog(catalogs, tenantid, schema, (catalog) =>
+        engine.planning.run(tenantPlans(tenantid), validateEmailQuery(engine, tenantid, catalog, query)),
+      ),
     runEmailQuery: (principal, query, options) =>
       timed(emailQueries, () => runEmailQuery(engine, principal, query, options)),
     readsWith: (event) => replicas.readsWith(event),
     checkCondition: (tenantid, schema, target, condition) =>
-      withCurrentCatalog(catalogs, tenantid, schema, (catalog) => {
-        conditions.check(tenantid, catalog, target, condition);
-      }),
+      withCurrentCatalog(catalogs, tenantid, schema, (catalog) =>
+        engine.planning.run(
+          tenantPlans(tenantid),
+          oneStep(() => conditions.check(tenantid, catalog, target, condition)),
+        ),
+      ),
     evaluateCondition: (tenantid, schema, target, condition, events) =>
       withCurrentCatalog(catalogs, tenantid, schema, (catalog) =>
         conditions.evaluate(tenantid, catalog, target, condition, events),

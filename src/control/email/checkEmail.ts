@@ -1,5 +1,7 @@
 import { GraphQLList, GraphQLString, type GraphQLFieldConfig } from 'graphql';
 import type { EmailFailure } from '../../email/email.js';
+import { planOwnerOf } from '../../graphql/plan/planOwner.js';
+import type { Steps } from '../../graphql/steps.js';
 import type { ControlContext } from '../controlContext.js';
 import { readRows } from '../object/rows.js';
 import { StoredRow } from '../object/storedRow.js';
@@ -56,10 +58,11 @@ export async function warningsOfType(
     outcome.ok ? outcome.reads.map((read) => ({ ...read, field: job.templates[index]?.name ?? '' })) : [],
   );
   const catalog = await deps.engine.catalog(principal.tenantid, schema);
+  const inSteps = <T>(steps: Steps<T>): Promise<T> => deps.engine.planning.run(planOwnerOf(principal), steps);
   return [
-    ...unusedFilters(type.queries),
+    ...(await inSteps(unusedFilters(type.queries))),
     ...absentFiles(type.attachments ?? [], operations),
-    ...missingNames(reads, type.queries, catalog, targets, namesOfSettings(type)),
+    ...(await inSteps(missingNames(reads, type.queries, catalog, targets, namesOfSettings(type)))),
   ];
 }
 

@@ -5,6 +5,7 @@ import {
   GraphQLString,
   type GraphQLFieldConfig,
 } from 'graphql';
+import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import { BUILTIN_NAMES } from '../../templates/index.js';
 import type { ControlContext } from '../controlContext.js';
 import { findRow } from '../object/rows.js';
@@ -53,6 +54,8 @@ export const templateNames: GraphQLFieldConfig<unknown, ControlContext, NamesArg
     const saved = email_type == null ? {} : await findRow(context, emailTypes, { email_type });
     const type = { ...saved, ...input } as Partial<ReadType>;
     const table = target == null ? undefined : await requireTable(context, schema, target);
-    return { ...BUILTIN_NAMES, context: contextPaths(type.queries ?? [], table, namesOfSettings(type)) };
+    const paths = contextPaths(type.queries ?? [], table, namesOfSettings(type));
+    const { principal, deps } = context;
+    return { ...BUILTIN_NAMES, context: await deps.engine.planning.run(planOwnerOf(principal), paths) };
   },
 };

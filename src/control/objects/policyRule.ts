@@ -1,4 +1,5 @@
 import { constant, sql } from '../../db/sql.js';
+import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import { checkRuleFilter } from '../roles/checkRuleFilter.js';
 import { badInput } from '../object/badInput.js';
 import {
@@ -35,6 +36,7 @@ export const policyRule = controlObject({
       input: 'Tables and views that the rule applies to.',
       required: true,
       nullMeansUnchanged: true,
+      read: (targets: readonly string[]): readonly string[] => [...new Set(targets)],
     },
     roles: {
       type: 'int4[]',
@@ -61,9 +63,9 @@ export const policyRule = controlObject({
   affectsPermissions: true,
   async check({ context: { principal, deps }, row: { targets, filter } }) {
     const catalog = await deps.engine.catalog(principal.tenantid, requireSchema(principal));
-    for (const table of requireKnownTables(catalog, targets)) {
-      if (filter !== null) checkRuleFilter(filter, table, catalog);
-    }
+    const tables = requireKnownTables(catalog, targets);
+    if (filter === null) return;
+    await deps.engine.planning.run(planOwnerOf(principal), checkRuleFilter(filter, tables, catalog));
   },
 });
 

@@ -3,6 +3,7 @@ import type { ControlDb } from '../../db/connection/database.js';
 import { isTransient } from '../../email/transientErrors.js';
 import { AppError } from '../../errors.js';
 import type { DataEngine } from '../../graphql/dataEngine.js';
+import { complete } from '../../graphql/steps.js';
 import { unknownTable } from '../../graphql/unknownTable.js';
 import { requireWritable } from '../email/checkEmailRule.js';
 import type { Row } from '../object/declaration.js';
@@ -113,7 +114,7 @@ function grantsOf({ name, targets, filter }: Row<typeof policyRule>, catalog: Ca
         (served) => served.name === target || served.sqlName === target,
       );
       if (!table) throw unknownTable(catalog, target);
-      if (filter !== null) checkRuleFilter(filter, table, catalog);
+      if (filter !== null) complete(checkRuleFilter(filter, [table], catalog));
       return undefined;
     },
   }));

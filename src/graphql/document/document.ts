@@ -64,7 +64,8 @@ export function fragmentsOf({ definitions }: DocumentNode): ReadonlyMap<string, 
   return new Map(fragments.map((node) => [node.name.value, node]));
 }
 
-function parseBounded(text: string, limits: DocumentLimits): DocumentNode {
+/** Throws DocumentError. */
+export function parseBounded(text: string, limits: DocumentLimits): DocumentNode {
   try {
     checkNesting(text);
     const document = parse(text, { maxTokens: limits.tokens });

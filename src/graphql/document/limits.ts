@@ -10,7 +10,7 @@ export interface DocumentLimits {
   readonly fields: number;
 }
 
-const ROLE_LIMITS: DocumentLimits = { tokens: 20_000, fields: 2_000, depth: 12 };
+export const ROLE_LIMITS: DocumentLimits = { tokens: 20_000, fields: 2_000, depth: 12 };
 /** Tighter, since the number of anonymous visitors is unbounded. */
 const NOBODY_LIMITS: DocumentLimits = { tokens: 4_000, fields: 400, depth: 12 };
 

@@ -12,7 +12,7 @@ import type { PlannedField } from '../plan/plan.js';
 import { tenantPlans } from '../plan/planOwner.js';
 import { planOperation } from '../plan/planOperation.js';
 import { unrestricted } from '../policy/policy.js';
-import { complete } from '../steps.js';
+import type { Steps } from '../steps.js';
 
 /** A query of an email type with its arguments, after its filters were rendered. */
 export interface EmailQuery {
@@ -32,24 +32,23 @@ const VARIABLES = ['filter', 'ordering', 'limit', 'offset'];
  * Throws AppError EMAIL_QUERY_INVALID, with line and column, if the query can't run on these tables with the given
  * arguments, whoever the caller is.
  */
-export function validateEmailQuery(
+export function* validateEmailQuery(
   deps: EngineDeps,
   tenantid: number,
   catalog: Catalog,
   { query, ...variables }: EmailQuery,
-): void {
+): Steps<void> {
   const tenantSchema = deps.schemas.of(catalog);
   try {
-    const { ready } = complete(deps.plans.document(tenantPlans(tenantid), tenantSchema, query, null));
+    const { ready } = yield* deps.plans.document(tenantPlans(tenantid), tenantSchema, query, null);
     checkOperation(ready);
-    const steps = planOperation(ready, variables, {
+    const plan = yield* planOperation(ready, variables, {
       catalog,
       schema: tenantSchema.schema,
       policy: unrestricted,
       aliases: createAliasSource(),
       limits: deps.limits,
     });
-    const plan = complete(steps);
     throwRefusals(plan.fields);
   } catch (error) {
     throw asInvalid(error, query.includes('{{') ? TEMPLATED : undefined);
