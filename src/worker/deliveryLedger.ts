@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
 import { readAttempts } from '../db/delivery/attemptHistory.js';
 import type { DeliveryKey } from '../db/delivery/deliveryKey.js';
 import { loadEmailType, loadEmailVariant, type EmailType } from '../db/delivery/emailTypes.js';
@@ -11,6 +10,7 @@ import { recordMailEvents, type MailEvent } from '../db/delivery/mailEvents.js';
 import { holdTenant, pauseDeliveries, pauseTenant, type PausedDelivery } from '../db/delivery/pause.js';
 import { startSending, type SendingStart } from '../db/delivery/startSending.js';
 import { findSuppressed } from '../db/delivery/suppressions.js';
+import { FairCache } from '../graphql/fairCache.js';
 import type { Logger } from '../log.js';
 import { cacheLookups } from '../metrics.js';
 import { coalesce } from '../coalesce.js';
@@ -19,14 +19,21 @@ export type DeliveryLedger = ReturnType<typeof createDeliveryLedger>;
 
 /** Maximum deliveries per statement. */
 const MAX_BATCH_SIZE = 200;
-const MAX_CACHED_TYPES = 500;
+/** Size of the cache of email types with their layouts, in characters, and the share of a tenant. */
+const TYPE_CHARACTERS = 40_000_000;
+const TYPE_SHARE = 0.25;
+/** Of one that is being loaded. */
+const EXPECTED_CHARACTERS = 10_000;
 /** How long to retry recording an outcome. After that the attempt counts as lost. */
 const FINISH_RETRY_FOR_MS = 30_000;
 const FINISH_RETRY_MS = 200;
 
 /** The ledger from a single delivery's point of view. Concurrent calls are coalesced into one statement. */
 export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logger) {
-  const cachedTypes = new LRUCache<string, ReturnType<typeof loadEmailType>>({ max: MAX_CACHED_TYPES });
+  const cachedTypes = new FairCache<ReturnType<typeof loadEmailType>>(
+    TYPE_CHARACTERS,
+    TYPE_CHARACTERS * TYPE_SHARE,
+  );
   const together = <Item, Answer>(
     run: (to: Ledger, items: readonly Item[]) => Promise<readonly Answer[]>,
   ): ((item: Item) => Promise<Answer>) =>
@@ -43,11 +50,13 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
     cacheLookups.email_types[known ? 'hit' : 'miss'] += 1;
     if (known) return known;
     const loading = loadEmailType(ledger, delivery.tenantid, delivery.emailType);
-    cachedTypes.set(key, loading);
+    const owner = String(delivery.tenantid);
+    cachedTypes.set(key, loading, EXPECTED_CHARACTERS, owner);
     // Changed or failed meanwhile: must not be cached under the requested version.
     loading.then(
       (type) => {
         if (type?.version !== delivery.typeVersion) cachedTypes.delete(key);
+        else cachedTypes.set(key, loading, JSON.stringify(type).length, owner);
       },
       () => cachedTypes.delete(key),
     );

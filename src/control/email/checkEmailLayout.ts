@@ -1,10 +1,8 @@
-import type { EmailType } from '../../db/delivery/emailTypes.js';
-import { constant, sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import type { LayoutSources, TemplateRequest } from '../../templates/index.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
-import { readRows } from '../object/rows.js';
+import { readRow } from '../object/rows.js';
 import { emailTypes } from '../objects/emailTypes.js';
 import { checkTemplates, templatesOf } from './checkTemplates.js';
 import { lockLayouts, readLayoutSources, type LayoutUse } from './layoutSources.js';
@@ -82,15 +80,18 @@ async function checkWith(
 ): Promise<void> {
   const { tenantid } = context.principal;
   const { types, layouts } = await findDependents(context, names);
-  const checkedTypes = await Promise.all(
-    types.map(async (type) => ({
-      key: { tenantid, email_type: type.email_type },
-      use: await checkTemplates(context, templatesOf(type as unknown as EmailType), sources, {
-        label: `email type "${type.email_type}"`,
-        details: { email_type: type.email_type },
-      }),
-    })),
-  );
+  const checkedTypes: { key: { tenantid: number; email_type: string }; use: LayoutUse }[] = [];
+  // One by one, because together they may not fit into memory.
+  for (const { email_type } of types) {
+    const key = { tenantid, email_type };
+    const type = await readRow(context.db, emailTypes, key);
+    if (!type) continue;
+    const use = await checkTemplates(context, templatesOf(type), sources, {
+      label: `email type "${email_type}"`,
+      details: { email_type },
+    });
+    checkedTypes.push({ key, use });
+  }
   const checkedLayouts = await Promise.all(
     layouts
       .filter(({ name }) => Object.hasOwn(sources, name))
@@ -107,11 +108,15 @@ async function checkWith(
 }
 
 async function findDependents({ db, principal }: ControlContext, names: readonly string[]) {
-  const uses = [sql`(r.any_layout or r.layout_names && ${constant(names, 'text[]')})`];
-  const types = await readRows(db, emailTypes, { tenantid: principal.tenantid }, uses);
+  const { tenantid } = principal;
+  const loading = '(any_layout or layout_names && ?::text[])';
+  const types: (LayoutUse & { readonly email_type: string })[] = await db('rowpost.email_types')
+    .where({ tenantid })
+    .whereRaw(loading, [[...names]])
+    .select('email_type', 'layout_names');
   const layouts: (Layout & LayoutUse)[] = await db('rowpost.email_layouts')
-    .where({ tenantid: principal.tenantid })
-    .whereRaw('(any_layout or layout_names && ?::text[])', [[...names]])
+    .where({ tenantid })
+    .whereRaw(loading, [[...names]])
     .select('name', 'template', 'layout_names', 'any_layout');
   return { types, layouts };
 }

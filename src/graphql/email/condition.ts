@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import { preparedText, type PreparedText } from '../../db/connection/preparedStatements.js';
 import { bind, identifier, param, sql, toStatement, type Inputs, type Slot } from '../../db/sql.js';
@@ -10,6 +9,7 @@ import { parseFilter } from '../filter/syntax/parser.js';
 import { createAliasSource } from '../filter/rows/scope.js';
 import { readError } from '../filter/valueError.js';
 import { unrestricted } from '../policy/policy.js';
+import { FairCache } from '../fairCache.js';
 import { unknownTable } from '../unknownTable.js';
 
 /** An event's row before and after the change, as JSON texts. */
@@ -26,7 +26,9 @@ interface Compiled {
 /** Whether a condition holds for an event, or why it can't be evaluated. */
 export type Verdict = boolean | AppError;
 
-const MAX_CONDITIONS = 1_000;
+/** Size of the cache in characters of conditions and their SQL, and the share of a tenant. */
+const CACHED_CHARACTERS = 20_000_000;
+const SHARE = 0.25;
 /**
  * After a statement over many events has failed, they are retried in groups of this size, then one by one. If all of a
  * hundred events fail, this takes 111 statements and evaluates each event three times; bisecting would take twice the
@@ -41,7 +43,7 @@ const MAX_TIMEOUTS = 8;
 
 /** Conditions of email rules, compiled once per version of the tables. */
 export class Conditions {
-  readonly #compiled = new LRUCache<string, Compiled>({ max: MAX_CONDITIONS });
+  readonly #compiled = new FairCache<Compiled>(CACHED_CHARACTERS, CACHED_CHARACTERS * SHARE);
 
   constructor(private readonly transactions: Transactions) {}
 
@@ -104,7 +106,7 @@ export class Conditions {
     const table = catalog.tables.get(target);
     if (!table) throw unknownTable(catalog, target, { table: target });
     const compiled = compile(catalog, table, condition);
-    this.#compiled.set(key, compiled);
+    this.#compiled.set(key, compiled, key.length + compiled.statement.text.length, String(tenantid));
     return compiled;
   }
 }
