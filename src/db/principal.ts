@@ -60,10 +60,11 @@ const MAX_ENTRIES = 10_000;
  */
 export class PrincipalSource {
   readonly #principals: LRUCache<string, Promise<Principal | undefined>>;
+  #purgedAtMs = -Infinity;
 
   constructor(
     private readonly knex: Knex,
-    now: () => number = Date.now,
+    private readonly now: () => number = Date.now,
   ) {
     this.#principals = new LRUCache({
       max: MAX_ENTRIES,
@@ -86,6 +87,7 @@ export class PrincipalSource {
   /** Bypasses the cache, for the role alone. */
   reload(tenantid: number, roleid: number): Promise<Principal | undefined> {
     const key = `${tenantid}:${roleid}`;
+    this.#purge();
     const principal = readPrincipal(this.knex, tenantid, roleid);
     this.#principals.set(key, principal);
     // Failed reads are not cached; a newer one stays.
@@ -93,6 +95,13 @@ export class PrincipalSource {
       if (this.#principals.peek(key) === principal) this.#principals.delete(key);
     });
     return principal;
+  }
+
+  /** Those that have expired go, because each may have as many rules as a tenant may. */
+  #purge(): void {
+    if (this.now() - this.#purgedAtMs < PRINCIPAL_MAX_AGE_MS) return;
+    this.#purgedAtMs = this.now();
+    this.#principals.purgeStale();
   }
 
   /** As the database says now. Throws AppError TENANT_MOVED, TENANT_MOVING. */

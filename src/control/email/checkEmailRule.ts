@@ -8,12 +8,24 @@ import { isWritable } from '../../graphql/write/writable.js';
 import { requireKnownEmailType, requireKnownRoles, requireKnownTables } from '../object/references.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
+import { requireRoom } from '../object/ruleRoom.js';
 import { requireSchema } from '../permissions.js';
 
 /** Operations that a rule can react to. */
 export const OPERATIONS: readonly string[] = ['insert', 'update', 'delete', 'upload'];
 
+/** Every batch of events is matched with all of them. */
+const ROOM = {
+  table: 'email_rule',
+  label: 'email rules',
+  columns: ['name', 'targets', 'condition'],
+  largest: 'condition',
+  maxRows: 1_000,
+  maxCharacters: 1_000_000,
+} as const;
+
 interface Rule {
+  readonly name: string;
   readonly enabled: boolean;
   readonly targets: readonly string[];
   readonly operations: readonly string[];
@@ -25,14 +37,15 @@ interface Rule {
 /**
  * Checks that everything the rule refers to exists. An update is only checked for what it changes, unless it enables the
  * rule, so that a rule whose table is gone can still be disabled. Throws AppError UNKNOWN_TABLE, READ_ONLY_TABLE,
- * UNKNOWN_ROLE, EMAIL_TYPE_NOT_FOUND, FILTER_*.
+ * UNKNOWN_ROLE, EMAIL_TYPE_NOT_FOUND, FILTER_*, BAD_USER_INPUT if the tenant's rules become too many or too large.
  */
 export async function checkEmailRule(change: {
   readonly context: ControlContext;
-  readonly before: Rule | undefined;
+  readonly before: (Rule & { readonly ruleid: string | number }) | undefined;
   readonly row: Rule;
 }): Promise<void> {
   const { context, before, row: rule } = change;
+  await requireRoom(context, ROOM, before, rule);
   const isEnabled = rule.enabled && before?.enabled !== true;
   const isNew = (...fields: readonly (keyof Rule)[]): boolean =>
     isEnabled || fields.some((field) => JSON.stringify(rule[field]) !== JSON.stringify(before?.[field]));

@@ -1,6 +1,7 @@
 import type { EmailType } from '../../db/delivery/emailTypes.js';
 import { parseAddresses, parseOneAddress } from '../../email/addresses.js';
 import { isTemplated } from '../../email/emailFields.js';
+import { isBusy } from '../../email/transientErrors.js';
 import { AppError } from '../../errors.js';
 import { mayLoadLayouts } from '../../templates/index.js';
 import { parseOrdering } from '../../graphql/ordering/parseOrdering.js';
@@ -65,7 +66,8 @@ async function inField(field: string, check: () => unknown): Promise<void> {
   try {
     await check();
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
+    // That checks have to wait is nobody's mistake.
+    if (!(error instanceof AppError) || isBusy(error)) throw error;
     const { code, message, hint, details } = error;
     throw new AppError(code, message, { hint, details: { ...details, field }, cause: error });
   }

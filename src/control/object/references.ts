@@ -108,7 +108,8 @@ async function findUnknown<T extends string | number>(
   if (wanted.length === 0) return undefined;
   const rows = await db(`rowpost.${table}`)
     .where(where)
-    .whereIn(column, [...wanted])
+    // One parameter: a statement has at most 65,535.
+    .whereRaw('?? = any (?)', [column, [...wanted] as string[]])
     .select<Record<string, T>[]>(column);
   const known = new Set(rows.map((row) => row[column]));
   return wanted.find((value) => !known.has(value));

@@ -9,6 +9,7 @@ import {
   requireKnownTables,
 } from '../object/references.js';
 import { controlObject } from '../object/declaration.js';
+import { requireRoom } from '../object/ruleRoom.js';
 import { blankToNull } from '../object/readValues.js';
 import { CREATED, OWN_TENANT } from '../object/columns.js';
 import { ofOwnTenant } from '../object/visibility.js';
@@ -61,13 +62,26 @@ export const policyRule = controlObject({
   },
   mayChange: requireTenantAdmin,
   affectsPermissions: true,
-  async check({ context: { principal, deps }, row: { targets, filter } }) {
+  async check({ context, before, row }) {
+    const { principal, deps } = context;
+    const { targets, filter } = row;
+    await requireRoom(context, ROOM, before, row);
     const catalog = await deps.engine.catalog(principal.tenantid, requireSchema(principal));
     const tables = requireKnownTables(catalog, targets);
     if (filter === null) return;
     await deps.engine.planning.run(planOwnerOf(principal), checkRuleFilter(filter, tables, catalog));
   },
 });
+
+/** All of them may apply to a role, which is read every second. */
+const ROOM = {
+  table: 'policy_rule',
+  label: 'policy rules',
+  columns: ['name', 'targets', 'roles', 'classes', 'filter'],
+  largest: 'filter',
+  maxRows: 10_000,
+  maxCharacters: 1_000_000,
+} as const;
 
 function atLeastOne(items: readonly string[], field: string): readonly string[] {
   if (items.length === 0) throw badInput(field, `${field} must name one.`);
