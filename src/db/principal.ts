@@ -21,7 +21,7 @@ export interface Principal {
   readonly parentid: number | null;
   readonly classes: readonly number[];
   readonly capabilities: readonly string[];
-  /** Ids of the roles directly below this one. */
+  /** Ids of the roles directly below this one. Nobody has none: those who signed up are no business of other visitors. */
   readonly children: readonly number[];
   readonly isRoot: boolean;
   /** Root, or holds `admin`: passes every policy rule of its own tenant. */
@@ -173,7 +173,7 @@ async function readPrincipal(knex: Knex, tenantid: number, roleid: number): Prom
 const PRINCIPAL_SQL = `
   select t.name as tenant_name, r.login, r.parentid, r.classes || inherited.classes as classes, r.capabilities,
     coalesce((select array_agg(c.roleid order by c.roleid) from rowpost.role c
-      where c.parentid = r.roleid and not c.deleted), '{}') as children,
+      where c.parentid = r.roleid and not c.deleted and (r.login is distinct from :nobody or t.root_roleid = r.roleid)), '{}') as children,
     t.root_roleid is not distinct from r.roleid as is_root, t.moved_to is not null as is_moved, t.suspended, r.read_replica, t.schema, t.policy_version::text,
     extract(epoch from date_trunc('milliseconds', greatest(r.tokens_valid_from, r.createtime)))::float8 * 1000 as tokens_valid_from_ms,
     coalesce((select json_agg(json_build_object('ruleid', p.ruleid, 'capabilities', p.capabilities,

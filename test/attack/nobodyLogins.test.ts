@@ -6,13 +6,20 @@ describe('attack: an anonymous visitor enumerates roles', () => {
   let visitor: string;
   before(async () => {
     fixture = await WebFixture.start();
-    const { tenantid } = await fixture.createTenant('shop', '');
+    const { tenantid } = await fixture.createTenant(
+      'shop',
+      'create table number (id int primary key); insert into number select generate_series(1, 1000)',
+    );
     const root = (await fixture.signIn(tenantid)).access_token;
     const control = async (token: string, document: string): Promise<unknown> => {
       const answer = await fixture.control(token, document);
       expect(answer.errors, document).to.equal(undefined);
       return answer;
     };
+    await control(
+      root,
+      'mutation { create_policy_rule(input: {name: "all", capabilities: ["select"], targets: ["number"]}) { ruleid } }',
+    );
     const made = await control(root, '{ Utility { anonymous_logins(enable: true) } } ');
     expect(textAt(made, 'data.Utility.anonymous_logins')).to.match(/^\d+$/);
     visitor = textAt(await (await fixture.postJson('/anonauth', { tenantid })).json(), 'access_token');
@@ -53,6 +60,15 @@ describe('attack: an anonymous visitor enumerates roles', () => {
     });
     const guess = await fixture.control(visitor, `{ role(filter: "children.login like 'ada%'") { login } }`);
     expect(guess.data).to.deep.equal({ role: [] });
+  });
+
+  it('nor do filters tell the ids of those who signed up, however many they are', async () => {
+    const asked = await fixture.graphql(
+      '/query',
+      visitor,
+      '{ number(filter: "id in $_PRINCIPAL.children") { id } }',
+    );
+    expect(asked.data).to.deep.equal({ number: [] });
   });
 
   it('also in mutation responses', async () => {
