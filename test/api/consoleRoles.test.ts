@@ -102,6 +102,23 @@ describe('the console’s roles and policy rules', () => {
     expect(await browser.page(POLICIES)).to.include('No rule:');
   });
 
+  it('name roles without a login by number, and save them again unchanged', async () => {
+    const created = await shop.fixture.control(
+      shop.root,
+      'mutation { create_role(input: {name: "mails, nightly", capabilities: ["select"]}) { roleid } }',
+    );
+    const roleid = String(at(created, 'data.create_role.roleid'));
+    const values = { name: 'by number', may_select: 'on', targets: 'orders' };
+    expect((await post(POLICIES, { ...values, logins: roleid })).status).to.equal(303);
+    const id = /policies\/edit\?id=(\d+)/.exec(await browser.page(POLICIES))?.[1] ?? '';
+    const label = `mails  nightly (${roleid})`;
+    expect(await browser.page(`${POLICIES}/edit?id=${id}`)).to.include(`value="${label}"`);
+    expect((await post(POLICIES, { ...values, id, logins: label })).status).to.equal(303);
+    const saved = await shop.fixture.control(shop.root, '{ policy_rule { roles } }');
+    expect((at(saved, 'data.policy_rule.0.roles') as readonly unknown[]).map(String)).to.deep.equal([roleid]);
+    await post(POLICIES, { id, action: 'delete' });
+  });
+
   it('show errors next to the field and keep the input', async () => {
     const weak = await post(ROLES, { login: 'eve', secret: 'eve', may_login: 'on' });
     const page = await weak.text();
@@ -111,7 +128,8 @@ describe('the console’s roles and policy rules', () => {
       true,
     ]);
     for (const [values, complaint] of [
-      [{ logins: 'nobody-of-that-name' }, 'There is no role with the login'],
+      [{ logins: 'nobody-of-that-name' }, 'There is no role with the login or number'],
+      [{ logins: 'gone (999999)' }, 'There is no role with the login or number'],
       [{ class_names: 'none' }, 'There is no class'],
       [{ targets: 'nothing' }, 'nothing'],
       [{ filter: 'status = (' }, 'role="alert"'],

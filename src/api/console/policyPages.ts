@@ -17,7 +17,7 @@ const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
   policy_rule(filter: $filter, ordering: ["name"], limit: $limit, offset: $offset) { ${ROW} }
 }`;
 const NAMES = `query ($roles: String, $classes: String, $limit: Int) {
-  role(filter: $roles, limit: $limit) { roleid login }
+  role(filter: $roles, limit: $limit) { roleid login name }
   role_class(filter: $classes, limit: $limit) { classid name }
 }`;
 const CHOICES = `query ($capabilities: String) {
@@ -39,8 +39,14 @@ interface Rule {
   readonly filter: string | null;
 }
 
+interface Role {
+  readonly roleid: Id;
+  readonly login: string | null;
+  readonly name: string | null;
+}
+
 interface Names {
-  readonly role: readonly { readonly roleid: Id; readonly login: string | null }[];
+  readonly role: readonly Role[];
   readonly role_class: readonly { readonly classid: Id; readonly name: string }[];
 }
 
@@ -133,12 +139,22 @@ async function namesOf({ ask }: Visit, rules: readonly Rule[]): Promise<NameOf> 
     ),
     limit: MAX_NAMES,
   });
-  const logins = new Map(role.map(({ roleid, login }) => [String(roleid), login]));
+  const labels = new Map(role.map((each) => [String(each.roleid), labelOf(each)]));
   const classes = new Map(role_class.map(({ classid, name }) => [String(classid), name]));
   return {
-    role: (roleid) => logins.get(String(roleid)) ?? String(roleid),
+    role: (roleid) => labels.get(String(roleid)) ?? String(roleid),
     class: (classid) => classes.get(String(classid)) ?? String(classid),
   };
+}
+
+/** What the form takes for a role: its login or, as many roles have none, "name (7)", of which only the number counts. */
+function labelOf({ roleid, login, name }: Role): string {
+  return login ?? `${(name ?? 'role').replaceAll(',', ' ')} (${String(roleid)})`;
+}
+
+/** The number in "7" or "name (7)". */
+function roleidIn(item: string): string | undefined {
+  return /^(\d{1,18})$|\((\d{1,18})\)$/.exec(item)?.slice(1).find(Boolean);
 }
 
 function whoOf({ roles, classes }: Rule, nameOf: NameOf): string {
@@ -178,22 +194,24 @@ async function inputOf(visit: Visit, values: Values): Promise<Values> {
   const [logins, classNames] = [itemsOf(values, 'logins'), itemsOf(values, 'class_names')];
   const among = (column: string, names: readonly string[]): string =>
     names.length === 0 ? 'false' : `${column} in (${names.map(literal).join(', ')})`;
+  const roleids = logins.flatMap((item) => roleidIn(item) ?? []);
   const { role, role_class } = await visit.ask<Names>(NAMES, {
-    roles: `deleted = false and (${among('login', logins)})`,
+    roles: `deleted = false and (${among('login', logins)} or ${among('roleid', roleids)})`,
     classes: among('name', classNames),
     limit: MAX_NAMES,
   });
-  const roles = new Map(role.map(({ roleid, login }) => [login, roleid]));
+  const byLogin = new Map(role.map(({ roleid, login }) => [login, roleid]));
+  const byId = new Map(role.map(({ roleid }) => [String(roleid), roleid]));
   const classes = new Map(role_class.map(({ classid, name }) => [name, classid]));
   return {
     name: textOf(values, 'name'),
     capabilities: checkedOf(values, 'may_'),
     targets: itemsOf(values, 'targets'),
     filter: textOf(values, 'filter', Infinity) || null,
-    roles: logins.map((login) => {
-      const roleid = roles.get(login);
+    roles: logins.map((item) => {
+      const roleid = byLogin.get(item) ?? byId.get(roleidIn(item) ?? '');
       if (roleid === undefined)
-        throw new AppError('UNKNOWN_ROLE', `There is no role with the login "${login}".`);
+        throw new AppError('UNKNOWN_ROLE', `There is no role with the login or number "${item}".`);
       return roleid;
     }),
     classes: classNames.map((name) => {
