@@ -54,7 +54,8 @@ function queryOf(values: Values): string {
 }
 
 /** Clients of automatic persisted queries first send a hash alone. At this message, Apollo's and urql's send the query. */
-function withoutQuery({ extensions, operations }: Values): AppError {
+function withoutQuery(values: Values): AppError {
+  const { extensions, operations } = values;
   if (operations !== undefined) {
     return new AppError('BAD_REQUEST', 'Files are not uploaded with a request (operations and map).', {
       hint: 'Call upload_<table>, and PUT the bytes to the upload_url that it returns.',
@@ -65,7 +66,15 @@ function withoutQuery({ extensions, operations }: Values): AppError {
     : typeof extensions === 'string' && extensions.includes('"persistedQuery"');
   return sendsHash
     ? new AppError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported')
-    : new AppError('BAD_REQUEST', 'The request has no query.');
+    : new AppError('BAD_REQUEST', 'The request has no query.', isJsonAsForm(values) ? { hint: AS_JSON } : {});
+}
+
+/** As curl's `-d` sends it, unless the header says otherwise. */
+const AS_JSON =
+  'The body looks like JSON, but was sent as a form: add the header Content-Type: application/json.';
+
+function isJsonAsForm(values: Values): boolean {
+  return Object.keys(values).some((name) => name.trimStart().startsWith('{'));
 }
 
 /** Empty means absent, since forms can't easily omit a field. */

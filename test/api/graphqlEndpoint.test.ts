@@ -66,6 +66,16 @@ for (const path of ['/query', '/roles_pbac'] as const) {
       }
     });
 
+    it('says so when JSON was sent as a form', async () => {
+      const response = await send({
+        method: 'POST',
+        body: JSON.stringify({ query: QUERY }),
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      });
+      expect(response.status).to.equal(400);
+      expect(await response.text()).to.include('add the header Content-Type: application/json');
+    });
+
     it('serves aliases, fragments, directives and several root fields', async () => {
       const query = `query Both($no: Boolean = false) { a: __typename ...f b: __type(name: "Query") { ...g @skip(if: $no) } }
         fragment f on Query { c: __typename @include(if: $no) } fragment g on __Type { n: name }`;

@@ -255,6 +255,13 @@ describe('filters: refused by the compiler', () => {
     ["orders.status = 'a'", 'FILTER_UNKNOWN_COLUMN', 0, /has no relation "orders"/, /without "orders\."/],
     ['stauts = 1', 'FILTER_UNKNOWN_COLUMN', 0, /"orders" has no column "stauts"/, /Did you mean "status"/],
     ['id = 1 and Status = 1', 'FILTER_UNKNOWN_COLUMN', 11, /no column "Status"/, /"status"/],
+    [
+      'status = cancelled',
+      'FILTER_UNKNOWN_COLUMN',
+      9,
+      /no column "cancelled"/,
+      /single quotes: 'cancelled'\. There are /,
+    ],
     ['customer = 1', 'FILTER_UNKNOWN_COLUMN', 0, /no column "customer"/, /customer\.column/],
     ['custmer.name = 1', 'FILTER_UNKNOWN_COLUMN', 0, /no relation "custmer"/, /"customer"/],
     ['id.name = 1', 'FILTER_UNKNOWN_COLUMN', 0, /no relation "id"/, /is a column/],

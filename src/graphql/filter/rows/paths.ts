@@ -8,7 +8,7 @@ import { errorAt, type Position } from '../syntax/errors.js';
 import { behindPolicies } from './securityBarrier.js';
 import { FILTER_LIMITS } from '../syntax/limits.js';
 import type { Predicate, Row } from './scope.js';
-import { suggestion } from '../../../suggestion.js';
+import { closestName, suggestion } from '../../../suggestion.js';
 import type { PathNode } from '../syntax/tree.js';
 import { TYPES } from '../types.js';
 
@@ -82,8 +82,16 @@ function relationHint(table: Table, name: string): string | undefined {
 function unknownColumn(table: Table, name: string, at: Position): Error {
   const hint = table.relations.has(name)
     ? `"${name}" is a relation: write ${name}.column.`
-    : suggestion(name, [...table.columns.keys(), ...table.relations.keys()]);
+    : unknownNameHint(name, [...table.columns.keys(), ...table.relations.keys()]);
   return errorAt('FILTER_UNKNOWN_COLUMN', `"${table.name}" has no column "${name}"`, at, hint);
+}
+
+/** A name like none of the columns is most often a text without quotes. */
+function unknownNameHint(name: string, names: readonly string[]): string | undefined {
+  const hint = suggestion(name, names);
+  return closestName(name, names) === undefined
+    ? `Text stands in single quotes: '${name}'. ${hint ?? ''}`.trim()
+    : hint;
 }
 
 /** The column's value, or null if a relation on the path has no row that the role may read. */
