@@ -116,6 +116,42 @@ describe('undefined names in an email type', () => {
     expect(await warned('{{ stay }}')).to.deep.equal(['the context of templates has no "stay"']);
   });
 
+  it('are fields of a list instead of its rows, and names of the row without `records`', async () => {
+    const queries = [
+      { query: '{ stay { nights guest { name stay_collection { nights } } } }', outvar: 'stays' },
+      {
+        query:
+          '{ guest { name } more: stay { nights } Aggregates { count(subquery: "{ stay { stay_id } }") } }',
+        outvar: 'all',
+      },
+    ];
+    const hints = async (template: string): Promise<readonly string[]> =>
+      (await check({ queries, template })).map((text) => text.replace(/^template \d+:\d+ \| /, ''));
+    expect(await hints('{{ stays.nights }}')).to.deep.equal([
+      'the query stays is a list, which has no "nights" | Write stays[0].nights for its first row, or loop over stays.',
+    ]);
+    expect(await hints('{{ stays.guest.name }}')).to.have.length(1);
+    expect(await hints('{{ stays[0].guest.stay_collection.nights }}')).to.deep.equal([
+      'the query stays, guest, stay_collection, is a list, which has no "nights" | Write stays[0].guest.stay_collection[0].nights for its first row, or loop over stays[0].guest.stay_collection.',
+    ]);
+    expect(await hints('{{ all.more.nights }}')).to.have.length(1);
+    expect(
+      await hints(
+        `{{ stays[0].guest.name }}{{ (stays | last).nights }}{{ stays | map(attribute='nights') | sum }}{% for s in stays if s.nights %}
+        {% for t in s.guest.stay_collection %}{{ t.nights }}{% endfor %}{% endfor %}{{ all.guest[0].name }}{{ all.Aggregates.count }}`,
+      ),
+    ).to.deep.equal([]);
+    expect(await hints('{{ new.name }}')).to.deep.equal([
+      'the context of templates has no "new" | Write records.new.',
+    ]);
+    expect(await hints('{{ email }}')).to.deep.equal([
+      'the context of templates has no "email" | Write records.new.email.',
+    ]);
+    expect(await hints('{{ unsubscribe_url }}')).to.deep.equal([
+      'the context of templates has no "unsubscribe_url" | Set unsubscribe of the email to type or all.',
+    ]);
+  });
+
   it('exclude names a template defines, tests for, or may find at run time', async () => {
     const template = `{% macro m(a) %}{{ a.b }}{{ varargs }}{% endmacro %}{{ m(records.new) }}
       {% for x in range(3) %}{{ loop.index }}{% if x %}{% set y = 1 %}{% endif %}{% endfor %}

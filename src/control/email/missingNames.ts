@@ -13,11 +13,15 @@ interface FieldRead extends TemplateRead {
   readonly field: string;
 }
 
-/** What is known about a context value: an object with these names, or nothing. A list has the shape of its items. */
-type Shape = { readonly names: ReadonlyMap<string, Shape>; readonly what: string } | 'anything';
+/** What is known about a context value: an object with these names, a list of such objects, or nothing. */
+type Shape =
+  | { readonly names: ReadonlyMap<string, Shape>; readonly what: string; readonly isList: boolean }
+  | 'anything';
 type NamedShape = readonly [name: string, shape: Shape];
 
 const ITEM = '[]';
+/** The root fields that are no lists of rows. */
+const NO_ROWS = new Set(['Aggregates', 'Utility', '__typename', '__schema', '__type']);
 const MAX_WARNINGS = 50;
 /**
  * Per query, and how deep. A valid one has fewer, while the fragments of a draft, which nobody has validated, may double at
@@ -27,7 +31,8 @@ const MAX_SELECTIONS = 4_000;
 const MAX_LEVELS = 300;
 
 /**
- * Finds reads of names that the context will not have: columns that a target lacks, and fields that a query does not select.
+ * Finds reads of names that the context will not have: columns that a target lacks, fields that a query does not select, and
+ * fields of a list instead of its items.
  * @param further names added by the email type's own settings
  * @param targets the tables whose changes trigger the email; without any, nothing is known about the records
  */
@@ -82,13 +87,32 @@ function missingIn(context: Shape, { path, field, line, column }: FieldRead): Em
     if (inner === undefined) {
       // Already reported for the read of the parent path.
       if (index !== path.length - 1) return undefined;
-      const hint = name === 'length' ? 'Write | length to count.' : suggestion(name, shape.names.keys());
+      const hint =
+        (index === 0 ? contextHint(context, name) : undefined) ??
+        (name === 'length' ? 'Write | length to count.' : suggestion(name, shape.names.keys()));
       const message = `${shape.what} has no "${name}"`;
       return { code: 'UNKNOWN_NAME', field, line, column, message, ...(hint === undefined ? {} : { hint }) };
+    }
+    if (shape.isList && path[index - 1] !== ITEM) {
+      if (index !== path.length - 1) return undefined;
+      const list = path.slice(0, index).join('.').replaceAll(`.${ITEM}`, '[0]');
+      const message = `${shape.what} is a list, which has no "${name}"`;
+      const hint = `Write ${list}[0].${name} for its first row, or loop over ${list}.`;
+      return { code: 'UNKNOWN_NAME', field, line, column, message, hint };
     }
     shape = inner;
   }
   return undefined;
+}
+
+/** Where a name is that was looked for in the context itself. */
+function contextHint(context: Shape, name: string): string | undefined {
+  if (name === 'new' || name === 'old') return `Write records.${name}.`;
+  if (name === 'unsubscribe_url') return 'Set unsubscribe of the email to type or all.';
+  const records = context === 'anything' ? undefined : context.names.get('records');
+  const row = records === undefined || records === 'anything' ? undefined : records.names.get('new');
+  if (row === undefined || row === 'anything' || !row.names.has(name)) return undefined;
+  return `Write records.new.${name}.`;
 }
 
 function contextShape(
@@ -137,8 +161,11 @@ function queryShape(outvar: string, query: string): Shape {
   if (!operation) return 'anything';
   const [only, ...others] = operation.selectionSet.selections;
   const isOne = only?.kind === Kind.FIELD && others.length === 0;
+  const what = `the query ${outvar}`;
   const selections = new Selections(fragments);
-  return selections.of(`the query ${outvar}`, isOne ? only.selectionSet : operation.selectionSet);
+  return isOne
+    ? selections.of(what, only.selectionSet, { isList: !NO_ROWS.has(only.name.value) })
+    : selections.of(what, operation.selectionSet, { isListField: (name) => !NO_ROWS.has(name) });
 }
 
 /** Empty for a query that doesn't parse yet, or is too complex to be one. */
@@ -160,25 +187,37 @@ class Selections {
     this.#fragments = new Map(fragments.map((node) => [node.name.value, node.selectionSet]));
   }
 
-  of(what: string, selection: SelectionSetNode | undefined, level = 1): Shape {
+  of(
+    what: string,
+    selection: SelectionSetNode | undefined,
+    { isList = false, isListField = isCollection, level = 1 } = {},
+  ): Shape {
     if (!selection) return 'anything';
     if (level > MAX_LEVELS) this.#seen = MAX_SELECTIONS;
     const names = selection.selections.flatMap((node): NamedShape[] => {
       if (++this.#seen > MAX_SELECTIONS) return [];
       if (node.kind === Kind.FIELD) {
-        const inner = this.of(`${what}, ${node.name.value},`, node.selectionSet, level + 1);
-        return [[node.alias?.value ?? node.name.value, inner]];
+        const { value: name } = node.name;
+        const inner = this.of(`${what.replace(/,$/, '')}, ${name},`, node.selectionSet, {
+          isList: isListField(name),
+          level: level + 1,
+        });
+        return [[node.alias?.value ?? name, inner]];
       }
       const spread =
         node.kind === Kind.INLINE_FRAGMENT ? node.selectionSet : this.#fragments.get(node.name.value);
-      const inner = this.of(what, spread, level + 1);
+      const inner = this.of(what, spread, { isList, isListField, level: level + 1 });
       return inner === 'anything' ? [] : [...inner.names];
     });
     // Incomplete otherwise.
-    return this.#seen > MAX_SELECTIONS ? 'anything' : object(what, names);
+    return this.#seen > MAX_SELECTIONS ? 'anything' : object(what, names, isList);
   }
 }
 
-function object(what: string, names: readonly NamedShape[]): Shape {
-  return { what, names: new Map(names) };
+function isCollection(name: string): boolean {
+  return name.endsWith('_collection') || name === 'thefiles';
+}
+
+function object(what: string, names: readonly NamedShape[], isList = false): Shape {
+  return { what, names: new Map(names), isList };
 }
