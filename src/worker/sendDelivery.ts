@@ -263,9 +263,11 @@ async function record(
     sending,
   };
   const recorded = await traced(delivery.span, 'record outcome', {}, () => deps.ledger.finish(finish));
-  if (recorded) deps.report.ended(delivery, finish);
-  if (!recorded || finish.nextAttemptMs === null) return;
+  if (!recorded) return;
+  // An attempt that ended before it was sent gets its number now.
   const starts = sending || finish.outcome === null ? delivery.starts : delivery.starts + 1;
+  deps.report.ended({ ...delivery, starts }, finish);
+  if (finish.nextAttemptMs === null) return;
   await queueForLater(deps, [{ ...knownDelivery(delivery), starts, delayMs: finish.nextAttemptMs }]);
 }
 

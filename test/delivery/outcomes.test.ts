@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { pino } from 'pino';
 import { resumeTenant } from '../../src/db/delivery/pause.js';
 import { createTemplatePool, type TemplatePool } from '../../src/templates/index.js';
 import { partOf, startFakeProvider, type Behaviour, type FakeProvider } from '../support/fakeProvider.js';
@@ -27,6 +28,7 @@ for (const backend of BACKENDS) {
     let tenant: TestTenant;
     /** What each tenant meets; the others are accepted. */
     const behaviours = new Map<string, Behaviour[]>();
+    const lines: string[] = [];
 
     before(async () => {
       db = await createTestDatabase();
@@ -34,7 +36,8 @@ for (const backend of BACKENDS) {
       provider.behave = (call) => behaviours.get(call.tenantid)?.shift() ?? { kind: 'accept' };
       templates = createTemplatePool();
       const config = await pipelineConfig(backend, { SENDGRID_BASE_URL: provider.url, MAX_ATTEMPTS: '4' });
-      pipeline = await startPipeline(db.database, config, { templates });
+      const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+      pipeline = await startPipeline(db.database, config, { templates, log });
     });
     after(async () => {
       await pipeline.stop();
@@ -67,6 +70,15 @@ for (const backend of BACKENDS) {
           .where({ tenantid: tenant.tenantid })
           .orderBy('attempt')) as { outcome: string }[]
       ).map((row) => row.outcome);
+    /** The numbers of the tenant's attempts in the worker's log, once it has so many. */
+    const loggedAttempts = (count: number) =>
+      waitFor('the log', () => {
+        const attempts = lines
+          .map((line) => JSON.parse(line) as { msg?: string; tenantid?: number; attempt?: number })
+          .filter(({ msg, tenantid }) => msg === 'delivery' && tenantid === tenant.tenantid)
+          .map(({ attempt }) => attempt);
+        return attempts.length >= count && attempts;
+      });
     const calls = () => provider.calls.filter((call) => call.tenantid === String(tenant.tenantid));
 
     it('500, a hang and a reset are tried again, each counted as a possible duplicate', async () => {
@@ -80,6 +92,7 @@ for (const backend of BACKENDS) {
       expect(row).to.include({ state: 'sent', attempts: 4 });
       expect(await outcomes()).to.deep.equal(['ambiguous', 'ambiguous', 'ambiguous', 'sent']);
       expect(calls().filter((call) => call.accepted)).to.have.length(2);
+      expect(await loggedAttempts(4)).to.deep.equal([1, 2, 3, 4]);
       // By which a receiver tells the duplicate.
       const [{ deliveryid } = { deliveryid: '' }] = calls();
       const messageIds = new Set(calls().map(({ body }) => body.headers?.['Message-ID']));
@@ -256,6 +269,8 @@ for (const backend of BACKENDS) {
       it(`${name} → ${JSON.stringify(expected)}`, async () => {
         expect(await deliver(rule)).to.include(expected);
         expect(calls()).to.deep.equal([]);
+        // What is skipped was not attempted.
+        expect(await loggedAttempts(1)).to.deep.equal([(await outcomes()).length]);
       });
     }
 
