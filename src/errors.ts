@@ -163,7 +163,7 @@ const CODES = {
   // Email settings
   EMAIL_APIKEY_MISSING: [
     409,
-    'Call set_email_apikey, or set_email_transport for another carrier, before any other email setting. Where mail is kept in the mailbox, any text will do as the key.',
+    'Call set_email_apikey, or set_email_transport for another carrier, before any other email setting. Where mail is kept in the mailbox, any word will do as the key.',
   ],
   EMAIL_TRANSPORT_REFUSED: [
     422,

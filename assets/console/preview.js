@@ -29,7 +29,7 @@ function learn(preview) {
   const marks = [...preview.querySelectorAll('[data-field]')].map((place) => ({
     field: place.dataset.field,
     line: Number(place.dataset.line ?? 0),
-    isWarning: place.classList.contains('warnings'),
+    isWarning: place.closest('.warnings') !== null,
     text: place.firstElementChild.textContent,
   }));
   for (const editor of editors) editor.learn(names.context ? names : undefined, marks);

@@ -6,7 +6,7 @@ const { createElement } = window.React;
 const { GraphiQL } = window;
 // GraphiQL's dialogs add style elements, which the page's policy lets pass with this word only.
 window.__webpack_nonce__ = document.querySelector('script[nonce]').nonce;
-const WELCOME = '# Sign in, and a query to begin with stands here.\n';
+const WELCOME = '# Sign in, and a first query appears here.\n';
 
 /**
  * GraphiQL on one endpoint.

@@ -110,7 +110,7 @@ describe('the console’s emails and rules', () => {
   });
 
   it('shows the carrier the tenant sends with', async () => {
-    expect(await browser.page('/console/emails')).to.include('Sent by sendgrid.');
+    expect(await browser.page('/console/emails')).to.include('Sent by SendGrid.');
   });
 
   it("allows the mail's styles and images only in the frame, which has no scripts and no forms", async () => {
@@ -329,6 +329,17 @@ describe('the console’s emails and rules', () => {
     expect([status, html.includes('Order 7')]).to.deep.equal([200, true]);
     expect((await post(RULE, { name: template }))[0]).to.equal(413);
     expect((await post(EDIT, { ...DRAFT, template: 'x'.repeat(2_100_000) }))[0]).to.equal(413);
+  });
+
+  it('leads to the carriers where none is set', async () => {
+    const other = await shop.signedIn('other');
+    expect(await other.page('/console/emails')).to.include('<a href="/console/sending">Set a carrier</a>');
+    const values = { ...DRAFT, csrf: await other.csrf(EDIT), table: '', key: '', role: '', action: 'save' };
+    const answer = await other.post(EDIT, values);
+    expect(answer.status).to.equal(409);
+    expect(await answer.text())
+      .to.include('<a href="/console/sending">Set a carrier</a>')
+      .and.not.include('set_email_apikey');
   });
 
   it('creates, changes and deletes a rule', async () => {

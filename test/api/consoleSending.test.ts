@@ -24,13 +24,15 @@ describe('the console’s carrier page', () => {
 
   it('shows the carriers in use, and the webhook address of each', async () => {
     const page = await browser.page(SENDING);
-    expect(page).to.include('<strong>sendgrid</strong>').and.include('reports are rejected: no secret');
+    expect(page).to.include('<strong>SendGrid</strong>').and.include('reports are rejected: no secret');
     expect(page.match(/<code>https?:\/\/[^<]+\/events\/[^<]+<\/code>/g)).to.have.lengthOf(5);
   });
 
   it('accepts a secret, shows that it is set, and never reveals it', async () => {
-    expect((await post({ what: 'resend', secret: SECRET }))[0]).to.equal(303);
-    const page = await browser.page(SENDING);
+    const answer = await browser.post(SENDING, { csrf, what: 'resend', secret: SECRET });
+    expect(answer.status).to.equal(303);
+    const page = await browser.page(answer.headers.get('location') ?? '');
+    expect(page).to.include('<p class="notice" role="status">The secret is set');
     expect(page).to.match(/Resend <span class="state sent">reports are accepted/);
     expect(page).to.not.include(SECRET);
   });
@@ -57,24 +59,24 @@ describe('the console’s carrier page', () => {
     it('an SMTP server, and shows everything but the password', async () => {
       expect((await post({ ...SMTP, security: '', password: PASSWORD }))[0]).to.equal(303);
       const page = await browser.page(SENDING);
-      expect(page).to.include('<strong>smtp</strong> at mail.example.com:465 as shop');
-      expect(page).to.not.include(PASSWORD).and.not.include('<strong>sendgrid</strong>');
+      expect(page).to.include('<strong>SMTP server</strong> at mail.example.com:465 as shop');
+      expect(page).to.not.include(PASSWORD).and.not.include('<strong>SendGrid</strong>');
     });
 
     it('any other carrier, and SendGrid again', async () => {
       const shown = async (values: Readonly<Record<string, string>>): Promise<string> => {
         expect((await post({ what: 'carrier', ...values }))[0], values['kind']).to.equal(303);
-        return (await browser.page(SENDING)).match(/<strong>(\w+)<\/strong>/)?.[1] ?? '';
+        return (await browser.page(SENDING)).match(/<strong>([\w ]+)<\/strong>/)?.[1] ?? '';
       };
       const aws = { access_key_id: 'AKIA123', secret_access_key: 'x'.repeat(40), region: 'eu-central-1' };
-      for (const values of [
-        { kind: 'ses', configuration_set: '', ...aws },
-        { kind: 'resend', apikey: 're_key' },
-        { kind: 'postmark', apikey: 'token', message_stream: 'outbound' },
-        { kind: 'mailgun', apikey: 'key', domain: 'mg.example.com', region: 'eu' },
-        { kind: 'sendgrid', apikey: 'SG.other' },
-      ]) {
-        expect(await shown(values)).to.equal(values.kind);
+      for (const [name, values] of [
+        ['Amazon SES', { kind: 'ses', configuration_set: '', ...aws }],
+        ['Resend', { kind: 'resend', apikey: 're_key' }],
+        ['Postmark', { kind: 'postmark', apikey: 'token', message_stream: 'outbound' }],
+        ['Mailgun', { kind: 'mailgun', apikey: 'key', domain: 'mg.example.com', region: 'eu' }],
+        ['SendGrid', { kind: 'sendgrid', apikey: 'SG.other' }],
+      ] as const) {
+        expect(await shown(values)).to.equal(name);
       }
     });
 
@@ -86,8 +88,8 @@ describe('the console’s carrier page', () => {
       expect((await post({ what: 'carrier', kind: 'sendgrid', apikey: 'SG.third' }))[0]).to.equal(303);
       const page = await browser.page(SENDING);
       expect([...page.matchAll(/<strong>(\w+)<\/strong>/g)].map(([, kind]) => kind)).to.deep.equal([
-        'sendgrid',
-        'resend',
+        'SendGrid',
+        'Resend',
       ]);
     });
 

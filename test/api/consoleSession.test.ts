@@ -114,7 +114,7 @@ describe('sessions of the console', () => {
       }),
     );
     expect(new Set(pages).size).to.equal(1);
-    expect(pages[0]).to.match(/^401 /).and.include('The login or the password is wrong.');
+    expect(pages[0]).to.match(/^401 /).and.include('The tenant, login or password is wrong.');
   });
 
   it('obey the sign-in limits', async () => {

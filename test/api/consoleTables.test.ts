@@ -38,6 +38,8 @@ describe('the console’s tables', () => {
       .and.match(/<code>price<\/code><\/td><td><code>numeric\S*<\/code><\/td><td>no/)
       .and.match(/a row of <a href="\/console\/tables\/orders"/);
     expect(await browser.page(`${TABLES}/totals`)).to.include('It is read-only: a view');
+    const rule = await browser.page('/console/rules/edit');
+    expect(rule).to.include('name="of_line"').and.not.include('name="of_totals"');
   });
 
   it('show whose changes are captured, and switch capture', async () => {

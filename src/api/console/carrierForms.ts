@@ -89,6 +89,24 @@ export function readCarrier(values: Values): Readonly<Record<string, string | nu
   return { kind, ...Object.fromEntries(given) };
 }
 
+/** The tenant's carriers, in order. */
+export interface Transport {
+  readonly transports: readonly { readonly kind: string }[];
+}
+
+/** The carriers with their names as people know them. */
+export function withNames(transport: Transport | null) {
+  return (
+    transport && {
+      ...transport,
+      transports: transport.transports.map((each) => ({
+        ...each,
+        name: FORMS.find(({ kind }) => kind === each.kind)?.name ?? each.kind,
+      })),
+    }
+  );
+}
+
 /** The forms for the view. @param values of a rejected form, which are shown again except for secrets */
 export function showCarriers(values: Values | undefined) {
   const refused = values && textOf(values, 'kind');

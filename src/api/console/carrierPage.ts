@@ -1,9 +1,9 @@
 import { Router } from 'express';
 import type { Config } from '../../config.js';
 import { AppError } from '../../errors.js';
-import { readCarrier, showCarriers } from './carrierForms.js';
+import { readCarrier, showCarriers, withNames, type Transport } from './carrierForms.js';
 import { CONSOLE } from './consolePath.js';
-import { problemOf, textOf, type Values } from './formValues.js';
+import { problemOf, textOf } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const SENDING = `${CONSOLE}/sending`;
@@ -30,26 +30,31 @@ const CARRIERS: Readonly<
   sendgrid: {
     name: 'SendGrid',
     steps:
-      'Settings → Mail Settings → Event Webhooks: give the address, choose the events, turn Signed Event Webhook on.',
+      'Settings → Mail Settings → Event Webhooks: enter the URL below, choose the events, and turn Signed Event Webhook on.',
     secret: 'Verification key',
   },
-  resend: { name: 'Resend', steps: 'Add a webhook with the address.', secret: 'Signing secret' },
+  resend: { name: 'Resend', steps: 'Add a webhook with the URL below.', secret: 'Signing secret' },
   mailgun: {
     name: 'Mailgun',
-    steps: 'Add webhooks with the address.',
+    steps: 'Add a webhook with the URL below for each event.',
     secret: 'HTTP webhook signing key',
   },
   postmark: {
     name: 'Postmark',
     steps:
-      'Add a webhook of the message stream with the address, and in it the name rowpost and a password of your choice: https://rowpost:<password>@…',
+      'Add a webhook of the message stream with the URL below, and put the name rowpost and a password of your choice into it: https://rowpost:<password>@…',
     secret: 'That password, of 16 characters or more',
   },
   ses: {
     name: 'Amazon SES',
-    steps: 'Publish events of the configuration set to an SNS topic, and subscribe the address to it.',
+    steps: 'Publish events of the configuration set to an SNS topic, and subscribe the URL below to it.',
     secret: 'ARN of the topic',
   },
+};
+
+const NOTICES: Readonly<Record<string, string>> = {
+  carrier: 'The carrier is set.',
+  webhook: 'The secret is set: reports with it are accepted from now on.',
 };
 
 interface Webhook {
@@ -59,7 +64,7 @@ interface Webhook {
 }
 
 interface Settings {
-  readonly email_transport: Values | null;
+  readonly email_transport: Transport | null;
   readonly email_webhook: Omit<Webhook, 'kind'>;
   readonly email_webhooks: readonly Webhook[];
 }
@@ -76,15 +81,15 @@ export function carrierPage({ page, form }: PageHandlers, mailTransport: Config[
       } else if (secret === '') throw new AppError('BAD_USER_INPUT', 'The field is empty.');
       else if (what === 'sendgrid') await ask(CHANGES.sendgrid, { secret });
       else await ask(CHANGES.webhook, { input: { kind: what, secret } });
-      res.redirect(303, SENDING);
+      res.redirect(303, `${SENDING}?done=${what === 'carrier' ? 'carrier' : 'webhook'}`);
     } catch (error) {
-      await show(visit, mailTransport, problemOf(error));
+      await show(visit, mailTransport, { problem: problemOf(error) });
     }
   });
   return Router()
     .get(
       SENDING,
-      page((visit) => show(visit, mailTransport)),
+      page((visit, req) => show(visit, mailTransport, { notice: NOTICES[textOf(req.query, 'done')] })),
     )
     .post(SENDING, change);
 }
@@ -104,14 +109,13 @@ async function setCarrier(
 }
 
 function kindsInUse({ email_transport }: Settings): ReadonlySet<string> {
-  const transports = (email_transport?.['transports'] ?? []) as readonly { readonly kind: string }[];
-  return new Set(transports.map(({ kind }) => kind));
+  return new Set(email_transport?.transports.map(({ kind }) => kind));
 }
 
 async function show(
   { ask, show: showView, values }: Visit,
   mailTransport: Config['mailTransport'],
-  problem?: AppError,
+  { problem, notice }: { readonly problem?: AppError; readonly notice?: string | undefined },
 ): Promise<void> {
   const { Utility } = await ask<{ Utility: Settings }>(SETTINGS);
   const webhooks = [{ kind: 'sendgrid', ...Utility.email_webhook }, ...Utility.email_webhooks];
@@ -120,7 +124,8 @@ async function show(
     'sending',
     {
       title: 'Sending',
-      transport: Utility.email_transport,
+      notice,
+      transport: withNames(Utility.email_transport),
       carriers: showCarriers(problem && values),
       isMailbox: mailTransport === 'mailbox',
       // Carriers in use come first.

@@ -167,6 +167,7 @@ export function sampleOf({ sample }: Starter, input: Values): Values {
 
 /** GraphQL's error for an email that can't be composed. */
 export interface Problem {
+  readonly code?: string;
   readonly message: string;
   readonly field?: unknown;
   readonly line?: unknown;
@@ -175,8 +176,8 @@ export interface Problem {
 }
 export const PROBLEM = 'code field message line column hint';
 
-export function problemOf({ message, hint, details }: AppError): Problem {
-  return { ...details, message, hint };
+export function problemOf({ code, message, hint, details }: AppError): Problem {
+  return { ...details, code, message, hint };
 }
 
 /** The form field that a problem belongs to, such as `template` for `template` and `queries` for `queries[0].filter`. */

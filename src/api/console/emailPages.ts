@@ -2,6 +2,7 @@ import { Router } from 'express';
 import { OPERATIONS } from '../../control/email/checkEmailRule.js';
 import { AppError } from '../../errors.js';
 import { keyText, readChoices, readRecentRows } from './choices.js';
+import { withNames, type Transport } from './carrierForms.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import {
@@ -72,10 +73,10 @@ export function emailPages({ page, form }: PageHandlers): Router {
       (start) => `${EMAILS}?${new URLSearchParams({ search, from: String(start) }).toString()}`,
     );
     const drafts = await ask<{ email_type_version: readonly object[] }>(DRAFTS);
-    const { Utility } = await ask<{ Utility: { email_transport: object | null } }>(TRANSPORT);
+    const { Utility } = await ask<{ Utility: { email_transport: Transport | null } }>(TRANSPORT);
     await show('emails', {
       title: 'Emails',
-      transport: Utility.email_transport,
+      transport: withNames(Utility.email_transport),
       emails: shown,
       search,
       drafts: search === '' && from === 0 ? drafts.email_type_version : [],

@@ -14,7 +14,8 @@ const ROW = 'ruleid name operations targets email_type query_roleid condition en
 const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
   email_rule(filter: $filter, ordering: ["name"], limit: $limit, offset: $offset) { ${ROW} }
 }`;
-const TYPES = '{ email_types(ordering: ["email_type"], limit: 200) { email_type } }';
+const CHOICES =
+  '{ email_types(ordering: ["email_type"], limit: 200) { email_type } Utility { tables { name writable } } }';
 const CREATE = 'mutation ($input: email_ruleInput) { create_email_rule(input: $input) { ruleid } }';
 const UPDATE =
   'mutation ($id: ID!, $input: email_ruleInput) { update_email_rule(ruleid: $id, input: $input) { ruleid } }';
@@ -81,8 +82,12 @@ function newRule(query: Values): Values {
 }
 
 async function showForm({ ask, show }: Visit, rule: Values, problem?: AppError): Promise<void> {
-  const { email_types } = await ask<{ email_types: readonly object[] }>(TYPES);
-  const { tables, roles } = await readChoices(ask);
+  const { email_types, Utility } = await ask<{
+    email_types: readonly object[];
+    Utility: { readonly tables: readonly { readonly name: string; readonly writable: boolean }[] };
+  }>(CHOICES);
+  const { roles } = await readChoices(ask);
+  const tables = Utility.tables.filter(({ writable }) => writable).map(({ name }) => name);
   const targets = rule['targets'] as readonly string[];
   const chosen = rule['operations'] as readonly string[];
   await show(

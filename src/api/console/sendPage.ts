@@ -48,7 +48,12 @@ export async function sendPage(
   const html = await renderView(view, {
     ...values,
     ...(problem && {
-      problem: { message: problem.message, hint: problem.hint, field: problem.details['field'] },
+      problem: {
+        code: problem.code,
+        message: problem.message,
+        hint: problem.hint,
+        field: problem.details['field'],
+      },
     }),
     framed,
     script,

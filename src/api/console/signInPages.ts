@@ -129,10 +129,11 @@ function rememberedTenant(req: Request): string {
 }
 
 function explained(error: AppError): Problem {
-  const { status, hint } = error;
-  // For a wrong login or password, the hint adds nothing.
+  const { status, hint, code } = error;
+  // The tenant was typed as well, and is not said to exist.
+  if (code === 'LOGIN_FAILED') return { text: 'The tenant, login or password is wrong.', status };
   const text = problemOf(error);
-  return { text, status, ...(text === error.message && error.code !== 'BAD_REQUEST' ? { hint } : {}) };
+  return { text, status, ...(text === error.message && code !== 'BAD_REQUEST' ? { hint } : {}) };
 }
 
 /** @param code from the URL, so untrusted: only known codes are shown, in our own words. */
