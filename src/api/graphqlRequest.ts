@@ -74,7 +74,7 @@ const AS_JSON =
   'The body looks like JSON, but was sent as a form: add the header Content-Type: application/json.';
 
 function isJsonAsForm(values: Values): boolean {
-  return Object.keys(values).some((name) => name.trimStart().startsWith('{'));
+  return Object.keys(values).some((name) => /^\s*\{\s*"/.test(name));
 }
 
 /** Empty means absent, since forms can't easily omit a field. */
