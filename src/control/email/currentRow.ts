@@ -25,7 +25,7 @@ export async function readCurrentRow(
   const table = await requireTable(context, schema, target);
   const row = await readText(
     context,
-    sql`select row_to_json(t)::text from ${tableSql(table)} t ${oneRow(table, key)}`,
+    sql`select row_to_json(t.*)::text from ${tableSql(table)} t ${oneRow(table, key)}`,
   );
   if (row === undefined) {
     throw new AppError('NOT_FOUND', `${target} has no row${key == null ? ' yet' : ' with this key'}.`);
@@ -45,7 +45,7 @@ export async function readNewestFile(
   const files = sql`rowpost_tenant.files_of(${textConstant(table.sqlName)}, ${rowKey(table, sql`t`)})`;
   const newest = await readText(
     context,
-    sql`select row_to_json(f)::text from (select * from ${tableSql(table)} t ${oneRow(table, key)}) t, lateral ${files} f
+    sql`select row_to_json(f.*)::text from (select * from ${tableSql(table)} t ${oneRow(table, key)}) t, lateral ${files} f
       order by f.createtime desc, f.filenum desc limit 1`,
   );
   return newest ?? null;

@@ -65,8 +65,8 @@ export function recordFile(table: Table, slots: RecordSlots, reach: Reach): Sql 
       param(slots.sha256, 'bytea'),
       textConstant(table.name),
       sql`${rowKey(table, row)}::json`,
-      sql`row_to_json(prior)`,
-      sql`row_to_json(${row})`,
+      sql`row_to_json(prior.*)`,
+      sql`row_to_json(${row}.*)`,
     ],
     ', ',
   )})::text`;

@@ -130,14 +130,14 @@ function upsert(
       sql`${prior} as materialized (${priorRows})`,
       // Existing rows must be read before the insert changes them, so the insert has reading them as a condition.
       // xmax is 0 for inserted rows, which no transaction has deleted or locked.
-      sql`${written} as (${parts.insert} where (select count(*) from ${prior}) >= 0 ${update} returning t as row, t.xmax <> 0 as updated)`,
+      sql`${written} as (${parts.insert} where (select count(*) from ${prior}) >= 0 ${update} returning coalesce(t.*) as row, t.xmax <> 0 as updated)`,
     ],
     complete: sql`(select count(*) from ${written}) = (select count(*) from ${given})`,
     from: sql`${written} left join ${prior} on ${same(prior, row)}`,
     row: {
       table,
       operation: { wasThere: sql`${written}.updated` },
-      old: sql`(case when ${written}.updated then ${prior} end)`,
+      old: sql`(case when ${written}.updated then ${prior}.* end)`,
       oldColumns: prior,
       changed: row,
       given: rows.columns,

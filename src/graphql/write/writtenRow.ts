@@ -108,7 +108,11 @@ const ROLEID = param((inputs) => inputs.principal['roleid'], 'int4');
 function eventOf(written: WrittenRow): Sql {
   const { table, operation, old, changed } = written;
   const row = writtenAlias(written);
-  const whole = (alias: Sql | undefined): Sql => (alias ? sql`row_to_json(${alias})` : sql`null::json`);
+  const whole = (value: Sql | undefined): Sql => {
+    if (!value) return sql`null::json`;
+    // A column may have the alias's name, which without the asterisk would be the column.
+    return written.oldColumns ? sql`row_to_json(${value})` : sql`row_to_json(${value}.*)`;
+  };
   const key = table.primaryKey.map(
     (column) => sql`${textConstant(column.sqlName)}, ${row}.${identifier(column.sqlName)}`,
   );

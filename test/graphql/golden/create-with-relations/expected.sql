@@ -1,7 +1,7 @@
 with "written" as (insert into tenant."orders" as t("customer_id", "total")
   select $1::int4 as "customer_id", $2::"numeric" as "total"
   returning t.*), recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new)
-  select $3::int4, 'insert', 'orders', json_build_object('order_id', "written"."order_id"), null::json, row_to_json("written")
+  select $3::int4, 'insert', 'orders', json_build_object('order_id', "written"."order_id"), null::json, row_to_json("written".*)
   from "written"
   where (not rowpost_tenant.is_captured('tenant."orders"'::regclass, 'insert') or (select set_config('rowpost.roleid', $4::int4::text, true)) is null))
   select set_config('rowpost.written_0', (json_build_array(json_build_array("written"."order_id"::text)))::text, true)

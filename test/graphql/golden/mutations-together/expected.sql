@@ -1,7 +1,7 @@
 with "written" as (insert into tenant."label" as t("label_id", "title")
   select $1::text as "label_id", $2::text as "title"
   returning t.*), recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new)
-  select $3::int4, 'insert', 'label', json_build_object('label_id', "written"."label_id"), null::json, row_to_json("written")
+  select $3::int4, 'insert', 'label', json_build_object('label_id', "written"."label_id"), null::json, row_to_json("written".*)
   from "written"
   where (not rowpost_tenant.is_captured('tenant."label"'::regclass, 'insert') or (select set_config('rowpost.roleid', $4::int4::text, true)) is null))
   select '{"label_id":' || to_json("written"."label_id")::text || '}'
@@ -10,7 +10,7 @@ with "written" as (insert into tenant."label" as t("label_id", "title")
 with "written" as (insert into tenant."order_label" as t("order_id", "label_id")
   select $1::int4 as "order_id", $2::text as "label_id"
   returning t.*), recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new)
-  select $3::int4, 'insert', 'order_label', json_build_object('order_id', "written"."order_id", 'label_id', "written"."label_id"), null::json, row_to_json("written")
+  select $3::int4, 'insert', 'order_label', json_build_object('order_id', "written"."order_id", 'label_id', "written"."label_id"), null::json, row_to_json("written".*)
   from "written"
   where (not rowpost_tenant.is_captured('tenant."order_label"'::regclass, 'insert') or (select set_config('rowpost.roleid', $4::int4::text, true)) is null))
   select set_config('rowpost.written_1', (json_build_array(json_build_array("written"."order_id"::text, "written"."label_id"::text)))::text, true)

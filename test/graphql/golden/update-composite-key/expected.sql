@@ -4,7 +4,7 @@ with prior as materialized (select t.*
   from prior
   where "t"."order_id" = "prior"."order_id" and "t"."line" = "prior"."line"
   returning t.*), recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new)
-  select $4::int4, 'update', 'order_item', json_build_object('order_id', "changed"."order_id", 'line', "changed"."line"), row_to_json("prior"), row_to_json("changed")
+  select $4::int4, 'update', 'order_item', json_build_object('order_id', "changed"."order_id", 'line', "changed"."line"), row_to_json("prior".*), row_to_json("changed".*)
   from prior
   cross join changed
   where (not rowpost_tenant.is_captured('tenant."order_item"'::regclass, 'update') or (select set_config('rowpost.roleid', $5::int4::text, true)) is null))

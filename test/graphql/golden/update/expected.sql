@@ -4,7 +4,7 @@ with prior as materialized (select t.*
   from prior
   where "t"."customer_id" = "prior"."customer_id"
   returning t.*), recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new)
-  select $4::int4, 'update', 'customer', json_build_object('customer_id', "changed"."customer_id"), row_to_json("prior"), row_to_json("changed")
+  select $4::int4, 'update', 'customer', json_build_object('customer_id', "changed"."customer_id"), row_to_json("prior".*), row_to_json("changed".*)
   from prior
   cross join changed
   where (not rowpost_tenant.is_captured('tenant."customer"'::regclass, 'update') or (select set_config('rowpost.roleid', $5::int4::text, true)) is null))
