@@ -119,15 +119,14 @@ export function scalarOf(type: ColumnType): ScalarName {
 
 /** SQL for the JSON text of a column's value, never null. `value` is the column as SQL. Primary keys become strings. */
 export function jsonText(column: Column, value: Sql): Sql {
-  const text =
-    column.inPrimaryKey && !column.type.array ? keyText(column.type, value) : valueText(column.type, value);
+  const text = column.inPrimaryKey ? keyText(column.type, value) : valueText(column.type, value);
   return column.nullable ? sql`coalesce(${text}, 'null')` : text;
 }
 
 /** The same for a template's context, where the exponent `E0` marks each `numeric` as a Decimal. */
 export function templateJson(column: Column, value: Sql): Sql {
   const json = jsonText(column, value);
-  if (column.type.kind !== 'numeric' || (column.inPrimaryKey && !column.type.array)) return json;
+  if (column.type.kind !== 'numeric' || column.inPrimaryKey) return json;
   return sql`regexp_replace(${json}, '([0-9])(?=[],]|$)', '\\1E0', 'g')`;
 }
 
@@ -136,7 +135,9 @@ export function jsonString(value: Sql): Sql {
   return sql`coalesce(to_json(${value}::text)::text, 'null')`;
 }
 
+/** Arrays and composite values as PostgreSQL's text: as the key of a mutation, an ID, they can't be given in another form. */
 function keyText(type: ColumnType, value: Sql): Sql {
+  if (type.array || type.composite) return sql`to_json(${value}::text)::text`;
   if (type.kind === 'bytea') return valueText(type, value);
   const safe = ['integer', 'bigint', 'uuid'].includes(type.kind);
   if (safe) return sql`'"' || ${value}::text || '"'`;
@@ -148,6 +149,8 @@ function keyText(type: ColumnType, value: Sql): Sql {
 function valueText(type: ColumnType, value: Sql): Sql {
   const form = rowOf(type).json;
   if (type.array) {
+    // An extension's type may have a cast to json, which to_json would use: hstore has.
+    if (form === 'asText') return sql`to_json(${value}::text[])::text`;
     if (form !== 'base64') return sql`to_json(${value})::text`;
     const items = sql`(select json_agg(translate(encode(e, 'base64'), E'\\n', ''))::text from unnest(${value}) e)`;
     return sql`case when ${value} is not null then coalesce(${items}, '[]') end`;

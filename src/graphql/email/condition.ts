@@ -1,6 +1,17 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import { preparedText, type PreparedText } from '../../db/connection/preparedStatements.js';
-import { bind, identifier, param, sql, toStatement, type Inputs, type Slot } from '../../db/sql.js';
+import {
+  bind,
+  identifier,
+  join,
+  param,
+  sql,
+  textConstant,
+  toStatement,
+  type Inputs,
+  type Slot,
+  type Sql,
+} from '../../db/sql.js';
 import type { Transactions } from '../../db/connection/transactions.js';
 import { isStaleSchema } from '../../db/sqlState.js';
 import type { AppError, ErrorCode } from '../../errors.js';
@@ -138,13 +149,32 @@ function compile(catalog: Catalog, table: Table, condition: string): Compiled {
     (which: keyof EventRecords): Slot =>
     (inputs) =>
       inputs.variables[which];
+  const record = (value: Sql): Sql =>
+    sql`json_populate_record(null::${row}, ${withHstoresAsText(value, table)})`;
   // An absent record is a row of nulls.
   const { text, slots } = toStatement(sql`
     select json_agg(coalesce(${holds}, false) order by event.n)::text
     from unnest(${param(records('old'), 'json[]')}, ${param(records('new'), 'json[]')}) with ordinality event(o, c, n),
-      lateral json_populate_record(null::${row}, event.o) old_row,
-      lateral json_populate_record(null::${row}, event.c) new_row`);
+      lateral ${record(sql`event.o`)} old_row,
+      lateral ${record(sql`event.c`)} new_row`);
   return { statement: preparedText(text), slots };
+}
+
+/** Events have hstore as an object, since it has a cast to json, but none from it. */
+function withHstoresAsText(record: Sql, table: Table): Sql {
+  const hstores = [...table.columns.values()].filter(
+    ({ type }) => !type.array && type.sqlType.endsWith('."hstore"'),
+  );
+  if (hstores.length === 0) return record;
+  const names = join(
+    hstores.map(({ sqlName }) => textConstant(sqlName)),
+    ', ',
+  );
+  const quote = (text: Sql): Sql => sql`'"' || replace(replace(${text}, '\\', '\\\\'), '"', '\\"') || '"'`;
+  const hstore = sql`(select coalesce(string_agg(${quote(sql`p.key`)} || '=>' || coalesce(${quote(sql`p.value`)}, 'null'), ','), '')
+    from json_each_text(f.value) p)`;
+  return sql`(select json_object_agg(f.key, case when f.key in (${names}) and json_typeof(f.value) = 'object'
+    then to_json(${hstore}) else f.value end) from json_each(${record}) f)`;
 }
 
 /** Conditions have no caller: `$_PRINCIPAL` is null in them. */

@@ -111,7 +111,7 @@ type GraphQLInputType =
   GraphQLInputObjectType | GraphQLList<GraphQLInputType> | (typeof SCALARS)[keyof typeof SCALARS];
 
 function inputType(column: Column): GraphQLInputType {
-  if (column.inPrimaryKey && !column.type.array) return ID;
+  if (column.inPrimaryKey) return ID;
   const scalar = SCALARS[scalarOf(column.type)];
   return column.type.array ? listOf(scalar, column.type) : scalar;
 }

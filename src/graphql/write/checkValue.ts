@@ -16,7 +16,7 @@ export function checkValue(column: Column, value: unknown): void {
 export function checkKey(column: Column, value: unknown): void {
   checkText(column, value);
   checkNumber(column, value);
-  checkBytes(column, value);
+  if (!column.type.array) checkBytes(column, value);
 }
 
 const integerWithin =

@@ -2,7 +2,7 @@ import { namedFileColumn, type Column, type ColumnType, type Table } from '../..
 import { fullSqlType } from '../../db/catalog/types.js';
 import { param, sql, typeName, type Inputs, type Slot, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
-import { writeJson } from '../../losslessJson.js';
+import { parseJson, writeJson } from '../../losslessJson.js';
 import { checkKey, checkValue } from './checkValue.js';
 
 export type InputRow = Readonly<Record<string, unknown>>;
@@ -58,7 +58,7 @@ export function keySlot(column: Column, slot: Slot): Slot {
   return slotOf(column, (inputs) => {
     const value = slot(inputs);
     checkKey(column, value);
-    return column.type.kind === 'bytea' ? bytesOrNull(value) : value;
+    return column.type.kind === 'bytea' && !column.type.array ? bytesOrNull(value) : value;
   });
 }
 
@@ -85,6 +85,7 @@ export function fromRecord(
 
 function toParameter(column: Column, value: unknown): unknown {
   if (value === null || value === undefined) return null;
+  if (isTextOfKey(column, value)) return keyText(column, value);
   checkValue(column, value);
   const { kind, array, composite } = column.type;
   if (composite) return writeJson({ v: value });
@@ -93,9 +94,33 @@ function toParameter(column: Column, value: unknown): unknown {
   return value;
 }
 
+/** Keys are IDs: those that are lists or JSON are given as the text that shows them. */
+function isTextOfKey({ inPrimaryKey, type }: Column, value: unknown): value is string {
+  if (!inPrimaryKey || typeof value !== 'string') return false;
+  // Composite values are read from JSON, which may hold their text.
+  return type.kind === 'json' || (type.array && !type.composite);
+}
+
+function keyText(column: Column, text: string): string {
+  checkKey(column, text);
+  return text;
+}
+
+function readJson(column: Column, text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    throw new AppError('BAD_USER_INPUT', `${column.name} is not JSON.`, { details: { column: column.name } });
+  }
+}
+
 /** A column's value in a JSON list of rows, for `fromRecord`. */
 export function toRecordValue(column: Column, value: unknown): unknown {
   if (value === null || value === undefined) return null;
+  if (isTextOfKey(column, value)) {
+    const text = keyText(column, value);
+    return column.type.array ? text : readJson(column, text);
+  }
   checkValue(column, value);
   const { kind, array } = column.type;
   if (kind !== 'bytea') return value;
