@@ -8,7 +8,7 @@ import { compileFilter } from '../filter/compile.js';
 import type { RowAccess } from '../filter/rows/scope.js';
 import { suggestion } from '../../suggestion.js';
 import type { CallNode } from '../filter/syntax/tree.js';
-import { compileOrdering, type OrderingScope } from '../ordering/compileOrdering.js';
+import { compileOrdering, orderedValues, type OrderingScope } from '../ordering/compileOrdering.js';
 import type { OrderingTerm, ParsedOrdering } from '../ordering/parseOrdering.js';
 import { argumentNode, argumentValue } from '../read/argument.js';
 import { concatText } from '../read/jsonConcat.js';
@@ -140,10 +140,7 @@ function orderedRows(
     return { path: { kind: 'path', at, names: [name] }, descending: false, nulls: undefined };
   });
   const byKeys = compileOrdering({ terms: [...first, ...ordering.terms], shape: '' }, results);
-  const columns = join(
-    keys.map((key) => columnSql(alias, key)),
-    ', ',
-  );
+  const columns = join(orderedValues(first, results), ', ');
   const chosen = aliases.next();
   const order = compileOrdering(ordering, { ...results, alias: chosen });
   return sql`select ${chosen}.* from (select distinct on (${columns}) ${alias}.* from ${from}${byKeys}) ${chosen}${order}`;

@@ -18,12 +18,7 @@ export interface OrderingScope extends PathScope, Row {}
  */
 export function compileOrdering(parsed: ParsedOrdering | undefined, scope: OrderingScope): Sql {
   const { table, alias } = scope;
-  const place: Place = {
-    scope,
-    joins: { count: 0 },
-    root: { kind: 'row' },
-    rows: new Map([['', { table, alias }]]),
-  };
+  const place = placeOf(scope);
   const parsedTerms = parsed?.terms ?? [];
   const terms = parsedTerms.map((term) => orderingErrors(() => compileTerm(term, place)));
   const named = new Set(parsedTerms.map(({ path }) => path.names.join('.')));
@@ -34,7 +29,25 @@ export function compileOrdering(parsed: ParsedOrdering | undefined, scope: Order
   return all.length === 0 ? empty : sql` order by ${join(all, ', ')}`;
 }
 
+/** What the terms order by, as in ORDER BY, for DISTINCT ON. Throws AppError ORDERING_INVALID. */
+export function orderedValues(terms: readonly OrderingTerm[], scope: OrderingScope): readonly Sql[] {
+  const place = placeOf(scope);
+  return terms.map(({ path }) => orderingErrors(() => compileValue(path, place)));
+}
+
+function placeOf(scope: OrderingScope): Place {
+  const { table, alias } = scope;
+  return { scope, joins: { count: 0 }, root: { kind: 'row' }, rows: new Map([['', { table, alias }]]) };
+}
+
 function compileTerm({ path, descending, nulls }: OrderingTerm, place: Place): Sql {
+  const value = compileValue(path, place);
+  const direction = descending ? sql` desc` : sql``;
+  if (nulls === undefined) return sql`${value}${direction}`;
+  return nulls === 'first' ? sql`${value}${direction} nulls first` : sql`${value}${direction} nulls last`;
+}
+
+function compileValue(path: OrderingTerm['path'], place: Place): Sql {
   const resolved = resolvePath(path, place);
   const name = path.names.join('.');
   if (resolved.hops.some(isToMany)) {
@@ -44,7 +57,5 @@ function compileTerm({ path, descending, nulls }: OrderingTerm, place: Place): S
   if (!orderable(elementOf(type))) {
     throw errorAt('ORDERING_INVALID', `"${name}" is ${describe(type)}, which has no order`, path.at);
   }
-  const direction = descending ? sql` desc` : sql``;
-  if (nulls === undefined) return sql`${value}${direction}`;
-  return nulls === 'first' ? sql`${value}${direction} nulls first` : sql`${value}${direction} nulls last`;
+  return value;
 }

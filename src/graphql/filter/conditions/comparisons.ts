@@ -124,7 +124,7 @@ export function compileIn(node: InNode, environment: Environment): Condition {
       const message = `The list does not go with ${describe(type)}`;
       throw errorAt('FILTER_TYPE', message, node.right.at, `Give a list of ${describe(type)}.`);
     }
-    return membership(value, list, node.negated, operand.node.hasNull);
+    return membership(value, list.sql, node.negated, operand.node.hasNull);
   }
   if (operand.is === 'list') return compileInExpressions(node, left, environment);
   if (operand.is === 'value' && operand.type.array) {
@@ -160,6 +160,7 @@ function compileInExpressions(node: InNode, left: Side, environment: Environment
   const sides = [left, ...node.right.items.map((item) => compileSide(item, environment))];
   refuseNull(sides);
   const values = unify(sides, environment);
+  requireEquality(values, sides);
   const [subject, ...items] = values.map((value) => comparableSql(value, true)) as [Sql, ...Sql[]];
   const operator = node.negated ? sql`not in` : sql`in`;
   return {

@@ -117,7 +117,7 @@ export function compileColumn({ start, hops, column }: ResolvedPath, node: PathN
   const stored = sql`${reached.alias}.${identifier(column.sqlName)}`;
   const value = column.searchedAs ? sql`${identifier('rowpost', column.searchedAs)}(${stored})` : stored;
   const { type } = column;
-  const comparedAs = type.ofDomain ? type : oidAsNumber(type);
+  const comparedAs = type.ofDomain ? type : convertedType(type);
   if (comparedAs) {
     const written = joined.select(sql`${value}::${typeName(fullSqlType(comparedAs))}`);
     return { is: 'value', sql: written, type: comparedAs, operand: 'computed', reads: joined.reads };
@@ -126,9 +126,10 @@ export function compileColumn({ start, hops, column }: ResolvedPath, node: PathN
   return { is: 'value', sql: joined.select(value), type, operand, reads: joined.reads };
 }
 
-/** oid is comparable only with itself. */
-function oidAsNumber(type: ColumnType): ColumnType | undefined {
-  return type.sqlType === 'oid' && !type.array ? TYPES.int8 : undefined;
+/** oid is comparable only with itself, and "char" has no common type with text. */
+function convertedType({ sqlType, array }: ColumnType): ColumnType | undefined {
+  if (array) return undefined;
+  return sqlType === 'oid' ? TYPES.int8 : sqlType === '"char"' ? TYPES.text : undefined;
 }
 
 /** Rows reached through relations, as FROM items and their join conditions. */

@@ -18,6 +18,9 @@ interface Conversion {
 const asIs: LiteralForm = (text) => text;
 const CAST_RANKS = ['int2', 'int4', 'int8', 'numeric', 'float4', 'float8'];
 
+/** Number types, the widest last; -1 for others. */
+export const castRank = (sqlType: string): number => CAST_RANKS.indexOf(sqlType);
+
 /**
  * The conversion of a class of literals for a type, which depends on the shape alone; undefined if the two can't be
  * compared. A number is sent as the column's own type if it fits and as the next wider one if it doesn't, so indexes are
@@ -115,13 +118,12 @@ export function listParameter(
   node: { readonly index: number; readonly classes: readonly LiteralClass[] },
   element: ColumnType,
   nulls: 'keep' | 'drop',
-): Sql | undefined {
+): { readonly sql: Sql; readonly itemType: string } | undefined {
   const conversions = new Map(node.classes.map((literal) => [literal, conversionOf(literal, element)]));
   let widest: Conversion | undefined;
   for (const conversion of conversions.values()) {
     if (!conversion) return undefined;
-    const rank = CAST_RANKS.indexOf(conversion.castType);
-    if (!widest || rank > CAST_RANKS.indexOf(widest.castType)) widest = conversion;
+    if (!widest || castRank(conversion.castType) > castRank(widest.castType)) widest = conversion;
   }
   // Numbers of a list are sent in the widest one's form: digits are written the same way whatever their size.
   const castType = widest?.castType ?? conversionOf('text', element)?.castType ?? element.sqlType;
@@ -134,7 +136,7 @@ export function listParameter(
     const items = literal.kind === 'list' ? literal.items : [];
     return (nulls === 'drop' ? items.filter((item) => item.kind !== 'null') : items).map(sendItem);
   };
-  return param(literalSlot(scope, literals, node.index, send), `${castType}[]`);
+  return { sql: param(literalSlot(scope, literals, node.index, send), `${castType}[]`), itemType: castType };
 }
 
 /** A text literal with a syntax of its own, such as a LIKE pattern. */

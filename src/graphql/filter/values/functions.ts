@@ -150,7 +150,8 @@ function commonType(a: ColumnType, b: ColumnType): ColumnType {
   if (a.array) return a;
   switch (family(a)) {
     case 'number':
-      return widerNumber(a, b);
+      // A float4 isn't the float8 of the same digits.
+      return a.sqlType === b.sqlType ? a : widerNumber(a, b);
     case 'moment':
       return MOMENTS.indexOf(a.kind) >= MOMENTS.indexOf(b.kind) ? a : b;
     case 'text':

@@ -15,19 +15,22 @@ export const wholeNumber: LiteralForm = (text) => {
   return value >= -INT8_LIMIT && value < INT8_LIMIT ? value.toString() : undefined;
 };
 
+const NOT_FINITE = /^\s*(?:nan|[+-]?inf(?:inity)?)\s*$/i;
+
 export const decimal: LiteralForm = (text) => {
-  const match = /^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e([+-]?\d{1,4}))?|nan)\s*$/i.exec(text);
+  if (NOT_FINITE.test(text)) return text.trim();
+  const match = /^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e([+-]?\d{1,4}))?)\s*$/i.exec(text);
   return match?.[1] && text.length <= 1_000 && Math.abs(Number(match[2] ?? 0)) <= 1_000
     ? match[1]
     : undefined;
 };
 
-/** A number in the type's range: rounding must not make it infinite or, unless it is zero, zero. */
+/** A number in the type's range: rounding must not make it infinite or, unless it is zero, zero. Infinity is in it. */
 const float =
   (round: (value: number) => number): LiteralForm =>
   (text) => {
     const exact = decimal(text);
-    if (exact === undefined || /nan/i.test(exact)) return exact;
+    if (exact === undefined || NOT_FINITE.test(exact)) return exact;
     const value = round(Number(exact));
     const isZero = !/^[^e]*[1-9]/i.test(exact);
     return Number.isFinite(value) && (value !== 0 || isZero) ? exact : undefined;

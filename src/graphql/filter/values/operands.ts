@@ -1,6 +1,7 @@
 import type { ColumnType } from '../../../db/catalog/catalog.js';
-import { sql } from '../../../db/sql.js';
-import { listParameter, literalParameter, naturalType } from './conversions.js';
+import { fullSqlType } from '../../../db/catalog/types.js';
+import { sql, typeName } from '../../../db/sql.js';
+import { castRank, listParameter, literalParameter, naturalType } from './conversions.js';
 import type { Environment, Operand, Value } from '../environment.js';
 import { errorAt, type Position } from '../syntax/errors.js';
 import type { BooleanNode, FilterNode, LiteralClass, NumberNode, TextNode } from '../syntax/tree.js';
@@ -44,7 +45,7 @@ export function asType(side: Side, type: ColumnType, environment: Environment): 
     const list = listParameter(scope, literals, operand.node, elementOf(type), 'keep');
     if (!list)
       throw errorAt('FILTER_TYPE', `An item of the list is not ${describe(elementOf(type))}`, node.at);
-    return { is: 'value', sql: list, type, ...CONSTANT };
+    return { is: 'value', sql: list.sql, type: { ...type, sqlType: list.itemType }, ...CONSTANT };
   }
   const literal = operand.node;
   if (literal.kind === 'null') return { is: 'value', sql: sql`null`, type, ...CONSTANT };
@@ -59,9 +60,9 @@ export function asType(side: Side, type: ColumnType, environment: Environment): 
   return { is: 'value', sql: parameter, type: sentType(literal, type), ...CONSTANT };
 }
 
-/** A number that an integer column can't hold is sent as numeric, and so is anything computed from it. */
+/** A number that an integer column can't hold is sent as numeric, and so is anything computed from it. Floats are sent as the column's. */
 function sentType(literal: NumberNode | TextNode | BooleanNode, type: ColumnType): ColumnType {
-  return literal.kind === 'number' && family(type) === 'number'
+  return literal.kind === 'number' && family(type) === 'number' && type.kind !== 'float'
     ? widerNumber(type, TYPES[literal.size])
     : type;
 }
@@ -81,7 +82,19 @@ export function asItself(side: Side, environment: Environment): Value {
  */
 export function unify(sides: readonly Side[], environment: Environment): Value[] {
   const type = leadingType(sides) ?? literalsType(sides);
-  return sides.map((side) => asType(side, type, environment));
+  return listsOfOneType(sides.map((side) => asType(side, type, environment)));
+}
+
+/** PostgreSQL compares lists of one type only, not those of `int4` with those of `int8`, nor `varchar` with `text`. */
+function listsOfOneType(values: Value[]): Value[] {
+  const [first, ...others] = values.filter(({ type }) => type.array).map(({ type }) => type);
+  if (!first) return values;
+  const widest = others.reduce((a, b) => (castRank(b.sqlType) > castRank(a.sqlType) ? b : a), first);
+  return values.map((value) => {
+    if (!value.type.array || value.type.sqlType === widest.sqlType) return value;
+    const operand = value.operand === 'constant' ? 'constant' : 'computed';
+    return { ...value, sql: sql`${value.sql}::${typeName(fullSqlType(widest))}`, type: widest, operand };
+  });
 }
 
 function leadingType(sides: readonly Side[]): ColumnType | undefined {
