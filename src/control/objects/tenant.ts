@@ -36,7 +36,7 @@ export const tenant = controlObject({
       type: 'bool',
       description: 'Blocks all access to the tenant. Mail for changes committed earlier is still sent.',
       input: 'On update only, by pxadmin.',
-      required: true,
+      fallback: false,
     },
     createtime: { type: 'timestamptz', required: true },
   },
