@@ -4,10 +4,14 @@ import { describeType, type Token } from './tokens.js';
 
 /** Suggestions for authors used to Liquid or other languages. */
 
+const SET_HINT = 'in Jinja2 write {% set name = value %}';
+
 const TRANSLATION_HINT = 'texts are not translated here: write one template for each language';
 
 const TAG_HINTS: Readonly<Record<string, string>> = {
-  assign: 'in Jinja2 write {% set name = value %}',
+  assign: SET_HINT,
+  let: SET_HINT,
+  var: SET_HINT,
   capture: 'in Jinja2 write {% set name %}…{% endset %}',
   endcapture: 'in Jinja2 write {% set name %}…{% endset %}',
   elsif: 'in Jinja2 write {% elif %}',
@@ -91,10 +95,27 @@ export function nameHint(name: string): string | undefined {
   return name === 'forloop' ? "Jinja2's loop variable is called loop" : undefined;
 }
 
-/** A hint about a token where a tag should go on or end. */
-export function tokenHint({ type, value }: Token): string | undefined {
-  if (type === ':') return 'in Jinja2 write filter arguments in parentheses: | name(x)';
-  return type === '=' ? 'write == to compare' : wordHint(value);
+/** A hint about a token where `expected` should be. */
+export function tokenHint(expected: string, { type, value }: Token): string | undefined {
+  if (type === 'name') return wordHint(value);
+  if (type === '|') return "write 'or'";
+  if (type === ':') return colonHint(expected);
+  if (type !== '=' || expected === 'in') return undefined;
+  if (expected === ':') return "write ':' between a key and its value";
+  return expected === describeType('variable_end')
+    ? `write == to compare; to assign, ${SET_HINT}`
+    : 'write == to compare';
+}
+
+function colonHint(expected: string): string | undefined {
+  if (expected === describeType('variable_end') || expected === describeType('block_end'))
+    return 'in Jinja2 write filter arguments in parentheses: | name(x)';
+  return expected === 'in' ? undefined : "write '=' between a name and its value";
+}
+
+/** A hint about what follows the name in a `{% set %}` without `=`. */
+export function setHint({ type }: Token): string {
+  return type === '[' ? 'to change an item, write {% set _ = name.update({key: value}) %}' : SET_HINT;
 }
 
 /** A hint about a template that ends within an expression, where `expected` should be. */
@@ -110,7 +131,6 @@ const TYPOGRAPHIC_QUOTES = '“”„‘’«»';
 /** A hint about a character that is not part of the language. */
 export function characterHint(source: string, position: number): string | undefined {
   if (source.startsWith('&&', position)) return "write 'and'";
-  if (source.startsWith('||', position)) return "write 'or'";
   if (source.startsWith('{{#', position - 2))
     return 'in Jinja2 write {% for x in list %}…{% endfor %}, {% if … %}…{% endif %}';
   if (source.charAt(position) === '!') return "write 'not'";

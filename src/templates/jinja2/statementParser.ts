@@ -2,7 +2,7 @@ import type { TemplateLimits } from '../limits.js';
 import { positionAt, type Fault } from '../errors.js';
 import type { Call, Data, Expression, FilterCall, Output, Parameter, Statement, Target } from './ast.js';
 import { ExpressionParser } from './expressionParser.js';
-import { tagHint } from './hints.js';
+import { setHint, tagHint } from './hints.js';
 import { tokenize } from './lexer.js';
 import { LoadParser } from './loadParser.js';
 import { TokenStream, type NodeCount } from './tokenStream.js';
@@ -75,8 +75,17 @@ class StatementParser {
 
   /** Parses the body of a tag and consumes the tag that ends it. @returns that tag's name */
   private parseBlock(...ends: readonly string[]): { body: Statement[]; end: string } {
+    this.endTag();
+    return this.parseBlockBody(...ends);
+  }
+
+  /** Consumes the end of a tag that has a body. */
+  private endTag(hint?: string): void {
     this.stream.skipIf(':');
-    this.stream.expect('block_end');
+    this.stream.expect('block_end', hint);
+  }
+
+  private parseBlockBody(...ends: readonly string[]): { body: Statement[]; end: string } {
     const body = this.stream.nested(() => this.parseBody(ends));
     return { body, end: this.stream.next().value };
   }
@@ -163,7 +172,8 @@ class StatementParser {
     const target = expressions.parseSetTarget();
     if (stream.skipIf('=')) return { kind: 'set', target, value: expressions.parseTuple(), offset };
     const filter: FilterCall | undefined = stream.skipIf('|') ? expressions.parseFilterChain() : undefined;
-    return { kind: 'setBlock', target, filter, body: this.parseBlock('endset').body, offset };
+    this.endTag(filter === undefined ? setHint(stream.current) : undefined);
+    return { kind: 'setBlock', target, filter, body: this.parseBlockBody('endset').body, offset };
   }
 
   private parseWith(offset: number): Statement {

@@ -63,8 +63,9 @@ export class TokenStream {
     return true;
   }
 
-  expect(type: TokenType): Token {
-    if (!this.is(type)) throw this.unexpected(describeType(type));
+  /** @param hint instead of the usual one */
+  expect(type: TokenType, hint?: string): Token {
+    if (!this.is(type)) throw this.unexpected(describeType(type), hint);
     return this.next();
   }
 
@@ -73,7 +74,7 @@ export class TokenStream {
     return this.next();
   }
 
-  private unexpected(expected: string): Fault {
+  private unexpected(expected: string, hint?: string): Fault {
     const { current } = this;
     if (current.type === 'eof') {
       return syntaxFault(
@@ -83,7 +84,7 @@ export class TokenStream {
       );
     }
     const message = `expected token '${expected}', got '${describeToken(current)}'`;
-    return syntaxFault(message, current.offset, tokenHint(current));
+    return syntaxFault(message, current.offset, hint ?? tokenHint(expected, current));
   }
 
   fail(message: string, offset = this.current.offset, hint?: string): Fault {
