@@ -4,6 +4,8 @@ import { codePointLength } from '../values/codePoints.js';
 export interface FormatSpec {
   readonly fill: string;
   readonly align: string;
+  /** Whether the alignment was given, and is not that of the flag `0`. */
+  readonly explicitAlign: boolean;
   readonly sign: string;
   /** Whether a number that is rounded to zero loses its minus sign. */
   readonly positiveZero: boolean;

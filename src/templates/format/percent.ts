@@ -70,6 +70,7 @@ class PercentFormatter {
   private directive(match: RegExpMatchArray): string {
     const { key, flags = '', width, precision, point, type = '' } = match.groups ?? {};
     if (type === '') throw renderFault('incomplete format');
+    if (match[0] === '%%') return '%';
     const value = key === undefined ? undefined : this.lookup(key);
     const asked = this.size(width) ?? 0;
     const directive: Directive = {
@@ -78,7 +79,6 @@ class PercentFormatter {
       precision: point === undefined ? undefined : Math.max(0, this.size(precision) ?? 0),
       type,
     };
-    if (type === '%') return '%';
     const text = this.convert(directive, value ?? this.next());
     return pad(text, { width: directive.width, fill: ' ' }, directive.flags.includes('-') ? '<' : '>');
   }

@@ -25,6 +25,7 @@ function parseSpec(text: string, budget: Budget): FormatSpec {
   return {
     fill: fill ?? (zero ? '0' : ' '),
     align: align ?? (zero ? '=' : ''),
+    explicitAlign: align !== undefined,
     sign: sign ?? '',
     positiveZero: positiveZero !== undefined,
     alternate: alternate !== undefined,
@@ -52,7 +53,7 @@ function formatText(text: string, spec: FormatSpec): string {
   if (spec.sign !== '') throw renderFault('Sign not allowed in string format specifier');
   if (spec.positiveZero) throw noPositiveZero('string');
   if (spec.alternate) throw renderFault('Alternate form (#) not allowed in string format specifier');
-  if (spec.align === '=' && spec.fill !== '0') {
+  if (spec.align === '=' && spec.explicitAlign) {
     throw renderFault("'=' alignment not allowed in string format specifier");
   }
   if (spec.grouping !== '') throw renderFault(`Cannot specify '${spec.grouping}' with 's'.`);
@@ -71,6 +72,7 @@ function formatInt(value: number | bigint | boolean, spec: FormatSpec): string {
   const integer = asInteger(value) ?? 0;
   if (spec.type === 'c') {
     if (spec.sign !== '') throw renderFault("Sign not allowed with integer format specifier 'c'");
+    if (spec.alternate) throw renderFault("Alternate form (#) not allowed with integer format specifier 'c'");
     if (spec.grouping !== '') throw renderFault(`Cannot specify '${spec.grouping}' with 'c'.`);
     return pad(characterOf(integer), spec, spec.align || '<');
   }
@@ -114,9 +116,15 @@ function floatDigits(value: number, spec: FormatSpec): string {
       return general(magnitude, spec.precision ?? 6, spec.alternate);
     default:
       return spec.precision === undefined
-        ? floatText(magnitude)
+        ? shortest(magnitude, spec.alternate)
         : general(magnitude, spec.precision, spec.alternate, true);
   }
+}
+
+/** The shortest digits that are this float; the alternate form always has a point: `1.e+16`. */
+function shortest(magnitude: number, alternate: boolean): string {
+  const text = floatText(magnitude);
+  return alternate && !text.includes('.') ? text.replace('e', '.e') : text;
 }
 
 function noPositiveZero(kind: string): Fault {

@@ -148,6 +148,10 @@ function every(kind: RegExp) {
   return str((text) => text !== '' && kind.test(text));
 }
 
+/** Digits, also those within circles, parentheses and the like. */
+const DIGITS =
+  /^[\p{Nd}²³¹፩-፱᧚⁰⁴-⁹₀-₉①-⑨⑴-⑼⒈-⒐⓪⓵-⓽⓿❶-❾➀-➈➊-➒\u{10a40}-\u{10a43}\u{10e60}-\u{10e68}\u{11052}-\u{1105a}🄀-🄊]+$/u;
+
 const METHODS = methodTable<string>(narrow, {
   upper: str((text) => text.toUpperCase()),
   lower: str((text) => text.toLowerCase()),
@@ -229,7 +233,7 @@ const METHODS = methodTable<string>(narrow, {
   isalpha: every(/^\p{L}+$/u),
   isalnum: every(/^[\p{L}\p{N}]+$/u),
   isdecimal: every(/^\p{Nd}+$/u),
-  isdigit: every(/^[\p{Nd}²³¹⁰⁴-⁹₀-₉]+$/u),
+  isdigit: every(DIGITS),
   isnumeric: every(/^\p{N}+$/u),
   isascii: str((text) => /^\p{ASCII}*$/u.test(text)),
   isidentifier: every(/^[\p{XIDS}_]\p{XIDC}*$/u),

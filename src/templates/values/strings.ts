@@ -75,29 +75,27 @@ export function stripCharacters(text: string, characters: string, ends: 'both' |
   return all.slice(start, end).join('');
 }
 
-const TITLE_CASE: Readonly<Record<string, string>> = {
-  ǆ: 'ǅ',
-  Ǆ: 'ǅ',
-  ǉ: 'ǈ',
-  Ǉ: 'ǈ',
-  ǌ: 'ǋ',
-  Ǌ: 'ǋ',
-  ǳ: 'ǲ',
-  Ǳ: 'ǲ',
-  ŉ: 'ʼN',
-};
+/** Title case of letters where it is not their upper case: digraphs, and Greek letters with an iota below. */
+const TITLE_CASE: ReadonlyMap<string, string> = new Map([
+  ['ŉ', 'ʼN'],
+  ...Array.from('ǅǈǋǲᾈᾉᾊᾋᾌᾍᾎᾏᾘᾙᾚᾛᾜᾝᾞᾟᾨᾩᾪᾫᾬᾭᾮᾯᾼῌῼ').flatMap((title): [string, string][] => [
+    [title.toLowerCase(), title],
+    [title.toUpperCase(), title],
+  ]),
+]);
 
 /** Title case already, or Georgian, whose words don't begin with a capital. */
 const KEPT_IN_TITLE = /[\p{Lt}\u10d0-\u10ff]/u;
 
 function titleCharacter(character: string): string {
-  const special = TITLE_CASE[character];
+  const special = TITLE_CASE.get(character);
   if (special !== undefined) return special;
   if (KEPT_IN_TITLE.test(character)) return character;
   const upper = character.toUpperCase();
   if (upper.length === character.length) return upper;
   const [first = '', ...rest] = Array.from(upper);
-  return first + rest.join('').toLowerCase();
+  // An iota below the letter remains one.
+  return first + rest.join('').toLowerCase().replace('ι', '\u0345');
 }
 
 /** Python's `text.capitalize()`. */
@@ -123,12 +121,12 @@ export function caseFold(text: string): string {
 }
 
 export function swapCase(text: string): string {
-  let out = '';
-  for (const character of text) {
-    const upper = character.toUpperCase();
-    out += upper === character ? character.toLowerCase() : upper;
-  }
-  return out;
+  // Lowered as a whole: a sigma depends on the letters around it. Only İ becomes two characters.
+  const lowered = text.replaceAll('İ', 'I').toLowerCase();
+  return text.replace(/\p{Lowercase}|\p{Uppercase}/gu, (character, at: number) => {
+    if (character === 'Σ') return lowered.charAt(at);
+    return /\p{Lowercase}/u.test(character) ? character.toUpperCase() : character.toLowerCase();
+  });
 }
 
 const UPPER = /[\p{Uppercase}\p{Lt}]/u;
