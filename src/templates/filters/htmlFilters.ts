@@ -1,4 +1,5 @@
 import { renderFault } from '../errors.js';
+import type { Budget } from '../limits.js';
 import type { Evaluation } from '../values/callable.js';
 import { dictEntries, isDict } from '../values/dict.js';
 import { escape, escapeHtml, htmlOf, softText } from '../values/escape.js';
@@ -82,6 +83,14 @@ function xmlAttributes(input: Value, autospace: boolean, { budget, autoescape }:
   return autoescape ? new Markup(text) : text;
 }
 
+/** The indentation of one level: a text, or as many spaces. */
+function indentText(indent: Value, budget: Budget): string | undefined {
+  if (indent === null) return undefined;
+  const width = isText(indent) ? textOf(indent).length : Math.max(0, indexArgument(indent));
+  budget.checkWidth(width);
+  return isText(indent) ? textOf(indent) : ' '.repeat(width);
+}
+
 /** Filters for HTML, URLs and other output formats. */
 export const HTML_FILTERS = filterTable({
   escape: filter([], (input, { budget }) => escape(input, budget)),
@@ -111,7 +120,7 @@ export const HTML_FILTERS = filterTable({
     },
   ),
   tojson: filter(['indent'], (input, { budget }, indent = null) =>
-    toJson(input, indent === null ? undefined : indexArgument(indent), budget),
+    toJson(input, indentText(indent, budget), budget),
   ),
   pprint: filter([], (input, { budget }) => prettyPrint(input, budget)),
 });

@@ -8,16 +8,15 @@ import { MAX_DATA_DEPTH, str } from '../values/text.js';
 import { isFloat, isText, JsonMarkup, textOf, Tuple, typeName } from '../values/value.js';
 import type { Value } from '../values/value.js';
 
-/** Serializes a value as JSON that is safe in HTML, scripts included: sorted keys, ASCII only, like Jinja2's `tojson`. */
-export function toJson(value: Value, indent: number | undefined, budget: Budget): JsonMarkup {
-  if (indent !== undefined) budget.checkWidth(indent);
+/** Serializes a value, each level indented by a text if there is one, as JSON that is safe in HTML, scripts included: sorted keys, ASCII only, like Jinja2's `tojson`. */
+export function toJson(value: Value, indent: string | undefined, budget: Budget): JsonMarkup {
   const json = new JsonWriter(indent, budget).write(value, 0);
   return new JsonMarkup(json.replace(/[<>&']/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`));
 }
 
 class JsonWriter {
   constructor(
-    private readonly indent: number | undefined,
+    private readonly indent: string | undefined,
     private readonly budget: Budget,
   ) {}
 
@@ -65,10 +64,9 @@ class JsonWriter {
 
   private wrap(open: string, parts: string[], close: string, depth: number): string {
     if (this.indent === undefined || parts.length === 0) return open + parts.join(', ') + close;
-    const width = this.indent * (depth + 1);
-    this.budget.allocate(parts.length * width);
-    const pad = `\n${' '.repeat(Math.max(0, width))}`;
-    return `${open}${pad}${parts.join(`,${pad}`)}\n${' '.repeat(Math.max(0, width - this.indent))}${close}`;
+    this.budget.allocate(parts.length * this.indent.length * (depth + 1));
+    const pad = `\n${this.indent.repeat(depth + 1)}`;
+    return `${open}${pad}${parts.join(`,${pad}`)}\n${this.indent.repeat(depth)}${close}`;
   }
 }
 

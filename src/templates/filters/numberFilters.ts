@@ -108,7 +108,8 @@ function fileSize(bytes: number, binary: boolean): string {
   if (bytes === -Infinity) throw renderFault('cannot convert float infinity to integer');
   if (bytes < base) return `${BigInt(Math.trunc(bytes))} Bytes`;
   const units = binary ? BINARY_UNITS : DECIMAL_UNITS;
-  const steps = units.findIndex((_, i) => bytes < base ** (i + 2));
+  // Compared exactly: 1e24 is less than 10 ** 24.
+  const steps = units.findIndex((_, i) => bytes < BigInt(base) ** BigInt(i + 2));
   const at = steps < 0 ? units.length - 1 : steps;
   // The product of a finite number may be infinite, as in Python.
   const size = (base * bytes) / base ** (at + 2);

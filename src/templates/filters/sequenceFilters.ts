@@ -7,7 +7,17 @@ import { like } from '../values/escape.js';
 import { codePoints } from '../values/codePoints.js';
 import { sortValues } from '../values/sort.js';
 import { isTrue } from '../values/truth.js';
-import { isList, isText, PyIterator, Range, textOf, Tuple, typeName, Undefined } from '../values/value.js';
+import {
+  isList,
+  isText,
+  Markup,
+  PyIterator,
+  Range,
+  textOf,
+  Tuple,
+  typeName,
+  Undefined,
+} from '../values/value.js';
 import type { Value } from '../values/value.js';
 import { attributeGetter, attributesGetter, ignoreCase } from './attributeGetter.js';
 import { filter, filterTable, indexArgument, textArgument } from './filter.js';
@@ -39,7 +49,9 @@ function last(input: Value, evaluation: Evaluation): Value {
   if (items === undefined)
     throw renderFault(`'${typeName(input)}' object is not reversible`, 'use | list | last');
   const item = items.at(-1);
-  return item === undefined ? new Undefined('No last item, sequence was empty.') : item;
+  if (item === undefined) return new Undefined('No last item, sequence was empty.');
+  // Counted from the end, the characters of markup are markup.
+  return input instanceof Markup && typeof item === 'string' ? new Markup(item) : item;
 }
 
 function first(input: Value, { budget }: Evaluation): Value {
