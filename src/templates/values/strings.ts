@@ -57,11 +57,11 @@ function splitWordsFromEnd(text: string, limit: number): string[] {
   while (rest !== '' && words.length < limit) {
     let start = rest.length;
     while (start > 0 && !isSpace(rest.charCodeAt(start - 1))) start--;
-    words.unshift(rest.slice(start));
+    words.push(rest.slice(start));
     rest = stripEnd(rest.slice(0, start));
   }
-  if (rest !== '') words.unshift(rest);
-  return words;
+  if (rest !== '') words.push(rest);
+  return words.reverse();
 }
 
 /** Python's `text.strip(chars)` at either end or both. */
