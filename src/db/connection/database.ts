@@ -169,8 +169,11 @@ export function openDatabase(options: DatabaseOptions): Database {
       { pool: 'ledger', max: ledgerPool.options.max, ...useOf(ledgerPool) },
       ...[replicas.use()].flatMap((use) => (use ? [{ pool: 'replicas' as const, ...use }] : [])),
     ],
+    // Commits asynchronously: a crash that loses jobs is one of the losses that the reconciler makes good.
     openQueuePool: () =>
-      openPool(direct, budget.queue, { options: `${startupOptions} -c search_path=${QUEUE_SCHEMA}` }),
+      openPool(direct, budget.queue, {
+        options: `${startupOptions} -c search_path=${QUEUE_SCHEMA} -c synchronous_commit=off`,
+      }),
     createClient: () => direct.createClient(),
     isPooled,
     settings,
