@@ -44,8 +44,9 @@ const LOCK = {
     set_config('synchronous_commit', 'off', true), set_config('statement_timeout', '0', true)`,
 };
 
-// With a backlog, `beyond` is the transaction that fills the tick. The tick then ends just after it: its snapshot is the
-// current one, truncated at that transaction's id.
+// `later` are events of transactions that began after the last tick, whole transactions only. With a backlog, `beyond` is
+// the one that fills the tick. The tick then ends just after it: its snapshot is the current one, truncated at that
+// transaction's id. Each scan of the outbox opens all of its partitions, so there are only two.
 const TICK = {
   name: 'relay_tick',
   text: `
@@ -56,10 +57,12 @@ const TICK = {
       order by tickid desc limit 1
     ), present as materialized (
       select pg_current_snapshot() as snapshot
-    ), beyond as materialized (
-      select o.xid from rowpost.outbox o
+    ), later as materialized (
+      select o.xid, o.eventid, o.time, o.tenantid, o.operation, o.target from rowpost.outbox o
       where o.xid >= (select xmax from last) and o.xid < (select pg_snapshot_xmax(snapshot) from present)
-      order by o.xid offset $1::int limit 1
+      order by o.xid fetch first ($1::int + 1) rows with ties
+    ), beyond as materialized (
+      select xid from later order by xid offset $1::int limit 1
     ), upto as materialized (
       select case when b.xid is null then p.snapshot else (
           least(pg_snapshot_xmin(p.snapshot), b.xid)::text || ':' || b.xid::text::bigint + 1 || ':' || coalesce(
@@ -67,9 +70,10 @@ const TICK = {
         )::pg_snapshot end as snapshot
       from present p left join beyond b on true
     ), fresh as materialized (
+      select eventid, time, tenantid, operation, target from later
+      union all
       select o.eventid, o.time, o.tenantid, o.operation, o.target from rowpost.outbox o
-      where (o.xid >= (select xmax from last) and o.xid < (select pg_snapshot_xmax(snapshot) from upto)
-          or o.xid = any ((select running from last)::xid8[]))
+      where o.xid = any ((select running from last)::xid8[])
         -- A cursor that is ahead belongs to another cluster.
         and (select xmax from last) <= (select pg_snapshot_xmax(snapshot) from present)
     ), ${batchedSql('fresh', '$2::int')}, ticked as (
