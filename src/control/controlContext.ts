@@ -38,7 +38,7 @@ export interface ControlContext {
   readonly options: ControlOptions;
   readonly passwordHashes: PasswordHashes;
   /** Reads a list field with its sub-selection; serialized, since each takes a connection. */
-  readonly list: (info: GraphQLResolveInfo, table: string) => Promise<unknown[]>;
+  readonly list: (info: GraphQLResolveInfo, table: string) => Promise<readonly object[]>;
   /** Reads a field of `Aggregates`; serialized with the lists. */
   readonly aggregate: (info: GraphQLResolveInfo) => Promise<unknown[]>;
   /** Runs one task after another. */

@@ -34,7 +34,7 @@ import { executionResponse } from './request/executionResponse.js';
 import { introspectQuery, withIntrospected, type Introspected } from './request/introspection.js';
 import { createValueCounter, requireFewMutations, requireFewUtilities } from './request/fieldCount.js';
 import { rootFields } from '../graphql/document/rootFields.js';
-import { resolveField } from './object/storedRow.js';
+import { listedRows, resolveField } from './object/listedRow.js';
 import { isExternalCall } from './request/externalCalls.js';
 import { visibleTo } from './objects/index.js';
 
@@ -244,7 +244,7 @@ function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): Con
       reads.runExclusive(async () => {
         const rows = await reader.read(info, table);
         countValues(rows);
-        return rows;
+        return listedRows(rows);
       }),
     aggregate: (info) => reads.runExclusive(() => reader.aggregate(info)),
     serialize: (work) => fields.runExclusive(work),

@@ -31,6 +31,23 @@ describe('roles_pbac: Utility', () => {
     });
   });
 
+  it('reads a field by its name, whatever field its alias is the name of', async () => {
+    const swapped = await fixture.control(
+      root,
+      `{ Utility {
+        tables(name: "customer") { columns { name: nullable, nullable: name } }
+        role_rights(roleid: ${tenant.rootRoleid}) { classes: rules, capabilities: classes }
+        template_names { functions: tests, tests: functions }
+        anonymous_logins
+      } }`,
+    );
+    const { tables, role_rights, template_names } = at(swapped, 'data.Utility') as Json;
+    expect(tables).to.deep.equal([{ columns: [{ name: false, nullable: 'id' }] }]);
+    expect(role_rights).to.deep.equal({ classes: [], capabilities: [] });
+    expect(at(template_names, 'functions')).to.include('defined');
+    expect(at(template_names, 'tests')).to.include('range');
+  });
+
   it('issues tokens for children, and to root for every role of the tenant', async () => {
     const parent = await fixture.createMember(root, 'parent', ['create_role']);
     const child = await fixture.createMember(parent.token, 'child', []);

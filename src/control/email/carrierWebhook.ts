@@ -17,7 +17,6 @@ import {
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
-import { StoredRow } from '../object/storedRow.js';
 import { requireTenantAdmin } from '../permissions.js';
 
 const kindType = new GraphQLEnumType({
@@ -96,15 +95,12 @@ const REASONS: Readonly<Record<WebhookKind, string>> = {
 async function shown(
   { db, principal, deps }: ControlContext,
   kinds: readonly WebhookKind[],
-): Promise<readonly StoredRow[]> {
+): Promise<readonly object[]> {
   const { tenantid } = principal;
   const set = new Map((await listWebhooks(db, tenantid)).map((each) => [each.kind, each.set_time]));
-  return kinds.map(
-    (kind) =>
-      new StoredRow({
-        kind,
-        url: `${deps.config.baseUrl}/events/${kind}/${tenantid}`,
-        set_time: set.get(kind) ?? null,
-      }),
-  );
+  return kinds.map((kind) => ({
+    kind,
+    url: `${deps.config.baseUrl}/events/${kind}/${tenantid}`,
+    set_time: set.get(kind) ?? null,
+  }));
 }

@@ -4,7 +4,6 @@ import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import type { Steps } from '../../graphql/steps.js';
 import type { ControlContext } from '../controlContext.js';
 import { readRows } from '../object/rows.js';
-import { StoredRow } from '../object/storedRow.js';
 import { emailRule } from '../objects/emailRule.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { templatesOf } from './checkTemplates.js';
@@ -31,8 +30,7 @@ export const checkEmail: GraphQLFieldConfig<unknown, ControlContext, CheckArgs> 
     requireTenantAdmin(context.principal);
     const read = await readEmailType(context, args);
     const changes = await changesOf(context, args);
-    const problems = read.ok ? await warningsOfType(context, read.type, changes) : [read.failure];
-    return problems.map((problem) => new StoredRow(problem));
+    return read.ok ? warningsOfType(context, read.type, changes) : [read.failure];
   },
 };
 

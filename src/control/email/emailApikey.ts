@@ -7,7 +7,7 @@ import { requireTenantAdmin } from '../permissions.js';
 
 const emailApikeyType = new GraphQLObjectType<{ apikey: string }, ControlContext>({
   name: 'email_apikey',
-  fields: { apikey: { type: GraphQLString, resolve: (source) => source.apikey } },
+  fields: { apikey: { type: GraphQLString } },
 });
 
 /** Sets the tenant's key and resumes deliveries that were paused because of the old one. Stored encrypted, shown only in this response. */

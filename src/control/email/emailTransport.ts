@@ -11,7 +11,6 @@ import { openAccounts, openTransports, type StoredTransport } from '../../email/
 import { AppError } from '../../errors.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
-import { StoredRow } from '../object/storedRow.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { requireOnlyMutation } from '../request/externalCalls.js';
 import { emailApikeyMissing } from './emailApikey.js';
@@ -107,18 +106,16 @@ async function verify(
   return accounts;
 }
 
-async function shown({ db, deps, principal: { tenantid } }: ControlContext): Promise<StoredRow | null> {
+async function shown({ db, deps, principal: { tenantid } }: ControlContext): Promise<object | null> {
   const stored = await readAccounts(db, tenantid);
   if (!stored) return null;
   const { pausedCode, pausedReason, setTime, transportsEncrypted } = stored;
-  return new StoredRow({
-    transports: openTransports(deps.keyRing, tenantid, transportsEncrypted).map(
-      (transport) => new StoredRow(withoutSecrets(transport)),
-    ),
+  return {
+    transports: openTransports(deps.keyRing, tenantid, transportsEncrypted).map(withoutSecrets),
     paused_code: pausedCode,
     paused_reason: pausedReason,
     set_time: setTime,
-  });
+  };
 }
 
 /** An allow-list, so that new fields are not exposed by accident. */

@@ -7,7 +7,6 @@ import {
 } from 'graphql';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
-import { resolveJsonField as resolve } from '../object/storedRow.js';
 import { addressesType, readAddresses, type Addresses } from './addresses.js';
 import { badInput, requireItems, requireValue } from '../object/badInput.js';
 
@@ -29,18 +28,18 @@ interface EmailOptions {
 export const emailQueryType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_query',
   fields: {
-    query: { type: GraphQLString, resolve },
-    filter: { type: GraphQLString, resolve },
-    ordering: { type: new GraphQLList(GraphQLString), resolve },
-    limit: { type: SCALARS.Int, resolve },
-    offset: { type: SCALARS.Int, resolve },
-    outvar: { type: GraphQLString, resolve },
+    query: { type: GraphQLString },
+    filter: { type: GraphQLString },
+    ordering: { type: new GraphQLList(GraphQLString) },
+    limit: { type: SCALARS.Int },
+    offset: { type: SCALARS.Int },
+    outvar: { type: GraphQLString },
   },
 });
 
 export const emailOptionsType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_options',
-  fields: { cc: { type: addressesType, resolve }, bcc: { type: addressesType, resolve } },
+  fields: { cc: { type: addressesType }, bcc: { type: addressesType } },
 });
 
 export const emailQueryInput = new GraphQLInputObjectType({

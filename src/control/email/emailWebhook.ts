@@ -9,7 +9,6 @@ import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
-import { StoredRow } from '../object/storedRow.js';
 
 const emailWebhookType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_webhook',
@@ -67,8 +66,8 @@ function readKey(text: string): string {
   }
 }
 
-async function stored({ db, principal, deps }: ControlContext): Promise<StoredRow> {
+async function stored({ db, principal, deps }: ControlContext): Promise<object> {
   const row = await readEmailWebhookKey(db, principal.tenantid);
   const url = `${deps.config.baseUrl}/events/sendgrid/${principal.tenantid}`;
-  return new StoredRow({ verification_key: null, set_time: null, ...row, url });
+  return { verification_key: null, set_time: null, ...row, url };
 }

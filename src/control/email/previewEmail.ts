@@ -18,7 +18,6 @@ import { warningsOfType } from './checkEmail.js';
 import { composeOnRequest, COMPOSE_ARGS, type ComposeArgs } from './composeOnRequest.js';
 import { readEmailType } from './readEmailType.js';
 import { emailErrorType } from './emailErrorType.js';
-import { StoredRow } from '../object/storedRow.js';
 
 const previewQueryType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_preview_query',
@@ -71,7 +70,6 @@ const previewType = new GraphQLObjectType<unknown, ControlContext>({
     warnings: {
       type: new GraphQLList(emailErrorType),
       description: 'Content that mail clients may handle badly, and names that do not exist.',
-      resolve: (source) => (source as Preview).row.warnings?.() ?? [],
     },
     error: {
       type: emailErrorType,
@@ -90,9 +88,6 @@ export const previewEmail: GraphQLFieldConfig<unknown, ControlContext, ComposeAr
     toPreview(await composeOnRequest(context, args), () => missingNamesOf(context, args)),
 };
 
-type Preview = StoredRow<object & { readonly warnings?: () => Promise<readonly StoredRow[]> }>;
-
-/** Only computed if warnings are selected. */
 async function missingNamesOf(context: ControlContext, args: ComposeArgs): Promise<readonly EmailFailure[]> {
   // A custom context may have any names.
   if (args.context != null) return [];
@@ -104,27 +99,18 @@ async function missingNamesOf(context: ControlContext, args: ComposeArgs): Promi
   });
 }
 
-function toPreview(composed: Composed, missing: () => Promise<readonly EmailFailure[]>): Preview {
-  const queries = composed.queries.map(
-    (query) =>
-      new StoredRow(
-        query.ok
-          ? { outvar: query.outvar, result: parseJson(withoutMarks(query.json)) }
-          : { outvar: query.outvar, error: query.problem.failure.message },
-      ),
+/** Its warnings are only computed if they are selected. */
+function toPreview(composed: Composed, missing: () => Promise<readonly EmailFailure[]>): object {
+  const queries = composed.queries.map((query) =>
+    query.ok
+      ? { outvar: query.outvar, result: parseJson(withoutMarks(query.json)) }
+      : { outvar: query.outvar, error: query.problem.failure.message },
   );
-  if (composed.kind !== 'email') {
-    const error = new StoredRow(composed.failure);
-    const warnings = async () => (await missing()).map((warning) => new StoredRow(warning));
-    return new StoredRow({ queries, error, warnings });
-  }
+  if (composed.kind !== 'email') return { queries, error: composed.failure, warnings: missing };
   const { email } = composed;
-  const { attachments, ...mail } = toShownMail(email);
-  return new StoredRow({
-    ...mail,
-    attachments: attachments.map((file) => new StoredRow(file)),
-    warnings: async () =>
-      [...warningsOf(email), ...(await missing())].map((warning) => new StoredRow(warning)),
+  return {
+    ...toShownMail(email),
+    warnings: async () => [...warningsOf(email), ...(await missing())],
     queries,
-  });
+  };
 }

@@ -16,7 +16,6 @@ import { emailDelivery } from '../objects/emailDelivery.js';
 import { visibleTo } from '../objects/index.js';
 import { findRow } from '../object/rows.js';
 import { requireTenantAdmin } from '../permissions.js';
-import { StoredRow } from '../object/storedRow.js';
 
 type Redrive<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
 
@@ -34,7 +33,7 @@ export function redriveMutations(deliveryType: GraphQLObjectType): ControlFields
       requireTenantAdmin(principal);
       const deliveryid = bigintId(args.deliveryid, emailDelivery.label);
       await redriveDelivery(db, principal.tenantid, deliveryid, deps.config.tenantEmailsPerSecond);
-      return new StoredRow(await findRow(context, emailDelivery, { deliveryid }));
+      return findRow(context, emailDelivery, { deliveryid });
     },
   };
   return { redrive_email_delivery: redriveOne, redrive_email_deliveries: redriveMany };

@@ -18,7 +18,6 @@ import { composeOnRequest, COMPOSE_ARGS, type ComposeArgs } from './composeOnReq
 import { requireTenantAdmin } from '../permissions.js';
 import { emailErrorType } from './emailErrorType.js';
 import { requireOnlyMutation } from '../request/externalCalls.js';
-import { StoredRow } from '../object/storedRow.js';
 
 const testEmailType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'test_email',
@@ -76,10 +75,10 @@ function send(
   );
 }
 
-function toResult(outcome: SendOutcome): StoredRow {
+function toResult(outcome: SendOutcome): object {
   switch (outcome.kind) {
     case 'sent':
-      return new StoredRow({ sent: true, provider_message_id: outcome.providerMessageId });
+      return { sent: true, provider_message_id: outcome.providerMessageId };
     case 'rate_limited':
       return notSent(rateLimited(outcome.waitMs));
     case 'tenant_paused':
@@ -104,6 +103,6 @@ function rateLimited(waitMs: number): EmailFailure {
   };
 }
 
-function notSent(error: EmailFailure): StoredRow {
-  return new StoredRow({ sent: false, error: new StoredRow(error) });
+function notSent(error: EmailFailure): object {
+  return { sent: false, error };
 }

@@ -2,7 +2,6 @@ import { GraphQLList, GraphQLNonNull, GraphQLObjectType, type GraphQLFieldConfig
 import { unpackMail } from '../../email/sentMail.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
-import { StoredRow } from '../object/storedRow.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { attachmentType, mailFields } from './previewEmail.js';
 
@@ -48,9 +47,7 @@ export const sentMailField: GraphQLFieldConfig<unknown, ControlContext, Args> = 
     if (!kept) return null;
     const key = { tenantid, deliveryid: kept.deliveryid, attempt: kept.attempt };
     try {
-      const { attachments, ...mail } = await unpackMail(deps.keyRing, key, kept.mail);
-      const files = attachments.map((file) => new StoredRow(file));
-      return new StoredRow({ ...mail, attempt: kept.attempt, attachments: files });
+      return { ...(await unpackMail(deps.keyRing, key, kept.mail)), attempt: kept.attempt };
     } catch (error) {
       // Its key was removed from SECRET_KEYS: the mail is lost, but nothing else is.
       deps.log.warn({ err: error, ...key }, 'a kept mail could not be decrypted');

@@ -6,7 +6,6 @@ import {
   GraphQLObjectType,
   GraphQLString,
   type GraphQLFieldConfig,
-  type GraphQLFieldConfigMap,
 } from 'graphql';
 import type { RowDelivery } from '../../db/delivery/eventsOfRow.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
@@ -17,20 +16,18 @@ import { explainEvent, type ExplainedEvent, type Explanation } from './explainEv
 import type { SeenValue } from './conditionValues.js';
 import { REASONS, type ExplainedRule } from './explainRule.js';
 
-type Fields<Source> = GraphQLFieldConfigMap<Source, ControlContext>;
-
 const deliveryType = new GraphQLObjectType<RowDelivery, ControlContext>({
   name: 'explained_delivery',
-  fields: (): Fields<RowDelivery> => ({
-    deliveryid: { type: ID, resolve: (source) => source.deliveryid },
-    email_type: { type: GraphQLString, resolve: (source) => source.email_type },
-    state: { type: GraphQLString, resolve: (source) => source.state },
-    attempts: { type: SCALARS.Int, resolve: (source) => source.attempts },
-    error_code: { type: GraphQLString, resolve: (source) => source.error_code },
-    error: { type: GraphQLString, resolve: (source) => source.error },
-    next_attempt: { type: SCALARS.DateTime, resolve: (source) => source.next_attempt },
-    sent_time: { type: SCALARS.DateTime, resolve: (source) => source.sent_time },
-  }),
+  fields: {
+    deliveryid: { type: ID },
+    email_type: { type: GraphQLString },
+    state: { type: GraphQLString },
+    attempts: { type: SCALARS.Int },
+    error_code: { type: GraphQLString },
+    error: { type: GraphQLString },
+    next_attempt: { type: SCALARS.DateTime },
+    sent_time: { type: SCALARS.DateTime },
+  },
 });
 
 const reasonType = new GraphQLEnumType({
@@ -41,39 +38,26 @@ const reasonType = new GraphQLEnumType({
 const seenValueType = new GraphQLObjectType<SeenValue, ControlContext>({
   name: 'seen_value',
   fields: {
-    name: {
-      type: GraphQLString,
-      description: 'Name of the value, such as new.status.',
-      resolve: (source) => source.name,
-    },
-    value: { type: SCALARS.GenericScalar, resolve: (source) => source.value },
+    name: { type: GraphQLString, description: 'Name of the value, such as new.status.' },
+    value: { type: SCALARS.GenericScalar },
   },
 });
 
 const ruleType = new GraphQLObjectType<ExplainedRule, ControlContext>({
   name: 'explained_rule',
-  fields: (): Fields<ExplainedRule> => ({
-    ruleid: { type: ID, resolve: (source) => source.ruleid },
-    name: {
-      type: GraphQLString,
-      description: 'Null for a rule that has been deleted.',
-      resolve: (source) => source.name,
-    },
-    reason: { type: reasonType, resolve: (source) => source.reason },
-    explanation: {
-      type: GraphQLString,
-      description: 'The reason in words.',
-      resolve: (source) => source.explanation,
-    },
-    condition: { type: GraphQLString, resolve: (source) => source.condition },
+  fields: {
+    ruleid: { type: ID },
+    name: { type: GraphQLString, description: 'Null for a rule that has been deleted.' },
+    reason: { type: reasonType },
+    explanation: { type: GraphQLString, description: 'The reason in words.' },
+    condition: { type: GraphQLString },
     saw: {
       type: new GraphQLList(seenValueType),
       description:
         'Values of the columns that the condition names, as of the change; values reached through relations are the current ones.',
-      resolve: (source) => source.saw,
     },
-    delivery: { type: deliveryType, resolve: (source) => source.delivery },
-  }),
+    delivery: { type: deliveryType },
+  },
 });
 
 const progressType = new GraphQLEnumType({
@@ -87,63 +71,46 @@ const progressType = new GraphQLEnumType({
 
 const eventType = new GraphQLObjectType<ExplainedEvent, ControlContext>({
   name: 'explained_event',
-  fields: (): Fields<ExplainedEvent> => ({
-    time: { type: SCALARS.DateTime, resolve: (source) => source.time },
+  fields: {
+    time: { type: SCALARS.DateTime },
     operation: {
       type: GraphQLString,
       description: 'insert, update, delete, upload, or truncate, which fires no rule.',
-      resolve: (source) => source.operation,
     },
     roleid: {
       type: SCALARS.Int,
       description: 'The role whose mutation made the change; null for a change made outside the API.',
-      resolve: (source) => source.roleid,
     },
     writer: {
       type: GraphQLString,
       description: 'The PostgreSQL login that made the change, if it was made outside the API.',
-      resolve: (source) => source.writer,
     },
     application: {
       type: GraphQLString,
       description:
         'The application_name of the session that made the change, if it was made outside the API.',
-      resolve: (source) => source.application,
     },
-    progress: { type: progressType, resolve: (source) => source.progress },
-    rules: { type: new GraphQLList(ruleType), resolve: (source) => source.rules },
-  }),
+    progress: { type: progressType },
+    rules: { type: new GraphQLList(ruleType) },
+  },
 });
 
 const explanationType = new GraphQLObjectType<Explanation, ControlContext>({
   name: 'event_explanation',
-  fields: (): Fields<Explanation> => ({
-    target: { type: GraphQLString, resolve: (source) => source.target },
-    key: {
-      type: SCALARS.GenericScalar,
-      description: 'The key in the form that events store.',
-      resolve: (source) => source.key,
-    },
-    writers: {
-      type: writersType,
-      description: 'Whose changes become events; null if read-only.',
-      resolve: (source) => source.writers,
-    },
+  fields: {
+    target: { type: GraphQLString },
+    key: { type: SCALARS.GenericScalar, description: 'The key in the form that events store.' },
+    writers: { type: writersType, description: 'Whose changes become events; null if read-only.' },
     row_exists: {
       type: GraphQLBoolean,
       description: 'Whether the row exists now.',
       resolve: (source) => source.rowExists,
     },
     retention_days: { type: SCALARS.Int, resolve: (source) => source.retentionDays },
-    notes: {
-      type: new GraphQLList(GraphQLString),
-      description: 'Why events may be missing, in words.',
-      resolve: (source) => source.notes,
-    },
+    notes: { type: new GraphQLList(GraphQLString), description: 'Why events may be missing, in words.' },
     events: {
       type: new GraphQLList(eventType),
       description: 'The recorded changes, newest first; at most 10.',
-      resolve: (source) => source.events,
     },
     has_more: {
       type: GraphQLBoolean,
@@ -155,7 +122,7 @@ const explanationType = new GraphQLObjectType<Explanation, ControlContext>({
       description: 'Changes before this time were not searched; null if all were.',
       resolve: (source) => source.searchedSince,
     },
-  }),
+  },
 });
 
 /** Read-only. */

@@ -14,7 +14,6 @@ import type { ChangeName, ControlObject, Key } from './declaration.js';
 import { inputType } from './objectTypes.js';
 import { readValues } from './readValues.js';
 import { findRow } from './rows.js';
-import { StoredRow } from './storedRow.js';
 import { deleteRow, insertRow, updateRow } from './writeRows.js';
 
 export type ControlFields = GraphQLFieldConfigMap<unknown, ControlContext>;
@@ -53,7 +52,7 @@ export function mutationFields(object: ControlObject, type: GraphQLObjectType): 
         object.mayChange?.(context.principal, 'create');
         const given = requireInput(args);
         const made = await create(context, object, given);
-        return new StoredRow({ ...(await findRow(context, object, made)), ...secretsOf(object, given) });
+        return { ...(await findRow(context, object, made)), ...secretsOf(object, given) };
       },
     },
     update: {
@@ -63,7 +62,7 @@ export function mutationFields(object: ControlObject, type: GraphQLObjectType): 
         object.mayChange?.(context.principal, 'update');
         const given = requireInput(args);
         const changed = await update(context, object, await readKey(context, object, args), given);
-        return new StoredRow(await findRow(context, object, changed));
+        return findRow(context, object, changed);
       },
     },
     delete: {
@@ -73,9 +72,7 @@ export function mutationFields(object: ControlObject, type: GraphQLObjectType): 
       resolve: async (_source, args, context) => {
         object.mayChange?.(context.principal, 'delete');
         const wanted = await readKey(context, object, args);
-        return new StoredRow(
-          (await remove(context, object, wanted)) ?? (await findRow(context, object, wanted)),
-        );
+        return (await remove(context, object, wanted)) ?? findRow(context, object, wanted);
       },
     },
   };

@@ -4,7 +4,7 @@ import type { ControlContext } from '../controlContext.js';
 import { badInput } from './badInput.js';
 import type { ControlObject, Related } from './declaration.js';
 import { readRows } from './rows.js';
-import { resolveField, StoredRow } from './storedRow.js';
+import { ListedRow, listedRows } from './listedRow.js';
 
 type Args = Readonly<Record<string, unknown>>;
 
@@ -14,15 +14,21 @@ export function relatedRows(
   related: Related,
   target: ControlObject,
 ): GraphQLFieldResolver<unknown, ControlContext> {
-  return (source, args: Args, context, info) =>
-    source instanceof StoredRow
-      ? context.serialize(async () => {
-          context.countRelatedRead();
-          const rows = await read(source.row as Args, name, related, target, context);
-          if (related.kind === 'to-one') return rows[0] ?? null;
-          return related.wholeAfterMutation ? rows : pageOf(rows, context, args);
-        })
-      : resolveField(source, args, context, info);
+  return (source, args: Args, context, info) => {
+    if (source instanceof ListedRow) return listed(source.row[info.path.key]);
+    return context.serialize(async () => {
+      context.countRelatedRead();
+      const rows = await read(source as Args, name, related, target, context);
+      if (related.kind === 'to-one') return rows[0] ?? null;
+      return related.wholeAfterMutation ? rows : pageOf(rows, context, args);
+    });
+  };
+}
+
+/** A related row or a list of them, as a list includes it. */
+function listed(value: unknown): unknown {
+  if (Array.isArray(value)) return listedRows(value);
+  return value == null ? null : listedRows([value])[0];
 }
 
 /** The rows that a list would show, as seen by this transaction. */
@@ -32,7 +38,7 @@ async function read(
   { kind, pairs }: Related,
   target: ControlObject,
   { db, principal }: ControlContext,
-): Promise<readonly StoredRow[]> {
+): Promise<readonly object[]> {
   const visible = target.visible(principal, identifier('r'));
   if (visible === 'none') return [];
   // Not every row has its tenant, which is the caller's.
@@ -43,8 +49,7 @@ async function read(
       : Object.entries(pairs).map(([here, there]) => [there, known[here]]);
   if (wanted.some(([, value]) => value == null)) return [];
   const where = Object.fromEntries(wanted) as Record<string, string | number>;
-  const rows = await readRows(db, target, where, visible === 'all' ? [] : [visible]);
-  return rows.map((item) => new StoredRow(item));
+  return readRows(db, target, where, visible === 'all' ? [] : [visible]);
 }
 
 /** Throws AppError BAD_USER_INPUT for arguments that only lists in queries support. */

@@ -25,8 +25,8 @@ export const writersType = new GraphQLEnumType({
 const tableCaptureType = new GraphQLObjectType<CaptureArgs, ControlContext>({
   name: 'table_capture',
   fields: {
-    table_name: { type: GraphQLString, resolve: (source) => source.table_name },
-    writers: { type: writersType, resolve: (source) => source.writers },
+    table_name: { type: GraphQLString },
+    writers: { type: writersType },
   },
 });
 

@@ -10,8 +10,8 @@ import { requireTenantAdmin } from '../permissions.js';
 const fileTableType = new GraphQLObjectType<FileTableArgs, ControlContext>({
   name: 'file_table',
   fields: {
-    table_name: { type: GraphQLString, resolve: (source) => source.table_name },
-    column_name: { type: GraphQLString, resolve: (source) => source.column_name },
+    table_name: { type: GraphQLString },
+    column_name: { type: GraphQLString },
   },
 });
 
