@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import type { AppError } from '../../errors.js';
-import { CONSOLE } from './consolePath.js';
+import { CONSOLE, linkTo } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { itemsOf, numberOf, problemOf, textOf, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
@@ -48,7 +48,7 @@ export function addressPages({ page, form }: PageHandlers): Router {
       if (isRemoved) await ask(LISTS[name].remove, { address });
       else await ask(LISTS[name].add, { input: inputOf(name, values) });
       const done = isRemoved ? 'removed' : 'added';
-      res.redirect(303, addressOf(name, { search: textOf(values, 'search'), done }));
+      res.redirect(303, linkTo(ADDRESSES, { list: name, search: textOf(values, 'search'), done }));
     } catch (error) {
       await showList(visit, values, problemOf(error));
     }
@@ -66,7 +66,7 @@ async function showList({ ask, show }: Visit, asked: Values, problem?: AppError)
     limit: ROWS_ASKED,
     offset: from,
   });
-  const { shown, ...links } = pageOf(rows, from, (start) => addressOf(name, { search, from: String(start) }));
+  const { shown, ...links } = pageOf(rows, from, ADDRESSES, { list: name, search });
   await show(
     'addresses',
     {
@@ -88,13 +88,6 @@ function inputOf(name: ListName, values: Values): Values {
   if (name === 'suppressed') return { address, reason: note };
   const types = itemsOf(values, 'note');
   return { address, email_types: types, all_types: types.length === 0 };
-}
-
-function addressOf(list: ListName, rest: Readonly<Record<string, string>>): string {
-  const given = Object.entries<string>({ list, ...rest }).filter(
-    ([, value]) => value !== '' && value !== '0',
-  );
-  return `${ADDRESSES}?${new URLSearchParams(given).toString()}`;
 }
 
 function listOf(values: Values): ListName {

@@ -94,14 +94,19 @@ export interface Transport {
   readonly transports: readonly { readonly kind: string }[];
 }
 
-/** The carriers with their names as people know them. */
+/** As people know it. */
+export function carrierName(kind: string): string {
+  return FORMS.find((form) => form.kind === kind)?.name ?? kind;
+}
+
+/** The carriers with their names. */
 export function withNames(transport: Transport | null) {
   return (
     transport && {
       ...transport,
       transports: transport.transports.map((each) => ({
         ...each,
-        name: FORMS.find(({ kind }) => kind === each.kind)?.name ?? each.kind,
+        name: carrierName(each.kind),
       })),
     }
   );

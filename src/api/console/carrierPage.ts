@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import type { Config } from '../../config.js';
 import { AppError } from '../../errors.js';
-import { readCarrier, showCarriers, withNames, type Transport } from './carrierForms.js';
+import { carrierName, readCarrier, showCarriers, withNames, type Transport } from './carrierForms.js';
 import { CONSOLE } from './consolePath.js';
 import { problemOf, textOf } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
@@ -24,29 +24,23 @@ const CHANGES = {
 } as const;
 
 /** How to set up each carrier; docs/carriers.md has the details. */
-const CARRIERS: Readonly<
-  Record<string, { readonly name: string; readonly steps: string; readonly secret: string }>
-> = {
+const CARRIERS: Readonly<Record<string, { readonly steps: string; readonly secret: string }>> = {
   sendgrid: {
-    name: 'SendGrid',
     steps:
       'Settings → Mail Settings → Event Webhooks: enter the URL below, choose the events, and turn Signed Event Webhook on.',
     secret: 'Verification key',
   },
-  resend: { name: 'Resend', steps: 'Add a webhook with the URL below.', secret: 'Signing secret' },
+  resend: { steps: 'Add a webhook with the URL below.', secret: 'Signing secret' },
   mailgun: {
-    name: 'Mailgun',
     steps: 'Add a webhook with the URL below for each event.',
     secret: 'HTTP webhook signing key',
   },
   postmark: {
-    name: 'Postmark',
     steps:
       'Add a webhook of the message stream with the URL below, and put the name rowpost and a password of your choice into it: https://rowpost:<password>@…',
     secret: 'That password, of 16 characters or more',
   },
   ses: {
-    name: 'Amazon SES',
     steps: 'Publish events of the configuration set to an SNS topic, and subscribe the URL below to it.',
     secret: 'ARN of the topic',
   },
@@ -130,7 +124,12 @@ async function show(
       isMailbox: mailTransport === 'mailbox',
       // Carriers in use come first.
       webhooks: webhooks
-        .map((webhook) => ({ ...webhook, ...CARRIERS[webhook.kind], isInUse: inUse.has(webhook.kind) }))
+        .map((webhook) => ({
+          ...webhook,
+          ...CARRIERS[webhook.kind],
+          name: carrierName(webhook.kind),
+          isInUse: inUse.has(webhook.kind),
+        }))
         .sort((one, other) => Number(other.isInUse) - Number(one.isInUse)),
     },
     { problem },

@@ -12,7 +12,7 @@ const CHOICES = `query ($limit: Int) {
 }`;
 const ROWS = `query ($target: String!) { Utility { recent_rows(target: $target) { key label } } }`;
 
-interface Role {
+export interface Role {
   readonly roleid: Id;
   readonly login: string | null;
   readonly name: string | null;

@@ -21,11 +21,16 @@ export function readConsolePath(given: unknown): string {
 /** A placeholder, only needed to parse the path as browsers do. */
 const ORIGIN = 'http://rowpost.invalid';
 
-export function signInPath(next: string): string {
-  return `${SIGN_IN}?${new URLSearchParams({ next }).toString()}`;
+/** The path with these values as its query; empty ones and 0 are left out. */
+export function linkTo(path: string, values: Readonly<Record<string, string | number>>): string {
+  const given = Object.entries(values).flatMap(([name, value]): [string, string][] =>
+    value === '' || value === 0 ? [] : [[name, String(value)]],
+  );
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
 }
 
+export const signInPath = (next: string): string => linkTo(SIGN_IN, { next });
+
 /** Only the code, for which the page has its own text. */
-export function failedSignInPath(next: string, { code }: AppError): string {
-  return `${SIGN_IN}?${new URLSearchParams({ next, failed: code }).toString()}`;
-}
+export const failedSignInPath = (next: string, { code }: AppError): string =>
+  linkTo(SIGN_IN, { next, failed: code });

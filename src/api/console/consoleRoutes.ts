@@ -18,6 +18,7 @@ import type { ConsoleSession } from './consoleSession.js';
 import { deliveryPages } from './deliveryPages.js';
 import { emailPages } from './emailPages.js';
 import { emailPreview } from './emailPreview.js';
+import type { Values } from './formValues.js';
 import { requireCsrfToken, requireOwnPage } from './formGuards.js';
 import { mailPreviewPages } from './mailPreviewPages.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
@@ -51,12 +52,7 @@ const VISITORS = { key: 'console visitors', isNobody: true };
 
 /** `/console`: pages about a tenant's emails. They work without scripts. */
 export function consoleRoutes(deps: ConsoleDeps): Router {
-  const visitOf = (
-    req: Request,
-    res: Response,
-    session: ConsoleSession,
-    values?: Visit['values'],
-  ): Visit => ({
+  const visitOf = (req: Request, res: Response, session: ConsoleSession, values?: Values): Visit => ({
     ask: askAs(deps.control, session.principal, { allowMutation: values !== undefined }),
     askData: askAs(deps.engine, session.principal, {
       allowMutation: values !== undefined,
@@ -102,6 +98,8 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
       await handle(visitOf(req, res, session, values), req, res);
     };
 
+  const handlers: PageHandlers = { page, form };
+
   const signOut = form((_visit, _req, res) => {
     deps.consoleSessions.end(res);
     res.redirect(303, SIGN_IN);
@@ -122,27 +120,27 @@ export function consoleRoutes(deps: ConsoleDeps): Router {
     .get(CONSOLE, start)
     .post(`${CONSOLE}/sign-out`, signOut)
     .use(
-      redrivePages({ page, form }),
-      deliveryPages({ page, form }),
-      mailPreviewPages({ page, form }),
-      sentMailPages({ page, form }),
-      whyPage({ page, form }),
+      redrivePages(handlers),
+      deliveryPages(handlers),
+      mailPreviewPages(handlers),
+      sentMailPages(handlers),
+      whyPage(handlers),
     )
     .use(
-      emailPreview({ page, form }),
-      versionPage({ page, form }),
-      emailPages({ page, form }),
-      rulePages({ page, form }),
-      addressPages({ page, form }),
-      carrierPage({ page, form }, deps.config.mailTransport),
+      emailPreview(handlers),
+      versionPage(handlers),
+      emailPages(handlers),
+      rulePages(handlers),
+      addressPages(handlers),
+      carrierPage(handlers, deps.config.mailTransport),
     )
     .use(
-      tablePages({ page, form }),
-      rowPages({ page, form }),
-      rolePages({ page, form }),
-      policyPages({ page, form }),
-      tenantPages({ page, form }),
-      brandPage({ page, form }),
+      tablePages(handlers),
+      rowPages(handlers),
+      rolePages(handlers),
+      policyPages(handlers),
+      tenantPages(handlers),
+      brandPage(handlers),
     )
     .get(`${CONSOLE}/*path`, notFound)
     .use(CONSOLE, failedPage(deps));
@@ -153,7 +151,7 @@ interface Attempt {
   readonly framed: boolean;
   session?: ConsoleSession | undefined;
   /** The fields, if it is one of our own forms. */
-  values?: Visit['values'];
+  values?: Values;
 }
 
 /** Renders an error as a page: what happened, and what to do. A form keeps its input. */
@@ -181,9 +179,7 @@ function failedPage({ log }: ConsoleDeps): ErrorRequestHandler {
 const NOT_SHOWN: ReadonlySet<string> = new Set(['csrf', 'secret']);
 
 /** The form fields with text that the user typed. */
-function writtenIn(
-  values: Visit['values'] = {},
-): readonly { readonly name: string; readonly value: string }[] {
+function writtenIn(values: Values = {}): readonly { readonly name: string; readonly value: string }[] {
   return Object.entries(values).flatMap(([name, value]) =>
     typeof value === 'string' && !NOT_SHOWN.has(name) ? [{ name, value }] : [],
   );

@@ -33,13 +33,15 @@ export const EVENTS = [
   'unsubscribe',
 ] as const;
 
-export const PERIODS: Readonly<Record<string, { readonly label: string; readonly interval?: string }>> = {
+const PERIODS: Readonly<Record<string, { readonly label: string; readonly interval?: string }>> = {
   hour: { label: 'Last hour', interval: '1 hour' },
   day: { label: 'Last 24 hours', interval: '1 day' },
   week: { label: 'Last 7 days', interval: '7 days' },
   month: { label: 'Last 30 days', interval: '30 days' },
   all: { label: 'Any time' },
 };
+/** As choices of a form. */
+export const PERIOD_CHOICES = Object.entries(PERIODS).map(([value, { label }]) => ({ value, label }));
 const DEFAULT_PERIOD = 'week';
 
 /** The fields of the search, as named in the URL. */

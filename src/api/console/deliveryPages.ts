@@ -6,7 +6,7 @@ import {
   EVENTS,
   FIELDS,
   literal,
-  PERIODS,
+  PERIOD_CHOICES,
   periodOf,
   readSearch,
   searchAddress,
@@ -69,7 +69,7 @@ export function deliveryPages({ page }: PageHandlers): Router {
       isSearch: FIELDS.some((name) => name !== 'within' && search[name] !== ''),
       states: STATES,
       events: EVENTS,
-      periods: Object.entries(PERIODS).map(([value, { label }]) => ({ value, label })),
+      periods: PERIOD_CHOICES,
       counts: byState(counts).map((item) => ({
         ...item,
         address: DELIVERIES + searchAddress(readSearch({ ...periodFields(search), state: item.state })),
@@ -114,7 +114,7 @@ export function deliveryPages({ page }: PageHandlers): Router {
       title: 'Failures',
       groups,
       within: search.within,
-      periods: Object.entries(PERIODS).map(([value, { label }]) => ({ value, label })),
+      periods: PERIOD_CHOICES,
     });
   });
 

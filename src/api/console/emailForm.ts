@@ -176,7 +176,7 @@ export interface Problem {
 }
 export const PROBLEM = 'code field message line column hint';
 
-export function problemOf({ code, message, hint, details }: AppError): Problem {
+export function toProblem({ code, message, hint, details }: AppError): Problem {
   return { ...details, code, message, hint };
 }
 

@@ -3,7 +3,7 @@ import { OPERATIONS } from '../../control/email/checkEmailRule.js';
 import { AppError } from '../../errors.js';
 import { keyText, readChoices, readRecentRows } from './choices.js';
 import { withNames, type Transport } from './carrierForms.js';
-import { CONSOLE } from './consolePath.js';
+import { CONSOLE, linkTo } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import {
   draftOf,
@@ -13,14 +13,14 @@ import {
   fieldOf,
   inputOf,
   PROBLEM,
-  problemOf,
   readAbout,
   readTexts,
   textsOf,
+  toProblem,
   type Problem,
 } from './emailForm.js';
 import { MAX_EMAIL_FORM_BYTES } from './emailPreview.js';
-import { textOf, type Values } from './formValues.js';
+import { numberOf, problemOf, textOf, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 import { pageOf, ROWS_ASKED } from './paging.js';
 import { queryBlocks } from './queryBlocks.js';
@@ -57,7 +57,7 @@ const DELETE = 'mutation ($type: ID!) { delete_email_type(email_type: $type) { e
 export function emailPages({ page, form }: PageHandlers): Router {
   const list = page(async ({ ask, show }, req) => {
     const search = textOf(req.query, 'search');
-    const from = Number(/^\d{1,6}$/.exec(textOf(req.query, 'from'))?.[0] ?? 0);
+    const from = numberOf(req.query, 'from');
     const filter =
       search === ''
         ? ''
@@ -67,11 +67,7 @@ export function emailPages({ page, form }: PageHandlers): Router {
       limit: ROWS_ASKED,
       offset: from,
     });
-    const { shown, ...links } = pageOf(
-      email_types,
-      from,
-      (start) => `${EMAILS}?${new URLSearchParams({ search, from: String(start) }).toString()}`,
-    );
+    const { shown, ...links } = pageOf(email_types, from, EMAILS, { search });
     const drafts = await ask<{ email_type_version: readonly object[] }>(DRAFTS);
     const { Utility } = await ask<{ Utility: { email_transport: Transport | null } }>(TRANSPORT);
     await show('emails', {
@@ -141,18 +137,15 @@ export function emailPages({ page, form }: PageHandlers): Router {
         } else {
           const input = { ...inputOf(texts), ...(version === '' ? {} : { based_on: Number(version) }) };
           await ask(saved === '' ? CREATE : UPDATE, { input, ...(saved === '' ? {} : { type: saved }) });
-          res.redirect(
-            303,
-            `${EMAILS}/edit?${new URLSearchParams({ type: textOf(values, 'email_type'), done: 'saved', ...givenOf(readAbout(values)) }).toString()}`,
-          );
+          const shownNext = { type: textOf(values, 'email_type'), done: 'saved', ...readAbout(values) };
+          res.redirect(303, linkTo(`${EMAILS}/edit`, shownNext));
         }
-      } catch (error) {
-        if (!(error instanceof AppError) || error.status >= 500 || error.code === 'PERMISSION_DENIED')
-          throw error;
+      } catch (thrown) {
+        const error = problemOf(thrown);
         const isOld = error.code === 'EMAIL_TYPE_CHANGED';
         // The input is kept: after checking the other version, it can be saved over it.
         const known = isOld ? { version: String(error.details['version'] ?? '') } : {};
-        const problem = isOld ? { message: CHANGED, hint: null } : problemOf(error);
+        const problem = isOld ? { message: CHANGED, hint: null } : toProblem(error);
         await showForm(visit, { ...shown, ...known, problem, isOld }, error.status);
       }
     },

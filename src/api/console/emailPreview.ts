@@ -8,7 +8,7 @@ import {
   DRAFT_PASSED,
   fieldOf,
   PROBLEM,
-  problemOf,
+  toProblem,
   sampleOf,
   type Problem,
 } from './emailForm.js';
@@ -51,7 +51,7 @@ export function emailPreview({ page, form }: PageHandlers): Router {
         await show('preview', { title, names, rows, ...shown }, FRAMED);
       } catch (error) {
         if (!(error instanceof AppError) || error.status >= 500) throw error;
-        await show('preview', { title, ...located(problemOf(error)) }, { ...FRAMED, status: error.status });
+        await show('preview', { title, ...located(toProblem(error)) }, { ...FRAMED, status: error.status });
       }
     },
     { ...FRAMED, limitBytes: MAX_EMAIL_FORM_BYTES },

@@ -1,5 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { Ask } from './ask.js';
+import type { Values } from './formValues.js';
 import type { Page } from './sendPage.js';
 
 /** What a page handler works with. */
@@ -15,7 +16,7 @@ export interface Visit {
   /** Renders a view within the common layout. */
   readonly show: (view: string, values: object, page?: Page) => Promise<void>;
   /** The fields of the form; empty for a page. */
-  readonly values: Readonly<Record<string, unknown>>;
+  readonly values: Values;
 }
 
 export type PageHandler = (visit: Visit, req: Request, res: Response) => Promise<void>;

@@ -1,12 +1,15 @@
+import { linkTo } from './consolePath.js';
+
 const PAGE_SIZE = 50;
 /** How many rows to ask for: one more than a page shows tells whether there is a next one. */
 export const ROWS_ASKED = PAGE_SIZE + 1;
 
-/** The rows that a page shows, and the addresses of the pages before and after it. */
+/** The rows that a page shows, and the addresses of the pages before and after it, which repeat the search. */
 export function pageOf<Row>(
   rows: readonly Row[],
   from: number,
-  addressOf: (from: number) => string,
+  path: string,
+  search: Readonly<Record<string, string>> = {},
 ): {
   readonly shown: readonly Row[];
   readonly previous: string | undefined;
@@ -14,7 +17,7 @@ export function pageOf<Row>(
 } {
   return {
     shown: rows.slice(0, PAGE_SIZE),
-    previous: from > 0 ? addressOf(Math.max(0, from - PAGE_SIZE)) : undefined,
-    next: rows.length > PAGE_SIZE ? addressOf(from + PAGE_SIZE) : undefined,
+    previous: from > 0 ? linkTo(path, { ...search, from: Math.max(0, from - PAGE_SIZE) }) : undefined,
+    next: rows.length > PAGE_SIZE ? linkTo(path, { ...search, from: from + PAGE_SIZE }) : undefined,
   };
 }

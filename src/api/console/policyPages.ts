@@ -1,5 +1,6 @@
 import { Router } from 'express';
 import { AppError } from '../../errors.js';
+import type { Role } from './choices.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import { checkedOf, itemsOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
@@ -39,12 +40,6 @@ interface Rule {
   readonly filter: string | null;
 }
 
-interface Role {
-  readonly roleid: Id;
-  readonly login: string | null;
-  readonly name: string | null;
-}
-
 interface Names {
   readonly role: readonly Role[];
   readonly role_class: readonly { readonly classid: Id; readonly name: string }[];
@@ -64,7 +59,7 @@ export function policyPages({ page, form }: PageHandlers): Router {
   const list = page(async (visit, req) => {
     const from = numberOf(req.query, 'from');
     const rules = await readRules(visit, '', from);
-    const { shown, ...links } = pageOf(rules, from, (start) => `${POLICIES}?from=${start}`);
+    const { shown, ...links } = pageOf(rules, from, POLICIES);
     const nameOf = await namesOf(visit, shown);
     await visit.show('policies', {
       title: 'Policy rules',

@@ -1,5 +1,6 @@
 import { Router } from 'express';
 import { AppError } from '../../errors.js';
+import type { Role } from './choices.js';
 import { CONSOLE } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { checkedOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
@@ -34,10 +35,7 @@ interface Class {
   readonly name: string;
 }
 
-interface Role {
-  readonly roleid: Id;
-  readonly login: string | null;
-  readonly name: string | null;
+interface FullRole extends Role {
   readonly capabilities: readonly string[];
   readonly classes: readonly Class[];
 }
@@ -68,16 +66,12 @@ export function rolePages({ page, form }: PageHandlers): Router {
     const search = textOf(req.query, 'search');
     const from = numberOf(req.query, 'from');
     const part = literal(containing(search));
-    const { role } = await ask<{ role: readonly Role[] }>(LIST, {
+    const { role } = await ask<{ role: readonly FullRole[] }>(LIST, {
       filter: `deleted = false${search === '' ? '' : ` and (login ilike ${part} or name ilike ${part})`}`,
       limit: ROWS_ASKED,
       offset: from,
     });
-    const { shown, ...links } = pageOf(
-      role,
-      from,
-      (start) => `${ROLES}?${new URLSearchParams({ search, from: String(start) }).toString()}`,
-    );
+    const { shown, ...links } = pageOf(role, from, ROLES, { search });
     await show('roles', { title: 'Roles', search, roles: shown, ...links });
   });
 
@@ -99,8 +93,8 @@ export function rolePages({ page, form }: PageHandlers): Router {
       const input = inputOf(values, await readChoices(visit));
       const saved =
         id === 0
-          ? await ask<Record<string, Role>>(CREATE, { input })
-          : await ask<Record<string, Role>>(UPDATE, { id, input });
+          ? await ask<Record<string, FullRole>>(CREATE, { input })
+          : await ask<Record<string, FullRole>>(UPDATE, { id, input });
       const [role] = Object.values(saved);
       res.redirect(303, `${ROLES}/edit?id=${String(role?.roleid)}`);
     } catch (error) {
@@ -118,11 +112,11 @@ export function rolePages({ page, form }: PageHandlers): Router {
   return Router().get(ROLES, list).get(`${ROLES}/edit`, edit).post(`${ROLES}/edit`, submit);
 }
 
-const NEW_ROLE: Role = { roleid: 0, login: '', name: '', capabilities: ['login'], classes: [] };
+const NEW_ROLE: FullRole = { roleid: 0, login: '', name: '', capabilities: ['login'], classes: [] };
 
 async function showRole(visit: Visit, roleid: number): Promise<void> {
   const { role, policy_rule, Utility } = await visit.ask<{
-    role: readonly Role[];
+    role: readonly FullRole[];
     policy_rule: readonly Rule[];
     Utility: { readonly role_rights: Rights };
   }>(RIGHTS, { roleid, filter: `roleid = ${roleid}` });
@@ -154,7 +148,7 @@ async function readChoices({ ask }: Visit): Promise<Choices> {
 
 async function showForm(
   visit: Visit,
-  role: Role,
+  role: FullRole,
   more: {
     readonly rights?: object;
     readonly inClasses?: readonly string[];

@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import { AppError } from '../../errors.js';
 import { isJsonObject, parseJson, writeJson } from '../../losslessJson.js';
-import { CONSOLE } from './consolePath.js';
+import { CONSOLE, linkTo } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import { numberOf, problemOf, textOf, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
@@ -52,11 +52,9 @@ export function rowPages({ page, form }: PageHandlers): Router {
     const from = numberOf(req.query, 'from');
     const found = await readRows(visit, table, filter, from).catch((error: unknown) => problemOf(error));
     const problem = found instanceof AppError ? found : undefined;
-    const { shown, ...links } = pageOf(
-      found instanceof AppError ? [] : found,
-      from,
-      (start) => `${pathOf(table)}?${String(new URLSearchParams({ filter, from: String(start) }))}`,
-    );
+    const { shown, ...links } = pageOf(found instanceof AppError ? [] : found, from, pathOf(table), {
+      filter,
+    });
     await visit.show(
       'rows',
       {
@@ -98,8 +96,8 @@ export function rowPages({ page, form }: PageHandlers): Router {
           return;
         }
         const done = isDeleted ? 'deleted' : key ? 'saved' : 'created';
-        const query = String(new URLSearchParams({ key: writeJson(keyOf(table, row)), done }));
-        res.redirect(303, `${pathOf(table)}${isDeleted ? '' : '/edit'}?${query}`);
+        const path = `${pathOf(table)}${isDeleted ? '' : '/edit'}`;
+        res.redirect(303, linkTo(path, { key: writeJson(keyOf(table, row)), done }));
       } catch (error) {
         await showForm(visit, table, { key, fields: fieldsTyped(inputs, values), problem: problemOf(error) });
       }

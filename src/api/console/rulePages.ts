@@ -33,7 +33,7 @@ export function rulePages({ page, form }: PageHandlers): Router {
     const { roles } = await readChoices(ask);
     const nameOf = (roleid: unknown): string =>
       roles.find((role) => role.roleid === String(roleid))?.label ?? `role ${String(roleid)}`;
-    const { shown, ...links } = pageOf(email_rule, from, (start) => `${RULES}?from=${start}`);
+    const { shown, ...links } = pageOf(email_rule, from, RULES);
     await show('rules', {
       title: 'Rules',
       rules: shown.map((rule) => ({ ...rule, role: nameOf(rule['query_roleid']) })),

@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import type { AppError } from '../../errors.js';
-import { CONSOLE } from './consolePath.js';
+import { CONSOLE, linkTo } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
@@ -51,7 +51,7 @@ export function tenantPages({ page, form }: PageHandlers): Router {
         await ask(UPDATE, { tenantid: textOf(values, 'tenantid'), input: { suspended } });
       }
       const search = textOf(values, values['action'] === 'create' ? 'name' : 'search');
-      res.redirect(303, addressOf({ search }));
+      res.redirect(303, linkTo(TENANTS, { search }));
     } catch (error) {
       await showList(visit, values, problemOf(error));
     }
@@ -73,7 +73,7 @@ async function showList({ ask, show }: Visit, asked: Values, problem?: AppError)
   });
   const { backlog } = Utility;
   const waiting = new Map(backlog.tenants.map((each) => [String(each.tenantid), each.waiting]));
-  const { shown, ...links } = pageOf(tenant, from, (start) => addressOf({ search, from: String(start) }));
+  const { shown, ...links } = pageOf(tenant, from, TENANTS, { search });
   await show(
     'tenants',
     {
@@ -97,9 +97,4 @@ function durationOf(seconds: number | null): string | undefined {
   if (seconds === null) return undefined;
   if (seconds < 120) return `${Math.round(seconds)} s`;
   return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
-}
-
-function addressOf(values: Readonly<Record<string, string>>): string {
-  const given = Object.entries<string>(values).filter(([, value]) => value !== '' && value !== '0');
-  return given.length === 0 ? TENANTS : `${TENANTS}?${new URLSearchParams(given).toString()}`;
 }
