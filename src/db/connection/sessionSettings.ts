@@ -16,6 +16,11 @@ export function sessionSettings(timeouts: {
     timezone: 'UTC',
     datestyle: 'ISO',
     intervalstyle: 'iso_8601',
+    // A database may have other defaults for the sake of an old application.
+    extra_float_digits: '1',
+    bytea_output: 'hex',
+    standard_conforming_strings: 'on',
+    default_transaction_isolation: 'read committed',
     statement_timeout: String(timeouts.statementTimeoutMs),
     lock_timeout: String(timeouts.lockTimeoutMs),
     idle_in_transaction_session_timeout: String(IDLE_IN_TRANSACTION_TIMEOUT_MS),
@@ -25,7 +30,7 @@ export function sessionSettings(timeouts: {
 /** Renders the settings as the startup parameter `options`, which overrides all defaults. */
 export function asStartupOptions(settings: SessionSettings): string {
   return Object.entries(settings)
-    .map(([name, value]) => `-c ${name}=${value}`)
+    .map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`)
     .join(' ');
 }
 
