@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { CookieOptions } from 'express';
 import { readCookie } from '../http/readCookie.js';
@@ -21,15 +21,9 @@ export function createBrowserCookie(state: string, baseUrl: string, lifetimeSeco
   };
 }
 
-/** Whether the request comes from the browser that got the cookie. @param browserHash SHA-256 of its value. */
-export function isSameBrowser(
-  req: IncomingMessage,
-  state: string,
-  baseUrl: string,
-  browserHash: Buffer,
-): boolean {
-  const value = readCookie(req, cookieName(state, baseUrl)) ?? '';
-  return timingSafeEqual(sha256(value), browserHash);
+/** Identifies the browser that a request comes from: SHA-256 of the cookie that it got, or of nothing. */
+export function browserHashOf(req: IncomingMessage, state: string, baseUrl: string): Buffer {
+  return sha256(readCookie(req, cookieName(state, baseUrl)) ?? '');
 }
 
 /** The prefix prevents sibling subdomains from setting the cookie; browsers allow it over https only. */

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { takeOidcSignIn, type OidcSignIn } from '../../db/signIn/oidcSignIns.js';
 import type { Principal } from '../../db/principal.js';
 import { signInAs } from '../auth/signIn.js';
-import { isSameBrowser, sha256 } from './browserBinding.js';
+import { browserHashOf, sha256 } from './browserBinding.js';
 import { exchangeCode } from './exchangeCode.js';
 import { findMapping, findRegistration } from './findRegistration.js';
 import { matchIdentity } from './matchIdentity.js';
@@ -29,8 +29,9 @@ export async function takeSignIn(
   const [state, ...others] = callbackUrl.searchParams.getAll('state');
   if (state === undefined || others.length > 0) throw stateInvalid();
   const stateHash = sha256(state);
-  const signIn = await takeOidcSignIn(deps.knex, stateHash);
-  if (!signIn || !isSameBrowser(req, state, deps.config.baseUrl, signIn.browser_hash)) throw stateInvalid();
+  const browserHash = browserHashOf(req, state, deps.config.baseUrl);
+  const signIn = await takeOidcSignIn(deps.knex, stateHash, browserHash);
+  if (!signIn) throw stateInvalid();
   const codeVerifier = deps.keyRing.decrypt(signIn.code_verifier_encrypted, verifierContext(stateHash));
   return { ...signIn, state, codeVerifier };
 }

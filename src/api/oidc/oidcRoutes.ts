@@ -65,7 +65,14 @@ export function oidcRoutes(deps: OidcRoutesDeps): Router {
     }
   };
 
-  return Router().use('/oidc', deps.limits.byAddress).post('/oidc', start).get('/oidc', callback);
+  return (
+    Router()
+      .use('/oidc', deps.limits.byAddress)
+      .post('/oidc', start)
+      // Express would take HEAD, as link checkers send it, for GET, and complete the sign-in.
+      .head('/oidc', (_req, _res, next) => next('router'))
+      .get('/oidc', callback)
+  );
 }
 
 function subjectOf({ tenantid, roleid, confid }: ReturnedSignIn): object {

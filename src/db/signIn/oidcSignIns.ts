@@ -41,15 +41,20 @@ export async function storeOidcSignIn(
 }
 
 /**
- * Removes a sign-in, so that its state is valid once across all processes.
- * @returns undefined if it is unknown, used or expired
+ * Removes a sign-in, so that its state is valid once across all processes. One of another browser stays: programs that follow
+ * links, such as scanners, don't end it.
+ * @returns undefined if it is unknown, used, expired or another browser's
  */
-export async function takeOidcSignIn(knex: Knex, stateHash: Buffer): Promise<OidcSignIn | undefined> {
+export async function takeOidcSignIn(
+  knex: Knex,
+  stateHash: Buffer,
+  browserHash: Buffer,
+): Promise<OidcSignIn | undefined> {
   const { rows } = await knex.raw<{ rows: (OidcSignIn & { expired: boolean })[] }>(
-    `delete from rowpost.oidc_sign_in where state_hash = ?
+    `delete from rowpost.oidc_sign_in where state_hash = ? and browser_hash = ?
      returning tenantid, roleid, confid, nonce, code_verifier_encrypted, browser_hash, return_to,
        expires < now() as expired`,
-    [stateHash],
+    [stateHash, browserHash],
   );
   const [row] = rows;
   return row && !row.expired ? row : undefined;

@@ -170,12 +170,21 @@ describe('POST /oidc and its callback', () => {
 
   describe('the callback', () => {
     it('requires the cookie of the browser that started the sign-in', async () => {
-      const { callback } = await untilCallback();
-      await expectFailure(await new HttpBrowser().send(callback), 400, 'OIDC_STATE_INVALID');
       const mine = await untilCallback();
       const another = await untilCallback();
-      await expectFailure(await another.browser.send(mine.callback), 400, 'OIDC_STATE_INVALID');
+      for (const browser of [new HttpBrowser(), another.browser]) {
+        await expectFailure(await browser.send(mine.callback), 400, 'OIDC_STATE_INVALID');
+      }
       await fixture.readAuthBody(await another.browser.send(another.callback));
+    });
+
+    it('is not used up by a program that follows the link, nor by HEAD', async () => {
+      const { browser, callback } = await untilCallback();
+      await expectFailure(await new HttpBrowser().send(callback), 400, 'OIDC_STATE_INVALID');
+      const head = await browser.send(callback, { method: 'HEAD' });
+      expect(head.status).to.equal(405);
+      expect(head.headers.get('allow')).to.equal('GET, POST');
+      await fixture.readAuthBody(await browser.send(callback));
     });
 
     it('allows concurrent sign-ins in one browser', async () => {
