@@ -1,11 +1,17 @@
 import { parseRedisUrl } from './redisAddress.js';
 import { connectForTheFirstTime, createRedisClient } from './redisClient.js';
-import { readRedisFacts, type RedisFacts } from './redisFacts.js';
+import { probeWrites, readRedisFacts, type RedisFacts } from './redisFacts.js';
 
 const TIMEOUT_MS = 5_000;
 
+interface Inspection extends RedisFacts {
+  readonly roundTripMs: number;
+  /** Redis's error, if it refuses to write. */
+  readonly refusal: unknown;
+}
+
 /** Rejects when Redis doesn't answer within `TIMEOUT_MS`. */
-export async function inspectRedis(url: string): Promise<RedisFacts & { readonly roundTripMs: number }> {
+export async function inspectRedis(url: string, prefix: string): Promise<Inspection> {
   const redis = createRedisClient(url, {
     connectTimeoutMs: TIMEOUT_MS,
     commandTimeoutMs: TIMEOUT_MS,
@@ -17,7 +23,9 @@ export async function inspectRedis(url: string): Promise<RedisFacts & { readonly
     await connectForTheFirstTime(redis, TIMEOUT_MS);
     const startedAt = performance.now();
     const facts = await readRedisFacts(redis, parseRedisUrl(url).kind);
-    return { ...facts, roundTripMs: performance.now() - startedAt };
+    const roundTripMs = performance.now() - startedAt;
+    const refusal = await probeWrites(redis, prefix).catch((error: unknown) => error);
+    return { ...facts, roundTripMs, refusal };
   } finally {
     redis.disconnect();
   }

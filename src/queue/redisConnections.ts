@@ -5,7 +5,7 @@ import type { QueueConnections } from './connections.js';
 import { logOutages } from './outageLog.js';
 import { parseRedisUrl, type RedisAddress } from './redisAddress.js';
 import { connectForTheFirstTime, createRedisClient, type RedisClient } from './redisClient.js';
-import { readRedisFacts } from './redisFacts.js';
+import { keyPrefix, probeWrites, readRedisFacts } from './redisFacts.js';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Timeout for adding jobs, after which the relay keeps them and retries. */
@@ -42,13 +42,13 @@ export async function connectRedis(url: string, prefix: string, log: Logger): Pr
   return {
     producer,
     consumer,
-    // The hash tag keeps all keys of the queue on one cluster node.
-    prefix: `{${prefix}}`,
+    prefix: keyPrefix(prefix),
     backend: undefined,
     check: async () => {
       // ioredis would only say that its stream isn't writeable.
       if (producer.status !== 'ready') throw new Error('there is no connection to Redis');
       await requireUsable(producer, kind);
+      await probeWrites(producer, prefix);
     },
     close,
   };

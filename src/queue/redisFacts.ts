@@ -1,6 +1,8 @@
 import type { RedisAddress } from './redisAddress.js';
 import { primariesOf, type RedisClient } from './redisClient.js';
 
+const PROBE_SECONDS = 60;
+
 /** What the servers behind REDIS_URL report about themselves. */
 export interface RedisFacts {
   /** Such as 7.2.4; in a cluster, that of the oldest primary. */
@@ -25,6 +27,16 @@ export async function readRedisFacts(client: RedisClient, kind: RedisAddress['ki
     maxmemoryPolicy: policies.find((policy) => policy !== 'noeviction') ?? policies[0],
     modeProblem: modeProblem(kind, told('redis_mode')[0]),
   };
+}
+
+/** Rejects if Redis reads but refuses to write: its memory is full, it is a replica, or it can't save. */
+export async function probeWrites(client: RedisClient, prefix: string): Promise<void> {
+  await client.set(`${keyPrefix(prefix)}:probe`, '', 'EX', PROBE_SECONDS);
+}
+
+/** The hash tag keeps all keys of the queue on one cluster node. */
+export function keyPrefix(prefix: string): string {
+  return `{${prefix}}`;
 }
 
 function byVersion(one: string, other: string): number {

@@ -151,6 +151,30 @@ describe('rowpost doctor', () => {
     }
   });
 
+  it('finds a Redis that refuses to write, or to let it in', async () => {
+    const client = new Redis(redis.url);
+    const becauseOf = async (settings: Readonly<Record<string, string>>): Promise<string | undefined> => {
+      await client.config('SET', ...Object.entries(settings).flat());
+      return (await diagnose()).of('queue');
+    };
+    try {
+      expect(await becauseOf({ maxmemory: '1' })).to.match(
+        /^✗ .*refuses to write \(OOM\) → .*raise maxmemory/,
+      );
+      expect(await becauseOf({ maxmemory: '0', 'min-replicas-to-write': '1' })).to.match(
+        /^✗ .*refuses to write \(NOREPLICAS\)/,
+      );
+      await client.config('SET', 'min-replicas-to-write', '0');
+      await client.replicaof('127.0.0.1', 1);
+      expect((await diagnose()).of('queue')).to.match(/^✗ .*refuses to write \(READONLY\) → It is a replica/);
+      await client.replicaof('NO', 'ONE');
+      expect(await becauseOf({ requirepass: 'hidden' })).to.match(/^✗ .*can't be reached \(NOAUTH\)/);
+    } finally {
+      await client.config('SET', 'requirepass', '');
+      client.disconnect();
+    }
+  });
+
   it('finds a provider that hangs, and one that is unreachable', async () => {
     const mute = createServer(() => undefined).listen(0, '127.0.0.1');
     await once(mute, 'listening');

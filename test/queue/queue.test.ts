@@ -154,6 +154,33 @@ describe('delivery: a queue that can’t be used', () => {
     }
   });
 
+  it('Redis that is full, or a replica, fails the check although it responds', async () => {
+    const connection = new Redis(redis.url);
+    const queue = await openQueue(
+      await pipelineConfig('redis', { REDIS_URL: redis.url }),
+      db.database,
+      testLog,
+    );
+    const refusedWith = async (): Promise<string> =>
+      queue.check().then(
+        () => 'nothing',
+        (error: unknown) => (error as Error).message.split(' ', 1)[0] ?? '',
+      );
+    try {
+      await connection.config('SET', 'maxmemory', 1);
+      expect(await refusedWith()).to.equal('OOM');
+      await connection.config('SET', 'maxmemory', 0);
+      expect(await refusedWith()).to.equal('nothing');
+      await connection.replicaof('127.0.0.1', 1);
+      expect(await refusedWith()).to.equal('READONLY');
+      await connection.replicaof('NO', 'ONE');
+      await waitFor('the queue', async () => (await refusedWith()) === 'nothing');
+    } finally {
+      connection.disconnect();
+      await queue.close();
+    }
+  });
+
   it('Redis that would throw jobs away is refused', async () => {
     const connection = new Redis(redis.url);
     await connection.config('SET', 'maxmemory-policy', 'allkeys-lru');

@@ -13,9 +13,9 @@ const OLDEST_REDIS = [6, 2] as const;
  * @param usesSendgrid whether a tenant sends with SendGrid, the default carrier
  */
 export function outsideChecks(config: Config, usesSendgrid: boolean): readonly Check[] {
-  const { redisUrl } = config;
+  const { redisUrl, queuePrefix } = config;
   return [
-    ...(redisUrl === undefined ? [] : [{ name: 'queue', run: () => checkRedis(redisUrl) }]),
+    ...(redisUrl === undefined ? [] : [{ name: 'queue', run: () => checkRedis(redisUrl, queuePrefix) }]),
     {
       name: 'provider',
       run: () =>
@@ -29,15 +29,23 @@ export function outsideChecks(config: Config, usesSendgrid: boolean): readonly C
   ];
 }
 
-async function checkRedis(url: string): Promise<Finding> {
-  const facts = await inspectRedis(url).catch((error: unknown) => codeOf(error));
+/** By the first word of Redis's answer to a write. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  OOM: 'Its memory is full: raise maxmemory.',
+  READONLY: 'It is a replica: REDIS_URL has to lead to the primary.',
+  MISCONF: "It can't save its data, mostly because its disk is full: see its log.",
+  NOREPLICAS: 'It has fewer replicas than min-replicas-to-write.',
+};
+
+async function checkRedis(url: string, prefix: string): Promise<Finding> {
+  const facts = await inspectRedis(url, prefix).catch((error: unknown) => codeOf(error));
   if (typeof facts === 'string') {
     return bad(
       `Redis can't be reached (${facts})`,
       'Start it, or correct REDIS_URL. Changes commit in the meantime, and their mail waits.',
     );
   }
-  const { version, primaries, maxmemoryPolicy, roundTripMs, modeProblem } = facts;
+  const { version, primaries, maxmemoryPolicy, roundTripMs, modeProblem, refusal } = facts;
   if (modeProblem !== undefined) return bad(modeProblem);
   const cluster = primaries > 1 ? ` on ${primaries} primaries` : '';
   const says = `Redis ${version}${cluster}, responds in ${Math.ceil(roundTripMs)} ms`;
@@ -47,6 +55,11 @@ async function checkRedis(url: string): Promise<Finding> {
       `${says}; its maxmemory-policy is ${maxmemoryPolicy}`,
       'Set it to noeviction: any other policy discards jobs when memory is full.',
     );
+  }
+  if (refusal !== undefined) {
+    const code = codeOf(refusal);
+    const waits = 'Changes commit in the meantime, and their mail waits.';
+    return bad(`${says}; it refuses to write (${code})`, `${REFUSALS[code] ?? ''} ${waits}`.trim());
   }
   return good(`${says}, maxmemory-policy ${maxmemoryPolicy ?? 'not told'}`);
 }
