@@ -117,6 +117,29 @@ describe('attack: an SMTP server chosen by a tenant', () => {
     expect(written).to.be.below(20_000_000);
   });
 
+  it("can't hold a process up with a long challenge or with empty lines", async () => {
+    const login = { username: 'shop', password: 'secret-password' };
+    const challenge = `334${' '.repeat(60_000)}\rx\r\r\n`;
+    const replies: Readonly<Record<string, string>> = { EHLO: '250 AUTH CRAM-MD5\r\n', AUTH: challenge };
+    const attacks: (typeof serve)[] = [
+      (socket) => {
+        socket.write('220 fake\r\n');
+        socket.on('data', (sent: Buffer) => socket.write(replies[sent.toString().slice(0, 4)] ?? ''));
+      },
+      (socket) => {
+        const timer = setInterval(() => socket.write('\n'.repeat(1_000)), 1);
+        socket.on('close', () => clearInterval(timer));
+      },
+    ];
+    for (const attack of attacks) {
+      serve = attack;
+      const startedAt = performance.now();
+      const outcome = await send(open, '127.0.0.1', 2_000, login);
+      expect(outcome).to.include({ kind: 'retry', ambiguous: false, code: 'EPROTOCOL' });
+      expect(performance.now() - startedAt).to.be.below(1_000);
+    }
+  });
+
   it("can't have the password shown by quoting it, also encoded, cut off, or as an id", async () => {
     const password = 'canary-password';
     const login = { username: 'shop', password };

@@ -52,8 +52,11 @@ export class Deferred extends Error {
 class Fenced extends Error {}
 
 const CHUNK_BYTES = 65_536;
-/** Replies are a few lines. */
-const MAX_RESPONSE_BYTES = 64 * 1024;
+/**
+ * Replies are a few lines of at most 512 bytes (RFC 5321, 4.5.3.1.5). The library's pattern for the challenge of CRAM-MD5
+ * takes quadratic time: 3 s for 60 KB. It also queues any number of empty lines.
+ */
+const MAX_REPLY_BYTES = 4 * 1024;
 
 /** A logged-in connection to a server that sends one mail at a time. Methods reject with an SmtpError. */
 export class SmtpSession {
@@ -85,11 +88,11 @@ export class SmtpSession {
       requireTLS: security === 'starttls',
       ignoreTLS: security === 'none',
       name: options.hostname,
-      maxResponseSize: MAX_RESPONSE_BYTES,
       socketCloseTimeout: 0,
       logger: false,
       tls: { ...QUICK_HANDSHAKE, rejectUnauthorized: account.verifyCertificate, minVersion: 'TLSv1.2' },
     });
+    limitReplies(connection);
     const session = new SmtpSession(connection);
     try {
       await session.#until(signal, (done) => connection.connect(done));
@@ -183,6 +186,28 @@ function refusedSoFar(connection: SMTPConnection): readonly SmtpError[] {
     _envelope?: { readonly rejectedErrors?: readonly SmtpError[] };
   };
   return envelope?.rejectedErrors ?? [];
+}
+
+interface Internals {
+  _onData: (chunk: Buffer) => void;
+  _sendCommand: (...command: unknown[]) => void;
+  readonly _onError: (error: Error, code: string) => void;
+}
+
+/** Breaks the connection if the server sends more than a reply to the last command, before the library reads it. */
+function limitReplies(connection: SMTPConnection): void {
+  const internals = connection as unknown as Internals;
+  const { _onData, _sendCommand, _onError } = internals;
+  let bytes = 0;
+  internals._sendCommand = (...command) => {
+    bytes = 0;
+    _sendCommand.apply(connection, command);
+  };
+  internals._onData = (chunk) => {
+    bytes += chunk.length;
+    if (bytes <= MAX_REPLY_BYTES) _onData.call(connection, chunk);
+    else _onError.call(connection, new Error('the reply is too long'), 'EPROTOCOL');
+  };
 }
 
 function connectTo(
