@@ -5,6 +5,8 @@ import { AppError } from '../errors.js';
 export const REFUSED = 'RP001';
 
 export const INSUFFICIENT_PRIVILEGE = '42501';
+/** Raised by changes in reads, which run read-only, and by all changes while the server is read-only. */
+export const READ_ONLY = '25006';
 export const LOCK_NOT_AVAILABLE = '55P03';
 
 export type Refusal =

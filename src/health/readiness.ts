@@ -1,4 +1,5 @@
 import { overdueIn, type Overdue } from '../db/delivery/overdue.js';
+import { orLate } from '../orLate.js';
 import type { BacklogReader } from './backlogReader.js';
 
 /** Resolves if a dependency is healthy, and rejects otherwise. */
@@ -17,18 +18,12 @@ export async function findDown(checks: HealthChecks): Promise<readonly string[]>
   return results.flat();
 }
 
-async function passes(check: HealthCheck): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), CHECK_TIMEOUT_MS);
-  });
+function passes(check: HealthCheck): Promise<boolean> {
   const works = check().then(
     () => true,
     () => false,
   );
-  const passed = await Promise.race([works, timeout]);
-  clearTimeout(timer);
-  return passed;
+  return orLate(works, CHECK_TIMEOUT_MS, () => false);
 }
 
 /** @returns what has waited longer than the alarm threshold; empty while the backlog can't be read, which `postgres` reports */

@@ -1,4 +1,5 @@
 import { AppError, UsageError } from '../../errors.js';
+import { orLate } from '../../orLate.js';
 
 /** A check's result, in one line. Contains no secrets, no URLs with passwords, no tenant data. */
 export interface Finding {
@@ -17,19 +18,12 @@ const CHECK_TIMEOUT_MS = 20_000;
 
 /** Runs a check; never rejects. */
 export async function examine(check: Check): Promise<Finding> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<Finding>((resolve) => {
-    timer = setTimeout(
-      () => resolve(bad(`no response within ${CHECK_TIMEOUT_MS / 1000} s`)),
-      CHECK_TIMEOUT_MS,
-    );
-  });
   try {
-    return await Promise.race([check.run(), timeout]);
+    return await orLate(check.run(), CHECK_TIMEOUT_MS, () =>
+      bad(`no response within ${CHECK_TIMEOUT_MS / 1000} s`),
+    );
   } catch (error) {
     return broken(error);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,7 +1,9 @@
 import pg from 'pg';
-import { parseDatabaseUrl, type DatabaseHost } from '../../databaseUrl.js';
+import { parseDatabaseUrl } from '../../databaseUrl.js';
 import type { Logger } from '../../log.js';
+import { orLate } from '../../orLate.js';
 import type { Stoppable } from '../../shutdown.js';
+import { internalsOf } from './pgInternals.js';
 import { NoPrimaryError, Primary, type ServerState, type Severable } from './primary.js';
 
 export interface ConnectorOptions {
@@ -63,8 +65,7 @@ export function createConnector(options: ConnectorOptions): Connector {
       super(given);
       // Registered right away: a session may be terminated in the packet that opens it, before its user listens.
       this.on('error', () => undefined);
-      const { connection } = this as unknown as Internals;
-      connection.on('parameterStatus', ({ parameterName, parameterValue }) => {
+      internalsOf(this).connection.on('parameterStatus', ({ parameterName, parameterValue }) => {
         if (parameterName === 'in_hot_standby') this.#isStandby = parameterValue === 'on';
       });
     }
@@ -78,7 +79,7 @@ export function createConnector(options: ConnectorOptions): Connector {
     }
 
     sever(): void {
-      (this as unknown as Internals).connection.stream.destroy();
+      internalsOf(this).connection.stream.destroy();
     }
 
     async #connect(): Promise<this> {
@@ -109,14 +110,14 @@ export function createConnector(options: ConnectorOptions): Connector {
     config: shared,
     createClient: (more) => new PrimaryClient({ ...shared, ...more }),
     createClientBeside(other) {
-      const { host, port } = other as unknown as DatabaseHost;
+      const { host, port } = internalsOf(other);
       return new pg.Client({ ...shared, host, port });
     },
     async requestCancel(other) {
-      const { host, port, processID, secretKey } = other as unknown as Session;
+      const { host, port, processID, secretKey } = internalsOf(other);
       const canceler = new pg.Client({ ...shared, host, port });
       canceler.on('error', () => undefined);
-      const { connection } = canceler as unknown as Canceler;
+      const { connection } = internalsOf(canceler);
       // Sent in place of the startup message, within TLS if used. The server then closes the connection.
       connection.startup = () => connection.cancel(processID, secretKey);
       await canceler.connect().catch(() => undefined);
@@ -134,13 +135,7 @@ function watchPrimary(primary: Primary, isAlive: () => Promise<unknown>): Stoppa
       () => true,
       () => false,
     );
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), ASK_TIMEOUT_MS);
-    });
-    const inTime = await Promise.race([alive, late]);
-    clearTimeout(timer);
-    if (!inTime) await primary.check();
+    if (!(await orLate(alive, ASK_TIMEOUT_MS, () => false))) await primary.check();
   };
   const timer = setInterval(() => {
     looking ??= look().finally(() => (looking = undefined));
@@ -188,25 +183,3 @@ async function askServer(config: pg.ClientConfig, requiresWritableSessions: bool
 const STATE = `
   select case when not pg_is_in_recovery() then substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) end as timeline,
     current_setting('default_transaction_read_only')::bool as "isReadOnly"`;
-
-interface Session extends DatabaseHost {
-  readonly processID: number;
-  readonly secretKey: number;
-}
-
-interface Canceler {
-  readonly connection: {
-    startup: () => void;
-    cancel(processID: number, secretKey: number): void;
-  };
-}
-
-interface Internals {
-  readonly connection: {
-    readonly stream: { destroy(): unknown };
-    on(
-      event: 'parameterStatus',
-      listener: (message: { readonly parameterName: string; readonly parameterValue: string }) => void,
-    ): unknown;
-  };
-}

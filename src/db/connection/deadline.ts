@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
+import { internalsOf } from './pgInternals.js';
 
 /** Cancels what a connection runs. */
 export interface Canceler {
@@ -62,7 +63,7 @@ export class Deadline {
   }
 
   async #cancel(): Promise<void> {
-    const { connection } = this.client as unknown as Backend;
+    const { connection } = internalsOf(this.client);
     const passed = this.#passed;
     try {
       const hasEnded = this.canceler.isPooled
@@ -77,7 +78,7 @@ export class Deadline {
 
   /** Uses a dedicated connection: those of the pool may all be waiting for the same lock. */
   async #cancelBackend(passed: number): Promise<boolean> {
-    const { processID } = this.client as unknown as Backend;
+    const { processID } = internalsOf(this.client);
     const other = this.canceler.createClientBeside(this.client);
     try {
       await other.connect();
@@ -102,9 +103,4 @@ export class Deadline {
     if (this.#passed === passed) await Promise.race([ended, delay(CANCEL_GRACE_MS)]);
     return this.#passed !== passed;
   }
-}
-
-interface Backend {
-  readonly processID: number;
-  readonly connection: { readonly stream: { destroy(): unknown } };
 }

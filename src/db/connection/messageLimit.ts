@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { internalsOf } from './pgInternals.js';
 
 /** Maximum size of a message other than a row: errors and notices contain text from tenants' code. */
 const MAX_MESSAGE_BYTES = 1_048_576;
@@ -18,13 +19,13 @@ const UNREQUESTED: ReadonlySet<number> = new Set(['N', 'A', 'S'].map((type) => t
  * than 512 MB would crash the process, because it exceeds the maximum length of a string.
  */
 export function limitMessages(client: pg.ClientBase): void {
-  const { stream } = (client as unknown as { connection: { stream: Stream } }).connection;
+  const { stream } = internalsOf(client).connection;
   const header = Buffer.alloc(HEADER_BYTES);
   let headerLength = 0;
   let bodyLeft = 0;
   let unrequested = 0;
   // Runs before pg, which buffers a message until it is complete.
-  stream.prependListener('data', (chunk) => {
+  stream.prependListener('data', (chunk: Buffer) => {
     for (let at = 0; at < chunk.length;) {
       if (bodyLeft > 0) {
         const passed = Math.min(bodyLeft, chunk.length - at);
@@ -46,9 +47,4 @@ export function limitMessages(client: pg.ClientBase): void {
       return;
     }
   });
-}
-
-interface Stream {
-  prependListener(event: 'data', listener: (chunk: Buffer) => void): unknown;
-  destroy(error: Error): unknown;
 }

@@ -1,9 +1,9 @@
-import type { Duplex } from 'node:stream';
 import type { ClientBase } from 'pg';
+import { internalsOf } from './pgInternals.js';
 
 /** Everything that `send` sends on the connection goes out in one write; otherwise each part would wake PostgreSQL. */
 export function inOneWrite<T>(client: ClientBase, send: () => T): T {
-  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
+  const { stream } = internalsOf(client).connection;
   stream.cork();
   try {
     return send();

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { AppError } from '../../errors.js';
 import type { AnswerShare } from '../answerBudget.js';
+import type { PgConnection } from './pgInternals.js';
 import type { StatementTrace } from './statementTrace.js';
 import { WireMessages } from './wireMessages.js';
 import { wireText } from './wireText.js';
@@ -35,10 +36,6 @@ export interface PipelineOptions {
   readonly trace?: StatementTrace | undefined;
 }
 
-interface Connection {
-  readonly stream: { write(bytes: Buffer): boolean; destroy(): unknown };
-}
-
 const PgQuery = pg.Query as unknown as new (config: { text: string }) => object;
 
 /**
@@ -53,7 +50,7 @@ class Pipeline extends PgQuery {
   readonly #completed: Rows[] = [];
   readonly #refusals = new Map<AnswerShare, AppError>();
   #rows: (string | null)[][] = [];
-  #stream: Connection['stream'] | undefined;
+  #stream: PgConnection['stream'] | undefined;
   /** For `trace`: when the previous statement's result arrived, or the first statement was sent. */
   #lastAnswerAt = 0;
   /** pg expects one. */
@@ -69,7 +66,7 @@ class Pipeline extends PgQuery {
     this.#done = done;
   }
 
-  submit(connection: Connection): null {
+  submit(connection: PgConnection): null {
     if (this.options.trace) this.#lastAnswerAt = performance.now();
     this.#stream = connection.stream;
     connection.stream.write(this.#message);

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
 import { UsageError } from '../../errors.js';
 import type { Database } from './database.js';
+import { internalsOf } from './pgInternals.js';
 import { settingsNotInForce } from './sessionSettings.js';
 
 const DIRECT_HINT =
@@ -58,7 +59,7 @@ async function leadsToSession(pool: Pool): Promise<boolean> {
   const client = await pool.connect();
   try {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-    return rows[0]?.pid === (client as PoolClient & { readonly processID?: number }).processID;
+    return rows[0]?.pid === internalsOf(client).processID;
   } finally {
     client.release();
   }

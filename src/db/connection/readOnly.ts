@@ -1,6 +1,6 @@
 import type pg from 'pg';
-
-const READ_ONLY_SQL_TRANSACTION = '25006';
+import { READ_ONLY } from '../sqlState.js';
+import { internalsOf } from './pgInternals.js';
 
 /**
  * Closes a connection on release if its server no longer accepts changes, so that the next one looks for a server that
@@ -9,17 +9,12 @@ const READ_ONLY_SQL_TRANSACTION = '25006';
 export function closeWhenReadOnly(pool: pg.Pool): void {
   const readOnly = new WeakSet<pg.PoolClient>();
   pool.on('connect', (client) => {
-    const { connection } = client as unknown as { readonly connection: Connection };
-    connection.on('errorMessage', ({ code }) => {
-      if (code === READ_ONLY_SQL_TRANSACTION) readOnly.add(client);
+    internalsOf(client).connection.on('errorMessage', ({ code }) => {
+      if (code === READ_ONLY) readOnly.add(client);
     });
   });
   // Runs before the pool decides whether to reuse the connection.
   pool.on('release', (_error, client) => {
-    if (readOnly.has(client)) void (client as unknown as { end(): Promise<void> }).end();
+    if (readOnly.has(client)) void internalsOf(client).end();
   });
-}
-
-interface Connection {
-  on(event: 'errorMessage', listener: (error: { readonly code?: string }) => void): unknown;
 }

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { coalesce } from '../../coalesce.js';
 import type { Logger } from '../../log.js';
 import { replicaReads } from '../../metrics.js';
+import { orLate } from '../../orLate.js';
 import { timeRange } from '../delivery/timeRange.js';
 import type { Connector } from './connector.js';
 import type { TenantConnections } from './tenantConnections.js';
@@ -80,19 +81,15 @@ export class Replica implements Reads {
 
   /** @returns the replica's heartbeat. Throws what pg throws, and if the replica does not respond, after breaking its connections. */
   async readHeartbeat(): Promise<string> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new Error('the replica does not answer')), LOOK_TIMEOUT_MS);
-    });
     try {
       const asked = this.parts.pool.query<{ time: string }>(HEARTBEAT);
-      const { rows } = await Promise.race([asked, late]);
+      const { rows } = await orLate(asked, LOOK_TIMEOUT_MS, () => {
+        throw new Error('the replica does not answer');
+      });
       return rows[0]?.time ?? '';
     } catch (error) {
       this.parts.connector.severAll();
       throw error;
-    } finally {
-      clearTimeout(timer);
     }
   }
 

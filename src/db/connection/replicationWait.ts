@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { internalsOf } from './pgInternals.js';
 
 /** The function in PostgreSQL's source: messages are translated, and tenants' code may raise any of them. */
 const ROUTINE = 'SyncRepWaitForLSN';
@@ -10,16 +11,11 @@ const ROUTINE = 'SyncRepWaitForLSN';
  * https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION
  */
 export function breakOnCanceledReplicationWait(client: pg.ClientBase): void {
-  const { connection } = client as unknown as { connection: Connection };
+  const { connection } = internalsOf(client);
   client.on('notice', ({ routine }) => {
     if (routine !== ROUTINE) return;
     // Emitted now: PostgreSQL's confirmation may be in the same packet, and destroying the stream only reports later.
     connection.emit('error', new Error('the commit was not confirmed by the synchronous standby'));
     connection.stream.destroy();
   });
-}
-
-interface Connection {
-  readonly stream: { destroy(): unknown };
-  emit(event: 'error', error: Error): unknown;
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.js';
-import { isConnectionFailure, isDatabaseAnswer, isRefusal, isSessionEnd } from '../sqlState.js';
+import { isConnectionFailure, isDatabaseAnswer, isRefusal, isSessionEnd, READ_ONLY } from '../sqlState.js';
 import { toAppError } from '../toAppError.js';
 import type { Rows } from './pipeline.js';
 
@@ -72,5 +72,3 @@ export function failed(error: AppError, statement?: number): TransactionOutcome 
 }
 
 const QUERY_CANCELED = '57014';
-/** Raised by changes in reads, which run read-only, and by all changes while the server is read-only. */
-export const READ_ONLY = '25006';

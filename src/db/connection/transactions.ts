@@ -12,10 +12,10 @@ import { outcomesOf } from './sharedOutcomes.js';
 import type { StatementTrace } from './statementTrace.js';
 import { TickBatcher } from './tickBatcher.js';
 import { WriteGroups } from './writeGroups.js';
-import { failed, READ_ONLY, type TransactionOutcome } from './transactionOutcome.js';
+import { failed, type TransactionOutcome } from './transactionOutcome.js';
 import type { TransactionRequest, TransactionStatement } from './transactionRequest.js';
 import { tracedTransaction } from './transactionSpan.js';
-import { isDatabaseAnswer, isSessionEnd } from '../sqlState.js';
+import { isDatabaseAnswer, isSessionEnd, READ_ONLY } from '../sqlState.js';
 
 export type { TransactionOutcome } from './transactionOutcome.js';
 export type { TransactionRequest, TransactionStatement } from './transactionRequest.js';
