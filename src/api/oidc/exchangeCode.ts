@@ -8,10 +8,10 @@ import {
 } from 'openid-client';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import { clientConfiguration } from './clientConfiguration.js';
-import { explainExchangeError, refusesClient } from './exchangeFailure.js';
-import { isIssuerOf } from './issuer.js';
+import { explainExchangeError, mayRefuseBasic } from './exchangeFailure.js';
+import { isIssuerOf, otherIssuerHint } from './issuer.js';
 import { oidcFailure } from './oidcFailure.js';
-import type { ProviderClient } from './providerClient.js';
+import type { ProviderClient, ProviderResponse } from './providerClient.js';
 
 export interface CodeExchange {
   readonly registration: OidcRegistration;
@@ -30,7 +30,7 @@ export async function exchangeCode(callProvider: ProviderClient, exchange: CodeE
   const { clientSecret } = exchange.registration;
   try {
     return await request(callProvider, exchange, ClientSecretBasic(clientSecret)).catch((error: unknown) => {
-      if (!refusesClient(error)) throw error;
+      if (!mayRefuseBasic(error)) throw error;
       return request(callProvider, exchange, ClientSecretPost(clientSecret));
     });
   } catch (error) {
@@ -50,7 +50,7 @@ async function request(
     throw oidcFailure(
       'OIDC_PROVIDER_ERROR',
       'Another issuer than the provider came with the code (parameter iss).',
-      'The issuer that is given for the provider, or that its discovery document names, differs from the one in its answers.',
+      otherIssuerHint(provider),
     );
   }
   const issuer = given ?? provider.issuer ?? new URL(provider.auth_uri).origin;
@@ -89,21 +89,29 @@ function takeIdToken(callProvider: ProviderClient): {
         headers: Object.fromEntries(new Headers(headers)),
         body: formText(body),
       });
-      let text = answer.body.toString('utf8');
-      const values = answer.status === 200 ? parseObject(text) : undefined;
-      if (typeof values?.['id_token'] === 'string') {
-        idToken = values['id_token'];
-        text = NOTHING_ELSE;
-      }
-      // The Response class accepts no other statuses, none of which comes with a token.
-      const status = answer.status >= 200 && answer.status <= 599 ? answer.status : 502;
+      const { status, text } = conform(answer);
+      const token = status === 200 ? parseObject(text)?.['id_token'] : undefined;
+      if (typeof token === 'string') idToken = token;
       const empty = [204, 205, 304].includes(status);
-      return new Response(empty ? null : text, {
+      return new Response(empty ? null : idToken === undefined ? text : NOTHING_ELSE, {
         status,
-        headers: { 'content-type': answer.contentType },
+        // Not every provider says so, and anything else is found not to parse.
+        headers: { 'content-type': 'application/json' },
       });
     },
   };
+}
+
+/** An answer as RFC 6749, 5.2, wants it, where it is clear what the provider means. */
+function conform({ status, text }: ProviderResponse): ProviderResponse {
+  const values = parseObject(text);
+  const saysError = typeof values?.['error'] === 'string';
+  // Slack.
+  if (status === 200 && saysError && values['id_token'] === undefined) return { status: 400, text };
+  // The server, or a gateway before it, refuses HTTP Basic without a reason.
+  if (status === 401 && !saysError) return { status, text: '{"error": "invalid_client"}' };
+  // The Response class accepts no other statuses, none of which comes with a token.
+  return { status: status >= 200 && status <= 599 ? status : 502, text };
 }
 
 function formText(body: unknown): string {

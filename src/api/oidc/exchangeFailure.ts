@@ -7,11 +7,16 @@ import { oidcFailure } from './oidcFailure.js';
  * `invalid_client` for that; others answer 401 with a code of their own: Auth0 `access_denied`, Keycloak
  * `unauthorized_client`.
  */
-export function refusesClient(error: unknown): error is ResponseBodyError {
+function refusesClient(error: unknown): error is ResponseBodyError {
   return (
     error instanceof ResponseBodyError &&
     (error.error === 'invalid_client' || (error.status === 401 && error.error !== 'invalid_grant'))
   );
+}
+
+/** Whether the provider may want client_secret_post: some miss `client_id` in the form, which is an `invalid_request`. */
+export function mayRefuseBasic(error: unknown): boolean {
+  return refusesClient(error) || (error instanceof ResponseBodyError && error.error === 'invalid_request');
 }
 
 /** Maps an error of the code exchange to a failure that names the likely cause. */
@@ -30,7 +35,7 @@ export function explainExchangeError(error: unknown, callbackUrl: URL): unknown 
 
 /** RFC 6749, 4.1.2.1 and 5.2, and providers' extensions. */
 function explainProviderError(code: string, description: string | undefined, callbackUrl: URL): AppError {
-  if (code === 'redirect_uri_mismatch' || namesRedirectUri(description)) {
+  if (namesRedirectUri(code) || namesRedirectUri(description)) {
     const redirectUri = `${callbackUrl.origin}${callbackUrl.pathname}`;
     return oidcFailure(
       'OIDC_REDIRECT_URI_MISMATCH',
@@ -45,6 +50,7 @@ function explainProviderError(code: string, description: string | undefined, cal
     case 'interaction_required':
     case 'consent_required':
     case 'account_selection_required':
+    case 'user_cancelled_authorize': // Apple
       return oidcFailure('OIDC_LOGIN_REFUSED', `The provider did not sign the user in (${shown}).`);
     case 'invalid_grant':
       return oidcFailure('OIDC_CODE_REFUSED', 'The provider refused the authorization code.');

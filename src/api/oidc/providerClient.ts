@@ -13,8 +13,8 @@ export interface ProviderRequest {
 
 export interface ProviderResponse {
   readonly status: number;
-  readonly contentType: string;
-  readonly body: Buffer;
+  /** Without a byte order mark. */
+  readonly text: string;
 }
 
 /** Sends one request to a provider, following no redirects. Throws AppError OIDC_PROVIDER_ERROR when there is no response. */
@@ -26,6 +26,9 @@ export interface ProviderClientOptions {
   /** Allows private addresses, and plain http. */
   readonly allowPrivateNetwork: boolean;
 }
+
+/** Without Accept-Encoding, a server may compress (RFC 9110, 12.5.3). Firewalls refuse requests without a User-Agent. */
+const HEADERS = { 'accept-encoding': 'identity', 'user-agent': 'rowpost' };
 
 /** Key sets take a few kilobytes, token responses less. */
 const MAX_BYTES = 256 * 1024;
@@ -40,7 +43,11 @@ export function createProviderClient(options: ProviderClientOptions): ProviderCl
     const requestOptions: RequestOptions = {
       ...QUICK_HANDSHAKE,
       method,
-      headers: { ...headers, ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }) },
+      headers: {
+        ...headers,
+        ...HEADERS,
+        ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
+      },
       signal: AbortSignal.timeout(options.timeoutMs),
       ...(options.allowPrivateNetwork ? {} : { lookup: publicLookup }),
     };
@@ -70,11 +77,7 @@ async function readAnswer(answer: IncomingMessage): Promise<ProviderResponse> {
     }
     chunks.push(chunk);
   }
-  return {
-    status: answer.statusCode ?? 0,
-    contentType: answer.headers['content-type'] ?? '',
-    body: Buffer.concat(chunks, bytes),
-  };
+  return { status: answer.statusCode ?? 0, text: new TextDecoder().decode(Buffer.concat(chunks, bytes)) };
 }
 
 class TooLarge extends Error {}

@@ -61,7 +61,7 @@ export class ProviderIssuers {
   }
 
   #discover(provider: OidcProvider): Promise<readonly Found[]> {
-    return Promise.all(candidateUrls(provider.auth_uri).map((place) => this.#issuerAt(place, provider)));
+    return Promise.all(candidateUrls(provider).map((place) => this.#issuerAt(place, provider)));
   }
 
   /** The document must be at the URL derived from its issuer (OpenID Connect Discovery 4.3), and name the configured keys. */
@@ -74,7 +74,7 @@ export class ProviderIssuers {
       });
       if (answer.status >= 500 || answer.status === 429) return UNANSWERED;
       if (answer.status !== 200) return ABSENT;
-      const document: unknown = JSON.parse(answer.body.toString('utf8'));
+      const document: unknown = JSON.parse(answer.text);
       const { issuer, jwks_uri } = document as Readonly<Record<string, unknown>>;
       if (typeof issuer !== 'string' || jwks_uri !== provider.jwks_uri) return ABSENT;
       return issuer.replace(/\/$/, '') === place ? issuer : ABSENT;
@@ -87,15 +87,16 @@ export class ProviderIssuers {
   }
 }
 
-/**
- * Candidate discovery URLs: below the authorization URL or one of its parents, without the `oauth2` segment that some
- * insert. Nearest first.
- */
-function candidateUrls(authUri: string): readonly string[] {
-  const { origin, pathname } = new URL(authUri);
+/** Candidate discovery URLs. The key set is also looked at: Cognito's issuer is on its host, not on that of `auth_uri`. */
+function candidateUrls({ auth_uri, jwks_uri }: OidcProvider): readonly string[] {
+  return [...new Set([...urlsAbove(auth_uri), ...urlsAbove(jwks_uri)])].slice(0, MAX_DISCOVERY_URLS);
+}
+
+/** A URL's parents, then those without the `oauth2` segment that some insert. Nearest first. */
+function urlsAbove(url: string): readonly string[] {
+  const { origin, pathname } = new URL(url);
   const steps = pathname.split('/').filter((step) => step !== '');
   const above = (path: readonly string[]): string[] =>
     path.map((_step, index) => [origin, ...path.slice(0, path.length - 1 - index)].join('/'));
-  const places = [...above(steps), ...above(steps.filter((step) => step !== 'oauth2')), origin];
-  return [...new Set(places)].slice(0, MAX_DISCOVERY_URLS);
+  return [...above(steps), ...above(steps.filter((step) => step !== 'oauth2')), origin];
 }

@@ -46,7 +46,7 @@ async function fetchKeySet(callProvider: ProviderClient, url: URL): Promise<KeyS
   const where = `The key set at ${url.host}`;
   if (answer.status !== 200) throw unusable(`${where} answered ${answer.status}.`);
   try {
-    return createLocalJWKSet(JSON.parse(answer.body.toString('utf8')) as JSONWebKeySet);
+    return createLocalJWKSet(JSON.parse(answer.text) as JSONWebKeySet);
   } catch {
     throw unusable(`${where} is no JSON Web Key Set.`);
   }

@@ -1,6 +1,6 @@
 import { errors, jwtVerify, type CryptoKey, type JWTPayload, type JWTVerifyOptions } from 'jose';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
-import { isIssuerOf } from './issuer.js';
+import { isIssuerOf, otherIssuerHint } from './issuer.js';
 import { oidcFailure } from './oidcFailure.js';
 import type { KeySet, ProviderKeys } from './providerKeys.js';
 
@@ -46,7 +46,7 @@ export async function verifyIdToken(
     requiredClaims: ['iss', 'aud', 'exp', 'iat', 'nonce'],
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
   });
-  if (!isIssuerOf(provider, claims.iss)) throw invalid('iss');
+  if (!isIssuerOf(provider, claims.iss)) throw invalid('iss', otherIssuerHint(provider));
   if (claims['nonce'] !== nonce) throw invalid('nonce');
   const audiences = Array.isArray(claims.aud) ? claims.aud : [claims.aud];
   // OpenID Connect Core 3.1.3.7: a token with several audiences names the authorized party.
@@ -131,7 +131,6 @@ function explain(error: unknown): Error {
 }
 
 const CAUSES: Readonly<Record<string, string>> = {
-  iss: 'The issuer that is given for the provider, or that its discovery document names, differs from the one in its ID tokens.',
   aud: 'The ID token is for another client: check client_id.',
   azp: 'The ID token was asked for by another client: check client_id.',
   nonce: 'The ID token belongs to another sign-in.',
@@ -139,10 +138,6 @@ const CAUSES: Readonly<Record<string, string>> = {
   nbf: 'The ID token is not valid yet: check the clocks.',
 };
 
-function invalid(claim: string): Error {
-  return oidcFailure(
-    'OIDC_ID_TOKEN_INVALID',
-    `The ID token is not acceptable (claim ${claim}).`,
-    CAUSES[claim],
-  );
+function invalid(claim: string, hint = CAUSES[claim]): Error {
+  return oidcFailure('OIDC_ID_TOKEN_INVALID', `The ID token is not acceptable (claim ${claim}).`, hint);
 }

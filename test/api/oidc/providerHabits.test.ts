@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import type { JWK, JWTPayload } from 'jose';
-import { startMisbehaving, type MisbehavingFixture } from './support/misbehavingFixture.js';
+import { startMisbehaving, SUB_ID, type MisbehavingFixture } from './support/misbehavingFixture.js';
 import { json, type MisbehavingProvider } from './support/misbehavingProvider.js';
 import { CLIENT, type FailureBody, type OidcFixture } from './support/oidcFixture.js';
 
@@ -64,6 +65,41 @@ describe('sign-in through providers with habits of their own', () => {
     }
   });
 
+  it('signs in where JSON has a byte order mark and another content type', async () => {
+    const { issuer, endpoints } = provider;
+    const fresh = await fixture.createConfig(
+      await fixture.createProvider({ ...endpoints, jwks_uri: `${issuer}/jwks?marked` }),
+    );
+    await fixture.map(roleid, fresh, SUB_ID);
+    const discovery = { '': { issuer, jwks_uri: `${issuer}/jwks?marked` } };
+    const marked = (res: ServerResponse, status: number, body: unknown): void => {
+      res.writeHead(status, { 'content-type': 'text/plain' }).end(`\ufeff${JSON.stringify(body)}`);
+    };
+    provider.misbehaviour = { json: marked, discovery };
+    await fixture.readAuthBody(await fixture.signIn(roleid, fresh));
+    provider.misbehaviour = { json: marked, discovery, claims: { iss: `${issuer}/another` } };
+    expect((await fixture.signIn(roleid, fresh)).status).to.equal(401);
+  });
+
+  it('is asked for uncompressed answers, by name', async () => {
+    await fixture.readAuthBody(await signIn());
+    expect(provider.lastHeaders).to.include({ 'accept-encoding': 'identity', 'user-agent': 'rowpost' });
+  });
+
+  it('finds an issuer on the host of its keys, as at Cognito', async () => {
+    const { issuer, endpoints } = provider;
+    const auth_uri = endpoints.auth_uri.replace('127.0.0.1', 'localhost');
+    const apart = await fixture.createConfig(await fixture.createProvider({ ...endpoints, auth_uri }));
+    await fixture.map(roleid, apart, SUB_ID);
+    const told = (await (await fixture.signIn(roleid, apart)).json()) as FailureBody;
+    expect(told).to.include({ code: 'OIDC_ID_TOKEN_INVALID' });
+    expect(told.error).to.include('set issuer to the iss of its ID tokens');
+    const fixed = await fixture.createConfig(await fixture.createProvider({ ...endpoints, auth_uri }));
+    await fixture.map(roleid, fixed, SUB_ID);
+    provider.misbehaviour = { discovery: { '': { issuer, jwks_uri: endpoints.jwks_uri } } };
+    await fixture.readAuthBody(await fixture.signIn(roleid, fixed));
+  });
+
   it('takes an address for verified by the value true only', async () => {
     const byEmail = await fixture.createConfig(
       await fixture.createProvider({ ...provider.endpoints, comparison_field: 'email' }),
@@ -99,6 +135,35 @@ describe('sign-in through providers with habits of their own', () => {
     refusing('invalid_grant');
     expect((await failure()).code).to.equal('OIDC_CODE_REFUSED');
     expect(requests).to.equal(1);
+  });
+
+  const BASIC_REFUSED: readonly [string, (res: ServerResponse) => void][] = [
+    ['401 and nothing', (res) => res.writeHead(401).end()],
+    ['401 and HTML', (res) => res.writeHead(401, { 'content-type': 'text/html' }).end('<h1>401</h1>')],
+    ['invalid_request', (res) => json(res, 400, { error: 'invalid_request' })],
+  ];
+  for (const [what, basic] of BASIC_REFUSED) {
+    it(`signs in with client_secret_post where HTTP Basic is answered with ${what}`, async () => {
+      provider.misbehaviour = { basic };
+      await fixture.readAuthBody(await signIn());
+    });
+  }
+
+  it('reads errors that come with 200, as from Slack', async () => {
+    for (const [error, code] of [
+      ['bad_redirect_uri', 'OIDC_REDIRECT_URI_MISMATCH'],
+      ['invalid_code', 'OIDC_PROVIDER_ERROR'],
+    ] as const) {
+      provider.misbehaviour = { token: (res) => json(res, 200, { ok: false, error }) };
+      const told = await failure();
+      expect(told.code).to.equal(code);
+      if (code === 'OIDC_PROVIDER_ERROR') expect(told.error).to.include(error);
+    }
+  });
+
+  it('knows what Apple calls it when a user cancels', async () => {
+    provider.misbehaviour = { callback: { error: 'user_cancelled_authorize' } };
+    expect((await failure()).code).to.equal('OIDC_LOGIN_REFUSED');
   });
 
   it('reports encrypted ID tokens as such', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
   base64url,
@@ -23,6 +23,10 @@ export interface Misbehaviour {
   readonly signature?: Signature;
   readonly idToken?: string;
   readonly token?: Answer;
+  /** The answer to token requests with HTTP Basic only. */
+  readonly basic?: Answer;
+  /** How JSON is written. */
+  readonly json?: typeof json;
   /** What comes with the ID token, instead of an access token. */
   readonly besides?: object;
   readonly jwks?: Answer;
@@ -42,6 +46,8 @@ export class MisbehavingProvider {
   /** Of the last token request. */
   lastForm = new URLSearchParams();
   lastAuthorization: string | undefined;
+  /** Of the last request of any kind that was not a browser's. */
+  lastHeaders: IncomingHttpHeaders = {};
   #keys: { privateKey: CryptoKey; publicKey: CryptoKey; kid: string; alg: string } | undefined;
   #otherKey: CryptoKey | undefined;
   readonly #nonces = new Map<string, { nonce: string; clientId: string }>();
@@ -90,6 +96,7 @@ export class MisbehavingProvider {
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const url = new URL(req.url ?? '/', this.issuer);
+    if (!url.pathname.endsWith('/authorize')) this.lastHeaders = req.headers;
     const wellKnown = /^(.*)\/\.well-known\/openid-configuration$/.exec(url.pathname)?.[1];
     if (wellKnown !== undefined) {
       this.discoveryReads += 1;
@@ -98,7 +105,7 @@ export class MisbehavingProvider {
         return;
       }
       const document = this.misbehaviour.discovery?.[wellKnown];
-      json(res, document ? 200 : 404, document ?? { error: 'not found' });
+      this.#json(res, document ? 200 : 404, document ?? { error: 'not found' });
     } else if (url.pathname.endsWith('/authorize')) this.#authorize(url, res);
     else if (url.pathname === '/jwks') await this.#jwks(res);
     else await this.#token(req, res);
@@ -121,7 +128,7 @@ export class MisbehavingProvider {
       this.misbehaviour.jwks(res);
       return;
     }
-    json(res, 200, { keys: [await this.publicJwk()] });
+    this.#json(res, 200, { keys: [await this.publicJwk()] });
   }
 
   async #token(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -129,8 +136,10 @@ export class MisbehavingProvider {
     for await (const chunk of req) body += String(chunk);
     this.lastForm = new URLSearchParams(body);
     this.lastAuthorization = req.headers.authorization;
-    if (this.misbehaviour.token) {
-      this.misbehaviour.token(res);
+    const { token, basic } = this.misbehaviour;
+    const answer = token ?? (this.lastAuthorization === undefined ? undefined : basic);
+    if (answer) {
+      answer(res);
       return;
     }
     const known = this.#nonces.get(this.lastForm.get('code') ?? '');
@@ -151,7 +160,11 @@ export class MisbehavingProvider {
     };
     const id_token = this.misbehaviour.idToken ?? (await this.#sign(claims));
     const besides = this.misbehaviour.besides ?? { access_token: 'opaque', token_type: 'Bearer' };
-    json(res, 200, { ...besides, id_token });
+    this.#json(res, 200, { ...besides, id_token });
+  }
+
+  #json(res: ServerResponse, status: number, body: unknown): void {
+    (this.misbehaviour.json ?? json)(res, status, body);
   }
 
   async #sign(claims: JWTPayload): Promise<string> {
