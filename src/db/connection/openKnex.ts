@@ -11,9 +11,9 @@ export function openKnex(pool: pg.Pool, log: Logger): Knex {
     compileSqlOnError: false,
     log: {
       warn(message: unknown) {
-        // Also thrown, or retried; the message is the migration's entire text.
-        const isFailedMigration = /^migration (file|failed)/.test(String(message));
-        log[isFailedMigration ? 'debug' : 'warn']({ knex: String(message) }, 'knex warns');
+        // Also thrown, or retried: a migration's message is its entire text, and an outage has one for every request.
+        const isThrown = /^(?:migration (?:file|failed)|Acquire connection error)/.test(String(message));
+        log[isThrown ? 'debug' : 'warn']({ knex: String(message) }, 'knex warns');
       },
       error: (message: unknown) => log.warn({ knex: String(message) }, 'knex reports an error'),
     },
