@@ -2,6 +2,7 @@ import type { Budget } from '../limits.js';
 import { renderFault } from '../errors.js';
 import { codePointLength, sliceCodePoints } from '../values/codePoints.js';
 import { escapeHtml } from '../values/escape.js';
+import { SPACES } from '../values/whitespace.js';
 
 export interface UrlizeOptions {
   /** Maximum length of a link's text. */
@@ -19,11 +20,11 @@ const HTTP = new RegExp(
   '^(?:' +
     `(?:https?://|www\\.)(?:(?:${W}+\\.)+)?(?:[a-z]{2,63}|xn--[\\p{L}\\p{N}_%]{2,59})` +
     `|(?:${W}{2,63}\\.)+(?:com|net|int|edu|gov|org|info|mil)` +
-    '|https?://(?:\\d{1,3}(?:\\.\\d{1,3}){3}|\\[(?:[\\da-f]{0,4}:){2}(?:[\\da-f]{0,4}:?){1,6}\\])' +
-    ')(?::\\d{1,5})?(?:[/?#]\\S*)?$',
-  'iu',
+    '|https?://(?:\\p{Nd}{1,3}(?:\\.\\p{Nd}{1,3}){3}|\\[(?:[\\da-f]{0,4}:){2}(?:[\\da-f]{0,4}:?){1,6}\\])' +
+    ')(?::\\p{Nd}{1,5})?(?:[/?#].*)?$',
+  'isu',
 );
-const EMAIL = /^\S+@[\p{L}\p{N}_][\p{L}\p{N}_.-]*\.[\p{L}\p{N}_]+$/u;
+const EMAIL = /^.+@[\p{L}\p{N}_][\p{L}\p{N}_.-]*\.[\p{L}\p{N}_]+$/su;
 
 /** Maximum length of a word that is checked for being an address. */
 const LONGEST_WORD = 4_096;
@@ -38,9 +39,9 @@ export function urlize(escaped: string, options: UrlizeOptions): string {
   }
   budget.allocate(escaped.length);
   const attributes = linkAttributes(options);
-  const words = escaped.split(/(\s+)/u).map((word) => {
-    const linked =
-      word.length > LONGEST_WORD || word.trim() === '' ? word : linkWord(word, attributes, options);
+  const words = escaped.split(SPACES).map((word, i) => {
+    const isSpaces = i % 2 === 1;
+    const linked = isSpaces || word.length > LONGEST_WORD ? word : linkWord(word, attributes, options);
     budget.allocate(linked.length);
     return linked;
   });
@@ -102,9 +103,7 @@ function link(text: string, attributes: string, { limit, schemes }: UrlizeOption
   }
   if (text.startsWith('mailto:') && EMAIL.test(text.slice(7)))
     return `<a href="${text}">${text.slice(7)}</a>`;
-  if (text.includes('@') && !text.startsWith('www.') && !text.includes(':') && EMAIL.test(text)) {
-    return `<a href="mailto:${text}">${text}</a>`;
-  }
+  if (!/^(?:www\.|@)|:/.test(text) && EMAIL.test(text)) return `<a href="mailto:${text}">${text}</a>`;
   let linked = text;
   for (const scheme of schemes) {
     if (linked !== scheme && linked.startsWith(scheme))

@@ -33,6 +33,7 @@ import type { Evaluate, Frame } from './runtime.js';
 import { readName } from './scope.js';
 import type { Scope } from './scope.js';
 import { syntaxFault } from './syntaxFault.js';
+import { readsNames } from './walk.js';
 
 /** Compiles an expression to a function of a frame. */
 export function compileExpression(node: Expression, scope: Scope): Evaluate {
@@ -179,10 +180,14 @@ function compileLogical({ operator, left, right }: Logical, scope: Scope): Evalu
   };
 }
 
-/** `a ~ b`: with autoescape, one markup operand makes the result markup and the others are escaped. */
-function compileConcat({ parts, offset }: Concat, scope: Scope): Evaluate {
+/**
+ * `a ~ b`: with autoescape, one markup operand makes the result markup and the others are escaped. Jinja2 joins constants
+ * while it compiles, where markup is text like any other.
+ */
+function compileConcat(node: Concat, scope: Scope): Evaluate {
+  const { parts, offset } = node;
   const pieces = parts.map((part) => compileExpression(part, scope));
-  const escaping = scope.escaping === true;
+  const escaping = scope.escaping === true && readsNames(node);
   return (frame) => {
     const { budget } = frame.run;
     const values = pieces.map((piece) => piece(frame));

@@ -77,6 +77,13 @@ function walkArguments({ positional, named, spread, namedSpread }: Arguments, vi
   walkExpression(namedSpread, visitor);
 }
 
+/** Whether an expression depends on more than its own literals. */
+export function readsNames(node: Expression): boolean {
+  let reads = false;
+  walkExpression(node, { read: () => (reads = true), assign: () => undefined });
+  return reads;
+}
+
 export function walkTarget(target: Target, visitor: NameVisitor): void {
   if (target.kind === 'name') visitor.assign(target.name);
   else if (target.kind === 'tuple') for (const item of target.items) walkTarget(item, visitor);

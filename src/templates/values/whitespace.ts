@@ -15,6 +15,10 @@ export function isSpace(code: number): boolean {
   );
 }
 
+/** A run of such whitespace, captured. */
+// eslint-disable-next-line no-control-regex -- these control characters are whitespace to Python
+export const SPACES = /([\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+)/;
+
 function firstNonSpace(text: string): number {
   let start = 0;
   while (start < text.length && isSpace(text.charCodeAt(start))) start++;
