@@ -9,7 +9,6 @@ import {
   type GraphQLSchema,
 } from 'graphql';
 import { AppError } from '../errors.js';
-import { explainControlError } from '../db/controlFailure.js';
 import { isDatabaseAnswer, isSessionEnd } from '../db/sqlState.js';
 import type { ControlDb, ControlTransaction } from '../db/connection/database.js';
 import { requireHere } from '../db/placement.js';
@@ -30,7 +29,7 @@ import { CONTROL_CATALOG } from './controlCatalog.js';
 import { buildControlSchema } from './controlSchema.js';
 import type { ControlContext, ControlEngineDeps, ControlOptions } from './controlContext.js';
 import { hashPasswords, type PasswordHashes } from './request/passwordHashes.js';
-import { executionResponse } from './request/executionResponse.js';
+import { executionResponse, explained } from './request/executionResponse.js';
 import { introspectQuery, withIntrospected, type Introspected } from './request/introspection.js';
 import { createValueCounter, requireFewMutations, requireFewUtilities } from './request/fieldCount.js';
 import { rootFields } from '../graphql/document/rootFields.js';
@@ -96,7 +95,7 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
         return counted(run, await answer(run));
       } catch (error) {
         if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
-        return failure(error, report('a control request failed'));
+        return failedResponse(explained(error, report('a control request failed')));
       }
     },
   };
@@ -272,13 +271,6 @@ function executeWith(
     fieldResolver: resolveField,
   });
   return Promise.resolve(result);
-}
-
-function failure(error: unknown, report: (error: unknown) => void): GraphqlResponse {
-  const known = explainControlError(error);
-  if (!known || known.code === 'INTERNAL_ERROR') report(error);
-  const shown = known ?? new AppError('INTERNAL_ERROR', 'Internal error.');
-  return failedResponse(shown);
 }
 
 /** Parsed and validated documents by their text. */

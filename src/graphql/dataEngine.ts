@@ -30,7 +30,7 @@ import {
   type EmailQueryOptions,
   type EmailQueryResult,
 } from './email/emailQuery.js';
-import { executeRequest, type EngineDeps } from './executeRequest.js';
+import { executeRequest, schemaOf, type EngineDeps } from './executeRequest.js';
 import { explainRequest, type ExplainedField } from './explain.js';
 import {
   reachedFiles,
@@ -288,11 +288,6 @@ function openFileUrls(config: Config, keyRing: KeyRing | undefined): FileUrls {
     maxBytes: config.fileMaxBytes,
     now: Date.now,
   });
-}
-
-function schemaOf({ schema }: Principal): string {
-  if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
-  return schema;
 }
 
 /**

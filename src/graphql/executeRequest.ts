@@ -63,8 +63,8 @@ export async function executeRequest(
   request: GraphqlRequest,
   { allowMutation, answer, email, allowance, idempotency, span, reads }: ExecuteOptions,
 ): Promise<Execution> {
-  const { tenantid, schema } = principal;
-  if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
+  const { tenantid } = principal;
+  const schema = schemaOf(principal);
   return withCurrentCatalog(deps.catalogs, tenantid, schema, async (catalog) => {
     const tenantSchema = deps.schemas.of(email ? catalog : visibleCatalog(principal, catalog));
     const steps = prepareRequest(
@@ -129,12 +129,18 @@ export async function planRequest(
   principal: Principal,
   request: GraphqlRequest,
 ): Promise<Plan> {
-  const { tenantid, schema } = principal;
-  if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
+  const { tenantid } = principal;
+  const schema = schemaOf(principal);
   return withCurrentCatalog(deps.catalogs, tenantid, schema, (catalog) => {
     const tenantSchema = { ...deps.schemas.of(visibleCatalog(principal, catalog)), whole: catalog };
     return complete(prepareRequest(deps, principal, tenantSchema, request, false)).plan;
   });
+}
+
+/** The schema of the tenant's tables. Throws AppError TENANT_NOT_FOUND for the installation. */
+export function schemaOf({ schema }: Principal): string {
+  if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
+  return schema;
 }
 
 const NONE: ReadonlyMap<IntrospectionField, FieldResult> = new Map();

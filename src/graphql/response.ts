@@ -68,13 +68,13 @@ export function dataResponse(
 }
 
 function describe(error: AppError | FieldError): object {
-  if (error instanceof AppError) return { message: error.message, extensions: extensions(error) };
+  if (error instanceof AppError) return { message: error.message, extensions: extensionsOf(error) };
   const locations = error.nodes.flatMap(locationOf);
   return {
     message: error.message,
     ...(locations.length > 0 ? { locations } : {}),
     path: error.path,
-    extensions: extensions(error.error),
+    extensions: extensionsOf(error.error),
   };
 }
 
@@ -85,9 +85,10 @@ function locationOf({ loc }: ASTNode): readonly { line: number; column: number }
 
 function describeGraphqlError(item: GraphQLError, error: AppError): object {
   const own = item.originalError instanceof AppError ? item.originalError : error;
-  return { ...item.toJSON(), extensions: extensions(own) };
+  return { ...item.toJSON(), extensions: extensionsOf(own) };
 }
 
-function extensions(error: AppError): object {
+/** What a GraphQL error says beside its message. */
+export function extensionsOf(error: AppError): object {
   return { ...error.details, code: error.code, hint: error.hint };
 }

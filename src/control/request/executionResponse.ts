@@ -2,7 +2,7 @@ import type { ExecutionResult, GraphQLError } from 'graphql';
 import { explainControlError } from '../../db/controlFailure.js';
 import { AppError } from '../../errors.js';
 import { writeJson } from '../../losslessJson.js';
-import type { GraphqlResponse } from '../../graphql/response.js';
+import { extensionsOf, type GraphqlResponse } from '../../graphql/response.js';
 
 /**
  * The response to an executed request. Only AppErrors show their message; any other error is internal.
@@ -23,14 +23,15 @@ function describe(item: GraphQLError, report: (error: unknown) => void): object 
   const { originalError } = item;
   // An error of graphql-js: a variable or an argument of the wrong type.
   if (!originalError || originalError.name === 'GraphQLError') {
-    return { ...item.toJSON(), extensions: extensions(new AppError('BAD_USER_INPUT', item.message)) };
+    return { ...item.toJSON(), extensions: extensionsOf(new AppError('BAD_USER_INPUT', item.message)) };
   }
-  const known = explainControlError(originalError);
-  if (!known || known.code === 'INTERNAL_ERROR') report(originalError);
-  const shown = known ?? new AppError('INTERNAL_ERROR', 'Internal error.');
-  return { ...item.toJSON(), message: shown.message, extensions: extensions(shown) };
+  const shown = explained(originalError, report);
+  return { ...item.toJSON(), message: shown.message, extensions: extensionsOf(shown) };
 }
 
-function extensions(error: AppError): object {
-  return { ...error.details, code: error.code, hint: error.hint };
+/** What callers are told of an error. */
+export function explained(error: unknown, report: (error: unknown) => void): AppError {
+  const known = explainControlError(error);
+  if (!known || known.code === 'INTERNAL_ERROR') report(error);
+  return known ?? new AppError('INTERNAL_ERROR', 'Internal error.');
 }

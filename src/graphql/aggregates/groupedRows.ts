@@ -1,7 +1,7 @@
-import { identifier, join, sql, type Sql } from '../../db/sql.js';
+import { join, sql, type Sql } from '../../db/sql.js';
 import type { Table } from '../../db/catalog/catalog.js';
 import type { ReadContext } from '../read/readContext.js';
-import { columnSql, readable, tableSql } from '../read/rowsSql.js';
+import { columnSql, matches, readable, tableSql } from '../read/rowsSql.js';
 import type { Step, SubqueryColumn } from './subquery.js';
 
 /** A table joined with the rows of its to-one relations, as FROM items; hidden rows count as absent. */
@@ -33,11 +33,9 @@ export class GroupedRows {
     const there = this.context.aliases.next();
     this.#aliases.set(names, there);
     const visible = readable(this.context, target, there);
-    const ties = relation.pairs.map(
-      (pair) => sql`${there}.${identifier(pair.there)} = ${here}.${identifier(pair.here)}`,
-    );
-    const conditions = visible === 'all' ? ties : [...ties, sql`(${visible})`];
-    this.#joins.push(sql`left join ${tableSql(target)} ${there} on ${join(conditions, ' and ')}`);
+    const tie = matches(here, relation.pairs, there);
+    const condition = visible === 'all' ? tie : sql`${tie} and (${visible})`;
+    this.#joins.push(sql`left join ${tableSql(target)} ${there} on ${condition}`);
     return there;
   }
 }

@@ -7,11 +7,11 @@ import {
   valueFromAST,
   type DocumentNode,
   type FieldNode,
-  type FragmentDefinitionNode,
   type GraphQLInputType,
 } from 'graphql';
 import type { Catalog, Column, Table, ToOne } from '../../db/catalog/catalog.js';
 import { AppError } from '../../errors.js';
+import { fragmentsOf } from '../document/rootFields.js';
 import { parseFilter, type ParsedFilter } from '../filter/syntax/parser.js';
 import { suggestion } from '../../suggestion.js';
 import { parseOrdering, type ParsedOrdering } from '../ordering/parseOrdering.js';
@@ -62,10 +62,6 @@ const MAX_STEPS = 8;
  */
 export function readSubquery(text: string, catalog: Catalog): Subquery {
   const document = parseText(text);
-  const fragments = new Map<string, FragmentDefinitionNode>();
-  for (const definition of document.definitions) {
-    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
-  }
   const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
   const [operation] = operations;
   const roots = operation?.selectionSet.selections ?? [];
@@ -77,7 +73,7 @@ export function readSubquery(text: string, catalog: Catalog): Subquery {
     throw invalid('The subquery must have one field: a table.');
   const table = catalog.tables.get(root.name.value);
   if (!table) throw unknown(`There is no table "${root.name.value}".`, root, catalog.tables.keys());
-  const scope = { fragments, variables: {} };
+  const scope = { fragments: fragmentsOf(document), variables: {} };
   const columns = collectColumns({ catalog, scope }, table, [root], [], '');
   const [first, ...others] = columns;
   if (!first) throw invalid('The subquery names no column.', root);

@@ -14,6 +14,7 @@ import { AppError } from '../../errors.js';
 import type { Steps } from '../steps.js';
 import { checkComplexity, checkNesting, type DocumentLimits } from './limits.js';
 import { findVariableShapes, type VariableShape } from './variableShapes.js';
+import { fragmentsOf } from './rootFields.js';
 import { validateInSteps } from './validateInSteps.js';
 
 /** One operation of a document, validated against a schema. Cached for the lifetime of the schema. */
@@ -56,12 +57,6 @@ export function* readDocument(
   const operation = chooseOperation(document, operationName);
   const fragments = fragmentsOf(document);
   return { document, operation, fragments, variableShapes: findVariableShapes(operation, fragments) };
-}
-
-/** By name. */
-export function fragmentsOf({ definitions }: DocumentNode): ReadonlyMap<string, FragmentDefinitionNode> {
-  const fragments = definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
-  return new Map(fragments.map((node) => [node.name.value, node]));
 }
 
 /** Throws DocumentError. */

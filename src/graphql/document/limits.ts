@@ -1,7 +1,8 @@
-import { Kind, type DocumentNode, type FragmentDefinitionNode, type SelectionSetNode } from 'graphql';
+import { Kind, type DocumentNode, type SelectionSetNode } from 'graphql';
 import type { Config } from '../../config.js';
 import { AppError } from '../../errors.js';
 import type { PlanOwner } from '../plan/planOwner.js';
+import { fragmentsOf } from './rootFields.js';
 
 export interface DocumentLimits {
   readonly tokens: number;
@@ -74,10 +75,7 @@ interface Cost {
  * not expanded. Introspection has its own depth rule. Throws AppError.
  */
 export function checkComplexity(document: DocumentNode, limits: DocumentLimits): void {
-  const fragments = new Map<string, FragmentDefinitionNode>();
-  for (const node of document.definitions) {
-    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node);
-  }
+  const fragments = fragmentsOf(document);
   if (fragments.size > MAX_FRAGMENTS) throw tooComplex(`has more than ${MAX_FRAGMENTS} fragments`);
   const known = new Map<string, Cost | 'open'>();
 

@@ -1,5 +1,6 @@
 import {
   Kind,
+  type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
   type OperationDefinitionNode,
@@ -7,6 +8,12 @@ import {
 } from 'graphql';
 
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
+
+/** The fragments by name. */
+export function fragmentsOf({ definitions }: DocumentNode): Fragments {
+  const fragments = definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
+  return new Map(fragments.map((node) => [node.name.value, node]));
+}
 
 /** The root fields of a valid document with fragments expanded, including those that a directive skips. */
 export function rootFields(operation: OperationDefinitionNode, fragments: Fragments): readonly FieldNode[] {

@@ -63,13 +63,13 @@ export function compileCondition(parsed: ParsedFilter, scope: RecordScope): Sql 
 function environmentOf(
   scope: StatementScope,
   literals: readonly Literal[],
-  kind: 'row' | 'records',
+  root: Environment['root'],
   rows: readonly (readonly [string, Row])[],
 ): Environment {
   return {
     scope,
     literals,
-    root: { kind },
+    root,
     rows: new Map(rows),
     joins: { count: 0 },
     compileOperand,

@@ -67,4 +67,4 @@ export interface Environment extends Place {
 }
 
 /** What the first name of a path refers to: a column or relation of one row, or the record `new` or `old`. */
-type Root = { readonly kind: 'row' } | { readonly kind: 'records' };
+type Root = 'row' | 'records';

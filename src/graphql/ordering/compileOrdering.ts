@@ -37,7 +37,7 @@ export function orderedValues(terms: readonly OrderingTerm[], scope: OrderingSco
 
 function placeOf(scope: OrderingScope): Place {
   const { table, alias } = scope;
-  return { scope, joins: { count: 0 }, root: { kind: 'row' }, rows: new Map([['', { table, alias }]]) };
+  return { scope, joins: { count: 0 }, root: 'row', rows: new Map([['', { table, alias }]]) };
 }
 
 function compileTerm({ path, descending, nulls }: OrderingTerm, place: Place): Sql {

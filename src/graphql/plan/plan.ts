@@ -60,9 +60,9 @@ export interface ObjectField extends Keyed {
   readonly fields: readonly PlannedField[];
 }
 
+/** `introspect`, the only field of `Utility`. */
 export interface UtilityField extends Keyed {
   readonly kind: 'utility';
-  readonly action: 'introspect';
 }
 
 /** The field or, for an object, its fields, as far as they are resolved by statements. */

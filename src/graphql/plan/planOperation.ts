@@ -128,7 +128,7 @@ function planUtility(context: ReadContext, key: string, nodes: readonly FieldNod
   const fields = [...collectFields(context, 'Utility', sets)].map(([inner, [node]]): PlannedField =>
     node?.name.value === '__typename'
       ? { kind: 'constant', key: inner, json: '"Utility"' }
-      : { kind: 'utility', key: inner, action: 'introspect' },
+      : { kind: 'utility', key: inner },
   );
   return { kind: 'object', key, fields };
 }

@@ -185,7 +185,8 @@ function filterSql(
   return sql`(${compileFilter(parsed.tree, parsed.literals, scope)})`;
 }
 
-function matches(here: Sql, pairs: readonly ColumnPair[], there: Sql): Sql {
+/** The condition that the rows of a relation meet. */
+export function matches(here: Sql, pairs: readonly ColumnPair[], there: Sql): Sql {
   return join(
     pairs.map((pair) => sql`${there}.${identifier(pair.there)} = ${here}.${identifier(pair.here)}`),
     ' and ',

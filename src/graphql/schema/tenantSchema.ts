@@ -1,7 +1,7 @@
 import { getIntrospectionQuery, Kind, parse, printSchema, type GraphQLSchema } from 'graphql';
 import type { Catalog } from '../../db/catalog/catalog.js';
 import { introspect } from '../introspect.js';
-import { fragmentsOf } from '../document/document.js';
+import { fragmentsOf } from '../document/rootFields.js';
 import type { Steps } from '../steps.js';
 import { buildDataSchema } from './dataSchema.js';
 

@@ -1,6 +1,6 @@
 import type { Column, ToOne } from '../../db/catalog/catalog.js';
 import { identifier, join, sql, type Sql } from '../../db/sql.js';
-import { tableSql } from '../read/rowsSql.js';
+import { matches, tableSql } from '../read/rowsSql.js';
 import { tableNamed } from '../read/readContext.js';
 import { refuse, type WriteContext } from './writeContext.js';
 import { writtenAlias, type WrittenRows } from './writtenRow.js';
@@ -25,13 +25,10 @@ export function withReferences(
     if (visible === 'all' || visible === 'none') return inner;
     const row = writtenAlias(written);
     const here = relation.pairs.map((pair) => sql`${row}.${identifier(pair.here)}`);
-    const ties = relation.pairs.map(
-      (pair) => sql`${alias}.${identifier(pair.there)} = ${row}.${identifier(pair.here)}`,
-    );
     const allowed = [
       ...here.map((column) => sql`${column} is null`),
       ...unchanged(written, relation),
-      sql`exists (select from ${tableSql(target)} ${alias} where ${join([...ties, sql`(${visible})`], ' and ')})`,
+      sql`exists (select from ${tableSql(target)} ${alias} where ${matches(row, relation.pairs, alias)} and (${visible}))`,
       ...(target === table ? statement.map((item) => amongWritten(item, relation, here)) : []),
     ];
     const columns = relation.pairs.map((pair) => pair.here).join(', ');

@@ -40,7 +40,7 @@ export function isToMany(hop: Hop): boolean {
 export function resolvePath(node: PathNode, { root, rows, scope }: Place): ResolvedPath {
   const names = [...node.names];
   let startKey = '';
-  if (root.kind === 'records') {
+  if (root === 'records') {
     startKey = names.shift() ?? '';
     if (startKey !== 'new' && startKey !== 'old') {
       const hint = `A condition is over the records new and old: write new.${startKey} or old.${startKey}. A text stands in single quotes: '${startKey}'.`;

@@ -1,4 +1,5 @@
 import type { ColumnType } from '../../../db/catalog/catalog.js';
+import { fullSqlType } from '../../../db/catalog/types.js';
 import { param } from '../../../db/sql.js';
 import type { Value } from '../environment.js';
 import { errorAt } from '../syntax/errors.js';
@@ -24,10 +25,9 @@ export function compilePrincipal({ field, at }: PrincipalNode): Value {
     const hint = `There are ${[...FIELDS.keys()].join(', ')}.`;
     throw errorAt('FILTER_UNKNOWN_COLUMN', `$_PRINCIPAL has no "${field}"`, at, hint);
   }
-  const castType = type.array ? `${type.sqlType}[]` : type.sqlType;
   return {
     is: 'value',
-    sql: param((inputs) => inputs.principal[field], castType),
+    sql: param((inputs) => inputs.principal[field], fullSqlType(type)),
     type,
     operand: 'constant',
     reads: 'row',
