@@ -95,6 +95,9 @@ function failedFunction({ where }: pg.DatabaseError): string | undefined {
     : undefined;
 }
 
+/** PostgreSQL's function that chooses a row's partition. */
+const FINDS_PARTITION = 'ExecFindPartition';
+
 /** PL/pgSQL's `raise`: the tenant's own message, whatever error code it chose. */
 const RAISES = 'exec_stmt_raise';
 
@@ -117,7 +120,9 @@ const BY_STATE: Readonly<
   ],
   '23514': (error, place) => [
     'CHECK_VIOLATION',
-    `The row breaks ${error.constraint ?? 'a check'} of ${locationName(place) ?? 'the table'}.`,
+    error.routine === FINDS_PARTITION
+      ? `No partition of ${place.table ?? 'the table'} takes the row.`
+      : `The row breaks ${error.constraint ?? 'a check'} of ${locationName(place) ?? 'the table'}.`,
     names(error, place),
   ],
   // A view's `with check option`

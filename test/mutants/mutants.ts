@@ -267,8 +267,8 @@ const FIRST_WALL: readonly Mutant[] = [
   {
     name: 'an upsert changes a hidden row',
     file: 'src/graphql/write/insertSql.ts',
-    find: "${where([changeable(context, 'update', table, target)])}",
-    replace: '',
+    find: "where([changeable(context, 'update', table, target), noted])",
+    replace: 'where([noted])',
     tests: [POLICIES, 'test/graphql/differentialWrites.test.ts'],
   },
   {

@@ -86,6 +86,7 @@ function buildTable(
     schema,
     sqlName: raw.name,
     kind: isView ? 'view' : 'table',
+    ...(raw.kind === 'p' ? { partitioned: true } : {}),
     columns,
     primaryKey: primary.flatMap((name) => bySqlName.get(name) ?? []),
     uniqueKeys: raw.keys.filter((key) => !key.primary).map((key) => key.columns),

@@ -16,6 +16,8 @@ export interface Table {
   readonly schema: string;
   readonly sqlName: string;
   readonly kind: 'table' | 'view';
+  /** Its partitions are not in the catalog. */
+  readonly partitioned?: boolean;
   /** By GraphQL name, in the table's column order. */
   readonly columns: ReadonlyMap<string, Column>;
   /** Empty for views and for tables without one, which are read-only. */

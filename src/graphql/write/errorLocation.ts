@@ -12,8 +12,11 @@ export function errorLocation(
 ): (error: PostgresError) => ErrorLocation {
   return (error) => {
     if (error.table === undefined && error.dataType !== undefined) return ofDomain(error.dataType, written);
-    const found = [...tables.values()].find((table) => table.sqlName === error.table);
-    if (!found || error.schema !== schema) return locationIn(error);
+    if (error.schema !== schema) return locationIn(error);
+    const named = [...tables.values()].find((table) => table.sqlName === error.table);
+    // An error names the partition.
+    const found = named ?? (written?.partitioned ? written : undefined);
+    if (!found) return locationIn(error);
     const constrained = found.constraints?.get(error.constraint ?? '');
     const names = new Map([...found.columns.values()].map(({ name, sqlName }) => [sqlName, name]));
     const columns = (constrained ?? locationIn(error).columns).map((name) => names.get(name) ?? name);

@@ -96,6 +96,17 @@ export function insertion(
   return upsert(context, table, given, { ctes, insert, written, prior: name('prior'), given: name('given') });
 }
 
+/** xmax is 0 for inserted rows, which no transaction has deleted or locked. */
+const IS_UPDATED = sql`t.xmax <> 0`;
+
+/**
+ * PostgreSQL can't return xmax of rows that it routes to partitions. Instead, the condition of an update notes that it is
+ * one, for the same row's `returning`.
+ */
+const NOTE_UPDATE = sql`set_config('rowpost.upsert', 'update', true) is not null`;
+const UPDATE_NOTED = sql`case when current_setting('rowpost.upsert', true) = 'update'
+  then set_config('rowpost.upsert', '', true) = '' else false end`;
+
 /** Updates an existing row with the same key; its event is then an update. */
 function upsert(
   context: WriteContext,
@@ -119,7 +130,8 @@ function upsert(
   const old = identifier('p');
   // Locked, so that the recorded old row is exactly the one the update replaces.
   const priorRows = sql`select p.* from ${tableSql(table)} p join ${given} on ${same(old, given)} for update of p`;
-  const update = sql`on conflict (${join(names, ', ')}) do update set ${join(set, ', ')}${where([changeable(context, 'update', table, target)])}`;
+  const noted = table.partitioned ? NOTE_UPDATE : 'all';
+  const update = sql`on conflict (${join(names, ', ')}) do update set ${join(set, ', ')}${where([changeable(context, 'update', table, target), noted])}`;
   const row = sql`(${written}.row)`;
   const insertCheck = changeable(context, 'insert', table, row);
   const updateCheck = changeable(context, 'update', table, row);
@@ -129,8 +141,7 @@ function upsert(
       ...parts.ctes,
       sql`${prior} as materialized (${priorRows})`,
       // Existing rows must be read before the insert changes them, so the insert has reading them as a condition.
-      // xmax is 0 for inserted rows, which no transaction has deleted or locked.
-      sql`${written} as (${parts.insert} where (select count(*) from ${prior}) >= 0 ${update} returning coalesce(t.*) as row, t.xmax <> 0 as updated)`,
+      sql`${written} as (${parts.insert} where (select count(*) from ${prior}) >= 0 ${update} returning coalesce(t.*) as row, ${table.partitioned ? UPDATE_NOTED : IS_UPDATED} as updated)`,
     ],
     complete: sql`(select count(*) from ${written}) = (select count(*) from ${given})`,
     from: sql`${written} left join ${prior} on ${same(prior, row)}`,
