@@ -39,12 +39,12 @@ function readSender(text: string): Address {
   );
 }
 
-/** The items of a JSON list, or the text itself. */
+/** The items of a JSON list and of lists printed into it, or the text itself. */
 function readTexts({ name, mode }: EmailField, text: string): readonly string[] {
   if (mode !== 'addressList') return [text];
   try {
     const list: unknown = JSON.parse(text);
-    if (Array.isArray(list)) return list.filter((item) => typeof item === 'string');
+    if (Array.isArray(list)) return list.flat().filter((item) => typeof item === 'string');
   } catch {
     // Reported below, with the template's field.
   }
@@ -57,8 +57,9 @@ function readTexts({ name, mode }: EmailField, text: string): readonly string[] 
 function noRecipient(invalid: string | undefined): EmailProblem {
   const found =
     invalid === undefined ? ': recipients renders to nothing' : `; not an address: "${excerpt(invalid)}"`;
+  const hint = invalid?.startsWith('[') ? { hint: 'Write [{{ list }}] for a list of addresses.' } : {};
   return unsendable(
-    { code: 'NO_VALID_RECIPIENT', field: 'recipients' },
+    { code: 'NO_VALID_RECIPIENT', field: 'recipients', ...hint },
     `no valid recipient${found}`,
     'skipped',
   );

@@ -66,7 +66,7 @@ class PlainText implements Partial<Handler> {
     this.#break(LINE_BREAKS[name] ?? 0);
     switch (name) {
       case 'a':
-        this.#links.push({ href: attributes['href'] ?? '', start: this.#text.length });
+        this.#links.push({ href: (attributes['href'] ?? '').trim(), start: this.#text.length });
         return;
       case 'br':
         this.#breaks = Math.min(this.#breaks + 1, 2);
@@ -82,10 +82,10 @@ class PlainText implements Partial<Handler> {
       case 'ol':
         // No empty line around a nested list.
         if (this.#lists.length > 0) this.#breaks = Math.min(this.#breaks, 1);
-        this.#lists.push(name === 'ol' ? 0 : undefined);
+        this.#lists.push(name === 'ol' ? numberOf(attributes['start'], 1) - 1 : undefined);
         return;
       case 'li':
-        this.#writeBullet();
+        this.#writeBullet(attributes['value']);
         return;
       case 'blockquote':
         this.#quotations += 1;
@@ -149,12 +149,13 @@ class PlainText implements Partial<Handler> {
     return '> '.repeat(Math.min(this.#quotations, MAX_INDENTATION));
   }
 
-  #writeBullet(): void {
+  #writeBullet(value: string | undefined): void {
     const depth = this.#lists.length;
     const last = this.#lists[depth - 1];
-    if (last !== undefined) this.#lists[depth - 1] = last + 1;
+    const number = last === undefined ? undefined : numberOf(value, last + 1);
+    if (number !== undefined) this.#lists[depth - 1] = number;
     const indentation = '  '.repeat(Math.min(Math.max(0, depth - 1), MAX_INDENTATION));
-    this.#write(`${indentation} ${last === undefined ? '*' : `${last + 1}.`}`);
+    this.#write(`${indentation} ${number === undefined ? '*' : `${number}.`}`);
     this.#isSpaced = true;
   }
 
@@ -163,10 +164,14 @@ class PlainText implements Partial<Handler> {
     const { href, start } = this.#links.pop() ?? { href: '', start: 0 };
     if (href === '' || href.startsWith('#')) return;
     const shown = this.#text.slice(start).trim();
-    if (shown === href || `mailto:${shown}` === href) return;
+    if ([shown, `${shown}/`, `mailto:${shown}`, `tel:${shown}`].includes(href)) return;
     if (shown !== '') this.#isSpaced = true;
     this.#write(`<${href}>`);
   }
+}
+
+function numberOf(text: string | undefined, fallback: number): number {
+  return /^-?\d{1,9}$/.test(text ?? '') ? Number(text) : fallback;
 }
 
 function isHidden({ hidden, style }: Readonly<Record<string, string>>): boolean {

@@ -258,6 +258,17 @@ describe('the console’s emails and rules', () => {
     expect((await post(PREVIEW, wrong))[1]).to.include('has no &#34;costumer&#34;');
   });
 
+  it('starts with the row of the last mail, unless that was of a deleted one', async () => {
+    const eventid = await shop.changeOrder(7, 'new', 'paid');
+    const last = async (values: Readonly<Record<string, string>>) => {
+      await shop.deliver(eventid, { state: 'sent', ...values });
+      const form = await browser.page(`${EDIT}?type=confirmation`);
+      return /name="key" value="([^"]*)"/.exec(form)?.[1];
+    };
+    expect(await last({})).to.equal('7');
+    expect(await last({ operation: 'delete', key: '{"order_id": 8}' })).to.equal('');
+  });
+
   it("shows errors next to the field, and keeps the form's contents", async () => {
     const wrong = { ...DRAFT, template: '<p>\n{{ x | nope }}' };
     expect((await post(PREVIEW, wrong))[1]).to.include('line 2');

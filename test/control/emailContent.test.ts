@@ -70,6 +70,23 @@ describe('roles_pbac: the parts of an email', () => {
     return at(result, 'data.Utility.preview_email') as Json;
   };
 
+  it('take a list of addresses in brackets, and say so', async () => {
+    const context = { records: { new: { list: ['ada@example.com', 'bob@example.com'] } } };
+    const query = `query ($type: ID!, $context: GenericScalar) { Utility {
+      preview_email(email_type: $type, context: $context) { recipients error { code hint } } } }`;
+    const to = async (recipients: readonly string[]) => {
+      const type = await shop.createPlainType({ recipients });
+      return at(
+        await shop.fixture.control(shop.root, query, { type, context }),
+        'data.Utility.preview_email',
+      );
+    };
+    expect(await to(['[{{ records.new.list }}]'])).to.deep.include({ recipients: context.records.new.list });
+    expect(await to(['{{ records.new.list }}'])).to.deep.include({
+      error: { code: 'NO_VALID_RECIPIENT', hint: 'Write [{{ list }}] for a list of addresses.' },
+    });
+  });
+
   it('look the same in previews, test mails and deliveries', async () => {
     const type = await shop.createPlainType(PARTS);
     expect(await preview(type, 'Grüße <1>')).to.deep.equal({

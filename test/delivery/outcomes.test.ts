@@ -217,7 +217,7 @@ for (const backend of BACKENDS) {
           sender: '"{{ records.new.quoting }}" <shop@example.com>',
           recipients: ['{{ records.new.txt }} <x@y.test>', '{{ records.new.both }}'],
           options: {
-            cc: '["{{ records.new.both2 }}", "a@y.test, {{ records.new.named }}", {{ records.new.list }}]',
+            cc: '["{{ records.new.both2 }}", "a@y.test, {{ records.new.named }}", {{ records.new.list }}, {{ records.new.two }}]',
             bcc: ['{% for n in records.new.names %}{{ n }} <{{ loop.index }}@z.test>, {% endfor %}'],
           },
         },
@@ -228,6 +228,7 @@ for (const backend of BACKENDS) {
             both2: 'b@y.test, evil2@x.test',
             named: '"Last, First" <named@y.test>',
             list: 'c@y.test, evil3@x.test',
+            two: ['d@y.test', 'e@y.test, evil5@x.test'],
             names: [txt, 'Ann" <evil4@x.test>; "', 'Bob\\'],
             quoting: 'a" <evil@x.test>, "b\\',
           },
@@ -239,7 +240,11 @@ for (const backend of BACKENDS) {
       expect(to[0]).to.deep.equal({ email: 'x@y.test', name: txt });
       // An item that is one value and nothing else may be several addresses.
       expect(to.slice(1)).to.deep.equal([{ email: 'evil@x.test' }]);
-      expect(cc).to.deep.equal([{ email: 'a@y.test' }, { email: 'named@y.test', name: 'Last, First' }]);
+      expect(cc).to.deep.equal([
+        { email: 'a@y.test' },
+        { email: 'named@y.test', name: 'Last, First' },
+        { email: 'd@y.test' },
+      ]);
       expect(bcc!.map(({ email }) => email)).to.deep.equal(['1@z.test', '2@z.test', '3@z.test']);
       expect(body.from.email).to.equal('shop@example.com');
     });

@@ -30,6 +30,12 @@ describe('templates: the plain text of an email', () => {
     expect(plainText('<pre>x\n  y</pre><hr>z <a href="mailto:a@b.c">a@b.c</a>')).to.equal(
       `x\n  y\n\n${'-'.repeat(40)}\n\nz a@b.c`,
     );
+    expect(plainText('<ol start="3"><li>a<li>b<li value="9">c</ol>')).to.equal(' 3. a\n 4. b\n 9. c');
+    expect(
+      plainText(
+        '<a href="https://x.example/">https://x.example</a> <a href="tel:+43">+43</a> <a href=" y ">z</a>',
+      ),
+    ).to.equal('https://x.example +43 z <y>');
     expect(plainText('hello')).to.equal('hello');
     expect(plainText('<img src="x">')).to.equal('');
   });

@@ -34,7 +34,7 @@ const ONE = `query ($filter: String) {
   email_types(filter: $filter, limit: 1) { email_type template subject recipients sender options { cc bcc } attachments
     text preheader reply_to headers categories locale unsubscribe syntax undefined version queries { query filter ordering limit offset outvar } }
   email_rule(filter: $filter, limit: 1) { operations targets query_roleid }
-  email_delivery(filter: $filter, ordering: ["deliveryid desc"], limit: 1) { target key }
+  email_delivery(filter: $filter, ordering: ["deliveryid desc"], limit: 1) { target key operation }
 }`;
 const TEST = `mutation (${DRAFT_ARGS}, $to: String!) {
   Utility { send_test_email(${DRAFT_PASSED}, to: $to) { sent error { ${PROBLEM} } } }
@@ -265,7 +265,8 @@ async function readType(
   const last = answer['email_delivery']?.[0];
   const about = {
     table: last?.['target'] ?? rule?.targets[0] ?? '',
-    key: last ? keyText(last['key']) : '',
+    // A deleted row can't be previewed: the table's last one is, as if it were.
+    key: last && last['operation'] !== 'delete' ? keyText(last['key']) : '',
     operation: rule?.operations[0] ?? 'insert',
     role: rule ? String(rule.query_roleid) : '',
     hasRule: rule !== undefined,
