@@ -1,7 +1,4 @@
 import { Router, type Request, type RequestHandler, type Response } from 'express';
-import { listSignInOptions } from '../../control/oidc/oidcRegistration.js';
-import { findLogin } from '../../control/roles/roles.js';
-import { readSignInBrand } from '../../control/tenants/signInBrand.js';
 import { findTenantid } from '../../control/tenants/tenants.js';
 import { AppError, ERROR_CODES } from '../../errors.js';
 import { MAX_LOGIN_LENGTH, MAX_PASSWORD_LENGTH } from '../../passwordRules.js';
@@ -13,8 +10,7 @@ import type { Fields } from '../http/readFields.js';
 import { NO_TENANT, readId } from '../http/readId.js';
 import { typedText } from '../http/typedText.js';
 import type { OidcRoutesDeps } from '../oidc/oidcRoutes.js';
-import { startSignIn } from '../oidc/startSignIn.js';
-import { NO_ROLE, problemOf, signInPolicy } from '../signIn/signInRoutes.js';
+import { readSignInView, signInPolicy, signInProblem, startLogin } from '../signIn/signInForms.js';
 import { CONSOLE, readConsolePath, SIGN_IN } from './consolePath.js';
 import { requireOwnPage } from './formGuards.js';
 import { sendPage } from './sendPage.js';
@@ -38,17 +34,12 @@ export function signInPages(deps: OidcRoutesDeps): Router {
 
   const show = async (res: Response, tenant: string, values: Values, problem?: Problem): Promise<void> => {
     const tenantid = tenant === '' ? undefined : await tenantidOf(tenant);
-    const [options, brand] =
-      tenantid === undefined
-        ? [[], undefined]
-        : [await listSignInOptions(deps.knex, tenantid), await readSignInBrand(deps.knex, tenantid)];
     const view = {
+      ...(await readSignInView(deps, tenantid)),
       title: 'Sign in',
-      brand,
       tenant,
       login: typedText(values, 'login'),
       next: readConsolePath(values['next']),
-      options,
       problem,
     };
     await sendPage(res, 'sign-in', view, { status: problem?.status ?? 200, policy });
@@ -102,16 +93,14 @@ export function signInPages(deps: OidcRoutesDeps): Router {
     if (typedText(values, 'login') === '') {
       throw new AppError('BAD_REQUEST', 'Enter your login first, then choose the provider.');
     }
-    const tenantid = (await tenantidOf(tenant)) ?? NO_TENANT;
-    const role = await findLogin(deps.knex, tenantid, readText(values, 'login', MAX_LOGIN_LENGTH));
-    const started = await startSignIn(
-      deps,
-      { tenantid, confid: values['confid'], roleid: role?.roleid ?? NO_ROLE },
-      readConsolePath(values['next']),
-    );
-    res.cookie(started.cookie.name, started.cookie.value, started.cookie.options);
+    const start = {
+      tenantid: (await tenantidOf(tenant)) ?? NO_TENANT,
+      login: readText(values, 'login', MAX_LOGIN_LENGTH),
+      confid: values['confid'],
+    };
+    const url = await startLogin(deps, res, start, readConsolePath(values['next']));
     remember(res, tenant);
-    res.redirect(303, started.authorizationUrl);
+    res.redirect(303, url);
   });
 
   const tenantidOf = async (tenant: string): Promise<number | undefined> =>
@@ -132,7 +121,7 @@ function explained(error: AppError): Problem {
   const { status, hint, code } = error;
   // The tenant was typed as well, and is not said to exist.
   if (code === 'LOGIN_FAILED') return { text: 'The tenant, login or password is wrong.', status };
-  const text = problemOf(error);
+  const text = signInProblem(error);
   return { text, status, ...(text === error.message && code !== 'BAD_REQUEST' ? { hint } : {}) };
 }
 

@@ -1,5 +1,6 @@
 import { Router, type RequestHandler } from 'express';
 import { AppError } from '../../errors.js';
+import { readTenantid } from '../auth/credentials.js';
 import { readSignIn } from '../auth/readSignIn.js';
 import type { SignInResponder } from '../auth/signInResponder.js';
 import type { SignInLimits } from '../auth/signInLimits.js';
@@ -11,7 +12,7 @@ import { cookieName, cookieOptions } from './browserBinding.js';
 import { handleCallback, takeSignIn, type ReturnedSignIn } from './handleCallback.js';
 import { redirectUri, type OidcDeps } from './oidcDeps.js';
 import { withError, withTokens } from './returnTo.js';
-import { startSignIn } from './startSignIn.js';
+import { requireId, startSignIn } from './startSignIn.js';
 
 export interface OidcRoutesDeps extends OidcDeps {
   readonly tokens: Tokens;
@@ -24,12 +25,16 @@ export interface OidcRoutesDeps extends OidcDeps {
 export function oidcRoutes(deps: OidcRoutesDeps): Router {
   const start: RequestHandler = async (req, res) => {
     const values = await readSignIn(req);
-    const { authorizationUrl, cookie } = await startSignIn(deps, values);
-    res.cookie(cookie.name, cookie.value, cookie.options);
-    const body = JSON.stringify({ authorization_url: authorizationUrl });
+    const url = await startSignIn(deps, res, {
+      tenantid: readTenantid(values),
+      roleid: requireId(values, 'roleid'),
+      confid: values['confid'],
+      return_to: values['return_to'],
+    });
+    const body = JSON.stringify({ authorization_url: url });
     // A browser's fetch, which asks for JSON, can't follow the redirect.
     if (req.accepts(['html', 'application/json']) === 'application/json') sendJson(res, 200, body);
-    else sendJson(res, 303, body, { location: authorizationUrl });
+    else sendJson(res, 303, body, { location: url });
   };
 
   const callback: RequestHandler = async (req, res) => {

@@ -1,9 +1,9 @@
+import type { Response } from 'express';
 import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
 import { storeOidcSignIn } from '../../db/signIn/oidcSignIns.js';
 import { AppError } from '../../errors.js';
-import { readTenantid } from '../auth/credentials.js';
 import { authorizationUrl } from './authorizationUrl.js';
-import { createBrowserCookie, sha256, type BrowserCookie } from './browserBinding.js';
+import { createBrowserCookie, sha256 } from './browserBinding.js';
 import { findMapping, findRegistration } from './findRegistration.js';
 import { readId } from '../http/readId.js';
 import { redirectUri, type OidcDeps } from './oidcDeps.js';
@@ -12,28 +12,29 @@ import { readReturnTo } from './returnTo.js';
 /** Time to log in at the provider. */
 const LIFETIME_SECONDS = 600;
 
-export interface StartedSignIn {
-  readonly authorizationUrl: string;
-  readonly cookie: BrowserCookie;
+export interface SignInStart {
+  readonly tenantid: number;
+  readonly roleid: number;
+  readonly confid: unknown;
+  readonly return_to?: unknown;
 }
 
 /**
- * `POST /oidc`: stores a sign-in and returns the redirect. `values`: tenantid, roleid, confid, return_to.
+ * `POST /oidc`: stores a sign-in and sets the cookie that binds it to the browser. @returns where the browser has to go
  * @param consolePath where in the console the sign-in ends, with a session instead of tokens. Only passed by the console's
  *   own form: other sites may post to `/oidc`, and must not be able to sign a browser in.
  * Throws AppError BAD_REQUEST, OIDC_CONFID_NOT_FOUND, OIDC_ROLE_NOT_MAPPED, OIDC_RETURN_TO_REFUSED.
  */
 export async function startSignIn(
   deps: OidcDeps,
-  values: Readonly<Record<string, unknown>>,
+  res: Response,
+  { tenantid, roleid, return_to, ...given }: SignInStart,
   consolePath?: string,
-): Promise<StartedSignIn> {
-  const tenantid = readTenantid(values);
-  const confid = requireId(values, 'confid');
-  const roleid = requireId(values, 'roleid');
+): Promise<string> {
+  const confid = requireId(given, 'confid');
   const registration = await findRegistration(deps, tenantid, confid);
   await findMapping(deps, tenantid, roleid, confid);
-  const returnTo = consolePath ?? readReturnTo(values['return_to'], deps);
+  const returnTo = consolePath ?? readReturnTo(return_to, deps);
 
   const state = randomState();
   const secrets = {
@@ -58,7 +59,9 @@ export async function startSignIn(
     },
     LIFETIME_SECONDS,
   );
-  return { authorizationUrl: await authorizationUrl(registration, redirectUri(deps), secrets), cookie };
+  const url = await authorizationUrl(registration, redirectUri(deps), secrets);
+  res.cookie(cookie.name, cookie.value, cookie.options);
+  return url;
 }
 
 export function verifierContext(stateHash: Buffer): string {
@@ -66,7 +69,10 @@ export function verifierContext(stateHash: Buffer): string {
 }
 
 /** Accepts numbers and numeric strings. Throws AppError BAD_REQUEST. */
-function requireId(values: Readonly<Record<string, unknown>>, name: 'roleid' | 'confid'): number {
+export function requireId(
+  values: { readonly roleid?: unknown; readonly confid?: unknown },
+  name: 'roleid' | 'confid',
+): number {
   const id = readId(values[name]);
   if (id !== undefined) return id;
   throw new AppError('BAD_REQUEST', `${name} must be a number.`);

@@ -65,6 +65,17 @@ describe('signing in to the console with a provider', () => {
       .and.include('<strong>shop</strong>');
   });
 
+  it('answers an unknown tenant as one without such a provider', async () => {
+    for (const [tenant, id] of [
+      ['shop', '999999'],
+      ['no such shop', String(confid)],
+    ] as const) {
+      const response = await choose(new HttpBrowser(), { tenant, login: 'somebody', confid: id });
+      const text = `The tenant has no OpenID Connect configuration ${id}.`;
+      expect([response.status, (await response.text()).includes(text)], tenant).to.deep.equal([404, true]);
+    }
+  });
+
   it('asks for the login before the provider, and reveals nothing about unknown ones', async () => {
     const none = await choose(new HttpBrowser(), { login: '' });
     expect([none.status, (await none.text()).includes('Enter your login first')]).to.deep.equal([400, true]);

@@ -1,0 +1,43 @@
+import type { Response } from 'express';
+import { listSignInOptions, type SignInOption } from '../../control/oidc/oidcRegistration.js';
+import { findLogin } from '../../control/roles/roles.js';
+import { readSignInBrand, type SignInBrand } from '../../control/tenants/signInBrand.js';
+import type { AppError } from '../../errors.js';
+import { startSignIn, type SignInStart } from '../oidc/startSignIn.js';
+import type { OidcDeps } from '../oidc/oidcDeps.js';
+
+/** No role has this id: an unknown login gets the same response as an unmapped one. */
+const NO_ROLE = 0;
+
+/** What a page shows of a tenant; nothing while it is unknown. */
+export async function readSignInView(
+  { knex }: OidcDeps,
+  tenantid: number | undefined,
+): Promise<{ readonly options: readonly SignInOption[]; readonly brand: SignInBrand | undefined }> {
+  if (tenantid === undefined) return { options: [], brand: undefined };
+  return { options: await listSignInOptions(knex, tenantid), brand: await readSignInBrand(knex, tenantid) };
+}
+
+/** As `startSignIn`, for a login. */
+export async function startLogin(
+  deps: OidcDeps,
+  res: Response,
+  { login, ...start }: Omit<SignInStart, 'roleid'> & { readonly login: string },
+  consolePath?: string,
+): Promise<string> {
+  const role = await findLogin(deps.knex, start.tenantid, login);
+  return startSignIn(deps, res, { ...start, roleid: role?.roleid ?? NO_ROLE }, consolePath);
+}
+
+/** Browsers check redirects after a form against `form-action`, and providers may redirect among their own hosts. */
+export function signInPolicy(baseUrl: string): string {
+  const schemes = baseUrl.startsWith('https:') ? 'https:' : 'https: http:';
+  return `default-src 'none'; style-src 'self'; img-src data:; form-action 'self' ${schemes}; base-uri 'none'; frame-ancestors 'none'`;
+}
+
+/** What a page says of an error that the visitor can correct. */
+export function signInProblem(error: AppError): string {
+  if (error.code === 'OIDC_ROLE_NOT_MAPPED') return "This login can't sign in with that provider.";
+  if (error.code === 'LOGIN_FAILED') return 'The login or the password is wrong.';
+  return error.message;
+}
