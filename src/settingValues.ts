@@ -1,3 +1,4 @@
+import { accessSync, constants } from 'node:fs';
 import { parseDatabaseUrl } from './databaseUrl.js';
 import { parseRedisUrl } from './queue/redisAddress.js';
 import { parseStorageUrl } from './files/storage/storageUrl.js';
@@ -63,14 +64,26 @@ export const cellName = (value: string): string => {
   throw new Error('is not a letter followed by letters, digits, - and _');
 };
 export const databaseAddress = (value: string): string => {
-  parseDatabaseUrl(value);
+  const { searchParams } = new URL(parseDatabaseUrl(value).url);
+  for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
+    const file = searchParams.get(name);
+    if (file !== null && !isReadable(file)) throw new Error(`has ${name}=<file>, and the file can't be read`);
+  }
   return value;
 };
+function isReadable(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
 export const databaseAddresses = (value: string): readonly string[] => {
   const addresses = list(value);
   for (const address of addresses) {
     if (!/^postgres(ql)?:/.test(address)) throw new Error('has a part that is not a URL: each has one host');
-    parseDatabaseUrl(address);
+    databaseAddress(address);
   }
   return addresses;
 };

@@ -14,8 +14,14 @@ const REFUSALS: Readonly<Record<string, string>> = {
   '57P01': 'PostgreSQL is shutting down.',
   '57P03': 'PostgreSQL is starting up or recovering.',
   NO_PRIMARY: 'No server of DATABASE_URL accepts writes.',
+  NO_TLS: 'PostgreSQL offers no TLS, as <setting> demands: see its ssl, or the sslmode in <setting>.',
   EPASSWORD: 'DATABASE_PASSWORD_COMMAND fails, prints nothing or takes more than 10 seconds.',
 };
+
+/** pg gives it no code. */
+const NO_TLS_MESSAGE = 'The server does not support SSL connections';
+/** As Node.js names what is wrong with a certificate. */
+const CERTIFICATE_CODES = /^(?:ERR_TLS_CERT|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
 
 /** Causes other than the network that may be temporary. */
 const TRANSIENT: ReadonlySet<string> = new Set([
@@ -38,14 +44,22 @@ export async function requireReachable(pool: Pool, setting: AddressSetting = 'DA
     );
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const { code, message } = error as { code?: unknown; message?: unknown };
+    const { message, code = message === NO_TLS_MESSAGE ? 'NO_TLS' : undefined } = error as {
+      code?: unknown;
+      message?: unknown;
+    };
     if (code === '08P01' && String(message).includes('startup parameter')) {
       throw new UsageError(poolerRefusesOptions(setting));
     }
     const hint = `Is it running? Its own log says why not. Otherwise correct ${setting}.`;
     if (typeof code !== 'string') throw new NotReadyError(`PostgreSQL does not answer. ${hint}`, 'postgres');
+    if (CERTIFICATE_CODES.test(code)) {
+      throw new UsageError(
+        `PostgreSQL's certificate is not accepted (${code}): add sslrootcert=<file with its CA> to ${setting}, and use a host that it names.`,
+      );
+    }
     const says =
-      REFUSALS[code]?.replace('<setting>', setting) ?? `PostgreSQL does not answer (${code}). ${hint}`;
+      REFUSALS[code]?.replaceAll('<setting>', setting) ?? `PostgreSQL does not answer (${code}). ${hint}`;
     const maxWaitMs = TRANSIENT.has(code) ? Infinity : networkWaitMs(code);
     throw maxWaitMs === undefined ? new UsageError(says) : new NotReadyError(says, 'postgres', maxWaitMs);
   }

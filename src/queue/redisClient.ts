@@ -4,6 +4,9 @@ import { parseRedisUrl } from './redisAddress.js';
 /** Events of ioredis that carry the cause of a failure: in any client, from Sentinels, from a cluster's nodes. */
 const CAUSES = ['error', 'sentinelError', 'node error'] as const;
 
+/** ioredis has most codes only in the message: of Redis (`NOAUTH …`), and of the network, as Sentinels met it. */
+const CODE = /\b[A-Z][A-Z_]{2,}\b/;
+
 export type RedisClient = Redis | Cluster;
 
 /**
@@ -77,7 +80,7 @@ export async function connectForTheFirstTime(client: RedisClient, timeoutMs: num
   };
   const failed = new Promise<never>((_resolve, reject) => {
     client.once('error', reject);
-    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    timer = setTimeout(() => reject(new Error(`ETIMEDOUT: no answer within ${timeoutMs} ms`)), timeoutMs);
   });
   for (const event of CAUSES) client.on(event, keepReason);
   try {
@@ -93,4 +96,9 @@ export async function connectForTheFirstTime(client: RedisClient, timeoutMs: num
 /** The servers that hold data behind a client: the primaries of a cluster, or the one server. */
 export function primariesOf(client: RedisClient): readonly Redis[] {
   return client instanceof Cluster ? client.nodes('master') : [client];
+}
+
+export function redisErrorCode(error: unknown): string | undefined {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code ?? CODE.exec(message)?.[0];
 }

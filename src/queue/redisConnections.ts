@@ -4,7 +4,12 @@ import { networkWaitMs, NotReadyError } from '../startup.js';
 import type { QueueConnections } from './connections.js';
 import { logOutages } from './outageLog.js';
 import { parseRedisUrl, type RedisAddress } from './redisAddress.js';
-import { connectForTheFirstTime, createRedisClient, type RedisClient } from './redisClient.js';
+import {
+  connectForTheFirstTime,
+  createRedisClient,
+  redisErrorCode,
+  type RedisClient,
+} from './redisClient.js';
 import { keyPrefix, probeWrites, readRedisFacts } from './redisFacts.js';
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -13,8 +18,6 @@ const ADD_TIMEOUT_MS = 5_000;
 const RECONNECT_MS = 250;
 /** Sentinels and nodes of a cluster are asked one after another. */
 const FIRST_CONNECT_TIMEOUT_MS = 3 * CONNECT_TIMEOUT_MS;
-/** ioredis reports a Sentinel's network error only in its message. */
-const CODE = /\bE[A-Z_]{4,}\b/;
 
 /** Throws UsageError when Redis can't be reached, or would evict jobs when its memory is full. */
 export async function connectRedis(url: string, prefix: string, log: Logger): Promise<QueueConnections> {
@@ -58,9 +61,8 @@ async function connectFirst(connection: RedisClient): Promise<void> {
   try {
     await connectForTheFirstTime(connection, FIRST_CONNECT_TIMEOUT_MS);
   } catch (error) {
-    const { message, code = CODE.exec(message)?.[0] ?? '' } = error as NodeJS.ErrnoException;
-    const says = `Redis can't be reached (${message}). Set REDIS_URL to a running Redis, or leave it out to queue in PostgreSQL.`;
-    const maxWaitMs = networkWaitMs(code);
+    const says = `Redis can't be reached (${(error as Error).message}). Set REDIS_URL to a running Redis, or leave it out to queue in PostgreSQL.`;
+    const maxWaitMs = networkWaitMs(redisErrorCode(error) ?? '');
     throw maxWaitMs === undefined ? new UsageError(says) : new NotReadyError(says, 'queue', maxWaitMs);
   }
 }

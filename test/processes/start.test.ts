@@ -3,10 +3,12 @@ import { rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { createServer, type AddressInfo } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { KeyRing } from '../../src/secrets.js';
+import { SNS_CERTIFICATE, SNS_KEY } from '../support/snsKey.js';
 import { testServer } from '../support/postgresServer.js';
 import { startRedis } from '../support/redisServer.js';
 import { runRowpost } from '../support/rowpostProcess.js';
@@ -65,6 +67,33 @@ describe('failing startup', () => {
     expect(await refusal(['web'], { DATABASE_URL: wrong })).to.include('refuses the user or the password');
     const missing = Object.assign(new URL(testDatabase.url), { pathname: '/no_such_database' }).href;
     expect(await refusal(['web'], { DATABASE_URL: missing })).to.include('no such database');
+  });
+
+  it('when PostgreSQL offers no TLS, or with a certificate that is not accepted', async () => {
+    const demanding = new URL(testDatabase.url);
+    demanding.searchParams.set('sslmode', 'verify-full');
+    expect(await refusal(['web'], { DATABASE_URL: demanding.href })).to.match(/offers no TLS.*DATABASE_URL/);
+    const itself = { isServer: true, key: SNS_KEY, cert: SNS_CERTIFICATE };
+    const server = createServer((socket) => {
+      // In answer to the request for TLS.
+      socket.once('data', () => {
+        socket.write('S');
+        new TLSSocket(socket, itself).on('error', () => undefined);
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    demanding.port = String((server.address() as AddressInfo).port);
+    try {
+      expect(await refusal(['web'], { DATABASE_URL: demanding.href })).to.match(
+        /certificate is not accepted \(DEPTH_ZERO_SELF_SIGNED_CERT\): add sslrootcert/,
+      );
+    } finally {
+      server.close();
+    }
+    demanding.searchParams.set('sslrootcert', '/nowhere/ca.crt');
+    expect(await refusal(['web'], { DATABASE_URL: demanding.href })).to.include(
+      'DATABASE_URL has sslrootcert=<file>, and the file can',
+    );
   });
 
   it('when the database was never set up', async () => {

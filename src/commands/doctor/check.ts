@@ -42,13 +42,11 @@ function broken(error: unknown): Finding {
   return bad(`it failed (${codeOf(error)})`);
 }
 
-/** A code such as `ECONNREFUSED`, `42P01` or Redis's `NOAUTH`, or the error's name if it has none. */
+/** A code such as `ECONNREFUSED` or `42P01`, or the error's name if it has none. */
 export function codeOf(error: unknown): string {
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code } = at as { code?: unknown };
     if (typeof code === 'string') return code;
-    // Redis has its codes in the first word.
-    if (at.name === 'ReplyError') return at.message.split(' ', 1)[0] ?? at.name;
   }
   return error instanceof Error ? error.name : 'unknown error';
 }

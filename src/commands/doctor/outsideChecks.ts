@@ -3,6 +3,7 @@ import type { Config } from '../../config.js';
 import { newObjectkey } from '../../files/storage/fileStorage.js';
 import { openStorage } from '../../files/storage/openStorage.js';
 import { inspectRedis } from '../../queue/inspectRedis.js';
+import { redisErrorCode } from '../../queue/redisClient.js';
 import { bad, codeOf, good, type Check, type Finding } from './check.js';
 
 /** The oldest version with all commands that BullMQ needs. */
@@ -38,7 +39,9 @@ const REFUSALS: Readonly<Record<string, string>> = {
 };
 
 async function checkRedis(url: string, prefix: string): Promise<Finding> {
-  const facts = await inspectRedis(url, prefix).catch((error: unknown) => codeOf(error));
+  const facts = await inspectRedis(url, prefix).catch(
+    (error: unknown) => redisErrorCode(error) ?? codeOf(error),
+  );
   if (typeof facts === 'string') {
     return bad(
       `Redis can't be reached (${facts})`,
@@ -57,7 +60,7 @@ async function checkRedis(url: string, prefix: string): Promise<Finding> {
     );
   }
   if (refusal !== undefined) {
-    const code = codeOf(refusal);
+    const code = redisErrorCode(refusal) ?? codeOf(refusal);
     const waits = 'Changes commit in the meantime, and their mail waits.';
     return bad(`${says}; it refuses to write (${code})`, `${REFUSALS[code] ?? ''} ${waits}`.trim());
   }

@@ -109,8 +109,10 @@ function connectionEnv(url: string): Record<string, string> {
     PGTARGETSESSIONATTRS: 'read-write',
   };
   if (password !== '') env['PGPASSWORD'] = decodeURIComponent(password);
-  const sslmode = searchParams.get('sslmode');
-  if (sslmode !== null) env['PGSSLMODE'] = sslmode;
+  for (const name of ['sslmode', 'sslrootcert', 'sslcert', 'sslkey']) {
+    const value = searchParams.get(name);
+    if (value !== null) env[`PG${name.toUpperCase()}`] = value;
+  }
   return env;
 }
 
