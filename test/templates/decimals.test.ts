@@ -87,4 +87,11 @@ describe('templates: Decimal, numbers with exact digits', () => {
       .to.throw(TemplateError, 'arithmetic with more than 4300 digits')
       .with.property('kind', 'limit');
   });
+
+  it('are compared quickly at any length', () => {
+    const startedAt = performance.now();
+    const context = `{"x": 1${'0'.repeat(131_000)}1.0E0}`;
+    expect(render('{{ [x, x]|unique|list|length }}', context)).to.equal('1');
+    expect(performance.now() - startedAt).to.be.below(1_000);
+  });
 });
