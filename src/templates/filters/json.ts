@@ -8,7 +8,10 @@ import { MAX_DATA_DEPTH, str } from '../values/text.js';
 import { isFloat, isText, JsonMarkup, textOf, Tuple, typeName } from '../values/value.js';
 import type { Value } from '../values/value.js';
 
-/** Serializes a value, each level indented by a text if there is one, as JSON that is safe in HTML, scripts included: sorted keys, ASCII only, like Jinja2's `tojson`. */
+/**
+ * Jinja2's `tojson`: JSON that is safe in HTML, scripts included, with sorted keys and ASCII only.
+ * @param indent what indents each level; undefined for one line
+ */
 export function toJson(value: Value, indent: string | undefined, budget: Budget): JsonMarkup {
   const json = new JsonWriter(indent, budget).write(value, 0);
   return new JsonMarkup(json.replace(/[<>&']/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`));

@@ -26,6 +26,7 @@ const TAG_HINTS: Readonly<Record<string, string>> = {
   increment: 'in Jinja2 write {% set ns.n = ns.n + 1 %} with a namespace()',
   decrement: 'in Jinja2 write {% set ns.n = ns.n - 1 %} with a namespace()',
   echo: 'in Jinja2 write {{ … }}',
+  foreach: 'in Jinja2 write {% for x in list %}',
   tablerow: 'in Jinja2 write {% for %} with the batch filter',
   render: 'in Jinja2 write {% include "name" %}',
   break: 'Jinja2 has no break: filter the list with {% for x in list if … %}',
@@ -98,6 +99,8 @@ export function nameHint(name: string): string | undefined {
 /** A hint about a token where `expected` should be. */
 export function tokenHint(expected: string, { type, value }: Token): string | undefined {
   if (type === 'name') return wordHint(value);
+  if (type === '}' && expected === ':') return 'within a tag, write names without {{ }}';
+  if (type === 'string' || type === 'integer' || type === 'float') return argumentHint(expected);
   if (type === '|') return "write 'or'";
   if (type === ':') return colonHint(expected);
   if (type !== '=' || expected === 'in') return undefined;
@@ -108,9 +111,14 @@ export function tokenHint(expected: string, { type, value }: Token): string | un
 }
 
 function colonHint(expected: string): string | undefined {
-  if (expected === describeType('variable_end') || expected === describeType('block_end'))
-    return 'in Jinja2 write filter arguments in parentheses: | name(x)';
-  return expected === 'in' ? undefined : "write '=' between a name and its value";
+  if (expected === 'in') return undefined;
+  return argumentHint(expected) ?? "write '=' between a name and its value";
+}
+
+/** A hint about a value, or what may introduce one, where the tag should end. */
+function argumentHint(expected: string): string | undefined {
+  const isEnd = expected === describeType('variable_end') || expected === describeType('block_end');
+  return isEnd ? 'in Jinja2 write filter arguments in parentheses: | name(x)' : undefined;
 }
 
 /** A hint about what follows the name in a `{% set %}` without `=`. */
@@ -134,6 +142,7 @@ export function characterHint(source: string, position: number): string | undefi
   if (source.startsWith('{{#', position - 2))
     return 'in Jinja2 write {% for x in list %}…{% endfor %}, {% if … %}…{% endif %}';
   if (source.charAt(position) === '!') return "write 'not'";
+  if (source.charAt(position) === '$') return 'names are written without $';
   if (TYPOGRAPHIC_QUOTES.includes(source.charAt(position))) return 'write straight quotes: "…" or \'…\'';
   return source.charAt(position) === '?' ? "write 'a if condition else b'" : undefined;
 }

@@ -1,5 +1,6 @@
 import type { Budget } from '../limits.js';
 import { renderFault } from '../errors.js';
+import { BoundMethod } from './callable.js';
 import { codePointLength, codePoints } from './codePoints.js';
 import { dictKeys, dictSize, DictView, isDict } from './dict.js';
 import { isList, isText, PyIterator, PyObject, Range, textOf, Tuple, typeName, Undefined } from './value.js';
@@ -30,8 +31,15 @@ export function tryIterate(value: Value, budget: Budget): Iterable<Value> | unde
 /** The items of an iterable. @throws Fault when it isn't one. */
 export function iterate(value: Value, budget: Budget): Iterable<Value> {
   const items = tryIterate(value, budget);
-  if (items === undefined) throw renderFault(`'${typeName(value)}' object is not iterable`);
+  if (items === undefined)
+    throw renderFault(`'${typeName(value)}' object is not iterable`, methodHint(value));
   return items;
+}
+
+/** A column named `items` is hidden by the method. */
+function methodHint(value: Value): string | undefined {
+  if (!(value instanceof BoundMethod)) return undefined;
+  return "this is a method: call it with (), or write x['name'] for a field of that name";
 }
 
 /** A new list of the items: Python's `list(value)`. */
@@ -69,6 +77,7 @@ export function tryLength(value: Value): number | undefined {
 /** Python's `len(value)`. @throws Fault when it has none. */
 export function lengthOf(value: Value): number {
   const length = tryLength(value);
-  if (length === undefined) throw renderFault(`object of type '${typeName(value)}' has no len()`);
+  if (length === undefined)
+    throw renderFault(`object of type '${typeName(value)}' has no len()`, methodHint(value));
   return length;
 }
