@@ -121,7 +121,7 @@ const CODES = {
   OIDC_RETURN_TO_REFUSED: [400, 'The operator allows origins with OIDC_RETURN_ORIGINS.'],
   OIDC_STATE_INVALID: [
     400,
-    'The sign-in was already completed, is older than ten minutes, or was started in another browser. Start again with POST /oidc.',
+    'The sign-in was already completed, is older than ten minutes, or was started in another browser or at another host name. Start again with POST /oidc.',
   ],
   OIDC_LOGIN_REFUSED: [403, 'Sign in at the provider, and grant the access it asks for.'],
   OIDC_REDIRECT_URI_MISMATCH: [

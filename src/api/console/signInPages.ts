@@ -90,15 +90,8 @@ export function signInPages(deps: OidcRoutesDeps): Router {
   });
 
   const byProvider = onForm(async (_req, res, tenant, values) => {
-    if (typedText(values, 'login') === '') {
-      throw new AppError('BAD_REQUEST', 'Enter your login first, then choose the provider.');
-    }
-    const start = {
-      tenantid: (await tenantidOf(tenant)) ?? NO_TENANT,
-      login: readText(values, 'login', MAX_LOGIN_LENGTH),
-      confid: values['confid'],
-    };
-    const url = await startLogin(deps, res, start, readConsolePath(values['next']));
+    const tenantid = (await tenantidOf(tenant)) ?? NO_TENANT;
+    const url = await startLogin(deps, res, values, { tenantid }, readConsolePath(values['next']));
     remember(res, tenant);
     res.redirect(303, url);
   });

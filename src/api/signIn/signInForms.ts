@@ -2,9 +2,15 @@ import type { Response } from 'express';
 import { listSignInOptions, type SignInOption } from '../../control/oidc/oidcRegistration.js';
 import { findLogin } from '../../control/roles/roles.js';
 import { readSignInBrand, type SignInBrand } from '../../control/tenants/signInBrand.js';
-import type { AppError } from '../../errors.js';
+import { AppError } from '../../errors.js';
+import { MAX_LOGIN_LENGTH } from '../../passwordRules.js';
+import { readText } from '../auth/credentials.js';
+import type { Fields } from '../http/readFields.js';
+import { typedText } from '../http/typedText.js';
 import { startSignIn, type SignInStart } from '../oidc/startSignIn.js';
 import type { OidcDeps } from '../oidc/oidcDeps.js';
+
+type Values = Fields['values'];
 
 /** No role has this id: an unknown login gets the same response as an unmapped one. */
 const NO_ROLE = 0;
@@ -18,15 +24,20 @@ export async function readSignInView(
   return { options: await listSignInOptions(knex, tenantid), brand: await readSignInBrand(knex, tenantid) };
 }
 
-/** As `startSignIn`, for a login. */
+/** As `startSignIn`, for a form, which the browser sends without a login too. Throws AppError BAD_REQUEST. */
 export async function startLogin(
   deps: OidcDeps,
   res: Response,
-  { login, ...start }: Omit<SignInStart, 'roleid'> & { readonly login: string },
+  values: Values,
+  start: Pick<SignInStart, 'tenantid' | 'return_to'>,
   consolePath?: string,
 ): Promise<string> {
-  const role = await findLogin(deps.knex, start.tenantid, login);
-  return startSignIn(deps, res, { ...start, roleid: role?.roleid ?? NO_ROLE }, consolePath);
+  if (typedText(values, 'login') === '') {
+    throw new AppError('BAD_REQUEST', 'Enter your login first, then choose the provider.');
+  }
+  const role = await findLogin(deps.knex, start.tenantid, readText(values, 'login', MAX_LOGIN_LENGTH));
+  const roleid = role?.roleid ?? NO_ROLE;
+  return startSignIn(deps, res, { ...start, roleid, confid: values['confid'] }, consolePath);
 }
 
 /** Browsers check redirects after a form against `form-action`, and providers may redirect among their own hosts. */

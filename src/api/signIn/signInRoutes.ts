@@ -1,7 +1,6 @@
 import { Router, type Request, type RequestHandler, type Response } from 'express';
 import { AppError } from '../../errors.js';
-import { MAX_LOGIN_LENGTH } from '../../passwordRules.js';
-import { readCredentials, readTenantid, readText } from '../auth/credentials.js';
+import { readCredentials, readTenantid } from '../auth/credentials.js';
 import { readSignIn } from '../auth/readSignIn.js';
 import { refuseForeignSignIn } from '../auth/refuseForeignSignIn.js';
 import { signIn } from '../auth/signIn.js';
@@ -63,12 +62,8 @@ export function signInRoutes(deps: OidcRoutesDeps): Router {
   });
 
   const byProvider = onForm(async (_req, res, values) => {
-    const url = await startLogin(deps, res, {
-      tenantid: readTenantid(values),
-      login: readText(values, 'login', MAX_LOGIN_LENGTH),
-      confid: values['confid'],
-      return_to: values['return_to'],
-    });
+    const start = { tenantid: readTenantid(values), return_to: values['return_to'] };
+    const url = await startLogin(deps, res, values, start);
     res.redirect(303, url);
   });
 

@@ -88,6 +88,12 @@ describe('GET /signin', () => {
     expect(pages[0]).to.match(/^403 /);
   });
 
+  it('asks for the login if a provider was chosen without one', async () => {
+    const response = await submit('/signin/oidc', { login: '', confid: String(confid) });
+    expect(response.status).to.equal(400);
+    expect(await response.text()).to.include('Enter your login first');
+  });
+
   it('rejects forms from other sites', async () => {
     const values = { login: ROOT_LOGIN, password: ROOT_PASSWORD };
     const response = await submit('/signin', values, { 'sec-fetch-site': 'cross-site' });
