@@ -5,7 +5,10 @@ const DDL = `
   create type place as (street text, "No" int, at timestamptz);
   create table lists (tags text[] primary key, note text);
   create table placed (p place primary key, note text);
+  create table visits (id int primary key, p place references placed);
   create table jsons (j jsonb primary key, note text);
+  create table chunks (parts bytea[] primary key, note text);
+  create table settings (id int primary key, j json, b jsonb, js json[], bs jsonb[], bytes bytea, parts bytea[]);
   create table several (ns int8[], p place, d date, note text, primary key (ns, p, d));
   create table numbers (id int primary key, n numeric, f8 float8, f4 float4, o oid, c "char", ints int[], longs int8[], words varchar(9)[],
     j json, js json[]);
@@ -17,6 +20,7 @@ const DDL = `
   insert into lists values ('{a,"b,c"}', 'x');
   insert into placed values (('Main "St", 1', 5, '2026-01-01 00:00:00.000001+00'), 'x');
   insert into jsons values ('{"n": 1.10, "t": "1"}', 'x');
+  insert into chunks values (array['\\x00ff', null, '']::bytea[], 'x');
   insert into several values ('{9223372036854775807,null}', ('é', null, '-infinity'), '0044-03-15 BC', 'x');
   insert into numbers values
     (1, 'Infinity', 'Infinity', '-Infinity', 4294967295, 'x', '{1,2}', '{9223372036854775807}', '{a,b}', '{"a": 1}', '{1}'),
@@ -44,7 +48,7 @@ describe('values that few columns have', () => {
   const errorOf = async (query: string, variables?: Record<string, unknown>) =>
     (await shop.ask(query, variables)).errors?.[0]?.extensions;
 
-  const KEYS = { lists: ['tags'], placed: ['p'], jsons: ['j'], several: ['ns', 'p', 'd'] };
+  const KEYS = { lists: ['tags'], placed: ['p'], jsons: ['j'], chunks: ['parts'], several: ['ns', 'p', 'd'] };
   for (const [table, keys] of Object.entries(KEYS)) {
     it(`a row of "${table}" is changed, deleted and created by its key as it is returned`, async () => {
       const key = ((await shop.data(`{ ${table} { ${keys.join(' ')} } }`))[table] as unknown as Json[])[0]!;
@@ -73,6 +77,51 @@ describe('values that few columns have', () => {
       expect(created).to.deep.equal({ a: row, b: row, c: [row] });
     });
   }
+
+  it('does not take a composite value that holds nulls for null', async () => {
+    await shop.sql(`insert into placed values (row(null, null, null), 'z'), (row('a', null, null), 'z');
+      insert into visits values (1, row(null, null, null)), (2, row('a', null, null)), (3, null)`);
+    const found = async (filter: string) =>
+      (await shop.data('query ($f: String) { visits(filter: $f) { id } }', { f: filter })).visits;
+    expect(await found('p is null')).to.deep.equal([{ id: '3' }]);
+    expect(await found('p != null')).to.deep.equal([{ id: '1' }, { id: '2' }]);
+    for (const [p, id] of Object.entries({ '(,,)': '1', '(a,,)': '2' })) {
+      const { row } = await shop.data(
+        'mutation ($p: ID!) { row: update_placed(p: $p, input: { note: "u" }) { note visits_collection { id } } }',
+        { p },
+      );
+      expect(row).to.deep.equal({ note: 'u', visits_collection: [{ id }] });
+    }
+    await shop.sql('truncate visits, placed');
+  });
+
+  it('creates many rows with the same JSON and bytes as one', async () => {
+    const row = {
+      j: { '': ['\u0000', 1.5, null] },
+      b: [[1], {}],
+      js: ['\u0000', [1, [2]], null],
+      bs: [
+        [1, 2],
+        [3, 4],
+      ],
+      bytes: 'AP8=',
+      parts: ['AP8=', null, ''],
+    };
+    const columns = Object.keys(row).join(' ');
+    const answer = await shop.data(
+      `mutation ($a: settingsInput!, $b: settingsInput!) {
+        one: create_settings(input: $a) { ${columns} }
+        many: create_many_settings(input: [$b]) { ${columns} }
+      }`,
+      { a: { id: 1, ...row }, b: { id: 2, ...row } },
+    );
+    expect(answer).to.deep.equal({ one: row, many: [row] });
+    const { rows } = await shop.test.database.pool.query(
+      `select count(distinct (s.j::text, s.b, s.js::text, s.bs, s.bytes, s.parts))::int as kinds
+       from ${shop.tenant.schema}.settings s`,
+    );
+    expect(rows).to.deep.equal([{ kinds: 1 }]);
+  });
 
   const FILTERS: readonly (readonly [filter: string, ids: readonly number[]])[] = [
     ["n = 'Infinity'", [1]],

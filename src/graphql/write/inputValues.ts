@@ -2,7 +2,7 @@ import { namedFileColumn, type Column, type ColumnType, type Table } from '../..
 import { fullSqlType } from '../../db/catalog/types.js';
 import { param, sql, typeName, type Inputs, type Slot, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
-import { parseJson, writeJson } from '../../losslessJson.js';
+import { writeJson } from '../../losslessJson.js';
 import { checkKey, checkValue } from './checkValue.js';
 
 export type InputRow = Readonly<Record<string, unknown>>;
@@ -72,15 +72,17 @@ export function valueSql(column: Column, slot: Slot): Sql {
   return param(read, fullSqlType(type));
 }
 
-/** The column's type in a JSON list of rows, and the conversion to its own type. */
+/**
+ * The column's type in a JSON list of rows, and the conversion to its own type. JSON is a text there: within the list,
+ * PostgreSQL would take lists of JSON for further dimensions, and refuse \u0000.
+ */
 export function fromRecord(
   type: ColumnType,
   value: Sql,
 ): { readonly recordType: string; readonly value: Sql } {
-  if (type.kind !== 'bytea') return { recordType: fullSqlType(type), value };
-  if (!type.array) return { recordType: 'text', value: sql`decode(${value}, 'base64')` };
-  const items = sql`array(select decode(e, 'base64') from unnest(${value}) with ordinality u(e, n) order by n)`;
-  return { recordType: 'text[]', value: sql`case when ${value} is not null then ${items} end` };
+  const own = fullSqlType(type);
+  if (type.kind !== 'json') return { recordType: own, value };
+  return { recordType: type.array ? 'text[]' : 'text', value: sql`${value}::${typeName(own)}` };
 }
 
 function toParameter(column: Column, value: unknown): unknown {
@@ -106,26 +108,17 @@ function keyText(column: Column, text: string): string {
   return text;
 }
 
-function readJson(column: Column, text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    throw new AppError('BAD_USER_INPUT', `${column.name} is not JSON.`, { details: { column: column.name } });
-  }
-}
-
 /** A column's value in a JSON list of rows, for `fromRecord`. */
 export function toRecordValue(column: Column, value: unknown): unknown {
   if (value === null || value === undefined) return null;
-  if (isTextOfKey(column, value)) {
-    const text = keyText(column, value);
-    return column.type.array ? text : readJson(column, text);
+  const { kind, array, composite } = column.type;
+  if (composite) {
+    checkValue(column, value);
+    return value;
   }
-  checkValue(column, value);
-  const { kind, array } = column.type;
-  if (kind !== 'bytea') return value;
-  const base64 = (item: unknown): unknown => bytesOrNull(item)?.toString('base64') ?? null;
-  return array ? eachItem(value, base64) : base64(value);
+  const sent = toParameter(column, value);
+  if (kind !== 'bytea' || typeof sent === 'string') return sent;
+  return array ? eachItem(sent, hexOrNull) : hexOrNull(sent);
 }
 
 /** Maps the items of an array of any dimension. */
@@ -134,6 +127,10 @@ function eachItem(value: unknown, write: (item: unknown) => unknown, dimensions 
     dimensions > 1 && Array.isArray(item) ? eachItem(item, write, dimensions - 1) : write(item),
   );
 }
+
+/** As PostgreSQL reads bytes from a text. */
+const hexOrNull = (value: unknown): string | null =>
+  Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : null;
 
 const jsonOrNull = (value: unknown): string | null => (value === null ? null : writeJson(value));
 

@@ -87,9 +87,9 @@ export function writtenRowsJson(context: WriteContext, { selection, path, keySet
   );
   const visible = readable(context, table, alias);
   const ties = visible === 'all' ? matches : [...matches, visible];
-  // A null key means that the left join found no row.
+  // A null key means that the left join found no row. `is not null` would be false of a composite one that holds a null.
   const [first] = table.primaryKey;
-  const isThere = first ? sql`${columnSql(alias, first)} is not null` : sql`false`;
+  const isThere = first ? sql`${columnSql(alias, first)} is distinct from null` : sql`false`;
   const row = sql`case when ${isThere} then ${rowJson(context, selection, alias, path)} else 'null' end`;
   return sql`select string_agg(${row}, ',' order by k.n)
     from ${keys} with ordinality k(key, n) left join ${tableSql(table)} ${alias} on ${join(ties, ' and ')}`;

@@ -1,4 +1,4 @@
-import { sql } from '../../../db/sql.js';
+import { sql, type Sql } from '../../../db/sql.js';
 import { compileBetween, compileCompare, compileDistinct, compileIn, compileLike } from './comparisons.js';
 import type { Condition, Environment, Value } from '../environment.js';
 import { errorAt } from '../syntax/errors.js';
@@ -37,16 +37,19 @@ function compileIs(node: IsNode, environment: Environment): Condition {
   }
   if (operand.kind === 'path') {
     const { column, start } = resolvePath(operand, environment);
-    // An absent record has null in every column. PostgreSQL's `row IS NOT NULL` would mean that all columns are non-null.
+    // An absent record has null in every column.
     if (!column) return { sql: sql`(${not}(${start.alias} is null))`, indexable: false, reads: 'row' };
   }
   const value = asItself(compileSide(operand, environment), environment);
   return {
-    sql: sql`(${value.sql} is ${not}null)`,
+    sql: value.type.composite ? sql`(${not}${isAbsent(value.sql)})` : sql`(${value.sql} is ${not}null)`,
     indexable: value.operand === 'indexed',
     reads: value.reads,
   };
 }
+
+/** PostgreSQL's `row IS NOT NULL` would mean that all columns are non-null. */
+const isAbsent = (row: Sql): Sql => sql`(${row} is not distinct from null)`;
 
 /** A value that is a condition in itself: a boolean column, or a function such as contains. */
 function compileBoolean(node: FilterNode, environment: Environment): Condition {
