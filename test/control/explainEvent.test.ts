@@ -16,6 +16,7 @@ const TABLES = `
   create table orders (id int primary key, status text, total numeric(10, 2), customer_id int references customer);
   create table line (order_id int, "line-no" int, price numeric(10, 2), primary key (order_id, "line-no"));
   create table price (amount numeric(10, 2) primary key);
+  create table device (id bytea primary key, name text);
   create table tag (name text primary key);
   create table visit (note text);
   create table computed (id int primary key generated always as identity);
@@ -279,6 +280,13 @@ describe('Utility.explain_event', () => {
     for (const key of [7, '7.00', { amount: '7.0' }]) {
       expect((await explain('price', key)).events, JSON.stringify(key)).to.have.length(1);
     }
+    await mutate('create_device(input: { id: "AP8=", name: "Scale" }) { id }');
+    for (const key of ['AP8=', '\\x00ff', { id: 'AP8=' }]) {
+      expect((await explain('device', key)).events, JSON.stringify(key)).to.have.length(1);
+      const preview = `query ($key: GenericScalar) { Utility {
+        preview_email(email_type: "mail", input: { subject: "{{ records.new.name }}" }, target: "device", key: $key) { subject } } }`;
+      expect(textAt(await done(preview, { key }), 'data.Utility.preview_email.subject')).to.equal('Scale');
+    }
     const wrong: [string, unknown, string][] = [
       ['orders', 'seven', 'id int4'],
       ['orders', '7 or 1=1', 'id int4'],
@@ -290,6 +298,7 @@ describe('Utility.explain_event', () => {
       ['line', 7, 'key must give order_id, as in {"order_id": …, "line_no": …}'],
       ['line', { order_id: 1 }, 'key must give line_no'],
       ['price', '7.001', 'more digits'],
+      ['device', 'no!', 'id is not base64'],
       ['tag', 'a\u0000b', "can't store"],
     ];
     for (const [target, key, message] of wrong) {

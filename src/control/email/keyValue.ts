@@ -1,17 +1,19 @@
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { exactInteger, ExactNumber, isJsonObject } from '../../losslessJson.js';
+import { bytes } from '../../graphql/filter/values/literalForms.js';
 import { badInput } from '../object/badInput.js';
 
 /**
  * The value of one of the key's columns, as text. Throws AppError BAD_USER_INPUT.
  * @param key an object by column name, or the value of a single-column key
  */
-export function keyValue({ primaryKey }: Table, { name, sqlName }: Column, key: unknown): string {
+export function keyValue({ primaryKey }: Table, { name, sqlName, type }: Column, key: unknown): string {
   const given: unknown = isJsonObject(key)
     ? (key[name] ?? key[sqlName])
     : primaryKey.length === 1
       ? key
       : undefined;
+  if (type.kind === 'bytea' && !type.array && typeof given === 'string') return bytesText(name, given);
   if (given instanceof ExactNumber) return String(exactInteger(given.text) ?? given.text);
   if (typeof given === 'string' || typeof given === 'number' || typeof given === 'boolean')
     return String(given);
@@ -19,6 +21,13 @@ export function keyValue({ primaryKey }: Table, { name, sqlName }: Column, key: 
     'key',
     `key must give ${name}${primaryKey.length === 1 ? '' : `, as in ${example(primaryKey)}`}.`,
   );
+}
+
+/** Bytes in PostgreSQL's form, in which events show them, or in base64, as the API does. */
+function bytesText(name: string, given: string): string {
+  const text = given.startsWith('\\x') ? given : bytes(given);
+  if (text === undefined) throw badInput('key', `${name} is not base64.`);
+  return text;
 }
 
 function example(primaryKey: Table['primaryKey']): string {
