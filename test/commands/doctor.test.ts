@@ -256,7 +256,7 @@ describe('rowpost doctor', () => {
   it('finds a read-only storage', async () => {
     await writeFile(`${folder}/occupied`, '');
     const { of } = await diagnose({ STORAGE_URL: `file:${folder}/occupied` });
-    expect(of('storage')).to.match(/^✗ storage/);
+    expect(of('storage')).to.match(/^✗ storage .*\(E[A-Z]+\) → Check STORAGE_URL/);
   });
 
   it('finds a PostgreSQL that accepts no writes', async () => {

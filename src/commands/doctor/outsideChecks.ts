@@ -110,8 +110,15 @@ async function checkStorage(config: Config): Promise<Finding> {
   const objectkey = newObjectkey(0);
   try {
     await storage.write(objectkey, Readable.from([PROBE]), PROBE.length, AbortSignal.timeout(10_000));
+    await storage.remove(objectkey);
     return good('writable');
+  } catch (error) {
+    // The error itself is for clients.
+    return bad(
+      `it can't be written (${codeOf((error as Error).cause ?? error)})`,
+      "Check STORAGE_URL: the folder, its owner and free space; or the bucket's address and credentials.",
+    );
   } finally {
-    await storage.remove(objectkey).finally(() => storage.close());
+    await storage.close();
   }
 }
