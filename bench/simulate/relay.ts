@@ -112,7 +112,7 @@ export class Relay {
         isLeft = true;
         const batchid = String(++this.batches);
         this.#mails.set(batchid, own);
-        batches.push({ batchid, tenantid, events: own.length, createtime: '', mintime: '', maxtime: '' });
+        batches.push({ batchid, tenantid, events: own.length, createtime: '' });
       }
     }
     return batches;

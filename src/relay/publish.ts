@@ -11,17 +11,7 @@ export async function publish(
 ): Promise<void> {
   if (batches.length === 0) return;
   try {
-    await queue.addBatches(
-      batches.map(({ tenantid, batchid, createtime, mintime, maxtime, ahead }) => ({
-        tenantid,
-        batchid,
-        createtime,
-        mintime,
-        maxtime,
-        ahead,
-        ...traceparentOf(span),
-      })),
-    );
+    await queue.addBatches(batches.map((batch) => ({ ...batch, ...traceparentOf(span) })));
   } catch (error) {
     admission.requeue(batches);
     throw error;

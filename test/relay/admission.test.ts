@@ -9,8 +9,6 @@ const batch = (tenantid: number, events = 10): Batch => ({
   batchid: String(++next),
   events,
   createtime: '2026-01-01',
-  mintime: '2026-01-01',
-  maxtime: '2026-01-01',
 });
 const tenants = (batches: readonly Batch[]): number[] => batches.map((each) => each.tenantid);
 const NOTHING: ReadonlyMap<number, number> = new Map();

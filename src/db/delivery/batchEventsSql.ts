@@ -9,12 +9,10 @@ export const coversSql = (event: string): string =>
   `r.tenantid = ${event}.tenantid and r.enabled and ${event}.operation = any (r.operations) and ${event}.target = any (r.targets)`;
 
 /**
- * SQL: event `o` has the tenant of batch `b`, and a time between those of its first and last event. Another tenant's may have
- * the same id, if it was carried here from another cell.
- * @param first the same times as parameters: they prune partitions, see `timeRange`
+ * SQL: event `o` has the tenant of batch `b`, and a time between those of its first and last event, which prunes partitions.
+ * Another tenant's may have the same id, if it was carried here from another cell.
  */
-export const eventsOfBatchSql = (first: string, last: string): string =>
-  `o.tenantid = b.tenantid and o.time between b.mintime and b.maxtime and o.time between ${first}::timestamptz and ${last}::timestamptz`;
+export const EVENTS_OF_BATCH = `o.tenantid = b.tenantid and o.time between b.mintime and b.maxtime`;
 
 /**
  * CTE `batched`: events that some rule covers become batches of one tenant each, round-robin by tenant.
@@ -29,5 +27,5 @@ export const batchedSql = (events: string, batchEvents: string): string => `
       insert into rowpost.relay_batch (tenantid, eventids, mintime, maxtime)
       select tenantid, array_agg(eventid order by eventid), min(time), max(time)
       from covered group by part, tenantid order by part, tenantid
-      returning batchid, tenantid, cardinality(eventids) as events, createtime, mintime, maxtime
+      returning batchid, tenantid, cardinality(eventids) as events, createtime
     )`;

@@ -1,5 +1,5 @@
 import type { Ledger } from '../connection/ledger.js';
-import { eventsOfBatchSql } from './batchEventsSql.js';
+import { EVENTS_OF_BATCH } from './batchEventsSql.js';
 import { LOW_WATER_SQL, NOT_DONE } from './lowWaterMark.js';
 import { fittingSql, recordColumnsSql } from './recordSize.js';
 
@@ -8,14 +8,6 @@ export interface BatchKey {
   readonly tenantid: number;
   readonly batchid: string;
   readonly createtime: string;
-  /** Times of its first and last event, for partition pruning. Absent in jobs queued by an older release. */
-  readonly mintime?: string;
-  readonly maxtime?: string;
-}
-
-/** The times of a batch's first and last event, unbounded where unknown; see `timeRange`. */
-export function timesOf(key: BatchKey): readonly [first: string, last: string] {
-  return [key.mintime ?? '-infinity', key.maxtime ?? 'infinity'];
 }
 
 /** A committed change that some rule of its tenant may match. */
@@ -46,7 +38,7 @@ export interface LoadedBatch {
 
 /** @returns undefined when the batch no longer exists, or its tenant is not here. */
 export async function loadBatch(ledger: Ledger, key: BatchKey): Promise<LoadedBatch | undefined> {
-  const rows = await ledger.query<LoadedBatch>(LOAD, [key.batchid, key.createtime, ...timesOf(key)]);
+  const rows = await ledger.query<LoadedBatch>(LOAD, [key.batchid, key.createtime]);
   return rows[0];
 }
 
@@ -57,7 +49,7 @@ const LOAD = {
       exists (select from rowpost.relay_batch_done f where f.batchid = b.batchid and f.createtime = b.createtime) as done,
       coalesce((select json_agg(json_build_object('eventid', o.eventid::text, 'operation', o.operation,
           'target', o.target) order by o.eventid)
-        from rowpost.outbox o where ${eventsOfBatchSql('$3', '$4')} and o.eventid = any (b.eventids)), '[]') as events,
+        from rowpost.outbox o where ${EVENTS_OF_BATCH} and o.eventid = any (b.eventids)), '[]') as events,
       coalesce((select json_agg(json_build_object('ruleid', r.ruleid::text, 'operations', r.operations,
           'targets', r.targets, 'condition', r.condition) order by r.ruleid)
         from rowpost.email_rule r where r.tenantid = b.tenantid and r.enabled), '[]') as rules
@@ -80,7 +72,7 @@ export async function loadEventRecords(
   key: BatchKey,
   eventids: readonly string[],
 ): Promise<readonly EventRecords[]> {
-  return ledger.query<EventRecords>(RECORDS, [key.batchid, key.createtime, eventids, ...timesOf(key)]);
+  return ledger.query<EventRecords>(RECORDS, [key.batchid, key.createtime, eventids]);
 }
 
 const RECORDS = {
@@ -88,9 +80,11 @@ const RECORDS = {
   text: fittingSql(
     'eventid, old, new, "isTooLarge"',
     `
-    select o.eventid::text as eventid, ${recordColumnsSql('o')}, array_position($3::bigint[], o.eventid) as position
-    from rowpost.relay_batch b join rowpost.outbox o on ${eventsOfBatchSql('$4', '$5')}
-    where b.batchid = $1::bigint and b.createtime = $2::timestamptz and o.eventid = any ($3::bigint[])`,
+    select o.eventid::text as eventid, ${recordColumnsSql('o')}, w.position
+    from rowpost.relay_batch b cross join unnest($3::bigint[]) with ordinality as w(eventid, position)
+      cross join lateral (select o.eventid, o.old, o.new from rowpost.outbox o
+        where ${EVENTS_OF_BATCH} and o.eventid = w.eventid limit 1) o
+    where b.batchid = $1::bigint and b.createtime = $2::timestamptz`,
   ),
 };
 
@@ -98,8 +92,6 @@ const RECORDS = {
 export interface Batch extends BatchKey {
   /** Number of events. */
   readonly events: number;
-  readonly mintime: string;
-  readonly maxtime: string;
 }
 
 /**
@@ -117,7 +109,7 @@ export async function openBatches(
 /** SQL: rows as a JSON array of `Batch`, by id. */
 export const batchesJson = (rows: string): string => `
   coalesce((select json_agg(json_build_object('batchid', batchid::text, 'tenantid', tenantid, 'events', events,
-    'createtime', createtime::text, 'mintime', mintime::text, 'maxtime', maxtime::text) order by batchid) from ${rows}), '[]')`;
+    'createtime', createtime::text) order by batchid) from ${rows}), '[]')`;
 
 // Batch ids are assigned under the relay's lock, hence in commit order: no batch appears below an older one later. The
 // mark commits asynchronously, after the batches that it passes over.
@@ -125,8 +117,7 @@ const OPEN = {
   name: 'batch_open',
   text: `
     with ${LOW_WATER_SQL}, recent as materialized (
-      select b.batchid, b.tenantid, cardinality(b.eventids) as events, b.createtime, b.mintime, b.maxtime,
-        ${NOT_DONE} as open
+      select b.batchid, b.tenantid, cardinality(b.eventids) as events, b.createtime, ${NOT_DONE} as open
       from rowpost.relay_batch b where b.batchid >= (select from_batchid from low_water)
     ), next as materialized (
       select coalesce((select min(batchid) from recent where open), (select max(batchid) from recent), 0) as batchid

@@ -1,4 +1,4 @@
-import { timesOf, type BatchKey } from './batches.js';
+import type { BatchKey } from './batches.js';
 import { CLOSE, CLOSE_PLAIN } from './closeBatchSql.js';
 import type { Ledger } from '../connection/ledger.js';
 import { knownDelivery, type KnownDelivery } from './deliveryKey.js';
@@ -83,7 +83,6 @@ const valuesOf = (key: BatchKey, limits: DeliveryLimits): readonly unknown[] => 
   limits.firesPerMinute,
   limits.emailsPerSecond,
   MAX_PRELOADED,
-  ...timesOf(key),
 ];
 
 function toClosed(rows: readonly ClosedRow[]): ClosedBatch {

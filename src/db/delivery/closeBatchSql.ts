@@ -1,4 +1,4 @@
-import { coversSql, eventsOfBatchSql } from './batchEventsSql.js';
+import { coversSql, EVENTS_OF_BATCH } from './batchEventsSql.js';
 import { isHandedOverSql } from './handedOver.js';
 import { loopGuardSql } from './loopGuardSql.js';
 import { loadedColumns, tenantJoins } from './loadDeliveries.js';
@@ -6,8 +6,6 @@ import { QUEUE_AHEAD_SECONDS, rateLimitSlotsSql } from './rateLimitSlots.js';
 
 /** Seconds after its rate limit slot at which a delivery is checked to be in the queue. */
 const CHECK_SECONDS = 5;
-
-const OF_BATCH = eventsOfBatchSql('$6', '$7');
 
 // The steps, each a CTE that the next one reads: the batch → what its rules match (`found`) → done, by this worker alone
 // (`matched`) → loops (`guarded`) → rate limit slots (`scheduled`) → the deliveries (`recorded`), which come with all that
@@ -18,9 +16,9 @@ const OF_BATCH = eventsOfBatchSql('$6', '$7');
 // mark. No mail can leave before this is durable, because `startSending` commits synchronously and the WAL is flushed in
 // order.
 //
-// Parameters: batch id and time, max firings per minute, max emails per second, max preloaded deliveries, times of the
-// first and last event. `matches` joins to batch `b` its events `o`, rules `r`, and `m`: `code` and `message` where nothing
-// can be sent. `mayClose` says, given the matches, whether this statement may close the batch.
+// Parameters: batch id and time, max firings per minute, max emails per second, max preloaded deliveries.
+// `matches` joins to batch `b` its events `o`, rules `r`, and `m`: `code` and `message` where nothing can be sent. `mayClose`
+// says, given the matches, whether this statement may close the batch.
 const closeSql = (matches: string, mayClose: string): string => `
     with batch as materialized (
       select *, set_config('synchronous_commit', 'off', true)
@@ -70,8 +68,8 @@ export const CLOSE = {
   name: 'batch_close',
   text: closeSql(
     `
-        cross join unnest($8::bigint[], $9::bigint[], $10::text[], $11::text[]) as m(eventid, ruleid, code, message)
-        join rowpost.outbox o on ${OF_BATCH} and o.eventid = m.eventid
+        cross join unnest($6::bigint[], $7::bigint[], $8::text[], $9::text[]) as m(eventid, ruleid, code, message)
+        join rowpost.outbox o on ${EVENTS_OF_BATCH} and o.eventid = m.eventid
         join rowpost.email_rule r on r.ruleid = m.ruleid and r.tenantid = b.tenantid`,
     'true',
   ),
@@ -83,7 +81,7 @@ export const CLOSE_PLAIN = {
   text: closeSql(
     `
         join rowpost.tenant t on t.tenantid = b.tenantid and t.schema is not null
-        join rowpost.outbox o on ${OF_BATCH} and o.eventid = any (b.eventids)
+        join rowpost.outbox o on ${EVENTS_OF_BATCH} and o.eventid = any (b.eventids)
         join rowpost.email_rule r on ${coversSql('o')}
         cross join (values (null::text, null::text)) as m(code, message)`,
     'not exists (select from found where condition is not null)',

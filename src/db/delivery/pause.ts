@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { HeldDelivery } from './deliveryKey.js';
 import type { Ledger } from '../connection/ledger.js';
-import { sameDelivery } from './manyDeliveries.js';
+import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { assignRateLimitSlots } from './rateLimitSlots.js';
 import { trackDeliveries } from './track.js';
 
@@ -49,15 +49,14 @@ export interface PausedDelivery extends HeldDelivery {
  */
 export async function pauseDeliveries(ledger: Ledger, deliveries: readonly PausedDelivery[]): Promise<void> {
   await trackDeliveries(ledger, deliveries);
-  await ledger.query(PAUSE_DELIVERIES, [JSON.stringify(deliveries)]);
+  await ledger.query(PAUSE_DELIVERIES, columnsOf(deliveries, 'starts', 'sending', 'httpStatus'));
 }
 
 const PAUSE_DELIVERIES = {
   name: 'pause_deliveries',
   text: `
     with w as materialized (
-      select * from json_to_recordset($1::json) as r(
-        tenantid int, deliveryid bigint, createtime timestamptz, starts int, sending boolean, "httpStatus" int)
+      select * from ${wantedSql('starts int', 'sending boolean', 'http_status int')}
     ), keys as materialized (
       select k.tenantid, k.paused_code, k.paused_reason from rowpost.email_apikey k
       where k.tenantid in (select tenantid from w) order by k.tenantid for share
@@ -72,7 +71,7 @@ const PAUSE_DELIVERIES = {
       where ${sameDelivery('d', 'w')}
         and d.starts = w.starts
         and case when w.sending then d.state = 'sending' else d.state in ('pending', 'retrying') end
-      returning d.tenantid, d.deliveryid, d.createtime, d.starts, d.started, w.sending, w."httpStatus" as http_status,
+      returning d.tenantid, d.deliveryid, d.createtime, d.starts, d.started, w.sending, w.http_status,
         d.carrier, k.paused_reason
     )
     insert into rowpost.email_attempt (tenantid, deliveryid, attempt, started, finished, outcome, http_status, error,

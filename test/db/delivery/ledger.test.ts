@@ -344,15 +344,6 @@ describe('delivery: the ledger (contract 5.6)', () => {
       }
     });
 
-    it('is closed as well when an older release queued it, without the times of its events', async () => {
-      await createRule(db.database, tenant);
-      const { eventids, batch } = await writeBatch(2);
-      const { tenantid, batchid, createtime } = batch;
-      const closed = await closePlainBatch(ledger, { tenantid, batchid, createtime }, NO_LIMITS);
-      expect(closed?.ready.map(({ loaded }) => loaded?.eventid)).to.deep.equal(eventids);
-      expect(await recorded()).to.have.length(eventids.length);
-    });
-
     it('is closed by one of many workers', async () => {
       await createRule(db.database, tenant);
       const { eventids, batch } = await writeBatch(2);
