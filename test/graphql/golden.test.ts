@@ -101,7 +101,7 @@ function laidOut(sql: string): string {
     .replace(/\s+/g, ' ')
     .trim()
     .replace(
-      / (from|where|order by|limit|join|left join|cross join|returning|on conflict|union all|select|with) /g,
+      /(?<!distinct) (from|where|order by|limit|join|left join|cross join|returning|on conflict|union all|select|with) /g,
       '\n  $1 ',
     );
 }
