@@ -11,7 +11,16 @@ export async function publish(
 ): Promise<void> {
   if (batches.length === 0) return;
   try {
-    await queue.addBatches(batches.map((batch) => ({ ...batch, ...traceparentOf(span) })));
+    const traced = traceparentOf(span);
+    await queue.addBatches(
+      batches.map(({ tenantid, batchid, createtime, ahead }) => ({
+        tenantid,
+        batchid,
+        createtime,
+        ahead,
+        ...traced,
+      })),
+    );
   } catch (error) {
     admission.requeue(batches);
     throw error;
