@@ -51,15 +51,20 @@ export function isRefusal(error: pg.DatabaseError): boolean {
   return error.code === REFUSED;
 }
 
+/** Whether PL/pgSQL's `raise` made it: the tenant's own message, whatever error code it chose. */
+export function isRaised(error: pg.DatabaseError): boolean {
+  return error.routine === 'exec_stmt_raise';
+}
+
 /**
  * Whether a connection broke behind a pooler, which reports it in PostgreSQL's place and does not know the outcome of what
  * it had passed on.
  */
 export function isConnectionFailure(error: pg.DatabaseError): boolean {
-  return error.code?.startsWith('08') === true;
+  return error.code?.startsWith('08') === true && !isRaised(error);
 }
 
 /** Whether the server terminated the session, so that the outcome of a commit in progress is unknown. */
 export function isSessionEnd(error: pg.DatabaseError): boolean {
-  return /^(57P0|08)/.test(error.code ?? '');
+  return /^(57P0|08)/.test(error.code ?? '') && !isRaised(error);
 }

@@ -1,6 +1,13 @@
 import pg from 'pg';
 import { AppError, type ErrorCode, type ErrorDetails } from '../errors.js';
-import { INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, REFUSED, type Refusal } from './sqlState.js';
+import {
+  INSUFFICIENT_PRIVILEGE,
+  isRaised,
+  LOCK_NOT_AVAILABLE,
+  READ_ONLY,
+  REFUSED,
+  type Refusal,
+} from './sqlState.js';
 
 /**
  * The public form of a database error: a code, and names of the caller's own tables and columns. Never SQL, and only
@@ -46,6 +53,7 @@ export function locationIn(error: PostgresError): ErrorLocation {
 
 function describe(error: pg.DatabaseError, place: ErrorLocation): Description {
   const state = error.code ?? '';
+  if (isRaised(error) && OUTAGES.test(state)) return ['CHECK_VIOLATION', error.message];
   const exact = BY_STATE[state]?.(error, place);
   if (exact) return exact;
   switch (state.slice(0, 2)) {
@@ -69,7 +77,7 @@ function describe(error: pg.DatabaseError, place: ErrorLocation): Description {
 }
 
 function describeOther(error: pg.DatabaseError): Description {
-  if (error.routine === RAISES) return ['CHECK_VIOLATION', error.message];
+  if (isRaised(error)) return ['CHECK_VIOLATION', error.message];
   const failed = failedFunction(error);
   if (failed !== undefined) return ['INTERNAL_ERROR', `${failed} failed.`];
   if (CHECKS_CONFLICTS.has(error.routine ?? '')) return CANNOT_UPSERT;
@@ -98,8 +106,8 @@ function failedFunction({ where }: pg.DatabaseError): string | undefined {
 /** PostgreSQL's function that chooses a row's partition. */
 const FINDS_PARTITION = 'ExecFindPartition';
 
-/** PL/pgSQL's `raise`: the tenant's own message, whatever error code it chose. */
-const RAISES = 'exec_stmt_raise';
+/** Classes of errors by which PostgreSQL says that it is unavailable. */
+const OUTAGES = new RegExp(`^(08|53|57|${READ_ONLY})`);
 
 const BY_STATE: Readonly<
   Record<string, (error: pg.DatabaseError, place: ErrorLocation) => Description | undefined>
@@ -158,7 +166,7 @@ const BY_STATE: Readonly<
           'Replace what "create rule" made by a trigger.',
         ]
       : undefined,
-  '25006': () => ['DATABASE_UNAVAILABLE', 'The database takes no changes at the moment.'],
+  [READ_ONLY]: () => ['DATABASE_UNAVAILABLE', 'The database takes no changes at the moment.'],
   '57014': () => ['STATEMENT_TIMEOUT', 'The statement took too long and was ended.'],
 };
 

@@ -1,5 +1,12 @@
 import { AppError } from '../../errors.js';
-import { isConnectionFailure, isDatabaseAnswer, isRefusal, isSessionEnd, READ_ONLY } from '../sqlState.js';
+import {
+  isConnectionFailure,
+  isDatabaseAnswer,
+  isRaised,
+  isRefusal,
+  isSessionEnd,
+  READ_ONLY,
+} from '../sqlState.js';
 import { toAppError } from '../toAppError.js';
 import type { Rows } from './pipeline.js';
 
@@ -44,7 +51,7 @@ export function outcomeOf(
   if (!hasBegun && !isSessionEnd(error) && !isRefusal(error)) {
     return failed(new AppError('INTERNAL_ERROR', 'The transaction could not begin.', { cause: error }));
   }
-  if (mode === 'read' && error.code === READ_ONLY) {
+  if (mode === 'read' && error.code === READ_ONLY && !isRaised(error)) {
     return failed(
       new AppError('INTERNAL_ERROR', 'A read tried to make changes.', { cause: error }),
       rows.length,
