@@ -5,7 +5,7 @@ import { divideConnections, type ProcessRole } from './db/connection/connectionB
 import { openDatabase, type Database } from './db/connection/database.js';
 import { watchHistory, type HistoryWatch } from './db/history.js';
 import { requireSessions } from './db/connection/pooler.js';
-import { requireReachable } from './db/reachability.js';
+import { requireReachable, requireWritable } from './db/reachability.js';
 import { toAppError } from './db/toAppError.js';
 import { pendingMigrations } from './db/migrate.js';
 import { PrincipalSource } from './db/principal.js';
@@ -209,7 +209,7 @@ export async function startHealthPart(
 ): Promise<HealthServer | undefined> {
   if (config.healthPort === undefined) return undefined;
   const { startHealthServer } = await import('./health/healthServer.js');
-  const checks: HealthChecks = { postgres: () => database.pool.query('select'), queue: () => queue.check() };
+  const checks: HealthChecks = { postgres: () => requireWritable(database.pool), queue: () => queue.check() };
   return startHealthServer({ config, database, log, checks, process }, config.healthPort);
 }
 

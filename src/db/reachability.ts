@@ -94,6 +94,14 @@ export async function readServerFacts(pool: Pool): Promise<ServerFacts> {
   };
 }
 
+/** Rejects while PostgreSQL is away, or accepts no writes. */
+export async function requireWritable(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ setting: string }>(
+    `select current_setting('transaction_read_only') as setting`,
+  );
+  if (rows[0]?.setting !== 'off') throw new Error('PostgreSQL accepts no writes');
+}
+
 /** More than existing files may have free. */
 const PROBE_BYTES = 2 ** 20;
 

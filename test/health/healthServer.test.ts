@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { startHealthServer, type HealthServer } from '../../src/health/healthServer.js';
+import { requireWritable } from '../../src/db/reachability.js';
+import { runSql } from '../support/runSql.js';
 import { testConfig, testLog } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { waitFor } from '../support/waitFor.js';
@@ -12,7 +14,7 @@ describe('HEALTH_PORT of a relay or worker', () => {
   before(async () => {
     db = await createTestDatabase();
     const checks = {
-      postgres: () => db.database.pool.query('select'),
+      postgres: () => requireWritable(db.database.pool),
       queue: () => (queueWorks ? Promise.resolve() : Promise.reject(new Error('away'))),
     };
     const config = testConfig({ BACKLOG_ALARM_SECONDS: '1' });
@@ -46,6 +48,26 @@ describe('HEALTH_PORT of a relay or worker', () => {
     ])
       expect(text).to.include(name);
     expect((await get('/query')).status).to.equal(404);
+  });
+
+  it('is not ready while PostgreSQL accepts no writes', async () => {
+    const name = new URL(db.url).pathname.slice(1);
+    const setReadOnly = (value: string): Promise<void> =>
+      runSql(
+        `${db.url}?options=-c%20default_transaction_read_only=off`,
+        `alter database "${name}" set default_transaction_read_only = ${value};
+         select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`,
+      );
+    const answered = (status: number) =>
+      waitFor(`a ${status}`, async () => (await get('/readyz')).status === status);
+    await setReadOnly('on');
+    await answered(503);
+    expect(await get('/readyz')).to.deep.equal({
+      status: 503,
+      text: '{"status":"unavailable","down":["postgres"]}',
+    });
+    await setReadOnly('off');
+    await answered(200);
   });
 
   it('is not ready while the queue is down, or something has waited too long', async () => {
