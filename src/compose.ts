@@ -209,7 +209,7 @@ export async function startHealthPart(
 ): Promise<HealthServer | undefined> {
   if (config.healthPort === undefined) return undefined;
   const { startHealthServer } = await import('./health/healthServer.js');
-  const checks: HealthChecks = { postgres: () => requireWritable(database.pool), queue: () => queue.check() };
+  const checks: HealthChecks = { postgres: () => requireWritable(database), queue: () => queue.check() };
   return startHealthServer({ config, database, log, checks, process }, config.healthPort);
 }
 

@@ -94,12 +94,21 @@ export async function readServerFacts(pool: Pool): Promise<ServerFacts> {
   };
 }
 
-/** Rejects while PostgreSQL is away, or accepts no writes. */
-export async function requireWritable(pool: Pool): Promise<void> {
-  const { rows } = await pool.query<{ setting: string }>(
-    `select current_setting('transaction_read_only') as setting`,
-  );
-  if (rows[0]?.setting !== 'off') throw new Error('PostgreSQL accepts no writes');
+/**
+ * Rejects while PostgreSQL is away or accepts no writes. Asks in both ways: of a pooler and PostgreSQL itself, either may be
+ * out of reach; and a server that is full makes no connection, but keeps those that it has.
+ */
+export async function requireWritable(pools: {
+  readonly pool: Pool;
+  readonly ledgerPool: Pool;
+}): Promise<void> {
+  const ask = async (pool: Pool): Promise<void> => {
+    const { rows } = await pool.query<{ setting: string }>(
+      `select current_setting('transaction_read_only') as setting`,
+    );
+    if (rows[0]?.setting !== 'off') throw new Error('PostgreSQL accepts no writes');
+  };
+  await Promise.all([ask(pools.pool), ask(pools.ledgerPool)]);
 }
 
 /** More than existing files may have free. */

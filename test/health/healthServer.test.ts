@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import pg from 'pg';
 import { startHealthServer, type HealthServer } from '../../src/health/healthServer.js';
 import { requireWritable } from '../../src/db/reachability.js';
 import { runSql } from '../support/runSql.js';
@@ -10,11 +11,13 @@ describe('HEALTH_PORT of a relay or worker', () => {
   let db: TestDatabase;
   let server: HealthServer;
   let queueWorks = true;
+  let ledgerPool: pg.Pool;
 
   before(async () => {
     db = await createTestDatabase();
+    ({ ledgerPool } = db.database);
     const checks = {
-      postgres: () => requireWritable(db.database.pool),
+      postgres: () => requireWritable({ pool: db.database.pool, ledgerPool }),
       queue: () => (queueWorks ? Promise.resolve() : Promise.reject(new Error('away'))),
     };
     const config = testConfig({ BACKLOG_ALARM_SECONDS: '1' });
@@ -68,6 +71,15 @@ describe('HEALTH_PORT of a relay or worker', () => {
     });
     await setReadOnly('off');
     await answered(200);
+  });
+
+  it('is not ready while the ledger has no connection', async () => {
+    const unreachable = new pg.Pool({ host: '127.0.0.1', port: 1 });
+    ledgerPool = unreachable;
+    expect((await get('/readyz')).text).to.equal('{"status":"unavailable","down":["postgres"]}');
+    ({ ledgerPool } = db.database);
+    await unreachable.end();
+    expect((await get('/readyz')).status).to.equal(200);
   });
 
   it('is not ready while the queue is down, or something has waited too long', async () => {
