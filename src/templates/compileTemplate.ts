@@ -86,8 +86,7 @@ function jinja2Template(
   limits: TemplateLimits,
   { layouts = {}, isLayout, strict = false }: CompileOptions,
 ): CompiledTemplate {
-  const guarded = mode !== 'text' && mode !== 'html';
-  const options = { limits, escaping: mode === 'html', guarded, strict, layouts, isLayout };
+  const options = { limits, escaping: mode === 'html', strict, layouts, isLayout };
   const template = compileJinja2(text, options);
   const { source, changesValues } = template;
   const renderValues = (context: PlainDict, owned: boolean) =>

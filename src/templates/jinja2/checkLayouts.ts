@@ -1,11 +1,18 @@
 import { suggestion } from '../../suggestion.js';
-import { blame } from '../errors.js';
-import type { Fault } from '../errors.js';
+import { blame, type Fault } from '../errors.js';
 import { isText, textOf } from '../values/value.js';
 import type { FromImport, Statement } from './ast.js';
-import type { Linked } from './linked.js';
+import type { NamedLayouts } from './layoutNames.js';
+import type { Program } from './runtime.js';
 import { syntaxFault } from './syntaxFault.js';
-import { allStatements, findBlocks, walkTarget } from './walk.js';
+import { allStatements, findBlocks, targetNames } from './walk.js';
+
+/** One of several templates that were compiled together. */
+export interface Linked {
+  readonly program: Program;
+  readonly statements: readonly Statement[];
+  readonly named: NamedLayouts;
+}
 
 type LinkedByName = ReadonlyMap<string, Linked>;
 
@@ -87,11 +94,8 @@ function parentOf({ named }: Linked, layouts: LinkedByName): Linked | undefined 
 function* topLevelNames(statements: readonly Statement[]): Generator<string> {
   for (const node of statements) {
     if (node.kind === 'macro') yield node.name;
-    else if (node.kind === 'set' || node.kind === 'setBlock') {
-      const names: string[] = [];
-      walkTarget(node.target, { read: () => undefined, assign: (name) => names.push(name) });
-      yield* names;
-    } else if (node.kind === 'if') {
+    else if (node.kind === 'set' || node.kind === 'setBlock') yield* targetNames(node.target);
+    else if (node.kind === 'if') {
       for (const { body } of [node, ...node.elifs, { body: node.otherwise }]) yield* topLevelNames(body);
     }
   }

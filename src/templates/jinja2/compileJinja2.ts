@@ -1,31 +1,41 @@
-import { Context, Liquid, LiquidError, toValueSync } from 'liquidjs';
+import { Context, Liquid, LiquidError, Token, TokenKind, toValueSync, type Template } from 'liquidjs';
 import type { BoundedEmitter } from '../emitter.js';
-import { Budget } from '../limits.js';
-import type { TemplateLimits } from '../limits.js';
+import { Budget, type TemplateLimits } from '../limits.js';
 import type { PlainDict, Value } from '../values/value.js';
-import { linkTemplate } from './compileLayouts.js';
-import type { LayoutSources } from './compileLayouts.js';
-import type { JinjaContext } from './nodes/node.js';
+import { linkTemplate, type LayoutSources } from './compileLayouts.js';
 import { enterProgram, leaveProgram } from './program.js';
-import { Run } from './runtime.js';
-import type { Frame, Program } from './runtime.js';
+import { Run, type Execute, type Frame, type Program } from './runtime.js';
 import { readsOf, type OffsetRead } from './reads.js';
 
-/** The engine that renders the nodes. */
+/** The engine that renders the statements. */
 const liquid = new Liquid();
 
-class RenderContext extends Context implements JinjaContext {
+/** The LiquidJS context of one render: carries the frame. */
+interface FrameContext extends Context {
+  readonly frame: Frame;
+}
+
+class RenderContext extends Context implements FrameContext {
   constructor(readonly frame: Frame) {
     super({}, liquid.options, { sync: true }, { liquid });
   }
+}
+
+/** LiquidJS's own errors need a position; ours carry their own. */
+class StatementToken extends Token {}
+
+/**
+ * A statement as LiquidJS sees it: a template like its own tags. Nested statements run in plain loops, because LiquidJS's
+ * generators check the clock at every node, which halves the speed.
+ */
+function liquidTemplate(execute: Execute, token: Token): Template {
+  return { token, render: (context) => execute((context as FrameContext).frame) };
 }
 
 export interface Jinja2Options {
   readonly limits: TemplateLimits;
   /** Whether autoescape is on at the start. */
   readonly escaping: boolean;
-  /** Whether text and values are emitted separately, for output in another language. */
-  readonly guarded: boolean;
   /** Whether a missing name or attribute is an error. */
   readonly strict: boolean;
   readonly layouts: LayoutSources;
@@ -65,7 +75,8 @@ const CHANGING_METHOD =
 export function compileJinja2(text: string, options: Jinja2Options): Jinja2Template {
   const { limits, escaping } = options;
   const { main, statements, layouts, sources, names, isAny, isPlain, check } = linkTemplate(text, options);
-  const nodes = [...main.nodes];
+  const token = new StatementToken(TokenKind.Tag, main.origin.source, 0, 0);
+  const templates = main.body.map((execute) => liquidTemplate(execute, token));
   return {
     source: main.origin.source,
     changesValues: sources.some((source) => CHANGING_METHOD.test(source)),
@@ -80,7 +91,7 @@ export function compileJinja2(text: string, options: Jinja2Options): Jinja2Templ
       run.blocks = main.blocks;
       const frame = enterProgram(main, run);
       try {
-        toValueSync(liquid.renderer.renderTemplates(nodes, new RenderContext(frame), emitter));
+        toValueSync(liquid.renderer.renderTemplates(templates, new RenderContext(frame), emitter));
         leaveProgram(main, frame);
       } catch (error) {
         throw unwrapLiquidError(error);
@@ -89,7 +100,7 @@ export function compileJinja2(text: string, options: Jinja2Options): Jinja2Templ
   };
 }
 
-/** LiquidJS wraps errors thrown by its nodes; this unwraps ours. */
+/** LiquidJS wraps errors thrown by its templates; this unwraps ours. */
 function unwrapLiquidError(error: unknown): unknown {
   return LiquidError.is(error) ? ((error as { originalError?: unknown }).originalError ?? error) : error;
 }

@@ -1,15 +1,11 @@
-import { blame, Fault, limitFault } from '../errors.js';
-import type { Origin } from '../errors.js';
+import { blame, Fault, limitFault, type Origin } from '../errors.js';
 import type { TemplateLimits } from '../limits.js';
 import type { Statement } from './ast.js';
-import { compileProgram } from './compileStatements.js';
-import type { ProgramOptions } from './compileStatements.js';
+import { compileProgram, type ProgramOptions } from './compileStatements.js';
 import { namedLayouts } from './layoutNames.js';
-import { checkBlocks, checkLoads } from './checkLayouts.js';
+import { checkBlocks, checkLoads, type Linked } from './checkLayouts.js';
 import { normalizeSource } from './lexer.js';
 import { isPlain } from './plainTemplate.js';
-import type { Linked } from './linked.js';
-import type { JinjaNode } from './nodes/node.js';
 import type { Layouts, Program } from './runtime.js';
 import { parseTemplate } from './statementParser.js';
 import type { NodeCount } from './tokenStream.js';
@@ -27,7 +23,7 @@ export interface LinkOptions extends ProgramOptions {
 
 /** A template compiled with every layout that it may load. */
 export interface LinkedTemplate {
-  readonly main: Program<JinjaNode>;
+  readonly main: Program;
   /** The template's own statements. */
   readonly statements: readonly Statement[];
   readonly layouts: Layouts;

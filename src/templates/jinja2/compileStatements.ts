@@ -1,10 +1,16 @@
+import { renderFault, type Origin } from '../errors.js';
+import { str } from '../values/text.js';
+import { isTrue } from '../values/truth.js';
+import { isText, Markup, textOf, typeName } from '../values/value.js';
 import type {
+  Autoescape,
   Block,
   CallBlock,
   Expression,
+  Extends,
   FilterCall,
   For,
-  LoadStatement,
+  If,
   Macro as MacroAst,
   Output,
   SetBlock,
@@ -16,39 +22,37 @@ import type {
 import { compileAssign, readTarget } from './assign.js';
 import { compileCall } from './compileCall.js';
 import { compileBlockFilter, compileCondition, compileExpression } from './compileExpression.js';
-import { Macro } from './macro.js';
-import type { MacroDefinition } from './macro.js';
-import { AutoescapeNode, BlockNode } from './nodes/blockNodes.js';
-import type { Local } from './nodes/blockNodes.js';
+import { compileLoad, localsOf } from './compileLoad.js';
+import { compileMacro } from './compileMacro.js';
+import { Macro, type MacroDefinition } from './macro.js';
 import {
-  ExtendsNode,
-  FromImportNode,
-  ImportNode,
-  IncludeNode,
-  UnlessExtendedNode,
-} from './nodes/loadNodes.js';
-import type { ImportTarget } from './nodes/loadNodes.js';
-import { ForNode, RecursiveForNode } from './nodes/forNode.js';
-import type { ForParts } from './nodes/forNode.js';
-import { IfNode } from './nodes/ifNode.js';
-import { CallBlockNode, FilterBlockNode, MacroNode } from './nodes/macroNodes.js';
-import type { JinjaNode } from './nodes/node.js';
-import { OutputNode } from './nodes/outputNode.js';
-import { SetBlockNode, SetNode, WithNode } from './nodes/setNodes.js';
-import type { BlockText, Export } from './nodes/setNodes.js';
-import { renderFault } from '../errors.js';
-import type { Origin } from '../errors.js';
-import { FailNode } from './nodes/failNode.js';
-import type { BlockDefinition, Program } from './runtime.js';
-import { enterScope, functionScope, innerScope, readVariable } from './scope.js';
-import type { Escaping, Scope } from './scope.js';
+  executeAll,
+  located,
+  type BlockDefinition,
+  type Evaluate,
+  type Execute,
+  type Program,
+} from './runtime.js';
+import {
+  enterScope,
+  escapes,
+  functionScope,
+  innerScope,
+  readVariable,
+  type Escaping,
+  type Scope,
+} from './scope.js';
+import { printBlock } from './statements/block.js';
+import { captureBlock } from './statements/capture.js';
+import { runFor, runRecursiveFor, type ForParts } from './statements/for.js';
+import { extend } from './statements/load.js';
+import { printParts } from './statements/output.js';
 import { FunctionLayout, Symbols } from './symbols.js';
 import { syntaxFault } from './syntaxFault.js';
-import { allStatements, findBlocks, undeclaredNames, walkStatements, walkTarget } from './walk.js';
+import { allStatements, findBlocks, targetNames, undeclaredNames, walkStatements } from './walk.js';
 
 export interface ProgramOptions {
   readonly escaping: boolean;
-  readonly guarded: boolean;
   readonly strict: boolean;
 }
 
@@ -57,7 +61,7 @@ export function compileProgram(
   origin: Origin,
   statements: readonly Statement[],
   options: ProgramOptions,
-): Program<JinjaNode> {
+): Program {
   return new StatementCompiler(origin, statements).program(options);
 }
 
@@ -68,7 +72,6 @@ const PARENT = ' parent';
 
 class StatementCompiler {
   private readonly blocks = new Map<string, readonly BlockDefinition[]>();
-  private readonly source: string;
   /** Whether names assigned at the top level are read elsewhere: in blocks, or in other templates. */
   private readonly sharesNames: boolean;
   private readonly mayExtend: boolean;
@@ -80,14 +83,13 @@ class StatementCompiler {
     private readonly origin: Origin,
     private readonly statements: readonly Statement[],
   ) {
-    this.source = origin.source;
     const kinds = new Set(Array.from(allStatements(statements), ({ kind }) => kind));
     this.mayExtend = kinds.has('extends');
     this.sharesNames =
       origin.name !== undefined || kinds.has('block') || [...LOADS].some((kind) => kinds.has(kind));
   }
 
-  program({ escaping, guarded, strict }: ProgramOptions): Program<JinjaNode> {
+  program({ escaping, strict }: ProgramOptions): Program {
     const { statements } = this;
     const symbols = new Symbols(new FunctionLayout(), undefined);
     const scope: Scope = {
@@ -95,7 +97,6 @@ class StatementCompiler {
       escaping,
       topLevel: true,
       soft: false,
-      guarded,
       strict,
       unlessExtended: this.mayExtend,
     };
@@ -104,11 +105,11 @@ class StatementCompiler {
       ? symbols.declareParameter('self').slot
       : undefined;
     symbols.analyze(statements);
-    const nodes = this.compileAll(statements, scope);
+    const body = this.compileAll(statements, scope);
     for (const block of findBlocks(statements)) this.compileBlockDefinition(block, scope);
     return {
       origin: this.origin,
-      nodes,
+      body,
       slotCount: symbols.layout.slotCount,
       enter: enterScope(scope),
       selfSlot,
@@ -117,25 +118,18 @@ class StatementCompiler {
     };
   }
 
-  private compileAll(statements: readonly Statement[], scope: Scope): JinjaNode[] {
+  private compileAll(statements: readonly Statement[], scope: Scope): Execute[] {
     return statements.flatMap((statement) => this.compile(statement, scope) ?? []);
   }
 
   /** @returns undefined for a statement that never runs */
-  private compile(node: Statement, scope: Scope): JinjaNode | undefined {
-    const { source } = this;
+  private compile(node: Statement, scope: Scope): Execute | undefined {
     switch (node.kind) {
       case 'output':
-        if (!scope.unlessExtended) return this.compileOutput(node, scope);
-        return this.unlessExtended(node, scope, () => this.compileOutput(node, scope));
-      case 'if': {
-        const soft = { ...scope, soft: true };
-        const branches = [node, ...node.elifs].map(({ test, body }) => ({
-          condition: compileCondition(test, soft),
-          body: this.compileAll(body, soft),
-        }));
-        return new IfNode(source, node.offset, branches, this.compileAll(node.otherwise, soft));
-      }
+        if (!scope.unlessExtended) return compileOutput(node, scope);
+        return this.unlessExtended(scope, () => compileOutput(node, scope));
+      case 'if':
+        return this.compileIf(node, { ...scope, soft: true });
       case 'for':
         return this.compileFor(node, scope);
       case 'set':
@@ -147,78 +141,63 @@ class StatementCompiler {
       case 'macro':
         return this.compileMacro(node, scope);
       case 'callBlock':
-        return this.compileCallBlock(node, scope);
-      case 'filterBlock':
-        return new FilterBlockNode(
-          source,
-          node.offset,
-          this.compileBlockText(node.body, node.filter, scope, false),
-        );
+        return located(node.offset, this.compileCallBlock(node, scope));
+      case 'filterBlock': {
+        const evaluate = this.compileBlockText(node.body, node.filter, scope, false);
+        return located(node.offset, printVerbatim(evaluate));
+      }
       case 'autoescape':
-        return this.compileAutoescape(node.value, node.body, node.offset, scope);
+        return this.compileAutoescape(node, scope);
       case 'block':
-        if (!scope.topLevel || !this.extendsMaybe) return this.compileBlock(node, scope);
-        return this.unlessExtended(node, scope, () => this.compileBlock(node, scope));
+        if (!scope.topLevel || !this.extendsMaybe) return compileBlock(node, scope);
+        return this.unlessExtended(scope, () => compileBlock(node, scope));
+      case 'extends':
+        return located(node.offset, this.compileExtends(node, scope));
       default:
-        return this.compileLoad(node, scope);
+        return located(node.offset, compileLoad(node, scope));
     }
   }
 
-  /** A node that only prints while the template extends nothing; undefined if it certainly extends. */
-  private unlessExtended(
-    { offset }: Statement,
-    { symbols }: Scope,
-    compile: () => JinjaNode,
-  ): JinjaNode | undefined {
+  /** A statement that only prints while the template extends nothing; undefined if it certainly extends. */
+  private unlessExtended({ symbols }: Scope, compile: () => Execute): Execute | undefined {
     if (this.extendsSurely) return undefined;
     const readParent = readVariable(symbols.variable(PARENT), symbols.layout);
-    return new UnlessExtendedNode(this.source, offset, readParent, compile());
-  }
-
-  private compileLoad(node: LoadStatement, scope: Scope): JinjaNode | undefined {
-    const { source } = this;
-    const { offset } = node;
-    if (node.kind === 'extends') return this.compileExtends(node.layout, offset, scope);
-    const layout = compileExpression(node.layout, scope);
-    const locals = node.withContext ? localsOf(scope) : undefined;
-    const target = (name: string): ImportTarget => ({
-      name,
-      slot: scope.symbols.variable(name).slot,
-      isTopLevel: scope.topLevel,
-    });
-    switch (node.kind) {
-      case 'include':
-        return new IncludeNode(source, offset, layout, node.ignoreMissing, locals);
-      case 'import':
-        return new ImportNode(source, offset, layout, target(node.target), locals);
-      case 'fromImport': {
-        const names = node.names.map(({ name, target: alias }) => ({ name, target: target(alias) }));
-        return new FromImportNode(source, offset, layout, names, locals);
-      }
-    }
+    const execute = compile();
+    return (frame) => {
+      if (readParent(frame) === undefined) execute(frame);
+    };
   }
 
   /** Anything after a second `extends` that always runs is unreachable. */
-  private compileExtends(layout: Expression, offset: number, scope: Scope): JinjaNode {
+  private compileExtends({ layout, offset }: Extends, scope: Scope): Execute {
     if (!scope.topLevel) throw syntaxFault('cannot use extend from a non top-level scope', offset);
-    if (this.extendsSurely)
-      return new FailNode(this.source, offset, () => renderFault('extended multiple times'));
-    const { slot } = scope.symbols.variable(PARENT);
+    if (this.extendsSurely) {
+      return () => {
+        throw renderFault('extended multiple times');
+      };
+    }
     this.extendsMaybe = true;
     if (!scope.soft) this.extendsSurely = true;
-    return new ExtendsNode(this.source, offset, compileExpression(layout, scope), slot);
+    return extend(compileExpression(layout, scope), scope.symbols.variable(PARENT).slot);
   }
 
-  private compileOutput({ parts, offset }: Output, scope: Scope): JinjaNode {
-    const compiled = parts.map((part) =>
-      part.kind === 'data'
-        ? { text: part.text, evaluate: undefined, offset: part.offset }
-        : { text: '', evaluate: compileExpression(part, scope), offset: part.offset },
-    );
-    return new OutputNode(this.source, offset, compiled, scope.escaping, scope.guarded);
+  private compileIf(node: If, scope: Scope): Execute {
+    const branches = [node, ...node.elifs].map(({ test, body }) => ({
+      condition: compileCondition(test, scope),
+      body: this.compileAll(body, scope),
+    }));
+    const otherwise = this.compileAll(node.otherwise, scope);
+    return (frame) => {
+      for (const { condition, body } of branches) {
+        if (!condition(frame)) continue;
+        executeAll(body, frame);
+        return;
+      }
+      executeAll(otherwise, frame);
+    };
   }
 
-  private compileFor(node: For, scope: Scope): JinjaNode {
+  private compileFor(node: For, scope: Scope): Execute {
     checkLoopVariable(node);
     const usesLoop = undeclaredNames(node.body, ['loop']).has('loop');
     const scopedBlocks = Array.from(findBlocks([node])).some((block) => block.scoped);
@@ -240,14 +219,7 @@ class StatementCompiler {
       enterElse: enterScope(elseScope),
       otherwise: this.compileAll(node.otherwise, elseScope),
     };
-    if (!node.recursive) return new ForNode(this.source, node.offset, parts);
-    return new RecursiveForNode(
-      this.source,
-      node.offset,
-      parts,
-      () => symbols.layout.slotCount,
-      scope.escaping,
-    );
+    return node.recursive ? runRecursiveFor(parts, symbols.layout.slotCount, escapes(scope)) : runFor(parts);
   }
 
   private compileLoopFilter(
@@ -268,32 +240,40 @@ class StatementCompiler {
     };
   }
 
-  private compileSet(node: SetStatement, scope: Scope): JinjaNode {
-    const assign = compileAssign(node.target, scope);
-    return new SetNode(
-      this.source,
-      node.offset,
-      assign,
-      compileExpression(node.value, scope),
-      this.exportsOf(node.target, scope),
-    );
+  private compileSet({ target, value }: SetStatement, scope: Scope): Execute {
+    const assign = compileAssign(target, scope);
+    const evaluate = compileExpression(value, scope);
+    const exportNames = this.exportNames(target, scope);
+    return (frame) => {
+      assign(frame, evaluate(frame));
+      exportNames(frame);
+    };
   }
 
-  private compileSetBlock(node: SetBlock, scope: Scope): JinjaNode {
-    const assign = compileAssign(node.target, scope);
-    const block = this.compileBlockText(node.body, node.filter, scope, true);
-    return new SetBlockNode(this.source, node.offset, assign, block, this.exportsOf(node.target, scope));
-  }
-
-  /** Top-level names, if there are blocks to read them. */
-  private exportsOf(target: Target, scope: Scope): Export[] {
-    const exports: Export[] = [];
-    if (!scope.topLevel || !this.sharesNames) return exports;
-    walkTarget(target, {
-      read: () => undefined,
-      assign: (name) => exports.push({ name, slot: scope.symbols.variable(name).slot }),
+  private compileSetBlock({ target, body, filter, offset }: SetBlock, scope: Scope): Execute {
+    const assign = compileAssign(target, scope);
+    const evaluate = this.compileBlockText(body, filter, scope, true);
+    const exportNames = this.exportNames(target, scope);
+    return located(offset, (frame) => {
+      const { autoescape, budget } = frame.run;
+      const value = evaluate(frame);
+      assign(frame, autoescape && !(value instanceof Markup) ? new Markup(str(value, budget)) : value);
+      exportNames(frame);
     });
-    return exports;
+  }
+
+  /** Makes assigned names of the top level known to the blocks and templates that read them, if any. */
+  private exportNames(target: Target, scope: Scope): Execute {
+    const exports: { readonly name: string; readonly slot: number }[] = [];
+    if (scope.topLevel && this.sharesNames) {
+      for (const name of targetNames(target)) exports.push({ name, slot: scope.symbols.variable(name).slot });
+    }
+    return ({ run, slots }) => {
+      for (const { name, slot } of exports) {
+        const value = slots[slot];
+        if (value !== undefined) run.setVar(name, value);
+      }
+    };
   }
 
   private compileBlockText(
@@ -301,156 +281,114 @@ class StatementCompiler {
     filter: FilterCall | undefined,
     outer: Scope,
     isAssigned: boolean,
-  ): BlockText {
+  ): Evaluate {
     const scope = { ...innerScope(outer), unlessExtended: outer.unlessExtended && !isAssigned };
     scope.symbols.analyze(body);
     scope.symbols.analyzeExpression(filter);
-    const printed = scope.symbols.declareParameter(' printed');
-    const { escaping } = scope;
-    return {
+    const { slot } = scope.symbols.declareParameter(' printed');
+    return captureBlock({
       enter: enterScope(scope),
       body: this.compileAll(body, scope),
-      slot: printed.slot,
-      filter: filter && compileBlockFilter(filter, (frame) => frame.slots[printed.slot] ?? '', scope),
-      markup: escaping === 'volatile' ? ({ run }) => run.autoescape : () => escaping,
-    };
+      slot,
+      filter: filter && compileBlockFilter(filter, (frame) => frame.slots[slot] ?? '', scope),
+      isMarkup: escapes(scope),
+    });
   }
 
-  private compileWith(node: With, outer: Scope): JinjaNode {
+  private compileWith(node: With, outer: Scope): Execute {
     const scope = innerScope(outer);
     scope.symbols.analyzeWith(node);
+    const enter = enterScope(scope);
     const bindings = node.bindings.map(({ target, value }) => ({
       assign: compileAssign(target, scope),
       value: compileExpression(value, outer),
     }));
-    return new WithNode(
-      this.source,
-      node.offset,
-      enterScope(scope),
-      bindings,
-      this.compileAll(node.body, scope),
-    );
-  }
-
-  private compileMacro(node: MacroAst, scope: Scope): JinjaNode {
-    const definition = this.compileMacroBody(node, node.name, scope);
-    const exportedAs = scope.topLevel && this.sharesNames ? node.name : undefined;
-    return new MacroNode(
-      this.source,
-      node.offset,
-      definition,
-      scope.symbols.variable(node.name).slot,
-      exportedAs,
-    );
-  }
-
-  private compileMacroBody(
-    node: MacroAst | CallBlock,
-    name: string | undefined,
-    outer: Scope,
-  ): MacroDefinition {
-    const scope = { ...functionScope(outer), unlessExtended: false };
-    const { symbols } = scope;
-    symbols.analyzeMacro(node);
-    const special = undeclaredNames(node.body, ['caller', 'kwargs', 'varargs']);
-    const explicit = (special: string) => node.parameters.find((parameter) => parameter.name === special);
-    const explicitCaller = explicit('caller');
-    if (special.has('caller') && explicitCaller !== undefined && explicitCaller.fallback === undefined) {
-      throw syntaxFault(
-        'When defining macros or call blocks the special "caller" argument must be omitted or be given a default.',
-        node.offset,
-      );
-    }
-    const slotOf = (special_: string) => {
-      if (!special.has(special_) || explicit(special_) !== undefined) return undefined;
-      return symbols.declareParameter(special_).slot;
-    };
-    const [callerSlot, kwargsSlot, varargsSlot] = [slotOf('caller'), slotOf('kwargs'), slotOf('varargs')];
-    return {
-      name,
-      origin: this.origin,
-      parameters: node.parameters.map((parameter) => ({
-        name: parameter.name,
-        slot: symbols.variable(parameter.name).slot,
-        fallback: parameter.fallback && compileExpression(parameter.fallback, scope),
-      })),
-      callerSlot,
-      kwargsSlot,
-      varargsSlot,
-      usesCaller: special.has('caller'),
-      slotCount: () => symbols.layout.slotCount,
-      enter: enterScope(scope),
-      body: this.compileAll(node.body, scope),
+    const body = this.compileAll(node.body, scope);
+    return (frame) => {
+      enter(frame);
+      for (const { assign, value } of bindings) assign(frame, value(frame));
+      executeAll(body, frame);
     };
   }
 
-  private compileCallBlock(node: CallBlock, scope: Scope): JinjaNode {
-    const definition = this.compileMacroBody(node, undefined, scope);
+  private compileMacro(node: MacroAst, scope: Scope): Execute {
+    const definition = this.compileMacroBody(node, scope);
+    const { slot } = scope.symbols.variable(node.name);
+    const isExported = scope.topLevel && this.sharesNames;
+    return (frame) => {
+      const macro = new Macro(definition, frame);
+      frame.run.budget.allocate(1);
+      frame.slots[slot] = macro;
+      if (isExported) frame.run.setVar(node.name, macro);
+    };
+  }
+
+  private compileCallBlock(node: CallBlock, scope: Scope): Execute {
+    const definition = this.compileMacroBody(node, scope);
     const call = compileCall(node.call, scope, compileExpression, (frame) => [
       'caller',
       new Macro(definition, frame),
     ]);
-    return new CallBlockNode(this.source, node.offset, call);
+    return printVerbatim(call);
   }
 
-  private compileAutoescape(
-    value: Expression,
-    body: readonly Statement[],
-    offset: number,
-    outer: Scope,
-  ): JinjaNode {
-    const scope = { ...innerScope(outer), escaping: nestedEscaping(value, outer.escaping) };
-    scope.symbols.analyzeExpression(value);
-    scope.symbols.analyze(body);
-    return new AutoescapeNode(
-      this.source,
-      offset,
-      compileExpression(value, scope),
-      enterScope(scope),
-      this.compileAll(body, scope),
-    );
+  private compileMacroBody(node: MacroAst | CallBlock, scope: Scope): MacroDefinition {
+    return compileMacro(node, scope, this.origin, (body, inner) => this.compileAll(body, inner));
   }
 
-  private compileBlock(node: Block, scope: Scope): JinjaNode {
-    const locals = node.scoped ? localsOf(scope) : undefined;
-    return new BlockNode(this.source, node.offset, node.name, node.required, locals);
-  }
-
-  private compileBlockDefinition(node: Block, { escaping, guarded, strict }: Scope): void {
-    if (this.blocks.has(node.name)) throw syntaxFault(`block '${node.name}' defined twice`, node.offset);
-    const symbols = new Symbols(new FunctionLayout(), undefined);
-    const scope: Scope = {
-      symbols,
-      escaping,
-      topLevel: false,
-      soft: false,
-      guarded,
-      strict,
-      unlessExtended: false,
+  private compileAutoescape(node: Autoescape, outer: Scope): Execute {
+    const scope = { ...innerScope(outer), escaping: nestedEscaping(node.value, outer.escaping) };
+    scope.symbols.analyzeExpression(node.value);
+    scope.symbols.analyze(node.body);
+    const value = compileExpression(node.value, scope);
+    const enter = enterScope(scope);
+    const body = this.compileAll(node.body, scope);
+    return (frame) => {
+      const { run } = frame;
+      const { autoescape } = run;
+      enter(frame);
+      run.autoescape = isTrue(value(frame));
+      try {
+        executeAll(body, frame);
+      } finally {
+        run.autoescape = autoescape;
+      }
     };
-    const special = undeclaredNames(node.body, ['self', 'super']);
+  }
+
+  private compileBlockDefinition({ name, body, offset }: Block, outer: Scope): void {
+    if (this.blocks.has(name)) throw syntaxFault(`block '${name}' defined twice`, offset);
+    const symbols = new Symbols(new FunctionLayout(), undefined);
+    const scope: Scope = { ...outer, symbols, topLevel: false, soft: false, unlessExtended: false };
+    const special = undeclaredNames(body, ['self', 'super']);
     const slotOf = (name: string) => (special.has(name) ? symbols.declareParameter(name).slot : undefined);
     const [selfSlot, superSlot] = [slotOf('self'), slotOf('super')];
-    symbols.analyze(node.body);
-    const definition: BlockDefinition = {
-      name: node.name,
-      origin: this.origin,
-      slotCount: () => symbols.layout.slotCount,
-      selfSlot,
-      superSlot,
-      enter: enterScope(scope),
-      body: this.compileAll(node.body, scope),
-    };
-    this.blocks.set(node.name, [definition]);
+    symbols.analyze(body);
+    const compiled = this.compileAll(body, scope);
+    const { slotCount } = symbols.layout;
+    const definition = { name, origin: this.origin, slotCount, selfSlot, superSlot };
+    this.blocks.set(name, [{ ...definition, enter: enterScope(scope), body: compiled }]);
   }
 }
 
-/** The variables visible at a statement. */
-function localsOf({ symbols }: Scope): readonly Local[] {
-  return Array.from(symbols.assigned(), ([name, variable]) => ({
-    name,
-    read: readVariable(variable, symbols.layout),
-  }));
+function compileOutput({ parts }: Output, scope: Scope): Execute {
+  const compiled = parts.map((part) =>
+    part.kind === 'data' ? part : { evaluate: compileExpression(part, scope), offset: part.offset },
+  );
+  return printParts(compiled, scope.escaping);
+}
+
+function compileBlock(node: Block, scope: Scope): Execute {
+  return printBlock(node, node.scoped ? localsOf(scope) : []);
+}
+
+/** Prints the result of a call or filter block, which must be text, as it is. */
+function printVerbatim(evaluate: Evaluate): Execute {
+  return (frame) => {
+    const value = evaluate(frame);
+    if (!isText(value)) throw renderFault(`expected str instance, ${typeName(value)} found`);
+    frame.run.out.writeValue(value, textOf(value));
+  };
 }
 
 function nestedEscaping(value: Expression, outer: Escaping): Escaping {

@@ -1,15 +1,9 @@
 import { BoundedEmitter } from '../emitter.js';
-import { blame, renderFault } from '../errors.js';
-import type { Origin } from '../errors.js';
-import { Callable } from '../values/callable.js';
-import type { CallArguments, Evaluation } from '../values/callable.js';
+import { blame, renderFault, type Origin } from '../errors.js';
+import { Callable, type CallArguments, type Evaluation } from '../values/callable.js';
 import { Dict } from '../values/dict.js';
-import { Markup, Tuple, Undefined } from '../values/value.js';
-import type { Value } from '../values/value.js';
-import { executeAll } from './nodes/node.js';
-import type { JinjaNode } from './nodes/node.js';
-import { Frame } from './runtime.js';
-import type { Evaluate } from './runtime.js';
+import { Markup, Tuple, Undefined, type Value } from '../values/value.js';
+import { executeAll, Frame, type Evaluate, type Execute } from './runtime.js';
 
 export interface CompiledParameter {
   readonly name: string;
@@ -27,9 +21,9 @@ export interface MacroDefinition {
   readonly kwargsSlot: number | undefined;
   readonly varargsSlot: number | undefined;
   readonly usesCaller: boolean;
-  readonly slotCount: () => number;
-  readonly enter: (frame: Frame) => void;
-  readonly body: readonly JinjaNode[];
+  readonly slotCount: number;
+  readonly enter: Execute;
+  readonly body: readonly Execute[];
 }
 
 /** A macro as a value: its definition and its enclosing frame. */
@@ -66,7 +60,7 @@ export class Macro extends Callable {
   override call(args: CallArguments, { autoescape }: Evaluation): Value {
     const { definition, closure } = this;
     const { run } = closure;
-    const frame = new Frame(run, definition.slotCount(), closure);
+    const frame = new Frame(run, definition.slotCount, closure);
     this.bind(args, frame);
     run.budget.enterCall();
     const text = run.capture(new BoundedEmitter(run.budget.limits.outputLength), () => {

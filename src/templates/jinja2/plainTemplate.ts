@@ -1,4 +1,5 @@
 import type { Arguments, Expression, Statement } from './ast.js';
+import { partsOf } from './walk.js';
 
 /**
  * Plain filters with their maximum number of arguments: their work is linear in their input, and charged to the budget if
@@ -92,17 +93,13 @@ function isPlainExpression(node: Expression | undefined): boolean {
     case 'name':
       return true;
     case 'attribute':
-      return isPlainExpression(node.target);
     case 'item':
-      return isPlainExpression(node.target) && isPlainExpression(node.key);
+    case 'logical':
+    case 'compare':
+    case 'conditional':
+      return partsOf(node).every(isPlainExpression);
     case 'unary':
       return node.operator === 'not' ? isPlainExpression(node.operand) : node.operand.kind === 'constant';
-    case 'logical':
-      return isPlainExpression(node.left) && isPlainExpression(node.right);
-    case 'compare':
-      return isPlainExpression(node.first) && node.rest.every(({ operand }) => isPlainExpression(operand));
-    case 'conditional':
-      return [node.test, node.then, node.otherwise].every(isPlainExpression);
     case 'filter':
       if (!isPlainExpression(node.input)) return false;
       return hasPlainArguments(node, PLAIN_FILTERS.get(node.name)) || isPlainRounding(node);

@@ -1,9 +1,7 @@
 import { blame } from '../errors.js';
 import { PyObject } from '../values/value.js';
-import { TemplateReference } from './nodes/blockNodes.js';
-import { executeAll } from './nodes/node.js';
-import { Frame } from './runtime.js';
-import type { Program, Run } from './runtime.js';
+import { executeAll, Frame, type Program, type Run } from './runtime.js';
+import { TemplateReference } from './statements/block.js';
 
 /** The layout that a template extends, once it does; stored in its `parentSlot`. */
 export class Parent extends PyObject {
@@ -13,7 +11,7 @@ export class Parent extends PyObject {
   }
 }
 
-/** Creates the frame in which a template's nodes are executed. */
+/** Creates the frame in which a template's statements are executed. */
 export function enterProgram(program: Program, run: Run): Frame {
   const { selfSlot } = program;
   const frame = new Frame(run, program.slotCount);
@@ -22,7 +20,7 @@ export function enterProgram(program: Program, run: Run): Frame {
   return frame;
 }
 
-/** Called after a template's nodes were executed: prints the layout that it extends, if any. */
+/** Called after a template's statements were executed: prints the layout that it extends, if any. */
 export function leaveProgram({ parentSlot }: Program, frame: Frame): void {
   const parent = parentSlot === undefined ? undefined : frame.slots[parentSlot];
   if (parent instanceof Parent) runLayout(parent.program, frame.run);
@@ -39,7 +37,7 @@ function runLayout(program: Program, run: Run): void {
   run.budget.allocate(program.slotCount + 1);
   try {
     const frame = enterProgram(program, run);
-    executeAll(program.nodes, frame);
+    executeAll(program.body, frame);
     leaveProgram(program, frame);
   } catch (error) {
     throw blame(error, program.origin);

@@ -1,5 +1,6 @@
 import type { Arguments, Expression, Parameter, Statement, Target } from './ast.js';
 import { GLOBALS } from './globals.js';
+import { argumentsOf, partsOf } from './walk.js';
 
 /** A context value that a template reads, with the position in its source. */
 export interface OffsetRead {
@@ -180,11 +181,7 @@ class Reader {
   }
 
   #arguments(given: Arguments | undefined, names: Names): void {
-    if (!given) return;
-    for (const value of given.positional) this.#value(value, names);
-    for (const { value } of given.named) this.#value(value, names);
-    this.#value(given.spread, names);
-    this.#value(given.namedSpread, names);
+    for (const value of given ? argumentsOf(given) : []) this.#value(value, names);
   }
 }
 
@@ -206,25 +203,4 @@ function unsure(before: Names, branches: readonly Names[]): Names {
     [...names].filter(([name, value]) => before.get(name) !== value || !before.has(name)),
   );
   return new Map([...before, ...assigned.map(([name]) => [name, undefined] as const)]);
-}
-
-function partsOf(node: Expression): readonly (Expression | undefined)[] {
-  switch (node.kind) {
-    case 'list':
-    case 'tuple':
-      return node.items;
-    case 'dict':
-      return node.entries.flat();
-    case 'unary':
-      return [node.operand];
-    case 'binary':
-    case 'logical':
-      return [node.left, node.right];
-    case 'concat':
-      return node.parts;
-    case 'compare':
-      return [node.first, ...node.rest.map(({ operand }) => operand)];
-    default:
-      return [];
-  }
 }

@@ -1,5 +1,4 @@
-import { renderFault } from '../errors.js';
-import type { Fault, Origin } from '../errors.js';
+import { locate, renderFault, type Fault, type Origin } from '../errors.js';
 import type { BoundedEmitter } from '../emitter.js';
 import type { Budget } from '../limits.js';
 import { FILTERS } from '../filters/filters.js';
@@ -9,17 +8,12 @@ import type { PlainDict, Value } from '../values/value.js';
 import { GLOBALS } from './globals.js';
 import { PREDICATES } from './predicates.js';
 
-/** A compiled statement. */
-export interface Executable {
-  execute(frame: Frame): void;
-}
-
 /** A compiled template. */
-export interface Program<Node extends Executable = Executable> {
+export interface Program {
   readonly origin: Origin;
-  readonly nodes: readonly Node[];
+  readonly body: readonly Execute[];
   readonly slotCount: number;
-  readonly enter: (frame: Frame) => void;
+  readonly enter: Execute;
   /** The slot of `self`, if the template uses it. */
   readonly selfSlot: number | undefined;
   /** The slot of the layout that it extends, if it may extend one. */
@@ -32,12 +26,12 @@ export interface Program<Node extends Executable = Executable> {
 export interface BlockDefinition {
   readonly name: string;
   readonly origin: Origin;
-  readonly slotCount: () => number;
+  readonly slotCount: number;
   /** The slots of `self` and `super`, if the body uses them. */
   readonly selfSlot: number | undefined;
   readonly superSlot: number | undefined;
-  readonly enter: (frame: Frame) => void;
-  readonly body: readonly Executable[];
+  readonly enter: Execute;
+  readonly body: readonly Execute[];
 }
 
 /** The definitions of each block in a template and the layouts it extends, most derived first. */
@@ -203,3 +197,25 @@ export class Frame {
 
 /** A compiled expression. */
 export type Evaluate = (frame: Frame) => Value;
+
+/** A compiled statement: prints to the run's emitter, or changes variables. */
+export type Execute = (frame: Frame) => void;
+
+/** Runs statements one after the other. */
+export function executeAll(statements: readonly Execute[], frame: Frame): void {
+  for (const execute of statements) {
+    frame.run.budget.step();
+    execute(frame);
+  }
+}
+
+/** The statement, whose faults without a position get this one. */
+export function located(offset: number, execute: Execute): Execute {
+  return (frame) => {
+    try {
+      execute(frame);
+    } catch (error) {
+      throw locate(error, offset);
+    }
+  };
+}

@@ -1,9 +1,7 @@
-import { Undefined } from '../values/value.js';
-import type { Value } from '../values/value.js';
-import type { Evaluate, Frame } from './runtime.js';
-import { FunctionLayout, Symbols } from './symbols.js';
-import type { Variable } from './symbols.js';
+import { Undefined, type Value } from '../values/value.js';
 import { nameHint } from './hints.js';
+import type { Evaluate, Execute, Frame } from './runtime.js';
+import { FunctionLayout, Symbols, type Variable } from './symbols.js';
 
 /** Whether output is escaped: known at compile time, or only after `{% autoescape expression %}` has run. */
 export type Escaping = boolean | 'volatile';
@@ -18,8 +16,6 @@ export interface Scope {
   readonly soft: boolean;
   /** Output is suppressed once the template extends a layout, because it is outside all blocks. */
   readonly unlessExtended: boolean;
-  /** Output is in another language, so text and values are emitted separately. */
-  readonly guarded: boolean;
   /** A missing name, attribute or item is an error wherever it is read, except in `default` and `is defined`. */
   readonly strict: boolean;
 }
@@ -70,9 +66,14 @@ export function readName(name: string, { symbols }: Scope): Evaluate {
   };
 }
 
+/** Whether output is escaped, for results that become markup. */
+export function escapes({ escaping }: Scope): (frame: Frame) => boolean {
+  return escaping === 'volatile' ? ({ run }) => run.autoescape : () => escaping;
+}
+
 /** Initializes a scope's variables on entry. Call after the scope was analysed. */
-export function enterScope({ symbols }: Scope): (frame: Frame) => void {
-  const steps: ((frame: Frame) => void)[] = [];
+export function enterScope({ symbols }: Scope): Execute {
+  const steps: Execute[] = [];
   for (const [{ slot }, load] of symbols.loads()) {
     if (load.kind === 'resolve') {
       const { name } = load;

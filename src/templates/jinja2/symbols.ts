@@ -1,6 +1,5 @@
 import type { Expression, For, Macro, CallBlock, Statement, Target, With } from './ast.js';
-import { walkExpression, walkTarget } from './walk.js';
-import type { NameVisitor } from './walk.js';
+import { forEachName, targetNames } from './walk.js';
 
 /**
  * Names are resolved at compile time by Jinja2's own rules (its `idtracking`): each scope has variables for the names
@@ -35,7 +34,7 @@ export type Load =
   | { readonly kind: 'undefined' };
 
 /** The names of one scope. */
-export class Symbols implements NameVisitor {
+export class Symbols {
   private references = new Map<string, Variable>();
   private loadsByVariable = new Map<Variable, Load>();
   private stores = new Set<string>();
@@ -77,11 +76,11 @@ export class Symbols implements NameVisitor {
     return all;
   }
 
-  read(name: string): void {
+  private read(name: string): void {
     if (this.find(name) === undefined) this.define(name, { kind: 'resolve', name });
   }
 
-  assign(name: string): void {
+  private assign(name: string): void {
     this.stores.add(name);
     if (this.references.has(name)) return;
     const outer = this.parent?.find(name);
@@ -127,53 +126,53 @@ export class Symbols implements NameVisitor {
   }
 
   analyzeExpression(expression: Expression | undefined): void {
-    walkExpression(expression, this);
+    forEachName(expression, (name) => this.read(name));
   }
 
   private analyzeStatement(node: Statement): void {
     switch (node.kind) {
       case 'output':
-        for (const part of node.parts) if (part.kind !== 'data') walkExpression(part, this);
+        for (const part of node.parts) if (part.kind !== 'data') this.analyzeExpression(part);
         return;
       case 'if': {
-        walkExpression(node.test, this);
+        this.analyzeExpression(node.test);
         const elifs = this.copy();
         for (const { test, body } of node.elifs) elifs.analyzeElif(test, body);
         this.mergeBranches([this.copy().analyze(node.body), elifs, this.copy().analyze(node.otherwise)]);
         return;
       }
       case 'for':
-        walkExpression(node.iterable, this);
+        this.analyzeExpression(node.iterable);
         return;
       case 'set':
-        walkExpression(node.value, this);
+        this.analyzeExpression(node.value);
         this.analyzeTarget(node.target);
         return;
       case 'setBlock':
         this.analyzeTarget(node.target);
         return;
       case 'with':
-        for (const { value } of node.bindings) walkExpression(value, this);
+        for (const { value } of node.bindings) this.analyzeExpression(value);
         return;
       case 'macro':
         this.assign(node.name);
         return;
       case 'callBlock':
-        walkExpression(node.call, this);
+        this.analyzeExpression(node.call);
         return;
       case 'filterBlock':
-        walkExpression(node.filter, this);
+        this.analyzeExpression(node.filter);
         return;
       case 'extends':
       case 'include':
-        walkExpression(node.layout, this);
+        this.analyzeExpression(node.layout);
         return;
       case 'import':
-        walkExpression(node.layout, this);
+        this.analyzeExpression(node.layout);
         this.assign(node.target);
         return;
       case 'fromImport':
-        walkExpression(node.layout, this);
+        this.analyzeExpression(node.layout);
         for (const { target } of node.names) this.assign(target);
         return;
       case 'autoescape':
@@ -184,7 +183,7 @@ export class Symbols implements NameVisitor {
 
   /** Each `elif` is an `if` of its own with no other branches. */
   private analyzeElif(test: Expression, body: readonly Statement[]): void {
-    walkExpression(test, this);
+    this.analyzeExpression(test);
     this.mergeBranches([this.copy().analyze(body), this.copy(), this.copy()]);
   }
 
@@ -195,7 +194,7 @@ export class Symbols implements NameVisitor {
   }
 
   declareTarget(target: Target): void {
-    walkTarget(target, { read: () => undefined, assign: (name) => void this.declareParameter(name) });
+    for (const name of targetNames(target)) this.declareParameter(name);
   }
 
   analyzeLoopBody(node: For): void {
@@ -210,7 +209,7 @@ export class Symbols implements NameVisitor {
 
   analyzeMacro(node: Macro | CallBlock): void {
     for (const { name } of node.parameters) this.declareParameter(name);
-    for (const { fallback } of node.parameters) walkExpression(fallback, this);
+    for (const { fallback } of node.parameters) this.analyzeExpression(fallback);
     this.analyze(node.body);
   }
 }

@@ -1,97 +1,69 @@
 import type { Arguments, Expression, Parameter, Statement, Target } from './ast.js';
 
-/** Visits names that are read or assigned. */
-export interface NameVisitor {
-  read(name: string): void;
-  assign(name: string): void;
-}
-
-/** Visits every name an expression reads. */
-export function walkExpression(node: Expression | undefined, visitor: NameVisitor): void {
-  if (node === undefined) return;
+/** The expressions that an expression consists of. */
+export function partsOf(node: Expression): readonly (Expression | undefined)[] {
   switch (node.kind) {
     case 'constant':
-      return;
     case 'name':
-      visitor.read(node.name);
-      return;
+      return [];
     case 'list':
     case 'tuple':
-      for (const item of node.items) walkExpression(item, visitor);
-      return;
+      return node.items;
     case 'dict':
-      for (const [key, value] of node.entries) {
-        walkExpression(key, visitor);
-        walkExpression(value, visitor);
-      }
-      return;
+      return node.entries.flat();
     case 'unary':
-      walkExpression(node.operand, visitor);
-      return;
+      return [node.operand];
     case 'binary':
     case 'logical':
-      walkExpression(node.left, visitor);
-      walkExpression(node.right, visitor);
-      return;
+      return [node.left, node.right];
     case 'concat':
-      for (const part of node.parts) walkExpression(part, visitor);
-      return;
+      return node.parts;
     case 'compare':
-      walkExpression(node.first, visitor);
-      for (const { operand } of node.rest) walkExpression(operand, visitor);
-      return;
+      return [node.first, ...node.rest.map(({ operand }) => operand)];
     case 'attribute':
-      walkExpression(node.target, visitor);
-      return;
+      return [node.target];
     case 'item':
-      walkExpression(node.target, visitor);
-      walkExpression(node.key, visitor);
-      return;
+      return [node.target, node.key];
     case 'slice':
-      walkExpression(node.target, visitor);
-      walkExpression(node.start, visitor);
-      walkExpression(node.stop, visitor);
-      walkExpression(node.step, visitor);
-      return;
+      return [node.target, node.start, node.stop, node.step];
     case 'call':
-      walkExpression(node.callee, visitor);
-      walkArguments(node, visitor);
-      return;
+      return [node.callee, ...argumentsOf(node)];
     case 'filter':
     case 'test':
-      walkExpression(node.input, visitor);
-      walkArguments(node, visitor);
-      return;
+      return [node.input, ...argumentsOf(node)];
     case 'conditional':
-      walkExpression(node.test, visitor);
-      walkExpression(node.then, visitor);
-      walkExpression(node.otherwise, visitor);
-      return;
+      return [node.test, node.then, node.otherwise];
   }
 }
 
-function walkArguments({ positional, named, spread, namedSpread }: Arguments, visitor: NameVisitor): void {
-  for (const value of positional) walkExpression(value, visitor);
-  for (const { value } of named) walkExpression(value, visitor);
-  walkExpression(spread, visitor);
-  walkExpression(namedSpread, visitor);
+export function argumentsOf(given: Arguments): readonly (Expression | undefined)[] {
+  return [...given.positional, ...given.named.map(({ value }) => value), given.spread, given.namedSpread];
+}
+
+/** Visits every name that an expression reads. */
+export function forEachName(node: Expression | undefined, visit: (name: string) => void): void {
+  if (node === undefined) return;
+  if (node.kind === 'name') visit(node.name);
+  else for (const part of partsOf(node)) forEachName(part, visit);
 }
 
 /** Whether an expression depends on more than its own literals. */
 export function readsNames(node: Expression): boolean {
   let reads = false;
-  walkExpression(node, { read: () => (reads = true), assign: () => undefined });
+  forEachName(node, () => (reads = true));
   return reads;
 }
 
-export function walkTarget(target: Target, visitor: NameVisitor): void {
-  if (target.kind === 'name') visitor.assign(target.name);
-  else if (target.kind === 'tuple') for (const item of target.items) walkTarget(item, visitor);
+/** The names that a target assigns; an attribute of a namespace is none. */
+export function targetNames(target: Target): readonly string[] {
+  if (target.kind === 'tuple') return target.items.flatMap(targetNames);
+  return target.kind === 'name' ? [target.name] : [];
 }
 
-function walkParameters(parameters: readonly Parameter[], visitor: NameVisitor): void {
-  for (const { name } of parameters) visitor.assign(name);
-  for (const { fallback } of parameters) walkExpression(fallback, visitor);
+/** Visits names that are read or assigned. */
+export interface NameVisitor {
+  readonly read: (name: string) => void;
+  readonly assign: (name: string) => void;
 }
 
 /** Visits every name in statements and their children, in Jinja2's order; blocks are not entered. */
@@ -100,38 +72,40 @@ export function walkStatements(statements: readonly Statement[], visitor: NameVi
 }
 
 function walkStatement(node: Statement, visitor: NameVisitor): void {
+  const read = (expression: Expression | undefined): void => forEachName(expression, visitor.read);
+  const assign = (target: Target): void => targetNames(target).forEach(visitor.assign);
   switch (node.kind) {
     case 'output':
-      for (const part of node.parts) if (part.kind !== 'data') walkExpression(part, visitor);
+      for (const part of node.parts) if (part.kind !== 'data') read(part);
       return;
     case 'if':
-      walkExpression(node.test, visitor);
+      read(node.test);
       walkStatements(node.body, visitor);
       for (const { test, body } of node.elifs) {
-        walkExpression(test, visitor);
+        read(test);
         walkStatements(body, visitor);
       }
       walkStatements(node.otherwise, visitor);
       return;
     case 'for':
-      walkTarget(node.target, visitor);
-      walkExpression(node.iterable, visitor);
+      assign(node.target);
+      read(node.iterable);
       walkStatements(node.body, visitor);
       walkStatements(node.otherwise, visitor);
-      walkExpression(node.test, visitor);
+      read(node.test);
       return;
     case 'set':
-      walkTarget(node.target, visitor);
-      walkExpression(node.value, visitor);
+      assign(node.target);
+      read(node.value);
       return;
     case 'setBlock':
-      walkTarget(node.target, visitor);
-      walkExpression(node.filter, visitor);
+      assign(node.target);
+      read(node.filter);
       walkStatements(node.body, visitor);
       return;
     case 'with':
-      for (const { target } of node.bindings) walkTarget(target, visitor);
-      for (const { value } of node.bindings) walkExpression(value, visitor);
+      for (const { target } of node.bindings) assign(target);
+      for (const { value } of node.bindings) read(value);
       walkStatements(node.body, visitor);
       return;
     case 'macro':
@@ -139,33 +113,38 @@ function walkStatement(node: Statement, visitor: NameVisitor): void {
       walkStatements(node.body, visitor);
       return;
     case 'callBlock':
-      walkExpression(node.call, visitor);
+      read(node.call);
       walkParameters(node.parameters, visitor);
       walkStatements(node.body, visitor);
       return;
     case 'filterBlock':
       walkStatements(node.body, visitor);
-      walkExpression(node.filter, visitor);
+      read(node.filter);
       return;
     case 'autoescape':
-      walkExpression(node.value, visitor);
+      read(node.value);
       walkStatements(node.body, visitor);
       return;
     case 'extends':
     case 'include':
-      walkExpression(node.layout, visitor);
+      read(node.layout);
       return;
     case 'import':
-      walkExpression(node.layout, visitor);
+      read(node.layout);
       visitor.assign(node.target);
       return;
     case 'fromImport':
-      walkExpression(node.layout, visitor);
+      read(node.layout);
       for (const { target } of node.names) visitor.assign(target);
       return;
     case 'block':
       return;
   }
+}
+
+function walkParameters(parameters: readonly Parameter[], visitor: NameVisitor): void {
+  for (const { name } of parameters) visitor.assign(name);
+  for (const { fallback } of parameters) forEachName(fallback, visitor.read);
 }
 
 /** The special names that the statements read before assigning them. */

@@ -1,12 +1,8 @@
 import { BoundedEmitter } from '../../emitter.js';
 import { blame, locate, renderFault } from '../../errors.js';
 import { Callable } from '../../values/callable.js';
-import { isTrue } from '../../values/truth.js';
-import { Markup, PyObject, Undefined } from '../../values/value.js';
-import type { Value } from '../../values/value.js';
-import { Frame } from '../runtime.js';
-import type { BlockDefinition, Evaluate, Names, Run } from '../runtime.js';
-import { executeAll, JinjaNode } from './node.js';
+import { Markup, PyObject, Undefined, type Value } from '../../values/value.js';
+import { executeAll, Frame, type BlockDefinition, type Execute, type Names, type Run } from '../runtime.js';
 
 function runBlock(stack: readonly BlockDefinition[], depth: number, run: Run): void {
   const definition = stack[depth];
@@ -14,7 +10,7 @@ function runBlock(stack: readonly BlockDefinition[], depth: number, run: Run): v
   const { selfSlot, superSlot, origin } = definition;
   run.budget.enterCall();
   try {
-    const frame = new Frame(run, definition.slotCount());
+    const frame = new Frame(run, definition.slotCount);
     if (selfSlot !== undefined) frame.slots[selfSlot] = new TemplateReference(run);
     if (superSlot !== undefined) frame.slots[superSlot] = blockAt(stack, depth + 1, run);
     definition.enter(frame);
@@ -84,55 +80,23 @@ export function readLocals(locals: readonly Local[], frame: Frame): Names {
   return names;
 }
 
-/** `{% block name %}…{% endblock %}`: prints the most derived definition. */
-export class BlockNode extends JinjaNode {
-  constructor(
-    source: string,
-    offset: number,
-    private readonly name: string,
-    private readonly required: boolean,
-    /** Undefined for a block that isn't scoped. */
-    private readonly locals: readonly Local[] | undefined,
-  ) {
-    super(source, offset);
-  }
-
-  override execute(frame: Frame): void {
+/**
+ * `{% block name %}…{% endblock %}`: prints the most derived definition.
+ * @param locals none for a block that isn't scoped
+ */
+export function printBlock(
+  { name, required, offset }: { readonly name: string; readonly required: boolean; readonly offset: number },
+  locals: readonly Local[],
+): Execute {
+  return (frame) => {
     const { run } = frame;
-    const stack = run.blocks.get(this.name);
-    if (stack === undefined) throw new Error(`the block ${this.name} was not compiled`);
-    if (this.required && stack.length <= 1)
-      throw locate(renderFault(`Required block '${this.name}' not found`), this.offset);
+    const stack = run.blocks.get(name);
+    if (stack === undefined) throw new Error(`the block ${name} was not compiled`);
     try {
-      if (this.locals === undefined || this.locals.length === 0) runBlock(stack, 0, run);
-      else runBlock(stack, 0, run.derived(readLocals(this.locals, frame)));
+      if (required && stack.length <= 1) throw renderFault(`Required block '${name}' not found`);
+      runBlock(stack, 0, locals.length === 0 ? run : run.derived(readLocals(locals, frame)));
     } catch (error) {
-      throw locate(error, this.offset);
+      throw locate(error, offset);
     }
-  }
-}
-
-/** `{% autoescape value %}…{% endautoescape %}` */
-export class AutoescapeNode extends JinjaNode {
-  constructor(
-    source: string,
-    offset: number,
-    private readonly value: Evaluate,
-    private readonly enter: (frame: Frame) => void,
-    private readonly body: readonly JinjaNode[],
-  ) {
-    super(source, offset);
-  }
-
-  override execute(frame: Frame): void {
-    const { run } = frame;
-    const { autoescape } = run;
-    this.enter(frame);
-    run.autoescape = isTrue(this.value(frame));
-    try {
-      executeAll(this.body, frame);
-    } finally {
-      run.autoescape = autoescape;
-    }
-  }
+  };
 }

@@ -1,14 +1,10 @@
 import { locate } from '../../errors.js';
 import { BoundedEmitter } from '../../emitter.js';
 import { iterate, tryLength } from '../../values/iterate.js';
-import { Markup, PyIterator, Tuple } from '../../values/value.js';
-import type { Value } from '../../values/value.js';
+import { Markup, PyIterator, Tuple, type Value } from '../../values/value.js';
 import type { Assign } from '../assign.js';
-import { LoopContext } from '../loop.js';
-import { Frame } from '../runtime.js';
-import type { Evaluate } from '../runtime.js';
-import type { Escaping } from '../scope.js';
-import { executeAll, JinjaNode } from './node.js';
+import { LoopContext, type Recurse } from '../loop.js';
+import { executeAll, Frame, type Evaluate, type Execute } from '../runtime.js';
 
 /** The parts of a `{% for %}`, compiled. */
 export interface ForParts {
@@ -19,32 +15,44 @@ export interface ForParts {
   readonly loopSlot: number | undefined;
   /** `{% for … if test %}` */
   readonly filter: LoopFilter | undefined;
-  readonly enterBody: (frame: Frame) => void;
-  readonly body: readonly JinjaNode[];
-  readonly enterElse: (frame: Frame) => void;
-  readonly otherwise: readonly JinjaNode[];
+  readonly enterBody: Execute;
+  readonly body: readonly Execute[];
+  readonly enterElse: Execute;
+  readonly otherwise: readonly Execute[];
 }
 
 export interface LoopFilter {
-  readonly enter: (frame: Frame) => void;
+  readonly enter: Execute;
   readonly assign: Assign;
   readonly test: (frame: Frame) => boolean;
   readonly read: (frame: Frame) => Value;
 }
 
 /** `{% for %}…{% else %}…{% endfor %}` */
-export class ForNode extends JinjaNode {
-  constructor(
-    source: string,
-    offset: number,
-    private readonly parts: ForParts,
-  ) {
-    super(source, offset);
-  }
+export function runFor(parts: ForParts): Execute {
+  return (frame) => runLoop(parts, frame, parts.iterable(frame), 0, undefined);
+}
 
-  override execute(frame: Frame): void {
-    runLoop(this.parts, frame, this.parts.iterable(frame), 0, undefined);
-  }
+/** `{% for … recursive %}`: each level is a call that returns text. */
+export function runRecursiveFor(
+  parts: ForParts,
+  slotCount: number,
+  escapes: (frame: Frame) => boolean,
+): Execute {
+  const call = (outer: Frame, items: Value, depth0: number): string | Markup => {
+    const { run } = outer;
+    run.budget.enterCall();
+    const frame = new Frame(run, slotCount, outer);
+    const text = run.capture(new BoundedEmitter(run.budget.limits.outputLength), () =>
+      runLoop(parts, frame, items, depth0, (inner, depth) => call(outer, inner, depth)),
+    );
+    run.budget.leaveCall();
+    return escapes(outer) ? new Markup(text) : text;
+  };
+  return (frame) => {
+    const text = call(frame, parts.iterable(frame), 0);
+    frame.run.out.writeValue(text, text instanceof Markup ? text.text : text);
+  };
 }
 
 /** Runs the loop over the items of a value. */
@@ -53,7 +61,7 @@ function runLoop(
   frame: Frame,
   value: Value,
   depth0: number,
-  recurse: ((items: Value, depth0: number) => Value) | undefined,
+  recurse: Recurse | undefined,
 ): void {
   const { budget } = frame.run;
   let ran: boolean;
@@ -119,36 +127,5 @@ function* filtered(
     frame.run.budget.step();
     assign(frame, item);
     if (test(frame)) yield read(frame);
-  }
-}
-
-/** `{% for … recursive %}`: each level is a call that returns text. */
-export class RecursiveForNode extends JinjaNode {
-  constructor(
-    source: string,
-    offset: number,
-    private readonly parts: ForParts,
-    private readonly slotCount: () => number,
-    private readonly escaping: Escaping,
-  ) {
-    super(source, offset);
-  }
-
-  override execute(frame: Frame): void {
-    const text = this.call(frame, this.parts.iterable(frame), 0);
-    frame.run.out.writeValue(text, text instanceof Markup ? text.text : text);
-  }
-
-  private call(outer: Frame, items: Value, depth0: number): string | Markup {
-    const { run } = outer;
-    const { budget } = run;
-    budget.enterCall();
-    const frame = new Frame(run, this.slotCount(), outer);
-    const text = run.capture(new BoundedEmitter(budget.limits.outputLength), () =>
-      runLoop(this.parts, frame, items, depth0, (inner, depth) => this.call(outer, inner, depth)),
-    );
-    budget.leaveCall();
-    const escapes = this.escaping === 'volatile' ? run.autoescape : this.escaping;
-    return escapes ? new Markup(text) : text;
   }
 }
