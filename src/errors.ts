@@ -211,7 +211,7 @@ export class AppError extends Error {
   constructor(
     code: ErrorCode,
     message: string,
-    options: { hint?: string; details?: ErrorDetails; cause?: unknown } = {},
+    options: { hint?: string | undefined; details?: ErrorDetails | undefined; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = 'AppError';

@@ -23,11 +23,7 @@ export function toAppError(
     return new AppError('DATABASE_UNAVAILABLE', 'The database connection broke.', { cause: error });
   }
   const [code, message, details, hint] = describe(error, placeOf(error));
-  return new AppError(code, message, {
-    ...(hint === undefined ? {} : { hint }),
-    details: details ?? {},
-    cause: error,
-  });
+  return new AppError(code, message, { hint, details, cause: error });
 }
 
 /** Whether it is a bug in our own code: a broken connection throws a plain Error. */

@@ -8,8 +8,5 @@ export function unknownTable({ tables }: Catalog, name: string, details: ErrorDe
   const hint = served
     ? `The table is served as "${served.name}": use this name here, in rules, queries and templates.`
     : suggestion(name, tables.keys());
-  return new AppError('UNKNOWN_TABLE', `There is no table "${name}".`, {
-    ...(hint === undefined ? {} : { hint }),
-    details,
-  });
+  return new AppError('UNKNOWN_TABLE', `There is no table "${name}".`, { hint, details });
 }

@@ -73,7 +73,7 @@ export function orderingErrors<T>(work: () => T): T {
   } catch (error) {
     if (!(error instanceof AppError) || !error.code.startsWith('FILTER_')) throw error;
     const { message, details } = error;
-    const hint = error.code === 'FILTER_UNKNOWN_COLUMN' ? { hint: error.hint } : {};
-    throw new AppError('ORDERING_INVALID', message, { ...hint, details, cause: error });
+    const hint = error.code === 'FILTER_UNKNOWN_COLUMN' ? error.hint : undefined;
+    throw new AppError('ORDERING_INVALID', message, { hint, details, cause: error });
   }
 }

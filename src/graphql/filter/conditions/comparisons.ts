@@ -77,8 +77,7 @@ export function compileLike(node: LikeNode, environment: Environment): Condition
     operand.is === 'literal' && operand.node.kind === 'text'
       ? {
           sql: formParameter(
-            environment.scope,
-            environment.literals,
+            environment,
             operand.node.index,
             patternForm,
             'a pattern: it ends with a single backslash',
@@ -118,8 +117,7 @@ export function compileIn(node: InNode, environment: Environment): Condition {
     const type = left.operand.is === 'value' ? left.operand.type : listType(operand.node.classes);
     const value = asType(left, type, environment);
     if (type.array) throw mismatch(type, elementOf(type), node.left.at);
-    const { scope, literals } = environment;
-    const list = listParameter(scope, literals, operand.node, type, 'drop');
+    const list = listParameter(environment, operand.node, type, 'drop');
     if (!list) {
       const message = `The list does not go with ${describe(type)}`;
       throw errorAt('FILTER_TYPE', message, node.right.at, `Give a list of ${describe(type)}.`);

@@ -25,9 +25,9 @@ export interface AliasSource {
   readonly next: () => Sql;
 }
 
-export function createAliasSource(prefix = 'f'): AliasSource {
+export function createAliasSource(): AliasSource {
   let count = 0;
-  return { next: () => identifier(`${prefix}${count++}`) };
+  return { next: () => identifier(`f${count++}`) };
 }
 
 /** What paths are resolved with. */

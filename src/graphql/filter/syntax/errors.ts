@@ -15,7 +15,7 @@ type PositionedCode = Extract<ErrorCode, `FILTER_${string}` | 'ORDERING_INVALID'
 /** An error at a position in the expression; `details` has offset, line and column. */
 export function errorAt(code: PositionedCode, message: string, at: Position, hint?: string): AppError {
   return new AppError(code, `${message} (line ${at.line}, column ${at.column})`, {
-    ...(hint === undefined ? {} : { hint }),
+    hint,
     details: { offset: at.offset, line: at.line, column: at.column },
   });
 }

@@ -1,6 +1,6 @@
 import { errorAt, type Position } from './errors.js';
 import { tokenize } from './lexer.js';
-import { FILTER_LIMITS, type FilterLimits } from './limits.js';
+import { FILTER_LIMITS } from './limits.js';
 import { LiteralBuilder } from './literalBuilder.js';
 import { shapeOf } from './shape.js';
 import { TokenReader } from './tokenReader.js';
@@ -22,8 +22,8 @@ export interface ParsedFilter {
  *
  * @throws AppError FILTER_SYNTAX with offset, line and column; FILTER_TOO_COMPLEX
  */
-export function parseFilter(text: string, limits: FilterLimits = FILTER_LIMITS): ParsedFilter {
-  const parser = new Parser(new TokenReader(tokenize(text, limits)), limits);
+export function parseFilter(text: string): ParsedFilter {
+  const parser = new Parser(new TokenReader(tokenize(text, FILTER_LIMITS)));
   const tree = parser.whole();
   return { tree, literals: parser.literals.literals, shape: shapeOf(tree) };
 }
@@ -78,10 +78,7 @@ class Parser {
   /** Depths are tracked per node, since flat chains like `1 + 1 + 1` are deep trees. */
   readonly #depths = new WeakMap<FilterNode, number>();
 
-  constructor(
-    private readonly reader: TokenReader,
-    private readonly limits: FilterLimits,
-  ) {}
+  constructor(private readonly reader: TokenReader) {}
 
   whole(): FilterNode {
     const { reader } = this;
@@ -279,8 +276,8 @@ class Parser {
       if (!reader.isName()) reader.fail('Expected a column or a relation after the dot');
       names.push(reader.advance().text);
     }
-    if (names.length > this.limits.pathHops + 1) {
-      throw errorAt('FILTER_TOO_COMPLEX', `A path has more than ${this.limits.pathHops} relations`, at);
+    if (names.length > FILTER_LIMITS.pathHops + 1) {
+      throw errorAt('FILTER_TOO_COMPLEX', `A path has more than ${FILTER_LIMITS.pathHops} relations`, at);
     }
     return this.#node({ kind: 'path', names }, at);
   }
@@ -318,8 +315,8 @@ class Parser {
       const item = this.#literalItem();
       if (!item) return undefined;
       items.push(item);
-      if (items.length > this.limits.listItems) {
-        throw errorAt('FILTER_TOO_COMPLEX', `A list has more than ${this.limits.listItems} items`, at);
+      if (items.length > FILTER_LIMITS.listItems) {
+        throw errorAt('FILTER_TOO_COMPLEX', `A list has more than ${FILTER_LIMITS.listItems} items`, at);
       }
     } while (reader.acceptSymbol(','));
     return reader.acceptSymbol(close) ? items : undefined;
@@ -343,24 +340,24 @@ class Parser {
   }
 
   #nested<T>(parse: () => T): T {
-    if (++this.#nesting > this.limits.depth) this.#tooDeep(this.reader.current.at);
+    if (++this.#nesting > FILTER_LIMITS.depth) this.#tooDeep(this.reader.current.at);
     const result = parse();
     this.#nesting--;
     return result;
   }
 
   #node(parts: Parts<FilterNode>, at: Position, children: readonly FilterNode[] = []): FilterNode {
-    if (++this.#nodes > this.limits.nodes) {
-      throw errorAt('FILTER_TOO_COMPLEX', `The expression has more than ${this.limits.nodes} parts`, at);
+    if (++this.#nodes > FILTER_LIMITS.nodes) {
+      throw errorAt('FILTER_TOO_COMPLEX', `The expression has more than ${FILTER_LIMITS.nodes} parts`, at);
     }
     const node: FilterNode = { ...parts, at };
     const depth = 1 + Math.max(0, ...children.map((child) => this.#depths.get(child) ?? 0));
-    if (depth > this.limits.depth) this.#tooDeep(at);
+    if (depth > FILTER_LIMITS.depth) this.#tooDeep(at);
     this.#depths.set(node, depth);
     return node;
   }
 
   #tooDeep(at: Position): never {
-    throw errorAt('FILTER_TOO_COMPLEX', `The expression is nested more than ${this.limits.depth} deep`, at);
+    throw errorAt('FILTER_TOO_COMPLEX', `The expression is nested more than ${FILTER_LIMITS.depth} deep`, at);
   }
 }

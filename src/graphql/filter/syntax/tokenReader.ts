@@ -38,8 +38,8 @@ export class TokenReader {
     return this.current.kind === 'name' || this.current.kind === 'quoted';
   }
 
-  isWord(word: string, token: Token = this.current): boolean {
-    return token.kind === 'name' && token.text.toLowerCase() === word;
+  isWord(word: string): boolean {
+    return this.current.kind === 'name' && this.current.text.toLowerCase() === word;
   }
 
   isSymbol(symbol: string, token: Token = this.current): boolean {

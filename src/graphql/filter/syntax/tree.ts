@@ -26,73 +26,69 @@ export type FilterNode =
   | LiteralListNode
   | ListNode;
 
-/** The blank expression, which every row passes. */
-interface Everything {
-  readonly kind: 'everything';
+/** What has a place in the text. */
+interface Positioned {
   readonly at: Position;
+}
+
+/** The blank expression, which every row passes. */
+interface Everything extends Positioned {
+  readonly kind: 'everything';
 }
 
 /** `a AND b AND c` is one node with three items. */
-export interface LogicalNode {
+export interface LogicalNode extends Positioned {
   readonly kind: 'and' | 'or';
-  readonly at: Position;
   readonly items: readonly FilterNode[];
 }
 
-interface NotNode {
+interface NotNode extends Positioned {
   readonly kind: 'not';
-  readonly at: Position;
   readonly operand: FilterNode;
 }
 
 export type CompareOperator = '=' | '!=' | '<' | '>' | '<=' | '>=';
 
-export interface CompareNode {
+export interface CompareNode extends Positioned {
   readonly kind: 'compare';
-  readonly at: Position;
   readonly operator: CompareOperator;
   readonly left: FilterNode;
   readonly right: FilterNode;
 }
 
 /** `left IS [NOT] DISTINCT FROM right`; `negated` is with NOT. */
-export interface DistinctNode {
+export interface DistinctNode extends Positioned {
   readonly kind: 'distinct';
-  readonly at: Position;
   readonly negated: boolean;
   readonly left: FilterNode;
   readonly right: FilterNode;
 }
 
-export interface InNode {
+export interface InNode extends Positioned {
   readonly kind: 'in';
-  readonly at: Position;
   readonly negated: boolean;
   readonly left: FilterNode;
   readonly right: FilterNode;
 }
 
-export interface LikeNode {
+export interface LikeNode extends Positioned {
   readonly kind: 'like';
-  readonly at: Position;
   readonly negated: boolean;
   readonly caseless: boolean;
   readonly left: FilterNode;
   readonly pattern: FilterNode;
 }
 
-export interface BetweenNode {
+export interface BetweenNode extends Positioned {
   readonly kind: 'between';
-  readonly at: Position;
   readonly negated: boolean;
   readonly value: FilterNode;
   readonly low: FilterNode;
   readonly high: FilterNode;
 }
 
-export interface IsNode {
+export interface IsNode extends Positioned {
   readonly kind: 'is';
-  readonly at: Position;
   readonly negated: boolean;
   readonly test: 'null' | 'true' | 'false';
   readonly operand: FilterNode;
@@ -100,42 +96,37 @@ export interface IsNode {
 
 export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%' | '^' | '&' | '|' | '#' | '<<' | '>>';
 
-export interface ArithmeticNode {
+export interface ArithmeticNode extends Positioned {
   readonly kind: 'arithmetic';
-  readonly at: Position;
   readonly operator: ArithmeticOperator;
   readonly left: FilterNode;
   readonly right: FilterNode;
 }
 
 /** `-x` or `~x`. */
-export interface SignNode {
+export interface SignNode extends Positioned {
   readonly kind: 'sign';
-  readonly at: Position;
   readonly operator: '-' | '~';
   readonly operand: FilterNode;
 }
 
 /** A function or an aggregate; `count(*)` has no arguments and `star`. The name is in lower case. */
-export interface CallNode {
+export interface CallNode extends Positioned {
   readonly kind: 'call';
-  readonly at: Position;
   readonly name: string;
   readonly star: boolean;
   readonly args: readonly FilterNode[];
 }
 
 /** `column` or `relation.relation.column`. */
-export interface PathNode {
+export interface PathNode extends Positioned {
   readonly kind: 'path';
-  readonly at: Position;
   readonly names: readonly string[];
 }
 
 /** `$_PRINCIPAL.field` */
-export interface PrincipalNode {
+export interface PrincipalNode extends Positioned {
   readonly kind: 'principal';
-  readonly at: Position;
   readonly field: string;
 }
 
@@ -145,35 +136,30 @@ export type NumberSize = 'int4' | 'int8' | 'numeric';
 /** The part of a literal that belongs to the shape. */
 export type LiteralClass = NumberSize | 'text' | 'boolean';
 
-export interface NumberNode {
+export interface NumberNode extends Positioned {
   readonly kind: 'number';
-  readonly at: Position;
   readonly index: number;
   readonly size: NumberSize;
 }
 
-export interface TextNode {
+export interface TextNode extends Positioned {
   readonly kind: 'text';
-  readonly at: Position;
   readonly index: number;
 }
 
 /** Written into the SQL verbatim, so that PostgreSQL can use partial indexes. */
-export interface BooleanNode {
+export interface BooleanNode extends Positioned {
   readonly kind: 'boolean';
-  readonly at: Position;
   readonly value: boolean;
 }
 
-export interface NullNode {
+export interface NullNode extends Positioned {
   readonly kind: 'null';
-  readonly at: Position;
 }
 
 /** A list of literals: one parameter, whatever its length. */
-export interface LiteralListNode {
+export interface LiteralListNode extends Positioned {
   readonly kind: 'literals';
-  readonly at: Position;
   readonly index: number;
   /** The distinct classes of its items, sorted. Empty for `[]` and `[null]`. */
   readonly classes: readonly LiteralClass[];
@@ -181,30 +167,26 @@ export interface LiteralListNode {
 }
 
 /** A list with items other than literals. */
-export interface ListNode {
+export interface ListNode extends Positioned {
   readonly kind: 'list';
-  readonly at: Position;
   readonly items: readonly FilterNode[];
 }
 
 /** A literal's value, lifted out of the tree. A number's `text` keeps its sign and every digit. */
 export type Literal = NumberLiteral | TextLiteral | ListLiteral;
 
-interface NumberLiteral {
+interface NumberLiteral extends Positioned {
   readonly kind: 'number';
-  readonly at: Position;
   readonly text: string;
 }
 
-interface TextLiteral {
+interface TextLiteral extends Positioned {
   readonly kind: 'text';
-  readonly at: Position;
   readonly text: string;
 }
 
-interface ListLiteral {
+interface ListLiteral extends Positioned {
   readonly kind: 'list';
-  readonly at: Position;
   readonly items: readonly ListItem[];
 }
 

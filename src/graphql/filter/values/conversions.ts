@@ -3,7 +3,7 @@ import { param, type Slot, type Sql } from '../../../db/sql.js';
 import { errorAt } from '../syntax/errors.js';
 import * as forms from './literalForms.js';
 import type { LiteralForm } from './literalForms.js';
-import type { StatementScope } from '../rows/scope.js';
+import type { Environment } from '../environment.js';
 import type { ListItem, Literal, LiteralClass } from '../syntax/tree.js';
 import { describe, isCitext, TYPES } from '../types.js';
 
@@ -95,17 +95,22 @@ export function naturalType(literal: LiteralClass): ColumnType {
   return TYPES[literal];
 }
 
+/** The expression that literals are in. */
+type LiteralPlace = Pick<Environment, 'scope' | 'literals'>;
+
 /** A scalar literal as a parameter of a type; undefined if literals of its class can't have that type. */
 export function literalParameter(
-  scope: StatementScope,
-  literals: readonly Literal[],
+  place: LiteralPlace,
   node: { readonly index: number; readonly class: LiteralClass },
   type: ColumnType,
 ): Sql | undefined {
   const conversion = conversionOf(node.class, type);
-  if (!conversion || type.array) return undefined;
+  return conversion && !type.array ? converted(place, node.index, conversion) : undefined;
+}
+
+function converted(place: LiteralPlace, index: number, conversion: Conversion): Sql {
   const send = (literal: Literal): unknown => (literal.kind === 'list' ? null : checked(literal, conversion));
-  return param(literalSlot(scope, literals, node.index, send), conversion.castType);
+  return param(literalSlot(place, index, send), conversion.castType);
 }
 
 /**
@@ -113,8 +118,7 @@ export function literalParameter(
  * null items are kept; IN handles them separately.
  */
 export function listParameter(
-  scope: StatementScope,
-  literals: readonly Literal[],
+  place: LiteralPlace,
   node: { readonly index: number; readonly classes: readonly LiteralClass[] },
   element: ColumnType,
   nulls: 'keep' | 'drop',
@@ -136,20 +140,12 @@ export function listParameter(
     const items = literal.kind === 'list' ? literal.items : [];
     return (nulls === 'drop' ? items.filter((item) => item.kind !== 'null') : items).map(sendItem);
   };
-  return { sql: param(literalSlot(scope, literals, node.index, send), `${castType}[]`), itemType: castType };
+  return { sql: param(literalSlot(place, node.index, send), `${castType}[]`), itemType: castType };
 }
 
 /** A text literal with a syntax of its own, such as a LIKE pattern. */
-export function formParameter(
-  scope: StatementScope,
-  literals: readonly Literal[],
-  index: number,
-  form: LiteralForm,
-  expected: string,
-): Sql {
-  const conversion: Conversion = { castType: 'text', form, expected };
-  const send = (literal: Literal): unknown => (literal.kind === 'list' ? null : checked(literal, conversion));
-  return param(literalSlot(scope, literals, index, send), 'text');
+export function formParameter(place: LiteralPlace, index: number, form: LiteralForm, expected: string): Sql {
+  return converted(place, index, { castType: 'text', form, expected });
 }
 
 /** @throws AppError FILTER_TYPE at the literal: when the statement is bound or, if the literal is fixed, compiled. */
@@ -163,8 +159,7 @@ function checked(item: ListItem, { form, expected }: Conversion): unknown {
 }
 
 function literalSlot(
-  { filterVariable }: StatementScope,
-  literals: readonly Literal[],
+  { scope: { filterVariable }, literals }: LiteralPlace,
   index: number,
   send: (literal: Literal) => unknown,
 ): Slot {

@@ -1,11 +1,11 @@
 import type { ColumnType } from '../../../db/catalog/catalog.js';
-import { sql } from '../../../db/sql.js';
+import { sql, typeName } from '../../../db/sql.js';
 import { formParameter, naturalType } from './conversions.js';
 import type { Environment, Value } from '../environment.js';
 import { widest } from '../rows/readExtent.js';
 import { errorAt } from '../syntax/errors.js';
 import { FUNCTIONS, UNITS, type FilterFunction, type Parameter } from './functionTable.js';
-import { asItself, asType, compileSide, unify, type Side } from './operands.js';
+import { asItself, asType, compileSide, isTextLiteral, unify, type Side } from './operands.js';
 import { suggestion } from '../../../suggestion.js';
 import type { CallNode } from '../syntax/tree.js';
 import {
@@ -61,66 +61,76 @@ function functionOf(node: CallNode): FilterFunction {
   return row;
 }
 
+/** What an argument must be, and what PostgreSQL gets. */
+interface ArgumentRule {
+  readonly accepts: (type: ColumnType) => boolean;
+  /** In words, for errors. */
+  readonly wanted: string;
+  readonly hint?: string;
+  /** What a text literal is read as; by default it is text. */
+  readonly literal?: ColumnType;
+  /** The type to which the value is cast, if its own doesn't do. */
+  readonly cast?: (type: ColumnType) => string | undefined;
+}
+
+const isMoment = (type: ColumnType): boolean => family(type) === 'moment';
+const isInterval = (type: ColumnType): boolean => family(type) === 'interval';
+
+const MOMENT: ArgumentRule = {
+  accepts: isMoment,
+  wanted: 'a date',
+  literal: TYPES.timestamptz,
+  cast: ({ kind }) => (kind === 'date' ? 'timestamp' : undefined),
+};
+
+const ARGUMENTS: Readonly<Record<Exclude<Parameter, 'unit' | 'wholeUnit' | 'same' | 'any'>, ArgumentRule>> = {
+  text: {
+    accepts: textual,
+    wanted: 'text',
+    hint: 'Convert it with text(…).',
+    literal: TYPES.text,
+    cast: ({ sqlType }) => (sqlType === 'text' ? undefined : 'text'),
+  },
+  number: {
+    accepts: (type) => family(type) === 'number',
+    wanted: 'a number',
+    hint: 'Convert it with number(…).',
+    literal: TYPES.numeric,
+    cast: (type) => (isWholeNumber(type) ? 'int8' : undefined),
+  },
+  whole: { accepts: isWholeNumber, wanted: 'a whole number', literal: TYPES.int4, cast: () => 'int4' },
+  moment: MOMENT,
+  span: { ...MOMENT, accepts: (type) => isMoment(type) || isInterval(type) },
+  interval: {
+    accepts: isInterval,
+    wanted: 'an interval',
+    hint: "interval('7 days')",
+    literal: TYPES.interval,
+  },
+  json: { accepts: (type) => family(type) === 'json', wanted: 'json' },
+  list: { accepts: ({ array }) => array, wanted: 'a list column' },
+};
+
 function argument(side: Side, parameter: Parameter, environment: Environment): Value {
-  const { operand, node } = side;
-  const isText = operand.is === 'literal' && operand.node.kind === 'text';
-  switch (parameter) {
-    case 'text': {
-      const value = isText ? asType(side, TYPES.text, environment) : asItself(side, environment);
-      if (!textual(value.type)) throw wrong(side, value, 'text', 'Convert it with text(…).');
-      return { ...value, sql: value.type.sqlType === 'text' ? value.sql : sql`${value.sql}::text` };
-    }
-    case 'number': {
-      const value = isText ? asType(side, TYPES.numeric, environment) : asItself(side, environment);
-      if (family(value.type) !== 'number') throw wrong(side, value, 'a number', 'Convert it with number(…).');
-      return isWholeNumber(value.type) ? { ...value, sql: sql`${value.sql}::int8` } : value;
-    }
-    case 'whole': {
-      const value = isText ? asType(side, TYPES.int4, environment) : asItself(side, environment);
-      if (!isWholeNumber(value.type)) throw wrong(side, value, 'a whole number');
-      return { ...value, sql: sql`${value.sql}::int4` };
-    }
-    case 'moment':
-    case 'span': {
-      const value = isText ? asType(side, TYPES.timestamptz, environment) : asItself(side, environment);
-      const own = family(value.type);
-      if (own !== 'moment' && !(parameter === 'span' && own === 'interval')) {
-        throw wrong(side, value, 'a date');
-      }
-      return value.type.kind === 'date' ? { ...value, sql: sql`${value.sql}::timestamp` } : value;
-    }
-    case 'interval': {
-      const value = isText ? asType(side, TYPES.interval, environment) : asItself(side, environment);
-      if (family(value.type) !== 'interval') throw wrong(side, value, 'an interval', "interval('7 days')");
-      return value;
-    }
-    case 'unit':
-    case 'wholeUnit': {
-      const units = UNITS[parameter];
-      const expected = `one of ${units.join(', ')}`;
-      if (operand.is !== 'literal' || operand.node.kind !== 'text') {
-        throw errorAt('FILTER_TYPE', 'The unit must be written out', node.at, `Give ${expected}.`);
-      }
-      const form = (text: string): string | undefined =>
-        units.includes(text.toLowerCase()) ? text : undefined;
-      const { scope, literals } = environment;
-      const unit = formParameter(scope, literals, operand.node.index, form, expected);
-      return { is: 'value', sql: unit, type: TYPES.text, operand: 'constant', reads: 'row' };
-    }
-    case 'json': {
-      const value = asItself(side, environment);
-      if (family(value.type) !== 'json') throw wrong(side, value, 'json');
-      return value;
-    }
-    case 'list': {
-      const value = asItself(side, environment);
-      if (!value.type.array) throw wrong(side, value, 'a list column');
-      return value;
-    }
-    case 'same':
-    case 'any':
-      return asItself(side, environment);
+  if (parameter === 'same' || parameter === 'any') return asItself(side, environment);
+  if (parameter === 'unit' || parameter === 'wholeUnit') return unit(side, UNITS[parameter], environment);
+  const { accepts, wanted, hint, literal, cast } = ARGUMENTS[parameter];
+  const value =
+    literal && isTextLiteral(side) ? asType(side, literal, environment) : asItself(side, environment);
+  if (!accepts(value.type)) throw wrong(side, value, wanted, hint);
+  const castType = cast?.(value.type);
+  return castType === undefined ? value : { ...value, sql: sql`${value.sql}::${typeName(castType)}` };
+}
+
+/** A unit of time, which must be written out. */
+function unit({ operand, node }: Side, units: readonly string[], environment: Environment): Value {
+  const expected = `one of ${units.join(', ')}`;
+  if (operand.is !== 'literal' || operand.node.kind !== 'text') {
+    throw errorAt('FILTER_TYPE', 'The unit must be written out', node.at, `Give ${expected}.`);
   }
+  const form = (text: string): string | undefined => (units.includes(text.toLowerCase()) ? text : undefined);
+  const parameter = formParameter(environment, operand.node.index, form, expected);
+  return { is: 'value', sql: parameter, type: TYPES.text, operand: 'constant', reads: 'row' };
 }
 
 /** Converts arguments that must have a common type to it; undefined for other functions. */

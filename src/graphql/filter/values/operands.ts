@@ -22,6 +22,10 @@ export function isNullLiteral({ operand }: Side): boolean {
   return operand.is === 'literal' && operand.node.kind === 'null';
 }
 
+export function isTextLiteral({ operand }: Side): boolean {
+  return operand.is === 'literal' && operand.node.kind === 'text';
+}
+
 const CONSTANT = { operand: 'constant', reads: 'row' } as const;
 
 function literalClass(node: NumberNode | TextNode | BooleanNode): LiteralClass {
@@ -39,10 +43,9 @@ export function asType(side: Side, type: ColumnType, environment: Environment): 
     return operand;
   }
   if (operand.is === 'list') throw misplacedList(node.at);
-  const { scope, literals } = environment;
   if (operand.is === 'literals') {
     if (!type.array) throw misplacedList(node.at);
-    const list = listParameter(scope, literals, operand.node, elementOf(type), 'keep');
+    const list = listParameter(environment, operand.node, elementOf(type), 'keep');
     if (!list)
       throw errorAt('FILTER_TYPE', `An item of the list is not ${describe(elementOf(type))}`, node.at);
     return { is: 'value', sql: list.sql, type: { ...type, sqlType: list.itemType }, ...CONSTANT };
@@ -55,7 +58,7 @@ export function asType(side: Side, type: ColumnType, environment: Environment): 
   const parameter =
     literal.kind === 'boolean'
       ? undefined
-      : literalParameter(scope, literals, { index: literal.index, class: literalClass(literal) }, type);
+      : literalParameter(environment, { index: literal.index, class: literalClass(literal) }, type);
   if (!parameter) throw mismatch(naturalType(literalClass(literal)), type, node.at);
   return { is: 'value', sql: parameter, type: sentType(literal, type), ...CONSTANT };
 }

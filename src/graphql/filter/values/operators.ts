@@ -2,7 +2,7 @@ import { sql, type Sql } from '../../../db/sql.js';
 import type { Environment, Value } from '../environment.js';
 import { widest } from '../rows/readExtent.js';
 import { errorAt } from '../syntax/errors.js';
-import { asItself, asType, compileSide, type Side } from './operands.js';
+import { asItself, asType, compileSide, isTextLiteral, type Side } from './operands.js';
 import type { ArithmeticNode, ArithmeticOperator, SignNode } from '../syntax/tree.js';
 import { describe, family, isWholeNumber, TYPES, widerNumber } from '../types.js';
 
@@ -83,8 +83,7 @@ function numeric(node: ArithmeticNode, leftSide: Side, rightSide: Side, environm
 
 /** A literal as a number: text takes the other operand's type, numbers keep their own. */
 function numberOf(side: Side, other: Side, environment: Environment): Value {
-  const { operand } = side;
-  if (operand.is !== 'literal' || operand.node.kind !== 'text') return asItself(side, environment);
+  if (!isTextLiteral(side)) return asItself(side, environment);
   return other.operand.is === 'value' && family(other.operand.type) === 'number'
     ? asType(side, other.operand.type, environment)
     : asType(side, TYPES.numeric, environment);
@@ -102,9 +101,7 @@ function temporal(
   if (!isTemporal(kindOf(leftSide)) && !isTemporal(kindOf(rightSide))) return undefined;
   // Text next to a date or an interval is an interval: createdate > now() - '7 days'.
   const valueOf = (side: Side): Value =>
-    side.operand.is === 'literal' && side.operand.node.kind === 'text'
-      ? asType(side, TYPES.interval, environment)
-      : asItself(side, environment);
+    isTextLiteral(side) ? asType(side, TYPES.interval, environment) : asItself(side, environment);
   const left = valueOf(leftSide);
   const right = valueOf(rightSide);
   const rule = TEMPORAL[`${temporalKind(left)} ${operator} ${temporalKind(right)}`];
