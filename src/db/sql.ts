@@ -131,6 +131,6 @@ export function toStatement(piece: Sql): Statement {
 }
 
 /** The parameters of one run. */
-export function bind(statement: Statement, inputs: Inputs): unknown[] {
-  return statement.slots.map((slot) => slot(inputs));
+export function bind({ slots }: Pick<Statement, 'slots'>, inputs: Inputs): unknown[] {
+  return slots.map((slot) => slot(inputs));
 }

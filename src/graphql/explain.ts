@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import type { CompiledStatement } from '../db/connection/compiledStatement.js';
 import { preparedText } from '../db/connection/preparedStatements.js';
 import type { Transactions } from '../db/connection/transactions.js';
 import type { Principal } from '../db/principal.js';
 import type { AppError } from '../errors.js';
 import { planRequest, type EngineDeps } from './executeRequest.js';
-import type { PlannedField, PlannedStatement } from './plan/plan.js';
+import type { PlannedField } from './plan/plan.js';
 import type { GraphqlRequest } from './plan/prepareRequest.js';
 
 /** A root field of a document, or an aggregate of `Aggregates`. */
@@ -58,7 +59,7 @@ function leaves(field: PlannedField, above: readonly string[]): readonly Leaf[] 
 async function explain(
   transactions: Transactions,
   tenantid: number,
-  { statement: { text }, slots }: PlannedStatement,
+  { statement: { text }, slots }: CompiledStatement,
 ): Promise<ExplainedStatement> {
   // Names are per connection: one left behind by an error must not collide.
   const name = `explained_${randomBytes(8).toString('hex')}`;

@@ -125,9 +125,8 @@ class Writer {
     const known = this.#selections.get(nodes);
     if (known) return known;
     const fields = type.getFields();
-    const sets = nodes.map(({ selectionSet }) => selectionSet);
-    const made = [...collectFields(this.introspection, type.name, sets)].map(([key, of]) =>
-      selected(this.introspection, key, fields[of[0]?.name.value ?? ''], of),
+    const made = Array.from(collectFields(this.introspection, type.name, nodes), ([key, of]) =>
+      selected(this.introspection, key, fields[of[0].name.value], of),
     );
     this.#selections.set(nodes, made);
     return made;

@@ -77,9 +77,9 @@ export function createListReader(deps: ListReaderDeps): ListReader {
   return {
     read: (info, tableName) =>
       run(info, (context, field) => {
-        const sets = info.fieldNodes.map((node) => node.selectionSet);
         return ownErrors(() => {
-          const selection = selectRows(context, tableNamed(context.catalog, tableName), sets, []);
+          const table = tableNamed(context.catalog, tableName);
+          const selection = selectRows(context, table, info.fieldNodes, []);
           return listJson(context, selection, readListArguments(context, field), []);
         });
       }),

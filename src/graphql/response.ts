@@ -26,6 +26,15 @@ export class FieldError extends Error {
   }
 }
 
+/** Does the work of a field, to which its errors are then attributed. */
+export function atField<T>(path: readonly string[], nodes: readonly ASTNode[], work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof AppError ? new FieldError(error, path, nodes) : error;
+  }
+}
+
 /** The request was not executed: syntax, validation, variables, limits. */
 export function requestError(error: AppError, graphqlErrors: readonly GraphQLError[] = []): GraphqlResponse {
   const errors =

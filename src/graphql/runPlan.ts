@@ -1,6 +1,7 @@
 import type { AnswerShare } from '../db/answerBudget.js';
 import type { Catalog } from '../db/catalog/catalog.js';
-import { bind, type Inputs } from '../db/sql.js';
+import { boundStatement, type CompiledStatement } from '../db/connection/compiledStatement.js';
+import type { Inputs } from '../db/sql.js';
 import type { Transactions, TransactionStatement } from '../db/connection/transactions.js';
 import type { Rows } from '../db/connection/pipeline.js';
 import { AppError } from '../errors.js';
@@ -8,7 +9,7 @@ import type { Span } from '../tracing/tracing.js';
 import { FieldError } from './response.js';
 import { readError } from './filter/valueError.js';
 import type { ParsedFilters } from './plan/parsedFilters.js';
-import { statementFields, type Plan, type PlannedStatement, type StatementField } from './plan/plan.js';
+import { statementFields, type Plan, type StatementField } from './plan/plan.js';
 import { constraintError, writeError } from './write/writeError.js';
 
 /** The result of a field: JSON text, or its error. */
@@ -43,7 +44,7 @@ export async function runPlan(
 ): Promise<FieldResults> {
   const results = new Map<StatementField, FieldResult>();
   const statements: TransactionStatement[] = [];
-  const sent: { readonly field: StatementField; readonly planned: PlannedStatement }[] = [];
+  const sent: { readonly field: StatementField; readonly planned: CompiledStatement }[] = [];
   for (const field of plan.fields.flatMap(statementFields)) {
     const bound = bindField(field, inputs);
     if (bound instanceof FieldError) {
@@ -93,10 +94,7 @@ export function inputsOf(
 /** A value that no parameter can hold is an error of the field. */
 function bindField(field: StatementField, inputs: Inputs): TransactionStatement[] | FieldError {
   try {
-    return field.statements.map(({ statement, slots }) => ({
-      statement,
-      values: bind({ text: statement.text, slots }, inputs),
-    }));
+    return field.statements.map((planned) => boundStatement(planned, inputs));
   } catch (error) {
     if (error instanceof AppError) return new FieldError(withTable(error, field), field.path, field.nodes);
     throw error;

@@ -5,7 +5,6 @@ import {
   getIntrospectionQuery,
   Kind,
   parse,
-  type FieldNode,
   type FragmentDefinitionNode,
 } from 'graphql';
 import { AppError } from '../../src/errors.js';
@@ -33,8 +32,8 @@ function both(document: string, variables: Record<string, unknown> = {}, maxChar
     if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node);
   }
   const operation = parsed.definitions.find((node) => node.kind === Kind.OPERATION_DEFINITION);
-  const roots = collectFields({ fragments, variables }, 'Query', [operation?.selectionSet]);
-  const own = [...roots].map(([key, nodes]: [string, FieldNode[]]) => {
+  const roots = collectFields({ fragments, variables }, 'Query', operation ? [operation] : []);
+  const own = [...roots].map(([key, nodes]) => {
     const json = complete(introspect({ schema: SCHEMA, fragments, variables, maxCharacters }, nodes));
     return `${JSON.stringify(key)}:${json}`;
   });

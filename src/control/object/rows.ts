@@ -26,7 +26,7 @@ export async function readRows<C extends Columns>(
     select ${join(read.map(columnSql), ', ')} from ${identifier('rowpost', view)} r
     ${conditions.length === 0 ? empty : sql`where ${join(conditions, ' and ')}`}
     order by ${join(key.map(columnSql), ', ')}) t`);
-  const values = bind({ text, slots }, NO_INPUTS);
+  const values = bind({ slots }, NO_INPUTS);
   // knex uses a question mark for each parameter; our own SQL contains none.
   const { rows } = await db.raw<{ rows: readonly { row: string }[] }>(
     text.replaceAll(/\$\d+/g, '?'),

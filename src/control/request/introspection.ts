@@ -28,8 +28,8 @@ export function* introspectQuery(
   const { document, operation, fragments } = ready;
   if (!rootFields(operation, fragments).some(({ name }) => isIntrospection(name.value))) return undefined;
   const variables = coerceVariables(schema, ready, given);
-  const roots = [...collectFields({ fragments, variables }, 'Query', [operation.selectionSet])];
-  const isAsked = ([, nodes]: (typeof roots)[number]): boolean => isIntrospection(nodes[0]?.name.value ?? '');
+  const roots = [...collectFields({ fragments, variables }, 'Query', [operation])];
+  const isAsked = ([, nodes]: (typeof roots)[number]): boolean => isIntrospection(nodes[0].name.value);
   const fields = new Map<string, unknown>();
   let maxCharacters = MAX_INTROSPECTION_CHARACTERS;
   for (const root of roots) {

@@ -1,6 +1,6 @@
-import { bind, NO_INPUTS, toStatement, type Inputs, type Sql } from '../sql.js';
+import { NO_INPUTS, type Inputs, type Sql } from '../sql.js';
+import { boundStatement, compiledStatement } from './compiledStatement.js';
 import type { Rows } from './pipeline.js';
-import { preparedText } from './preparedStatements.js';
 import type { Transactions } from './transactions.js';
 
 /** Runs one statement in a transaction of its own; values are returned as text. Throws AppError. */
@@ -11,9 +11,7 @@ export async function runStatement(
   piece: Sql,
   inputs: Inputs = NO_INPUTS,
 ): Promise<Rows> {
-  const { text, slots } = toStatement(piece);
-  const values = bind({ text, slots }, inputs);
-  const statements = [{ statement: preparedText(text), values }];
+  const statements = [boundStatement(compiledStatement(piece), inputs)];
   const outcome = await transactions.run({ tenantid, mode, statements });
   if (outcome.kind === 'failed') throw outcome.error;
   return outcome.results[0] ?? [];

@@ -11,7 +11,7 @@ import type { CallNode } from '../filter/syntax/tree.js';
 import { compileOrdering, orderedValues, type OrderingScope } from '../ordering/compileOrdering.js';
 import type { OrderingTerm, ParsedOrdering } from '../ordering/parseOrdering.js';
 import { argumentNode, argumentValue } from '../read/argument.js';
-import { concatText } from '../read/jsonConcat.js';
+import { objectText } from '../read/jsonConcat.js';
 import { readFilter, readListArguments } from '../read/listArguments.js';
 import type { ReadContext } from '../read/readContext.js';
 import { columnSql, readable, tableSql, where, windowSql } from '../read/rowsSql.js';
@@ -155,15 +155,14 @@ function distinctKeys(context: ReadContext, node: FieldNode, table: Table): Colu
     const column = table.columns.get(name.trim());
     if (column) return column;
     const hint = suggestion(name, table.columns.keys());
-    throw new AppError('BAD_USER_INPUT', `distincton: the result has no "${name}".`, hint ? { hint } : {});
+    throw new AppError('BAD_USER_INPUT', `distincton: the result has no "${name}".`, { hint });
   });
 }
 
 function objectJson({ marksNumerics }: ReadContext, table: Table, row: Sql): Sql {
   const valueJson = marksNumerics ? templateJson : jsonText;
-  const parts = [...table.columns.values()].flatMap((column, i) => [
-    `${i === 0 ? '{' : ','}${JSON.stringify(column.name)}:`,
-    valueJson(column, columnSql(row, column)),
-  ]);
-  return concatText([...parts, '}']);
+  const columns = [...table.columns.values()];
+  return objectText(
+    columns.map((column) => [column.name, valueJson(column, columnSql(row, column))] as const),
+  );
 }

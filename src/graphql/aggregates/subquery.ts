@@ -95,10 +95,9 @@ function collectColumns(
   path: readonly Step[],
   prefix: string,
 ): SubqueryColumn[] {
-  const sets = nodes.map((node) => node.selectionSet);
   const columns: SubqueryColumn[] = [];
-  for (const [key, [field, ...repeated]] of collectFields(reading.scope, table.name, sets)) {
-    if (!field) continue;
+  for (const [key, inner] of collectFields(reading.scope, table.name, nodes)) {
+    const [field] = inner;
     const name = field.name.value;
     const column = table.columns.get(name);
     if (column) {
@@ -120,9 +119,7 @@ function collectColumns(
     if (path.length >= MAX_STEPS)
       throw invalid(`The subquery goes over more than ${MAX_STEPS} relations.`, field);
     const step = { relation, target, names: `${path.at(-1)?.names ?? ''}.${name}` };
-    columns.push(
-      ...collectColumns(reading, target, [field, ...repeated], [...path, step], `${prefix}${key}_`),
-    );
+    columns.push(...collectColumns(reading, target, inner, [...path, step], `${prefix}${key}_`));
   }
   return columns;
 }

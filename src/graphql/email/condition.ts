@@ -1,13 +1,15 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
-import { preparedText, type PreparedText } from '../../db/connection/preparedStatements.js';
 import {
-  bind,
+  boundStatement,
+  compiledStatement,
+  type CompiledStatement,
+} from '../../db/connection/compiledStatement.js';
+import {
   identifier,
   join,
   param,
   sql,
   textConstant,
-  toStatement,
   type Inputs,
   type Slot,
   type Sql,
@@ -27,11 +29,6 @@ import { unknownTable } from '../unknownTable.js';
 export interface EventRecords {
   readonly old: string | null;
   readonly new: string | null;
-}
-
-interface Compiled {
-  readonly statement: PreparedText;
-  readonly slots: readonly Slot[];
 }
 
 /** Whether a condition holds for an event, or why it can't be evaluated. */
@@ -54,15 +51,14 @@ const MAX_TIMEOUTS = 8;
 
 /** Conditions of email rules, compiled once per version of the tables. */
 export class Conditions {
-  readonly #compiled = new FairCache<Compiled>(CACHED_CHARACTERS, CACHED_CHARACTERS * SHARE);
+  readonly #compiled = new FairCache<CompiledStatement>(CACHED_CHARACTERS, CACHED_CHARACTERS * SHARE);
 
   constructor(private readonly transactions: Transactions) {}
 
   /** Throws AppError UNKNOWN_TABLE, FILTER_* when the condition does not fit the table. */
   check(tenantid: number, catalog: Catalog, target: string, condition: string): void {
-    const { statement, slots } = this.#compile(tenantid, catalog, target, condition);
     // Binding checks literals against their columns.
-    bind({ text: statement.text, slots }, inputsFor([]));
+    boundStatement(this.#compile(tenantid, catalog, target, condition), inputsFor([]));
   }
 
   /**
@@ -84,19 +80,14 @@ export class Conditions {
 
   async #judge(
     tenantid: number,
-    compiled: Compiled,
+    compiled: CompiledStatement,
     events: readonly EventRecords[],
     spent: { timeouts: number; error?: AppError },
   ): Promise<Verdict[]> {
     const { error } = spent;
     if (error) return events.map(() => error);
-    const { statement, slots } = compiled;
-    const values = bind({ text: statement.text, slots }, inputsFor(events));
-    const outcome = await this.transactions.run({
-      tenantid,
-      mode: 'read',
-      statements: [{ statement, values }],
-    });
+    const statements = [boundStatement(compiled, inputsFor(events))];
+    const outcome = await this.transactions.run({ tenantid, mode: 'read', statements });
     if (outcome.kind === 'done') return JSON.parse(outcome.results[0]?.[0]?.[0] ?? '[]') as boolean[];
     if (!isCausedByOneEvent(outcome)) throw readError(outcome.error);
     const failure = readError(outcome.error);
@@ -110,7 +101,7 @@ export class Conditions {
     return verdicts;
   }
 
-  #compile(tenantid: number, catalog: Catalog, target: string, condition: string): Compiled {
+  #compile(tenantid: number, catalog: Catalog, target: string, condition: string): CompiledStatement {
     const key = `${tenantid} ${catalog.version} ${target} ${condition}`;
     const known = this.#compiled.get(key);
     if (known) return known;
@@ -136,7 +127,7 @@ function isCausedByOneEvent({
   return statement !== undefined && error.code !== 'DATABASE_UNAVAILABLE' && !isStaleSchema(error);
 }
 
-function compile(catalog: Catalog, table: Table, condition: string): Compiled {
+function compile(catalog: Catalog, table: Table, condition: string): CompiledStatement {
   const holds = compileCondition(parseFilter(condition), {
     catalog,
     table,
@@ -152,12 +143,11 @@ function compile(catalog: Catalog, table: Table, condition: string): Compiled {
   const record = (value: Sql): Sql =>
     sql`json_populate_record(null::${row}, ${withHstoresAsText(value, table)})`;
   // An absent record is a row of nulls.
-  const { text, slots } = toStatement(sql`
+  return compiledStatement(sql`
     select json_agg(coalesce(${holds}, false) order by event.n)::text
     from unnest(${param(records('old'), 'json[]')}, ${param(records('new'), 'json[]')}) with ordinality event(o, c, n),
       lateral ${record(sql`event.o`)} old_row,
       lateral ${record(sql`event.c`)} new_row`);
-  return { statement: preparedText(text), slots };
 }
 
 /** Events have hstore as an object, since it has a cast to json, but none from it. */

@@ -144,11 +144,7 @@ function asInvalid(error: unknown, hint?: string): unknown {
 }
 
 function invalid(message: string, details: ErrorDetails, cause: Error, hint?: string): AppError {
-  return new AppError('EMAIL_QUERY_INVALID', message, {
-    details,
-    cause,
-    ...(hint === undefined ? {} : { hint }),
-  });
+  return new AppError('EMAIL_QUERY_INVALID', message, { details, cause, hint });
 }
 
 function unplaced(error: unknown): unknown {

@@ -1,7 +1,7 @@
 import type { Table } from '../../db/catalog/catalog.js';
 import { jsonString } from '../../db/catalog/types.js';
 import { identifier, sql, textConstant, type Sql } from '../../db/sql.js';
-import { concatText } from '../read/jsonConcat.js';
+import { objectText } from '../read/jsonConcat.js';
 import type { ReadContext } from '../read/readContext.js';
 import type { SelectedFiles } from '../read/selection.js';
 import { rowKey } from './rowKey.js';
@@ -35,13 +35,9 @@ export function fileJson(context: ReadContext, table: Table, row: Sql, file: Sql
   });
 }
 
-/** A JSON object, built by concatenating text. */
+/** An object of these fields as JSON text. */
 export function objectJson(fields: FieldNames, valueOf: (name: string) => string | Sql): Sql {
-  const parts = fields.flatMap(([key, name], index) => [
-    `${index === 0 ? '{' : ','}"${key}":`,
-    valueOf(name),
-  ]);
-  return concatText([...parts, fields.length === 0 ? '{}' : '}']);
+  return objectText(fields.map(([key, name]) => [key, valueOf(name)] as const));
 }
 
 function keyJson({ files }: ReadContext, file: Sql): Sql {

@@ -1,13 +1,13 @@
-import { GraphQLString, type FieldNode } from 'graphql';
-import type { Column, Table } from '../../db/catalog/catalog.js';
-import { fullSqlType, jsonString } from '../../db/catalog/types.js';
+import { GraphQLString } from 'graphql';
+import type { Table } from '../../db/catalog/catalog.js';
+import { jsonString } from '../../db/catalog/types.js';
 import { identifier, join, param, sql, textConstant, type Slot, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { sanitizeFileName } from '../../files/fileName.js';
 import { argumentNode, argumentSlot } from '../read/argument.js';
-import { columnSql } from '../read/rowsSql.js';
-import { ID, SCALARS } from '../schema/scalars.js';
-import { keySlot } from '../write/inputValues.js';
+import type { FieldNodes } from '../read/collectFields.js';
+import { SCALARS } from '../schema/scalars.js';
+import { byKey, keySlots } from '../write/changeSql.js';
 import type { PlannedMutation } from '../write/planMutation.js';
 import { changeable, refuse, type WriteContext } from '../write/writeContext.js';
 import { fileJson, objectJson } from './filesJson.js';
@@ -18,10 +18,7 @@ import { rowKey } from './rowKey.js';
 import { fieldNames } from './selectFiles.js';
 
 /** Plans `upload_<t>` and `delete_file_<t>`; undefined for any other mutation. Throws AppError. */
-export function planFileMutation(
-  context: WriteContext,
-  nodes: readonly [FieldNode, ...FieldNode[]],
-): PlannedMutation | undefined {
+export function planFileMutation(context: WriteContext, nodes: FieldNodes): PlannedMutation | undefined {
   const { files } = context;
   const field = nodes[0].name.value;
   if (!files) return undefined;
@@ -39,16 +36,16 @@ function fileTable({ catalog }: WriteContext, field: string, verb: string): Tabl
 }
 
 /** Creates a pending upload: nothing is stored, and no event written, until the bytes arrive. */
-function upload(
-  context: WriteContext,
-  table: Table,
-  nodes: readonly [FieldNode, ...FieldNode[]],
-  files: FileTerms,
-): Sql {
+function upload(context: WriteContext, table: Table, nodes: FieldNodes, files: FileTerms): Sql {
   const input = argumentSlot(argumentNode(nodes[0], 'input'), FILE_INPUT);
   const given: (read: (values: UploadInput) => unknown) => Slot = (read) => (inputs) =>
     read(input(inputs) as UploadInput);
-  const prior = priorRow(table, byKey(table, nodes[0]), changeable(context, 'upload', table, T), 'read');
+  const prior = priorRow(
+    table,
+    byKey(table, T, keySlots(nodes[0])),
+    changeable(context, 'upload', table, T),
+    'read',
+  );
   const size = param(
     given((values) => readSize(values.size, files.maxBytes)),
     'int8',
@@ -76,8 +73,7 @@ function upload(
     ', ',
   )}) p`;
   const p = identifier('p');
-  const sets = nodes.map((node) => node.selectionSet);
-  const json = objectJson(fieldNames(context, 'FileUpload', sets), (name) => {
+  const json = objectJson(fieldNames(context, 'FileUpload', nodes), (name) => {
     if (name === '__typename') return '"FileUpload"';
     if (name === 'storagekey') return jsonString(sql`${p}.storagekey`);
     if (name === 'expires') return sql`to_json(${p}.expires)::text`;
@@ -86,7 +82,7 @@ function upload(
   return sql`with ${prior} select coalesce((select ${json} from prior, lateral ${promise}), ${refuse('notFound')})`;
 }
 
-function deleteFile(context: WriteContext, table: Table, nodes: readonly [FieldNode, ...FieldNode[]]): Sql {
+function deleteFile(context: WriteContext, table: Table, nodes: FieldNodes): Sql {
   const [node] = nodes;
   const storagekey = argumentSlot(argumentNode(node, 'storagekey'), GraphQLString);
   const filenum = argumentSlot(argumentNode(node, 'filenum'), SCALARS.Int);
@@ -98,11 +94,15 @@ function deleteFile(context: WriteContext, table: Table, nodes: readonly [FieldN
     }, 'uuid'),
     filenum: param((inputs) => filenum(inputs) ?? null, 'int4'),
   };
-  const prior = priorRow(table, byKey(table, node), changeable(context, 'upload', table, T), 'lock');
-  const sets = nodes.map((item) => item.selectionSet);
+  const prior = priorRow(
+    table,
+    byKey(table, T, keySlots(node)),
+    changeable(context, 'upload', table, T),
+    'lock',
+  );
   // A deleted file has no URL.
   const json = (file: Sql): Sql =>
-    fileJson({ ...context, policy: undefined }, table, PRIOR, file, fieldNames(context, 'FileObject', sets));
+    fileJson({ ...context, policy: undefined }, table, PRIOR, file, fieldNames(context, 'FileObject', nodes));
   return dropFile(table, prior, which, json);
 }
 
@@ -111,14 +111,6 @@ interface UploadInput {
   readonly mimetype?: string | null;
   readonly size?: number | null;
   readonly filenum?: number | null;
-}
-
-function byKey(table: Table, node: FieldNode): Sql {
-  const condition = (column: Column): Sql => {
-    const slot = keySlot(column, argumentSlot(argumentNode(node, column.name), ID));
-    return sql`${columnSql(T, column)} = ${param(slot, fullSqlType(column.type))}`;
-  };
-  return join(table.primaryKey.map(condition), ' and ');
 }
 
 function readSize(size: number | null | undefined, maxBytes: number): number | null {

@@ -1,6 +1,5 @@
 import type { FieldNode } from 'graphql';
-import type { PreparedText } from '../../db/connection/preparedStatements.js';
-import type { Slot } from '../../db/sql.js';
+import type { CompiledStatement } from '../../db/connection/compiledStatement.js';
 import type { FieldError } from '../response.js';
 
 /** How to execute an operation. Plain data, built once per document and shape of its variables, and run many times. */
@@ -22,7 +21,7 @@ interface Keyed {
 /** Its result is the first column of the first row of its last statement, which is JSON text. */
 export interface StatementField extends Keyed {
   readonly kind: 'statement';
-  readonly statements: readonly PlannedStatement[];
+  readonly statements: readonly CompiledStatement[];
   /** The field's path in the response and its node in the document, for errors. */
   readonly path: readonly string[];
   readonly nodes: readonly FieldNode[];
@@ -30,11 +29,6 @@ export interface StatementField extends Keyed {
   readonly table?: string;
   /** Whether it changes no existing row. */
   readonly onlyInserts?: boolean;
-}
-
-export interface PlannedStatement {
-  readonly statement: PreparedText;
-  readonly slots: readonly Slot[];
 }
 
 export interface ConstantField extends Keyed {

@@ -1,15 +1,15 @@
-import { OperationTypeNode, type FieldNode, type GraphQLSchema } from 'graphql';
+import { OperationTypeNode, type GraphQLSchema } from 'graphql';
 import type { Catalog } from '../../db/catalog/catalog.js';
+import { compiledStatement } from '../../db/connection/compiledStatement.js';
 import { sql, wholeNumber, type Sql } from '../../db/sql.js';
-import { AppError } from '../../errors.js';
 import { aggregateJson } from '../aggregates/aggregateJson.js';
-import { FieldError } from '../response.js';
+import { atField, FieldError } from '../response.js';
 import { containPlaceholders, type FileTerms } from '../files/fileUrls.js';
 import { planFileMutation } from '../files/planFileMutation.js';
 import type { ReadyDocument } from '../document/document.js';
 import type { AliasSource } from '../filter/rows/scope.js';
 import type { Policy } from '../policy/policy.js';
-import { collectFields } from '../read/collectFields.js';
+import { collectFields, type FieldNodes } from '../read/collectFields.js';
 import { readListArguments } from '../read/listArguments.js';
 import { tableNamed, type ReadContext } from '../read/readContext.js';
 import { listJson, requireReadable } from '../read/rowsSql.js';
@@ -18,7 +18,6 @@ import type { Steps } from '../steps.js';
 import { planMutation } from '../write/planMutation.js';
 import { refuse } from '../write/writeContext.js';
 import { statementFields, type Plan, type PlannedField } from './plan.js';
-import { plannedStatement } from './plannedStatement.js';
 
 export interface PlanDeps {
   readonly catalog: Catalog;
@@ -62,11 +61,11 @@ export function* planOperation(
   const kind = ready.operation.operation === OperationTypeNode.MUTATION ? 'mutation' : 'query';
   const rootType = kind === 'mutation' ? 'Mutation' : 'Query';
   const fields: PlannedField[] = [];
-  for (const [key, nodes] of collectFields(context, rootType, [ready.operation.selectionSet])) {
+  for (const [key, nodes] of collectFields(context, rootType, [ready.operation])) {
     yield;
     if (kind === 'mutation') {
       const position = fields.length;
-      fields.push(placeErrors([key], nodes, () => planMutationField(context, deps, position, key, nodes)));
+      fields.push(atField([key], nodes, () => planMutationField(context, deps, position, key, nodes)));
     } else {
       fields.push(yield* planQueryField(context, deps, key, nodes));
     }
@@ -87,46 +86,34 @@ function* planQueryField(
   context: ReadContext,
   { limits }: PlanDeps,
   key: string,
-  nodes: readonly FieldNode[],
+  nodes: FieldNodes,
 ): Steps<PlannedField> {
-  const [node] = nodes;
-  const name = node?.name.value ?? '';
-  if (node === undefined || name === '__typename') return { kind: 'constant', key, json: '"Query"' };
+  const name = nodes[0].name.value;
+  if (name === '__typename') return { kind: 'constant', key, json: '"Query"' };
   if (name.startsWith('__')) return { kind: 'introspection', key, nodes };
   if (name === 'Utility') return planUtility(context, key, nodes);
   if (name === 'Aggregates') return yield* planAggregates(context, limits, key, nodes);
-  return refuseErrors([key], nodes, () => planList(context, limits, key, node, nodes));
+  return refuseErrors([key], nodes, () => planList(context, limits, key, nodes));
 }
 
-function planList(
-  context: ReadContext,
-  limits: PlanLimits,
-  key: string,
-  node: FieldNode,
-  nodes: readonly FieldNode[],
-): PlannedField {
+function planList(context: ReadContext, limits: PlanLimits, key: string, nodes: FieldNodes): PlannedField {
+  const [node] = nodes;
   const table = tableNamed(context.catalog, node.name.value);
   requireReadable(context, table);
-  const selection = selectRows(
-    context,
-    table,
-    nodes.map((item) => item.selectionSet),
-    [key],
-  );
+  const selection = selectRows(context, table, nodes, [key]);
   const list = listJson(context, selection, readListArguments(context, node), [key]);
   return {
     kind: 'statement',
     key,
     path: [key],
     nodes,
-    statements: [plannedStatement(bounded(list, limits.answerBytes))],
+    statements: [compiledStatement(bounded(list, limits.answerBytes))],
   };
 }
 
-function planUtility(context: ReadContext, key: string, nodes: readonly FieldNode[]): PlannedField {
-  const sets = nodes.map((item) => item.selectionSet);
-  const fields = [...collectFields(context, 'Utility', sets)].map(([inner, [node]]): PlannedField =>
-    node?.name.value === '__typename'
+function planUtility(context: ReadContext, key: string, nodes: FieldNodes): PlannedField {
+  const fields = Array.from(collectFields(context, 'Utility', nodes), ([inner, [node]]): PlannedField =>
+    node.name.value === '__typename'
       ? { kind: 'constant', key: inner, json: '"Utility"' }
       : { kind: 'utility', key: inner },
   );
@@ -138,19 +125,16 @@ function* planAggregates(
   context: ReadContext,
   limits: PlanLimits,
   key: string,
-  nodes: readonly FieldNode[],
+  nodes: FieldNodes,
 ): Steps<PlannedField> {
-  const sets = nodes.map((item) => item.selectionSet);
   const fields: PlannedField[] = [];
-  for (const [inner, fieldNodes] of collectFields(context, 'Aggregates', sets)) {
+  for (const [inner, fieldNodes] of collectFields(context, 'Aggregates', nodes)) {
     yield;
     const path = [key, inner];
     const field = refuseErrors(path, fieldNodes, (): PlannedField => {
       const [node] = fieldNodes;
-      if (node === undefined || node.name.value === '__typename') {
-        return { kind: 'constant', key: inner, json: '"Aggregates"' };
-      }
-      const statements = [plannedStatement(bounded(aggregateJson(context, node), limits.answerBytes))];
+      if (node.name.value === '__typename') return { kind: 'constant', key: inner, json: '"Aggregates"' };
+      const statements = [compiledStatement(bounded(aggregateJson(context, node), limits.answerBytes))];
       return { kind: 'statement', key: inner, path, nodes: fieldNodes, statements };
     });
     fields.push(field);
@@ -163,17 +147,12 @@ function planMutationField(
   deps: PlanDeps,
   position: number,
   key: string,
-  nodes: readonly FieldNode[],
+  nodes: FieldNodes,
 ): PlannedField {
-  const [node, ...repeated] = nodes;
-  if (!node || node.name.value === '__typename') return { kind: 'constant', key, json: '"Mutation"' };
+  if (nodes[0].name.value === '__typename') return { kind: 'constant', key, json: '"Mutation"' };
   const writing = { ...context, policy: deps.policy, schema: deps.schema };
-  const {
-    table,
-    statements,
-    onlyInserts = false,
-  } = planFileMutation(writing, [node, ...repeated]) ??
-  planMutation(writing, position, key, [node, ...repeated]);
+  const planned = planFileMutation(writing, nodes) ?? planMutation(writing, position, key, nodes);
+  const { table, statements, onlyInserts = false } = planned;
   return {
     kind: 'statement',
     key,
@@ -183,32 +162,16 @@ function planMutationField(
     onlyInserts,
     statements: statements.map((piece, index) =>
       // A second statement reads what the first has written.
-      plannedStatement(index === 0 ? piece : bounded(piece, deps.limits.answerBytes)),
+      compiledStatement(index === 0 ? piece : bounded(piece, deps.limits.answerBytes)),
     ),
   };
 }
 
-function refuseErrors(
-  path: readonly string[],
-  nodes: readonly FieldNode[],
-  plan: () => PlannedField,
-): PlannedField {
+function refuseErrors(path: readonly string[], nodes: FieldNodes, plan: () => PlannedField): PlannedField {
   try {
-    return placeErrors(path, nodes, plan);
+    return atField(path, nodes, plan);
   } catch (error) {
     if (error instanceof FieldError) return { kind: 'refused', key: path.at(-1) ?? '', error };
     throw error;
-  }
-}
-
-function placeErrors(
-  path: readonly string[],
-  nodes: readonly FieldNode[],
-  plan: () => PlannedField,
-): PlannedField {
-  try {
-    return plan();
-  } catch (error) {
-    throw error instanceof AppError ? new FieldError(error, path, nodes) : error;
   }
 }

@@ -9,6 +9,9 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 
+/** The nodes of one response key, whose selections are merged. */
+export type FieldNodes = readonly [FieldNode, ...FieldNode[]];
+
 interface Scope {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   readonly variables: Readonly<Record<string, unknown>>;
@@ -21,9 +24,9 @@ interface Scope {
 export function collectFields(
   scope: Scope,
   typeName: string,
-  sets: readonly (SelectionSetNode | undefined)[],
-): Map<string, FieldNode[]> {
-  const fields = new Map<string, FieldNode[]>();
+  nodes: readonly { readonly selectionSet?: SelectionSetNode | undefined }[],
+): Map<string, FieldNodes> {
+  const fields = new Map<string, [FieldNode, ...FieldNode[]]>();
   const visited = new Set<string>();
 
   const collect = (selections: readonly SelectionNode[]): void => {
@@ -50,7 +53,7 @@ export function collectFields(
     }
   };
 
-  for (const set of sets) if (set) collect(set.selections);
+  for (const { selectionSet } of nodes) if (selectionSet) collect(selectionSet.selections);
   return fields;
 }
 

@@ -1,5 +1,14 @@
 import { join, sql, textConstant, type Sql } from '../../db/sql.js';
 
+/** A JSON object with these members. */
+export function objectText(members: readonly (readonly [key: string, value: string | Sql])[]): Sql {
+  const parts = members.flatMap(([key, value], index) => [
+    `${index === 0 ? '{' : ','}${JSON.stringify(key)}:`,
+    value,
+  ]);
+  return concatText([...parts, members.length === 0 ? '{}' : '}']);
+}
+
 /** Operands of one `||` chain: longer chains copy their prefix over and over. */
 const CHAIN = 12;
 
@@ -7,7 +16,7 @@ const CHAIN = 12;
  * Concatenates constants and expressions. Text concatenation builds nested JSON in 1.1 ms where json_build_object takes
  * 1.6 ms (20 × 10 × 3 rows), and has no limit on arguments or key length.
  */
-export function concatText(parts: readonly (string | Sql)[]): Sql {
+function concatText(parts: readonly (string | Sql)[]): Sql {
   let pieces = mergeConstants(parts);
   while (pieces.length > CHAIN) {
     const groups: Sql[] = [];

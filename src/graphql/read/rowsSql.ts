@@ -2,12 +2,12 @@ import type { Column, ColumnPair, Relation, Table } from '../../db/catalog/catal
 import { jsonString, jsonText, templateJson } from '../../db/catalog/types.js';
 import { empty, identifier, join, param, sql, wholeNumber, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
-import { FieldError } from '../response.js';
+import { atField } from '../response.js';
 import { filesJson } from '../files/filesJson.js';
 import { compileFilter } from '../filter/compile.js';
 import type { Predicate } from '../filter/rows/scope.js';
 import { compileOrdering } from '../ordering/compileOrdering.js';
-import { concatText } from './jsonConcat.js';
+import { objectText } from './jsonConcat.js';
 import { tableNamed, type ReadContext } from './readContext.js';
 import type { ListFilter, Page, RowSelection, SelectedField, SelectedRelation } from './selection.js';
 
@@ -33,12 +33,9 @@ export function rowJson(
   alias: Sql,
   path: readonly string[],
 ): Sql {
-  const parts: (string | Sql)[] = [];
-  selection.fields.forEach((field, index) => {
-    parts.push(`${index === 0 ? '{' : ','}"${field.key}":`, fieldJson(context, field, alias, path));
-  });
-  parts.push(selection.fields.length === 0 ? '{}' : '}');
-  return concatText(parts);
+  return objectText(
+    selection.fields.map((field) => [field.key, fieldJson(context, field, alias, path)] as const),
+  );
 }
 
 export function tableSql(table: Table): Sql {
@@ -90,12 +87,10 @@ function fieldJson(
     }
     case 'files':
       return filesJson(context, field, alias);
-    case 'relation':
-      try {
-        return relationJson(context, field, alias, [...path, field.key]);
-      } catch (error) {
-        throw error instanceof AppError ? new FieldError(error, [...path, field.key], [field.node]) : error;
-      }
+    case 'relation': {
+      const inner = [...path, field.key];
+      return atField(inner, [field.node], () => relationJson(context, field, alias, inner));
+    }
   }
 }
 

@@ -1,24 +1,24 @@
-import { Kind, type FieldNode, type SelectionSetNode } from 'graphql';
+import { Kind, type FieldNode } from 'graphql';
 import type { Column, Relation, Table } from '../../db/catalog/catalog.js';
 import { AppError } from '../../errors.js';
 import { selectFiles } from '../files/selectFiles.js';
 import { argumentNode } from './argument.js';
-import { collectFields } from './collectFields.js';
+import { collectFields, type FieldNodes } from './collectFields.js';
 import { readListArguments } from './listArguments.js';
 import { tableNamed, type ReadContext } from './readContext.js';
 import type { RowSelection, SelectedField, SelectedRelation } from './selection.js';
-import { FieldError } from '../response.js';
+import { atField, FieldError } from '../response.js';
 
-/** Turns the selection sets of one field into what to read from each row. Throws FieldError with a path below `path`. */
+/** Turns the selections of one field into what to read from each row. Throws FieldError with a path below `path`. */
 export function selectRows(
   context: ReadContext,
   table: Table,
-  sets: readonly (SelectionSetNode | undefined)[],
+  nodes: readonly FieldNode[],
   path: readonly string[],
 ): RowSelection {
   const fields: SelectedField[] = [];
-  for (const [key, nodes] of collectFields(context, table.name, sets)) {
-    const field = selectField(context, table, key, nodes, [...path, key]);
+  for (const [key, inner] of collectFields(context, table.name, nodes)) {
+    const field = selectField(context, table, key, inner, [...path, key]);
     if (field) fields.push(field);
   }
   return { table, fields };
@@ -28,11 +28,10 @@ function selectField(
   context: ReadContext,
   table: Table,
   key: string,
-  nodes: readonly FieldNode[],
+  nodes: FieldNodes,
   path: readonly string[],
 ): SelectedField | undefined {
   const [node] = nodes;
-  if (!node) return undefined;
   const name = node.name.value;
   if (name === '__typename') return { kind: 'typename', key, name: table.name };
   const column = table.columns.get(name);
@@ -53,25 +52,14 @@ function selectRelation(
   context: ReadContext,
   relation: Relation,
   key: string,
-  nodes: readonly FieldNode[],
+  nodes: FieldNodes,
   path: readonly string[],
-): SelectedRelation | undefined {
+): SelectedRelation {
   const [node] = nodes;
-  if (!node) return undefined;
-  const target = tableNamed(context.catalog, relation.target);
-  const selection = selectRows(
-    context,
-    target,
-    nodes.map((item) => item.selectionSet),
-    path,
-  );
+  const selection = selectRows(context, tableNamed(context.catalog, relation.target), nodes, path);
   const base = { kind: 'relation', key, node, relation, selection } as const;
   if (relation.kind === 'to-one') return base;
-  try {
-    return { ...base, page: readListArguments(context, node) };
-  } catch (error) {
-    throw error instanceof AppError ? new FieldError(error, path, nodes) : error;
-  }
+  return atField(path, nodes, () => ({ ...base, page: readListArguments(context, node) }));
 }
 
 /** `amount(cast: text)`, the only value of the enum. */

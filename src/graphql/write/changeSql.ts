@@ -1,13 +1,21 @@
+import type { FieldNode } from 'graphql';
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { identifier, join, param, sql, type Slot, type Sql } from '../../db/sql.js';
 import { keyWithin } from '../filter/rows/securityBarrier.js';
+import { argumentNode, argumentSlot } from '../read/argument.js';
 import { columnSql, tableSql, where } from '../read/rowsSql.js';
+import { ID } from '../schema/scalars.js';
 import { keySlot, valueSql } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';
 import type { WrittenRows } from './writtenRow.js';
 
 type SlotOf = (column: Column) => Slot;
+
+/** The key that a mutation's arguments give. */
+export function keySlots(node: FieldNode): SlotOf {
+  return (column) => argumentSlot(argumentNode(node, column.name), ID);
+}
 
 /** The CTEs of a change to one row, and the rows they produce. */
 export interface Change extends WrittenRows {
@@ -66,11 +74,12 @@ export function deleteByKey(context: WriteContext, table: Table, keyOf: SlotOf):
   };
 }
 
-function byKey(table: Table, alias: Sql, slot: SlotOf): Sql {
+/** The condition for the row with this key. */
+export function byKey(table: Table, alias: Sql, keyOf: SlotOf): Sql {
   return join(
     table.primaryKey.map(
       (column) =>
-        sql`${columnSql(alias, column)} = ${param(keySlot(column, slot(column)), fullSqlType(column.type))}`,
+        sql`${columnSql(alias, column)} = ${param(keySlot(column, keyOf(column)), fullSqlType(column.type))}`,
     ),
     ' and ',
   );

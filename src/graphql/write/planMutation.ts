@@ -3,16 +3,16 @@ import type { Column, Table } from '../../db/catalog/catalog.js';
 import { sql, type Slot, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { argumentNode, argumentSlot, argumentValue } from '../read/argument.js';
+import type { FieldNodes } from '../read/collectFields.js';
 import { hasRelations } from '../read/selection.js';
 import { selectRows } from '../read/selectRows.js';
-import { deleteByKey, updateByKey } from './changeSql.js';
+import { deleteByKey, keySlots, updateByKey } from './changeSql.js';
 import { givenColumns, type InputRow } from './inputValues.js';
 import { insertion, manyRows, oneRow, type OnConflict } from './insertSql.js';
 import { groupRows } from './rowGroups.js';
 import { inputType, refuse, type WriteContext } from './writeContext.js';
 import { listStatements, rowStatements } from './writeStatements.js';
 import type { Returning } from './writtenRow.js';
-import { ID } from '../schema/scalars.js';
 
 export interface PlannedMutation {
   readonly table: Table;
@@ -27,12 +27,11 @@ export function planMutation(
   context: WriteContext,
   position: number,
   key: string,
-  nodes: readonly [FieldNode, ...FieldNode[]],
+  nodes: FieldNodes,
 ): PlannedMutation {
   const [node] = nodes;
   const { verb, table } = target(context, node.name.value);
-  const sets = nodes.map((item) => item.selectionSet);
-  const selection = selectRows(context, table, sets, [key]);
+  const selection = selectRows(context, table, nodes, [key]);
   const isNextRead = verb !== 'delete' && hasRelations(selection) && isReadable(context, table);
   const returning: Returning = {
     selection,
@@ -86,12 +85,9 @@ function target(context: WriteContext, field: string): { verb: Verb; table: Tabl
 }
 
 function create(context: WriteContext, table: Table, node: FieldNode, returning: Returning): Sql[] {
-  const argument = argumentNode(node, 'input');
-  const type = inputType(context, table);
-  const columns = givenColumns(table, argumentValue(argument, type, context.variables));
-  const input = argumentSlot(argument, type);
+  const { columns, valueOf } = readInput(context, table, node);
   const onConflict = readOnConflict(context, node);
-  const written = insertion(context, table, oneRow(columns, columnOf(input)), onConflict);
+  const written = insertion(context, table, oneRow(columns, valueOf), onConflict);
   // No row: either the existing row may not be updated, or the conflict is ignored.
   return rowStatements(
     context,
@@ -102,15 +98,13 @@ function create(context: WriteContext, table: Table, node: FieldNode, returning:
 }
 
 function update(context: WriteContext, table: Table, node: FieldNode, returning: Returning): Sql[] {
-  const argument = argumentNode(node, 'input');
-  const type = inputType(context, table);
-  const columns = givenColumns(table, argumentValue(argument, type, context.variables));
+  const { columns, valueOf } = readInput(context, table, node);
   if (columns.length === 0) {
     throw new AppError('BAD_USER_INPUT', 'input must give a column to change.', {
       details: { argument: 'input' },
     });
   }
-  const change = updateByKey(context, table, keySlots(node), columns, columnOf(argumentSlot(argument, type)));
+  const change = updateByKey(context, table, keySlots(node), columns, valueOf);
   return rowStatements(context, change, returning, refuse('notFound'));
 }
 
@@ -128,12 +122,19 @@ function createMany(context: WriteContext, table: Table, node: FieldNode, return
   return listStatements(context, insertions, returning);
 }
 
-function keySlots(node: FieldNode): (column: Column) => Slot {
-  return (column) => argumentSlot(argumentNode(node, column.name), ID);
-}
-
-function columnOf(input: Slot): (column: Column) => Slot {
-  return (column) => (inputs) => (input(inputs) as InputRow)[column.name];
+/** The columns that the argument `input` gives, and their values. */
+function readInput(
+  context: WriteContext,
+  table: Table,
+  node: FieldNode,
+): { readonly columns: readonly Column[]; readonly valueOf: (column: Column) => Slot } {
+  const argument = argumentNode(node, 'input');
+  const type = inputType(context, table);
+  const input = argumentSlot(argument, type);
+  return {
+    columns: givenColumns(table, argumentValue(argument, type, context.variables)),
+    valueOf: (column) => (inputs) => (input(inputs) as InputRow)[column.name],
+  };
 }
 
 function readOnConflict(context: WriteContext, node: FieldNode): OnConflict {

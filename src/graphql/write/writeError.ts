@@ -1,9 +1,10 @@
 import type { Catalog, Column, Table } from '../../db/catalog/catalog.js';
+import type { CompiledStatement } from '../../db/connection/compiledStatement.js';
 import type { Inputs, Slot } from '../../db/sql.js';
 import { isDatabaseAnswer } from '../../db/sqlState.js';
 import { isOfRule, toAppError } from '../../db/toAppError.js';
 import { AppError } from '../../errors.js';
-import type { PlannedStatement, StatementField } from '../plan/plan.js';
+import type { StatementField } from '../plan/plan.js';
 import { errorLocation } from './errorLocation.js';
 import { columnOfSlot, rowsOfSlot } from './inputValues.js';
 import { outOfBounds } from './outOfBounds.js';
@@ -12,7 +13,7 @@ import { outOfBounds } from './outOfBounds.js';
 export function writeError(
   error: AppError,
   field: StatementField,
-  { slots }: Pick<PlannedStatement, 'slots'>,
+  { slots }: Pick<CompiledStatement, 'slots'>,
   catalog: Catalog,
   inputs: Inputs,
 ): AppError {
