@@ -91,19 +91,19 @@ export class ConnectionPool {
       const idle = this.#takeIdle(login, tenantid);
       if (idle) return Promise.resolve(this.#lease(idle, tenantid));
     }
-    const { promise, resolve, reject } = withResolvers<Lease>();
-    const timer = setTimeout(() => {
-      this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
-      reject(
-        this.#mayUse(tenantid)
-          ? new Error('timed out waiting for a database connection')
-          : new AppError('TOO_BUSY', "The tenant's requests are using all the connections it may have."),
-      );
-    }, this.options.acquireTimeoutMs);
-    const waiter: Waiter = { login, tenantid, sinceMs: performance.now(), timer, resolve, reject };
-    this.#waiting.push(waiter);
-    this.#serve();
-    return promise;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+        reject(
+          this.#mayUse(tenantid)
+            ? new Error('timed out waiting for a database connection')
+            : new AppError('TOO_BUSY', "The tenant's requests are using all the connections it may have."),
+        );
+      }, this.options.acquireTimeoutMs);
+      const waiter: Waiter = { login, tenantid, sinceMs: performance.now(), timer, resolve, reject };
+      this.#waiting.push(waiter);
+      this.#serve();
+    });
   }
 
   /** Closes idle connections of a login, e.g. of a tenant that is gone. */
@@ -308,18 +308,4 @@ class ConnectionLease implements Lease {
     this.#isReleased = true;
     this.giveBack(destroy);
   }
-}
-
-function withResolvers<T>(): {
-  promise: Promise<T>;
-  resolve: (value: T) => void;
-  reject: (error: unknown) => void;
-} {
-  let resolve!: (value: T) => void;
-  let reject!: (error: unknown) => void;
-  const promise = new Promise<T>((onResolve, onReject) => {
-    resolve = onResolve;
-    reject = onReject;
-  });
-  return { promise, resolve, reject };
 }

@@ -28,17 +28,11 @@ export async function noteChanges(
     if (key.length === 0) continue;
     const table = quoted(schema, name);
     const noting = `execute function rowpost.note_move_change(${[String(tenantid), name, ...key].map(literal).join(', ')})`;
-    await givingWay(async () => {
-      await inTransaction(pool, async (client) => {
-        await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
-        await client.query(
-          `create trigger ${MOVE_TRIGGER} after insert or update or delete on ${table} for each row ${noting}`,
-        );
-        await client.query(
-          `create trigger ${MOVE_TRIGGER}_all after truncate on ${table} for each statement ${noting}`,
-        );
-      });
-    });
+    await changeTable(
+      pool,
+      `create trigger ${MOVE_TRIGGER} after insert or update or delete on ${table} for each row ${noting};
+       create trigger ${MOVE_TRIGGER}_all after truncate on ${table} for each statement ${noting}`,
+    );
   }
 }
 
@@ -50,21 +44,17 @@ export async function stopNotingChanges(pool: Pool, { tenantid, schema }: Moving
      where c.relnamespace = to_regnamespace(quote_ident($1)) and t.tgname::text in ($2::text, $2::text || '_all') and t.tgparentid = 0`,
     [schema, MOVE_TRIGGER],
   );
-  for (const { drop } of rows) {
-    await givingWay(async () => {
-      await inTransaction(pool, async (client) => {
-        await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
-        await client.query(drop);
-      });
-    });
-  }
+  for (const { drop } of rows) await changeTable(pool, drop);
   await pool.query('delete from rowpost.move_change where tenantid = $1', [tenantid]);
 }
 
-async function givingWay(change: () => Promise<void>): Promise<void> {
+/** Runs statements in a transaction of its own, again while others use the table. */
+async function changeTable(pool: Pool, statements: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      await change();
+      await inTransaction(pool, async (client) => {
+        await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}; ${statements}`);
+      });
       return;
     } catch (error) {
       if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
