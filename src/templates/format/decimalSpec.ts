@@ -1,9 +1,8 @@
 import type { Budget } from '../limits.js';
 import { renderFault } from '../errors.js';
 import { Decimal } from '../values/decimal.js';
-import { rescaled } from '../values/decimalArithmetic.js';
-import { padNumber, signOf } from './padding.js';
-import type { FormatSpec } from './padding.js';
+import { rescaled, significant, withDigits } from '../values/decimalArithmetic.js';
+import { padNumber, signOf, type FormatSpec } from './padding.js';
 
 /** Python's `format(value, spec)` of a Decimal: on its own digits, half to even, never through a double. */
 export function formatDecimal(value: Decimal, spec: FormatSpec, budget: Budget): string {
@@ -36,16 +35,6 @@ function roundedTo(value: Decimal, type: string, precision: number): Decimal {
   if (isFixed(type)) return value.exponent < -precision ? rescaled(value, -precision) : value;
   if (type !== 'e' && type !== 'E') return significant(value, Math.max(1, precision));
   return value.isZero ? value : withDigits(value, precision + 1);
-}
-
-/** Maximum digits: further ones would be padding zeros. */
-function significant(value: Decimal, count: number): Decimal {
-  return value.length <= count ? value : withDigits(value, count);
-}
-
-function withDigits(value: Decimal, count: number): Decimal {
-  const result = rescaled(value, value.exponent + value.length - count);
-  return result.length > count ? rescaled(result, result.exponent + 1) : result;
 }
 
 /** The number of digits before the point; negative for zeros after it. */

@@ -1,8 +1,6 @@
-import { limitFault, renderFault } from '../errors.js';
-import type { Fault } from '../errors.js';
+import { limitFault, renderFault, type Fault } from '../errors.js';
 import { Decimal, scaled } from './decimal.js';
-import { divideRounded } from './rounding.js';
-import type { Rounding } from './rounding.js';
+import { divideRounded, type Rounding } from './rounding.js';
 
 /** Python's default context: 28 digits, half to even; overflow and invalid operations raise. */
 const PRECISION = 28;
@@ -46,6 +44,17 @@ export function rescaled(value: Decimal, exponent: number, rounding: Rounding = 
       ? divideRounded(1n, 100n, isNegative, rounding)
       : divideRounded(coefficient, 10n ** BigInt(dropped), isNegative, rounding);
   return new Decimal(isNegative, quotient, exponent);
+}
+
+/** Rounds to a maximum of digits: further ones would be padding zeros. */
+export function significant(value: Decimal, count: number): Decimal {
+  return value.length <= count ? value : withDigits(value, count);
+}
+
+/** Rounds, or extends by zeros, to a number of digits; the caller bounds the zeros that this adds. */
+export function withDigits(value: Decimal, count: number): Decimal {
+  const result = rescaled(value, value.exponent + value.length - count);
+  return result.length > count ? rescaled(result, result.exponent + 1) : result;
 }
 
 /** Python's `a.quantize(...)` to this exponent. @throws Fault if that takes more digits than the context's precision */

@@ -47,9 +47,9 @@ export function asInteger(value: Value): number | bigint | undefined {
  * An int argument (an index, a width, a count) as a JavaScript number, clamped to ±2^53.
  * @throws Fault as Python does when it isn't an int.
  */
-export function indexArgument(value: Value, what = 'integer'): number {
+export function indexArgument(value: Value): number {
   const integer = asInteger(value);
-  if (integer === undefined) throw renderFault(`an ${what} is required`);
+  if (integer === undefined) throw renderFault('an integer is required');
   if (typeof integer === 'number') return integer;
   return integer > 0n ? Number.MAX_SAFE_INTEGER : Number.MIN_SAFE_INTEGER;
 }
