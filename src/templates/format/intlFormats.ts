@@ -1,63 +1,38 @@
+import { LRUCache } from 'lru-cache';
 import { renderFault } from '../errors.js';
 import type { Budget } from '../limits.js';
 
-/** Creating one takes 20 to 100 µs, and it occupies some kilobytes outside the heap. */
+/** Formats of each kind. Creating one takes 20 to 100 µs, and it occupies some kilobytes outside the heap. */
 const MAX_KEPT = 100;
 /** The budget charged for creating one, in allocated characters. */
 const COST = 5_000;
 const MAX_NAME_CHARACTERS = 64;
 
-const kept = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
-
 /** @throws Fault for a currency that does not exist */
-export function numberFormat(
-  locale: string,
-  options: Intl.NumberFormatOptions,
-  budget: Budget,
-): Intl.NumberFormat {
-  return keptFormat(
-    locale,
-    options,
-    budget,
-    () => new Intl.NumberFormat(locale, options),
-  ) as Intl.NumberFormat;
-}
+export const numberFormat = keeping<Intl.NumberFormatOptions, Intl.NumberFormat>(Intl.NumberFormat);
 
 /** @throws Fault for a time zone that does not exist */
-export function dateFormat(
-  locale: string,
-  options: Intl.DateTimeFormatOptions,
-  budget: Budget,
-): Intl.DateTimeFormat {
-  return keptFormat(
-    locale,
-    options,
-    budget,
-    () => new Intl.DateTimeFormat(locale, options),
-  ) as Intl.DateTimeFormat;
-}
+export const dateFormat = keeping<Intl.DateTimeFormatOptions, Intl.DateTimeFormat>(Intl.DateTimeFormat);
 
-function keptFormat(
-  locale: string,
-  options: object,
-  budget: Budget,
-  make: () => Intl.NumberFormat | Intl.DateTimeFormat,
-): Intl.NumberFormat | Intl.DateTimeFormat {
-  const key = `${locale} ${JSON.stringify(options)}`;
-  let format = kept.get(key);
-  if (!format) {
-    budget.allocate(COST);
-    try {
-      format = make();
-    } catch (error) {
-      if (error instanceof RangeError) throw renderFault(error.message);
-      throw error;
+function keeping<Options extends object, Format extends object>(
+  Kind: new (locale: string, options: Options) => Format,
+) {
+  const kept = new LRUCache<string, Format>({ max: MAX_KEPT });
+  return (locale: string, options: Options, budget: Budget): Format => {
+    const key = `${locale} ${JSON.stringify(options)}`;
+    let format = kept.get(key);
+    if (!format) {
+      budget.allocate(COST);
+      try {
+        format = new Kind(locale, options);
+      } catch (error) {
+        if (error instanceof RangeError) throw renderFault(error.message);
+        throw error;
+      }
+      kept.set(key, format);
     }
-    const [oldest] = kept.keys();
-    if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest);
-    kept.set(key, format);
-  }
-  return format;
+    return format;
+  };
 }
 
 /** Normalises a locale: `de_AT` and `DE-at` become `de-AT`. Undefined if it is invalid. */

@@ -1,6 +1,5 @@
 import { renderFault } from '../errors.js';
-import { methodTable, method } from '../values/callable.js';
-import type { Evaluation, Invoke, MethodTable } from '../values/callable.js';
+import { methodTable, method, type CallArguments, type Evaluation } from '../values/callable.js';
 import {
   Dict,
   dictDelete,
@@ -35,7 +34,8 @@ function changeable(dict: DictLike, evaluation: Evaluation): DictLike {
   return dict;
 }
 
-const METHODS = methodTable(narrow, {
+export const DICT_METHODS = methodTable(narrow, {
+  update,
   get: method((dict, _, key = null, fallback = null) => orElse(dictGet(dict, key), fallback), 2, 1),
   keys: method((dict) => new DictView(dict, 'keys')),
   values: method((dict) => new DictView(dict, 'values')),
@@ -84,14 +84,14 @@ const METHODS = methodTable(narrow, {
 });
 
 /** `d.update(other, **names)`: the only method that accepts arbitrary keywords. */
-const update: Invoke = (self, args, evaluation) => {
+function update(self: Value, args: CallArguments, evaluation: Evaluation): Value {
   const dict = changeable(narrow(self), evaluation);
   if (args.positional.length > 1) throw renderFault('update expected at most 1 argument');
   const [other] = args.positional;
   for (const [key, value] of entriesOf(other ?? new Dict(), evaluation)) set(dict, key, value, evaluation);
   for (const [key, value] of args.named) set(dict, key, value, evaluation);
   return null;
-};
+}
 
 function set(dict: DictLike, key: Value, value: Value, { budget }: Evaluation): void {
   budget.allocate(1);
@@ -113,5 +113,3 @@ export function entriesOf(source: Value, { budget }: Evaluation): Iterable<reado
     return [key, value] as const;
   });
 }
-
-export const DICT_METHODS: MethodTable = new Map([...METHODS, ['update', update]]);

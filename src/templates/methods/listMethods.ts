@@ -1,12 +1,18 @@
 import { renderFault } from '../errors.js';
-import { Callable, method, methodTable, namedMethod } from '../values/callable.js';
-import type { Evaluation, MethodTable } from '../values/callable.js';
+import {
+  Callable,
+  method,
+  methodTable,
+  namedMethod,
+  type Evaluation,
+  type MethodTable,
+} from '../values/callable.js';
 import { equals } from '../values/compare.js';
-import { toList } from '../values/iterate.js';
+import { itemsOf, toList } from '../values/iterate.js';
 import { indexArgument } from '../values/numbers.js';
 import { sortValues } from '../values/sort.js';
 import { isTrue } from '../values/truth.js';
-import { isList, Tuple, typeName } from '../values/value.js';
+import { isList, typeName } from '../values/value.js';
 import type { Value } from '../values/value.js';
 
 function narrowList(value: Value): Value[] {
@@ -25,7 +31,7 @@ const countMethod = method<Value>(
   (self, evaluation, value = null) => {
     const { budget } = evaluation;
     let count = 0;
-    for (const item of itemsOf(self, evaluation)) {
+    for (const item of itemsOf(self, budget)) {
       budget.step();
       if (equals(item, value, budget)) count++;
     }
@@ -38,7 +44,7 @@ const countMethod = method<Value>(
 const indexMethod = method<Value>(
   (self, evaluation, value = null, start = 0, stop = Number.MAX_SAFE_INTEGER) => {
     const { budget } = evaluation;
-    const items = itemsOf(self, evaluation);
+    const items = itemsOf(self, budget);
     const end = fromEnd(indexArgument(stop), items.length);
     for (let i = fromEnd(indexArgument(start), items.length); i < end && i < items.length; i++) {
       budget.step();
@@ -54,15 +60,11 @@ function fromEnd(index: number, length: number): number {
   return index < 0 ? Math.max(0, index + length) : index;
 }
 
-function itemsOf(self: Value, { budget }: Evaluation): readonly Value[] {
-  if (isList(self)) return self;
-  return self instanceof Tuple ? self.items : toList(self, budget);
-}
-
 /** Methods that tuples and ranges share. */
-export const SEQUENCE_METHODS: MethodTable = new Map([
-  ...methodTable<Value>((value) => value, { count: countMethod, index: indexMethod }),
-]);
+export const SEQUENCE_METHODS = methodTable<Value>((value) => value, {
+  count: countMethod,
+  index: indexMethod,
+});
 
 export const LIST_METHODS: MethodTable = new Map([
   ...SEQUENCE_METHODS,

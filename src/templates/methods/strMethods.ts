@@ -2,8 +2,7 @@ import { renderFault } from '../errors.js';
 import { braceFormat } from '../format/braces.js';
 import type { BraceArguments } from '../format/braces.js';
 import { characterOf } from '../format/spec.js';
-import { method, methodTable, namedMethod } from '../values/callable.js';
-import type { CallArguments, Evaluation, Invoke, MethodTable } from '../values/callable.js';
+import { method, methodTable, namedMethod, type CallArguments, type Evaluation } from '../values/callable.js';
 import { codePointLength, toCodePointIndex, toUnitIndex } from '../values/codePoints.js';
 import { Dict, dictEntries, dictGet, dictSize, isDict } from '../values/dict.js';
 import { iterate } from '../values/iterate.js';
@@ -30,11 +29,7 @@ import { isSpace, splitLines, strip, stripEnd, stripStart } from '../values/whit
 
 type Body = (text: string, evaluation: Evaluation, ...args: (Value | undefined)[]) => Value;
 
-function narrow(value: Value): string {
-  return textArgument(value);
-}
-
-/** A str argument. @throws Fault for anything else, as Python does. */
+/** A str, as the receiver or an argument. @throws Fault for anything else, as Python does. */
 function textArgument(value: Value): string {
   if (!isText(value)) throw renderFault(`expected str, got ${typeName(value)}`);
   return textOf(value);
@@ -152,7 +147,13 @@ function every(kind: RegExp) {
 const DIGITS =
   /^[\p{Nd}²³¹፩-፱᧚⁰⁴-⁹₀-₉①-⑨⑴-⑼⒈-⒐⓪⓵-⓽⓿❶-❾➀-➈➊-➒\u{10a40}-\u{10a43}\u{10e60}-\u{10e68}\u{11052}-\u{1105a}🄀-🄊]+$/u;
 
-const METHODS = methodTable<string>(narrow, {
+function format(self: Value, args: BraceArguments, evaluation: Evaluation): Value {
+  return braceFormat(textArgument(self), args, evaluation);
+}
+
+export const STR_METHODS = methodTable<string>(textArgument, {
+  format,
+  format_map: (self, args, evaluation) => format(self, mapArguments(args), evaluation),
   upper: str((text) => text.toUpperCase()),
   lower: str((text) => text.toLowerCase()),
   casefold: str(caseFold),
@@ -308,11 +309,6 @@ function joinTexts(separator: string, items: Value, evaluation: Evaluation): str
   return parts.join(separator);
 }
 
-const format: Invoke = (self, args, evaluation) => braceFormat(textArgument(self), args, evaluation);
-
-const formatMap: Invoke = (self, args, evaluation) =>
-  braceFormat(textArgument(self), mapArguments(args), evaluation);
-
 /** The mapping of `format_map`. */
 export function mapArguments({ positional }: CallArguments): BraceArguments {
   const [mapping] = positional;
@@ -321,5 +317,3 @@ export function mapArguments({ positional }: CallArguments): BraceArguments {
   }
   return { positional: [], named: mapping };
 }
-
-export const STR_METHODS: MethodTable = new Map([...METHODS, ['format', format], ['format_map', formatMap]]);

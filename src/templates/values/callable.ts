@@ -102,39 +102,52 @@ export type MethodTable = ReadonlyMap<string, Invoke>;
 
 type MethodBody<Self> = (self: Self, evaluation: Evaluation, ...args: (Value | undefined)[]) => Value;
 
+/** A method whose arguments are bound to parameters. */
+export interface MethodEntry<Self extends Value> extends Omit<Signature, 'name'> {
+  readonly body: MethodBody<Self>;
+}
+
 /** A method with positional-only parameters, like most of Python's built-in methods. */
 export function method<Self extends Value>(body: MethodBody<Self>, most = 0, least = 0): MethodEntry<Self> {
-  return { body, parameters: undefined, most, least };
+  const parameters = Array.from({ length: most }, (_, i) => `argument ${i + 1}`);
+  return { parameters, required: least, body };
 }
 
 /** A method whose parameters can also be passed by keyword. */
 export function namedMethod<Self extends Value>(
   parameters: readonly string[],
   body: MethodBody<Self>,
-  least = 0,
+  required = 0,
 ): MethodEntry<Self> {
-  return { body, parameters, most: parameters.length, least };
+  return { parameters, required, body };
 }
 
-interface MethodEntry<Self extends Value> {
-  readonly body: MethodBody<Self>;
-  readonly parameters: readonly string[] | undefined;
-  readonly most: number;
-  readonly least: number;
-}
-
-/** The methods of one type by name; `narrow` converts the receiver to the type that the bodies expect. */
+/**
+ * The methods of one type by name. One that takes raw arguments is given as a function.
+ * @param narrow converts the receiver to the type that the bodies expect
+ */
 export function methodTable<Self extends Value>(
   narrow: (value: Value) => Self,
-  entries: Readonly<Record<string, MethodEntry<Self>>>,
+  entries: Readonly<Record<string, MethodEntry<Self> | Invoke>>,
 ): MethodTable {
-  const table = new Map<string, Invoke>();
-  for (const [name, entry] of Object.entries(entries)) {
-    const parameters = entry.parameters ?? Array.from({ length: entry.most }, (_, i) => `argument ${i + 1}`);
-    const signature = { name, parameters, required: entry.least };
-    table.set(name, (self, args, evaluation) =>
-      entry.body(narrow(self), evaluation, ...bindArguments(signature, args)),
-    );
-  }
-  return table;
+  return new Map(
+    Object.entries(entries).map(([name, entry]) => [
+      name,
+      typeof entry === 'function' ? entry : toInvoke(narrow, name, entry),
+    ]),
+  );
+}
+
+function toInvoke<Self extends Value>(
+  narrow: (value: Value) => Self,
+  name: string,
+  { parameters, required, body }: MethodEntry<Self>,
+): Invoke {
+  const signature = { name, parameters, required };
+  return (self, args, evaluation) => {
+    const isBare = required === 0 && args.positional.length === 0 && args.named.size === 0;
+    return isBare
+      ? body(narrow(self), evaluation)
+      : body(narrow(self), evaluation, ...bindArguments(signature, args));
+  };
 }

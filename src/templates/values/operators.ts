@@ -105,15 +105,9 @@ export function add(a: Value, b: Value, budget: Budget): Value {
 function multiply(a: Value, b: Value, budget: Budget): Value {
   const [m, n] = [asInteger(a), asInteger(b)];
   if (m !== undefined && n !== undefined) return multiplyInts(m, n);
-  if (m !== undefined)
-    return repeat(b, m, budget) ?? arithmetic('*', a, b, budget, multiplyInts, multiplyFloats);
-  if (n !== undefined)
-    return repeat(a, n, budget) ?? arithmetic('*', a, b, budget, multiplyInts, multiplyFloats);
-  return arithmetic('*', a, b, budget, multiplyInts, multiplyFloats);
-}
-
-function multiplyFloats(x: number, y: number): Value {
-  return toFloat(x * y);
+  const repeated =
+    m !== undefined ? repeat(b, m, budget) : n !== undefined ? repeat(a, n, budget) : undefined;
+  return repeated ?? arithmetic('*', a, b, budget, multiplyInts, (x, y) => toFloat(x * y));
 }
 
 /** `sequence * times`; undefined if the value is not a sequence. */
