@@ -267,7 +267,7 @@ describe('deliveries in the console', () => {
     const done = await visitor.post(path, { csrf });
     expect(done.headers.get('location')).to.equal(`${path}&done=2`);
     expect(await visitor.page(done.headers.get('location') ?? ''))
-      .to.include('2 are being sent again')
+      .to.include('2 deliveries are being sent again')
       .and.include('Nothing is left');
     const left = await visitor.page('/console/deliveries?state=failed');
     expect(left).to.include(other).and.not.include('>one<');

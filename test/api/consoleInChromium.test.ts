@@ -141,6 +141,10 @@ if (existsSync(CHROMIUM)) {
           .filter((label) => label.getBoundingClientRect().bottom > label.control.getBoundingClientRect().top + 1)
           .map((label) => label.textContent)`);
         expect(beside, `labels beside their field of ${view}`).to.deep.equal([]);
+        const isBeside = await page.evaluate(
+          `document.querySelector('.user').getBoundingClientRect().top < document.querySelector('.brand').getBoundingClientRect().bottom`,
+        );
+        expect(isBeside || name === 'phone', `the user of ${view} is beside the brand`).to.equal(true);
         heights.add(await page.evaluate<number>('document.querySelector("header.top").offsetHeight'));
       }
       expect([...heights], 'heights of the header').to.have.length(1);
@@ -176,6 +180,27 @@ if (existsSync(CHROMIUM)) {
       await tabTo(page, 'Sign out');
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    });
+
+    it('sends a form once, however often its button is clicked', async () => {
+      const page = await open('/console/roles/edit');
+      await signIn(page);
+      await page.getByLabel('Name', { exact: true }).fill('impatient');
+      const button = page.getByRole('button', { name: 'Save' });
+      await button.scrollIntoViewIfNeeded();
+      const { x, y } = (await button.boundingBox())!;
+      for (let click = 0; click < 3; click++) await page.mouse.click(x + 5, y + 5);
+      await page.getByRole('status').getByText('Saved.').waitFor();
+      const { data } = (await shop.fixture.control(
+        shop.root,
+        `{ role(filter: "name = 'impatient'") { roleid } }`,
+      )) as { data: { role: readonly unknown[] } };
+      expect(data.role).to.have.length(1);
+      // A preview is no such form, and the same page sends another one once it was shown again.
+      await page.getByLabel('Name', { exact: true }).fill('patient');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('heading', { name: 'patient', exact: true }).waitFor();
+      await page.context().close();
     });
 
     it('shows new deliveries while the list is open', async () => {

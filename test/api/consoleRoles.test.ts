@@ -153,6 +153,7 @@ describe('the console’s roles and policy rules', () => {
     expect((await post(ROLES, { id: made, action: 'delete' })).status).to.equal(303);
     expect(await signIn('ada', 'another secret of hers')).to.equal(401);
     expect(await browser.page(`${ROLES}?search=ada`)).to.include('No role matches');
+    expect(await browser.page('/console/rules/edit'), 'roles for a rule').not.to.include(`value="${made}"`);
   });
 
   it('are for admins, and reject forms from other sites', async () => {

@@ -75,6 +75,27 @@ describe('the console’s rows', () => {
       .and.not.include('New row');
   });
 
+  it('are cut between characters', async () => {
+    await send({
+      key: '',
+      action: 'save',
+      value_id: '61',
+      value_Part: 'x',
+      value_name: `${'n'.repeat(59)}😀n`,
+    });
+    expect(await browser.page(`${ROWS}?filter=id%20%3D%2061`)).to.include(`<td>${'n'.repeat(59)}…</td>`);
+  });
+
+  it('say which column can not have what was typed', async () => {
+    const wrong = await send({ key: '', action: 'save', value_exact: 'twelve' });
+    expect(wrong.status).to.equal(400);
+    expect(await wrong.text())
+      .to.include('Decimal cannot represent &#34;twelve&#34;.')
+      .and.include('In <code>exact</code>')
+      .and.match(/id="value_exact"[^>]+aria-invalid="true"/)
+      .and.not.include('$input');
+  });
+
   it('are found by a filter, whose errors are shown', async () => {
     const found = await browser.page(`${ROWS}?filter=${encodeURIComponent("name like '%Ada%' and done")}`);
     expect(found).to.include('Ada').and.not.include('row 2');

@@ -30,7 +30,7 @@ const LISTS = {
   },
 } as const;
 const NOTICES: Readonly<Record<string, string>> = {
-  added: 'Added. No mail goes there any more.',
+  added: 'Added.',
   removed: 'Removed. The address gets mail again.',
 };
 type ListName = keyof typeof LISTS;

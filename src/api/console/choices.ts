@@ -6,8 +6,8 @@ import type { Visit } from './pageHandlers.js';
 /** If a tenant has more, use GraphQL for the rest. */
 const MAX_ROLES = 500;
 
-const CHOICES = `query ($limit: Int) {
-  role(ordering: ["login", "name", "roleid"], limit: $limit) { roleid login name }
+const CHOICES = `query ($filter: String, $limit: Int) {
+  role(filter: $filter, ordering: ["login", "name", "roleid"], limit: $limit) { roleid login name }
   Utility { available_schemas_and_tables }
 }`;
 const ROWS = `query ($target: String!) { Utility { recent_rows(target: $target) { key label } } }`;
@@ -28,7 +28,7 @@ export async function readChoices(ask: Visit['ask']): Promise<Choices> {
   const { role, Utility } = await ask<{
     readonly role: readonly Role[];
     readonly Utility: { readonly available_schemas_and_tables: Readonly<Record<string, readonly string[]>> };
-  }>(CHOICES, { limit: MAX_ROLES });
+  }>(CHOICES, { filter: 'deleted = false', limit: MAX_ROLES });
   return {
     tables: Object.values(Utility.available_schemas_and_tables).flat(),
     roles: role.map(({ roleid, login, name }) => ({

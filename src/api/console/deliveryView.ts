@@ -1,4 +1,5 @@
 import { isJsonObject, writeJson } from '../../losslessJson.js';
+import { shortened } from './shortened.js';
 
 /** The fields to query for a delivery. */
 export const ROW = `deliveryid ruleid email_type operation target key state attempts recipients subject
@@ -261,11 +262,11 @@ function showValue(row: Readonly<Record<string, unknown>>, name: string): string
   if (!Object.hasOwn(row, name)) return undefined;
   const value = row[name];
   const text = typeof value === 'string' ? value : writeJson(value);
-  return text.length > MAX_VALUE_CHARACTERS ? `${text.slice(0, MAX_VALUE_CHARACTERS)}…` : text;
+  return shortened(text, MAX_VALUE_CHARACTERS);
 }
 
 /** `order_id = 7, line = 1` */
-function showKey(key: unknown): string {
+export function showKey(key: unknown): string {
   if (!isJsonObject(key)) return writeJson(key);
   return Object.entries(key)
     .map(([name, value]) => `${name} = ${typeof value === 'string' ? value : writeJson(value)}`)

@@ -76,7 +76,7 @@ export function emailPages({ page, form }: PageHandlers): Router {
       emails: shown,
       search,
       drafts: search === '' && from === 0 ? drafts.email_type_version : [],
-      notice: req.query['done'] === undefined ? undefined : 'Done.',
+      notice: req.query['done'] === undefined ? undefined : 'Deleted.',
       ...links,
     });
   });
@@ -117,6 +117,7 @@ export function emailPages({ page, form }: PageHandlers): Router {
         texts,
         about: readAbout(values),
         starter: textOf(values, 'starter'),
+        to: textOf(values, 'to'),
       };
       try {
         if (values['action'] === 'delete') {
@@ -175,6 +176,8 @@ interface FormState {
   readonly about: Values;
   /** The starter of a new email; its sample is shown until a table is chosen. */
   readonly starter?: string;
+  /** Whom a test goes to. */
+  readonly to?: string;
   /** Whether the form shows the draft, which is not live. */
   readonly isDraft?: boolean;
   readonly problem?: Problem;

@@ -206,7 +206,9 @@ async function inputOf(visit: Visit, values: Values): Promise<Values> {
     roles: logins.map((item) => {
       const roleid = byLogin.get(item) ?? byId.get(roleidIn(item) ?? '');
       if (roleid === undefined)
-        throw new AppError('UNKNOWN_ROLE', `There is no role with the login or number "${item}".`);
+        throw new AppError('UNKNOWN_ROLE', `There is no role with the login or number "${item}".`, {
+          hint: 'See Roles for the logins and numbers.',
+        });
       return roleid;
     }),
     classes: classNames.map((name) => {

@@ -78,7 +78,7 @@ export function rolePages({ page, form }: PageHandlers): Router {
   const edit = page(async (visit, req) => {
     const id = numberOf(req.query, 'id');
     if (id === 0) await showForm(visit, NEW_ROLE);
-    else await showRole(visit, id);
+    else await showRole(visit, id, req.query['done'] === 'saved' ? 'Saved.' : undefined);
   });
 
   const submit = form(async (visit, _req, res) => {
@@ -96,7 +96,7 @@ export function rolePages({ page, form }: PageHandlers): Router {
           ? await ask<Record<string, FullRole>>(CREATE, { input })
           : await ask<Record<string, FullRole>>(UPDATE, { id, input });
       const [role] = Object.values(saved);
-      res.redirect(303, `${ROLES}/edit?id=${String(role?.roleid)}`);
+      res.redirect(303, `${ROLES}/edit?id=${String(role?.roleid)}&done=saved`);
     } catch (error) {
       const written = {
         roleid: id,
@@ -114,7 +114,7 @@ export function rolePages({ page, form }: PageHandlers): Router {
 
 const NEW_ROLE: FullRole = { roleid: 0, login: '', name: '', capabilities: ['login'], classes: [] };
 
-async function showRole(visit: Visit, roleid: number): Promise<void> {
+async function showRole(visit: Visit, roleid: number, notice?: string): Promise<void> {
   const { role, policy_rule, Utility } = await visit.ask<{
     role: readonly FullRole[];
     policy_rule: readonly Rule[];
@@ -124,6 +124,7 @@ async function showRole(visit: Visit, roleid: number): Promise<void> {
   if (!found) throw new AppError('NOT_FOUND', 'There is no such role.');
   const { role_rights: rights } = Utility;
   await showForm(visit, found, {
+    notice,
     rights: { ...rights, rules: rightsBy(policy_rule, rights) },
     inClasses: found.classes.map(({ classid }) => String(classid)),
   });
@@ -150,18 +151,20 @@ async function showForm(
   visit: Visit,
   role: FullRole,
   more: {
+    readonly notice?: string | undefined;
     readonly rights?: object;
     readonly inClasses?: readonly string[];
     readonly problem?: AppError;
   } = {},
 ): Promise<void> {
   const { capability, role_class } = await readChoices(visit);
-  const { inClasses = [], problem, rights } = more;
+  const { inClasses = [], problem, notice, rights } = more;
   await visit.show(
     'role',
     {
       title: role.roleid === 0 ? 'New role' : (role.login ?? role.name ?? `Role ${role.roleid}`),
       role,
+      notice,
       rights,
       capabilities: capability.map((each) => ({
         ...each,

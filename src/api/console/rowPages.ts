@@ -7,6 +7,7 @@ import { numberOf, problemOf, textOf, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 import { pageOf, ROWS_ASKED } from './paging.js';
 import { emptyFields, fieldsOf, fieldsTyped, inputOf, type InputField, type RowField } from './rowForm.js';
+import { shortened } from './shortened.js';
 
 const ROWS = `${CONSOLE}/tables/:name/rows`;
 const MAX_FORM_BYTES = 1024 * 1024;
@@ -99,7 +100,8 @@ export function rowPages({ page, form }: PageHandlers): Router {
         const path = `${pathOf(table)}${isDeleted ? '' : '/edit'}`;
         res.redirect(303, linkTo(path, { key: writeJson(keyOf(table, row)), done }));
       } catch (error) {
-        await showForm(visit, table, { key, fields: fieldsTyped(inputs, values), problem: problemOf(error) });
+        const problem = problemOfColumn(problemOf(error));
+        await showForm(visit, table, { key, fields: fieldsTyped(inputs, values), problem });
       }
     },
     { limitBytes: MAX_FORM_BYTES },
@@ -205,7 +207,7 @@ function toLine(table: Table, row: Row): object {
   const cells = table.columns.map(({ name, in_primary_key }) => {
     const value = row[name];
     return {
-      text: value == null ? '' : shortened(textOfValue(value)),
+      text: value == null ? '' : shortened(textOfValue(value), MAX_CELL_CHARACTERS),
       isNull: value == null,
       isKey: in_primary_key,
     };
@@ -218,8 +220,12 @@ function textOfValue(value: unknown): string {
   return typeof value === 'string' ? value : writeJson(value);
 }
 
-function shortened(text: string): string {
-  return text.length > MAX_CELL_CHARACTERS ? `${text.slice(0, MAX_CELL_CHARACTERS)}…` : text;
+/** What GraphQL says of a variable, as it concerns the column. */
+function problemOfColumn(problem: AppError): AppError {
+  const [, column, text] =
+    /^Variable "\$input" .* at "input\.(\w+)[^"]*"; (.*)$/s.exec(problem.message) ?? [];
+  if (column === undefined || text === undefined) return problem;
+  return new AppError(problem.code, `${text}.`, { details: { column }, cause: problem });
 }
 
 const pathOf = ({ name }: Table): string => `${CONSOLE}/tables/${encodeURIComponent(name)}/rows`;

@@ -5,7 +5,7 @@ import { MAIL_POLICY } from '../mailbox/mailboxRoutes.js';
 import { CODEMIRROR } from '../packagedFiles.js';
 import { renderView } from './views.js';
 
-/** Nothing inline, only the page's own script, nothing from other origins, no framing. */
+/** Nothing inline, only our own scripts, nothing from other origins, no framing. */
 const POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -44,7 +44,7 @@ export async function sendPage(
   }: Page = {},
 ): Promise<void> {
   // Files uploaded by tenants share the origin, so scripts can't be allowed by URL.
-  const nonce = script === undefined ? undefined : randomBytes(16).toString('base64url');
+  const nonce = framed ? undefined : randomBytes(16).toString('base64url');
   const html = await renderView(view, {
     ...values,
     ...(problem && {

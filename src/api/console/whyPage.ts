@@ -1,11 +1,11 @@
 import { Router } from 'express';
 import { byTable, USES_CONDITION, type Reason } from '../../control/explain/explainRule.js';
 import { readKeyText } from '../../control/explain/rowKeyText.js';
-import { isJsonObject, writeJson } from '../../losslessJson.js';
-import { readRecentRows } from './choices.js';
+import { writeJson } from '../../losslessJson.js';
+import { keyText, readRecentRows } from './choices.js';
 import { CONSOLE } from './consolePath.js';
 import { deliveryError } from './deliveryErrors.js';
-import { toTime } from './deliveryView.js';
+import { showKey, toTime } from './deliveryView.js';
 import { problemOf, textOf } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 
@@ -43,7 +43,8 @@ const MAX_LENGTH = 2_000;
 export function whyPage({ page }: PageHandlers): Router {
   const why = page(async ({ ask, show }, req) => {
     const table = textOf(req.query, 'table', MAX_LENGTH);
-    const key = textOf(req.query, 'key', MAX_LENGTH);
+    // The forms of rows link here with an object even for a single column.
+    const key = keyText(readKeyText(textOf(req.query, 'key', MAX_LENGTH)));
     // Always queried, because it rejects roles that may not ask for explanations.
     const { Utility } = await ask<{ Utility: { available_schemas_and_tables: object } }>(TABLES);
     const tables = Object.values(Utility.available_schemas_and_tables).flat() as readonly string[];
@@ -76,7 +77,7 @@ const PROGRESS: Readonly<Record<string, string>> = {
 function toView(explanation: Explanation): object {
   return {
     ...explanation,
-    key: isJsonObject(explanation.key) ? writeJson(explanation.key) : '',
+    key: showKey(explanation.key),
     events: explanation.events.map((event) => {
       const [about, elsewhere] = byTable(event.rules);
       return {
