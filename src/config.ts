@@ -39,7 +39,9 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     problems.push('SECRET_KEYS is required: id:base64-of-32-bytes (see .env.example)');
   }
   if ((values.directoryUrl === undefined) !== (values.cell === undefined)) {
-    problems.push('DIRECTORY_URL and CELL are set together');
+    problems.push(
+      `${values.cell === undefined ? 'DIRECTORY_URL needs CELL' : 'CELL needs DIRECTORY_URL'}: see docs/cells.md`,
+    );
   }
   if (production) problems.push(...productionProblems(values));
   if (problems.length > 0) throw new ConfigError(problems);

@@ -3,6 +3,7 @@ import knexFactory from 'knex';
 import pg from 'pg';
 import { createConnector, type Connector } from '../connection/connector.js';
 import { startListening } from '../connection/listening.js';
+import { UsageError } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import type { Stoppable } from '../../shutdown.js';
 
@@ -47,7 +48,7 @@ export function openDirectory(url: string, applicationName: string, log: Logger)
   };
 }
 
-/** Opens the directory for one piece of work. */
+/** Opens the directory for one piece of work. Throws UsageError if it has no tables yet. */
 export async function useDirectory(
   url: string,
   applicationName: string,
@@ -57,9 +58,25 @@ export async function useDirectory(
   const directory = openDirectory(url, applicationName, log);
   try {
     await work(directory);
+  } catch (error) {
+    if (isMissingSchema(error)) {
+      throw new UsageError(
+        'the directory of DIRECTORY_URL has no tables: run "rowpost directory release" first',
+      );
+    }
+    throw error;
   } finally {
     await directory.close();
   }
+}
+
+/** PostgreSQL's invalid_schema_name and undefined_table. */
+function isMissingSchema(error: unknown): boolean {
+  return (
+    error instanceof pg.DatabaseError &&
+    ['3F000', '42P01'].includes(error.code ?? '') &&
+    error.message.includes(SCHEMA)
+  );
 }
 
 /** Brings the directory's tables up to date. @returns the names of the applied migrations */
