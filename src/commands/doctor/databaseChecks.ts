@@ -224,13 +224,14 @@ async function checkTenantLogins({ knex, pool, tenants }: Database): Promise<Fin
   }
   const open = await publicPrivileges(pool);
   if (open.length === 0) return good('tenants log in with roles of their own');
+  const privileges = open.join(' and ').toUpperCase();
   if ((await listTenants(knex)).some(({ adopted }) => adopted)) {
     return good(
-      `tenants log in with roles of their own; who else may ${open.join(' and ')} is up to the database's owner`,
+      `tenants log in with roles of their own; who else has ${privileges} on the database is up to its owner`,
     );
   }
   return bad(
-    `every role of the cluster may ${open.join(' and ')} in this database`,
+    `every role of the cluster has ${privileges} on this database`,
     `Make the service its owner and run "rowpost release"; or grant ${open.join(', ')} on it to those who need them, and revoke them from public.`,
   );
 }
@@ -246,7 +247,9 @@ async function checkAdoptedSchemas({ knex, pool }: Database): Promise<Finding> {
   }
   const [first] = lacking;
   if (first === undefined) {
-    return good(adopted.length === 0 ? 'no schemas' : `all is granted on ${adopted.length} schemas`);
+    return good(
+      adopted.length === 0 ? 'no schemas' : `all is granted on ${counted(adopted.length, 'schema')}`,
+    );
   }
   return bad(
     shortened(lacking.map(({ schema, grants }) => `"${schema}" lacks ${grants} grants`)),
