@@ -219,6 +219,27 @@ describe('the console’s emails and rules', () => {
     expect((await browser.get('/console/emails/versions?type=renamed')).status).to.equal(404);
   });
 
+  it('does not ask for a rule of a variant, which the rules of its email send', async () => {
+    const notice = 'No rule sends this email yet';
+    for (const [copy, has] of [
+      ['confirmation_de', false],
+      ['confirmation_pt_BR', false],
+      ['farewell', true],
+    ] as const) {
+      await shop.fixture.control(
+        shop.root,
+        `mutation { create_email_type(input: { email_type: "${copy}", subject: "x", sender: "shop@example.com",
+          recipients: ["ada@example.com"], template: "x" }) { email_type } }`,
+      );
+      const page = await browser.page(`/console/emails/edit?type=${copy}`);
+      expect(page.includes(notice), copy).to.equal(has);
+      await shop.fixture.control(
+        shop.root,
+        `mutation { delete_email_type(email_type: "${copy}") { email_type } }`,
+      );
+    }
+  });
+
   it('keeps drafts that are not live, including drafts of new emails', async () => {
     const [, kept] = await post(EDIT, {
       ...DRAFT,

@@ -30,11 +30,11 @@ const EMAILS = `${CONSOLE}/emails`;
 const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
   email_types(filter: $filter, ordering: ["email_type"], limit: $limit, offset: $offset) { email_type subject createtime }
 }`;
-const ONE = `query ($filter: String) {
+const ONE = `query ($filter: String, $sentAs: String) {
   email_types(filter: $filter, limit: 1) { email_type template subject recipients sender options { cc bcc } attachments
     text preheader reply_to headers categories locale unsubscribe syntax undefined version queries { query filter ordering limit offset outvar } }
-  email_rule(filter: $filter, limit: 1) { operations targets query_roleid }
-  email_delivery(filter: $filter, ordering: ["deliveryid desc"], limit: 1) { target key operation }
+  email_rule(filter: $sentAs, limit: 1) { email_type operations targets query_roleid }
+  email_delivery(filter: $sentAs, ordering: ["deliveryid desc"], limit: 1) { target key operation }
 }`;
 const TEST = `mutation (${DRAFT_ARGS}, $to: String!) {
   Utility { send_test_email(${DRAFT_PASSED}, to: $to) { sent error { ${PROBLEM} } } }
@@ -258,13 +258,14 @@ async function readType(
   // Always queried, because it rejects roles that may not write email types.
   const answer = await ask<Readonly<Record<string, readonly Values[]>>>(ONE, {
     filter: `email_type = ${literal(type)}`,
+    sentAs: `email_type in [${sentAs(type).map(literal).join(', ')}]`,
   });
   if (type === '') return undefined;
   const found = answer['email_types']?.[0];
   if (!found && mayBeNew) return undefined;
   if (!found) throw new AppError('NOT_FOUND', 'There is no such email.');
   const rule = answer['email_rule']?.[0] as
-    { operations: string[]; targets: string[]; query_roleid: number } | undefined;
+    { email_type: string; operations: string[]; targets: string[]; query_roleid: number } | undefined;
   const last = answer['email_delivery']?.[0];
   const about = {
     table: last?.['target'] ?? rule?.targets[0] ?? '',
@@ -272,9 +273,16 @@ async function readType(
     key: last && last['operation'] !== 'delete' ? keyText(last['key']) : '',
     operation: rule?.operations[0] ?? 'insert',
     role: rule ? String(rule.query_roleid) : '',
-    hasRule: rule !== undefined,
+    hasRule: rule?.email_type === type,
+    isSent: rule !== undefined,
   };
   return { texts: textsOf(found), about, version: String(found['version']) };
+}
+
+/** Rules of `welcome` also send its variants for a locale, such as `welcome_pt_BR`. */
+function sentAs(type: string): readonly string[] {
+  const base = /^(.+?)_[a-z]{2,3}(?:_[A-Za-z0-9]{2,8})*$/.exec(type)?.[1];
+  return base === undefined ? [type] : [type, base];
 }
 
 function noticeOf(query: Values): { readonly notice?: string } {
