@@ -1,10 +1,8 @@
 import { BoundedEmitter } from './emitter.js';
 import { limitFault, positionAt, toTemplateError } from './errors.js';
 import { compileJinja2 } from './jinja2/compileJinja2.js';
-import type { UsedLayouts } from './jinja2/compileJinja2.js';
-import { DEFAULT_LIMITS } from './limits.js';
-import type { TemplateLimits } from './limits.js';
-import type { LayoutSources } from './jinja2/compileLayouts.js';
+import { NO_LAYOUTS, type LayoutSources, type UsedLayouts } from './jinja2/compileLayouts.js';
+import { DEFAULT_LIMITS, type TemplateLimits } from './limits.js';
 import { compileLiquid } from './liquid/compileLiquid.js';
 import { AddressEncoder, AddressListEncoder } from './literals/addressEncoder.js';
 import { FilterEncoder } from './literals/filterEncoder.js';
@@ -116,19 +114,17 @@ function jinja2Template(
   };
 }
 
-const NO_LAYOUTS: UsedLayouts = { names: [], any: false };
-
 function liquidTemplate(
   source: string,
   mode: OutputMode,
   limits: TemplateLimits,
   strict: boolean,
 ): CompiledTemplate {
-  const template = compileLiquid(source, limits, mode === 'html', strict);
+  const renderValues = compileLiquid(source, limits, mode === 'html', strict);
   const render = (context: Record<string, unknown>) =>
     attempt(source, () => {
       const emitter = emitterFor(mode, limits);
-      template.render(context, emitter);
+      renderValues(context, emitter);
       return emitter.buffer;
     });
   return {

@@ -63,7 +63,9 @@ export async function statementsToAdopt(
     union all
     select format('alter default privileges for role %I in schema %I grant %s to %I', o.name, s.nspname, k.rights, s.role)
     from schema s, owner o, kind k
-    where not exists (${defaultGrants('k.type')})`);
+    where not exists (select from pg_catalog.pg_default_acl d, aclexplode(d.defaclacl) a
+      where d.defaclrole = to_regrole(quote_ident(o.name)) and d.defaclnamespace = s.oid and d.defaclobjtype = k.type
+        and a.grantee = to_regrole(quote_ident(s.role)))`);
   const grants = await missingGrants(runner, schema, role);
   return [...statementsOf(rows), ...grants.map(({ grant }) => grant)];
 }
@@ -169,12 +171,6 @@ function schemaAndOwners(schema: string, role: string): string {
     ), kind(type, rights) as (
       values ('r'::"char", 'select, insert, update, delete on tables'), ('S', 'usage on sequences')
     )`;
-}
-
-function defaultGrants(type: string): string {
-  return `select from pg_catalog.pg_default_acl d, aclexplode(d.defaclacl) a
-    where d.defaclrole = to_regrole(quote_ident(o.name)) and d.defaclnamespace = s.oid and d.defaclobjtype = ${type}
-      and a.grantee = to_regrole(quote_ident(s.role))`;
 }
 
 function isNoExtension(catalog: string, oid: string): string {

@@ -1,8 +1,8 @@
 import { Context, Liquid, LiquidError, Token, TokenKind, toValueSync, type Template } from 'liquidjs';
 import type { BoundedEmitter } from '../emitter.js';
-import { Budget, type TemplateLimits } from '../limits.js';
+import { Budget } from '../limits.js';
 import type { PlainDict, Value } from '../values/value.js';
-import { linkTemplate, type LayoutSources } from './compileLayouts.js';
+import { linkTemplate, type LinkedTemplate, type LinkOptions } from './compileLayouts.js';
 import { enterProgram, leaveProgram } from './program.js';
 import { Run, type Execute, type Frame, type Program } from './runtime.js';
 import { readsOf, type OffsetRead } from './reads.js';
@@ -32,35 +32,12 @@ function liquidTemplate(execute: Execute, token: Token): Template {
   return { token, render: (context) => execute((context as FrameContext).frame) };
 }
 
-export interface Jinja2Options {
-  readonly limits: TemplateLimits;
-  /** Whether autoescape is on at the start. */
-  readonly escaping: boolean;
-  /** Whether a missing name or attribute is an error. */
-  readonly strict: boolean;
-  readonly layouts: LayoutSources;
-  /** The template is itself a layout, whose blocks others fill. */
-  readonly isLayout?: boolean | undefined;
-}
-
-/** The layouts that a template names, directly or through others, whether or not they exist. */
-export interface UsedLayouts {
-  readonly names: readonly string[];
-  /** Whether names depend on data, so that it may load any layout. */
-  readonly any: boolean;
-}
-
 /** A compiled Jinja2 template. */
-export interface Jinja2Template {
+export interface Jinja2Template extends Pick<LinkedTemplate, 'isPlain' | 'uses' | 'check'> {
   /** The source with normalised newlines, which offsets refer to. */
   readonly source: string;
   /** Whether the template names a method that changes lists or dicts. */
   readonly changesValues: boolean;
-  /** See `isPlain`. */
-  readonly isPlain: boolean;
-  readonly uses: UsedLayouts;
-  /** Reports errors that are certain to occur when rendering. @throws Fault */
-  readonly check: () => void;
   /** See `readsOf`. */
   reads(): readonly OffsetRead[];
   /** Renders into the emitter. @throws Fault */
@@ -72,16 +49,16 @@ const CHANGING_METHOD =
   /[.'"]\s*(?:append|extend|insert|pop|popitem|remove|reverse|clear|sort|update|setdefault)\b/;
 
 /** Compiles a Jinja2 template. @throws Fault of kind syntax or limit */
-export function compileJinja2(text: string, options: Jinja2Options): Jinja2Template {
+export function compileJinja2(text: string, options: LinkOptions): Jinja2Template {
   const { limits, escaping } = options;
-  const { main, statements, layouts, sources, names, isAny, isPlain, check } = linkTemplate(text, options);
+  const { main, statements, layouts, sources, isPlain, uses, check } = linkTemplate(text, options);
   const token = new StatementToken(TokenKind.Tag, main.origin.source, 0, 0);
   const templates = main.body.map((execute) => liquidTemplate(execute, token));
   return {
     source: main.origin.source,
     changesValues: sources.some((source) => CHANGING_METHOD.test(source)),
     isPlain,
-    uses: { names, any: isAny },
+    uses,
     check,
     reads: () => readsOf(statements),
     render(context, ownsContext, emitter) {

@@ -21,6 +21,15 @@ export interface LinkOptions extends ProgramOptions {
   readonly isLayout?: boolean | undefined;
 }
 
+/** The layouts that a template names, directly or through others, whether or not they exist. */
+export interface UsedLayouts {
+  readonly names: readonly string[];
+  /** Whether names depend on data, so that it may load any layout. */
+  readonly any: boolean;
+}
+
+export const NO_LAYOUTS: UsedLayouts = { names: [], any: false };
+
 /** A template compiled with every layout that it may load. */
 export interface LinkedTemplate {
   readonly main: Program;
@@ -29,13 +38,10 @@ export interface LinkedTemplate {
   readonly layouts: Layouts;
   /** Normalised sources of all of them. */
   readonly sources: readonly string[];
-  /** The layouts that any of them names, whether or not they exist. */
-  readonly names: readonly string[];
-  /** Whether any of them computes layout names from data. */
-  readonly isAny: boolean;
+  readonly uses: UsedLayouts;
   /** See `isPlain`. */
   readonly isPlain: boolean;
-  /** Throws a Fault for an error that is certain to occur when rendering. */
+  /** Reports errors that are certain to occur when rendering. @throws Fault */
   readonly check: () => void;
 }
 
@@ -46,7 +52,7 @@ export interface LinkedTemplate {
  */
 export function linkTemplate(text: string, options: LinkOptions): LinkedTemplate {
   const linker = new Linker(options);
-  const main = linker.compile(undefined, text);
+  const main = linker.compile(text);
   const { layouts, linked } = linker;
   const all = [main, ...linked.values()];
   return {
@@ -54,8 +60,10 @@ export function linkTemplate(text: string, options: LinkOptions): LinkedTemplate
     statements: main.statements,
     layouts,
     sources: all.map(({ program }) => program.origin.source),
-    names: [...new Set(all.flatMap(({ named }) => named.names.map(({ name }) => name)))],
-    isAny: all.some(({ named }) => named.isAny),
+    uses: {
+      names: [...new Set(all.flatMap(({ named }) => named.names.map(({ name }) => name)))],
+      any: all.some(({ named }) => named.isAny),
+    },
     isPlain: layouts.size === linked.size && all.every(({ statements }) => isPlain(statements)),
     check: () => {
       for (const layout of layouts.values()) if (layout instanceof Fault) throw layout;
@@ -73,9 +81,9 @@ class Linker {
 
   constructor(private readonly options: LinkOptions) {}
 
-  /** Compiles a template, then the layouts that it names. */
-  compile(name: string | undefined, text: string): Linked {
-    const origin = { name, source: normalizeSource(text) };
+  /** Compiles the template, then the layouts that it names. */
+  compile(text: string): Linked {
+    const origin = { name: undefined, source: normalizeSource(text) };
     const waiting: string[] = [];
     const main = this.compileOne(origin, waiting);
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {

@@ -9,7 +9,6 @@ import type {
   Expression,
   Extends,
   FilterCall,
-  For,
   If,
   Macro as MacroAst,
   Output,
@@ -19,9 +18,10 @@ import type {
   Target,
   With,
 } from './ast.js';
-import { compileAssign, readTarget } from './assign.js';
+import { compileAssign } from './assign.js';
 import { compileCall } from './compileCall.js';
 import { compileBlockFilter, compileCondition, compileExpression } from './compileExpression.js';
+import { compileFor } from './compileFor.js';
 import { compileLoad, localsOf } from './compileLoad.js';
 import { compileMacro } from './compileMacro.js';
 import { Macro, type MacroDefinition } from './macro.js';
@@ -33,26 +33,19 @@ import {
   type Execute,
   type Program,
 } from './runtime.js';
-import {
-  enterScope,
-  escapes,
-  functionScope,
-  innerScope,
-  readVariable,
-  type Escaping,
-  type Scope,
-} from './scope.js';
+import { enterScope, escapes, innerScope, readVariable, type Escaping, type Scope } from './scope.js';
 import { printBlock } from './statements/block.js';
 import { captureBlock } from './statements/capture.js';
-import { runFor, runRecursiveFor, type ForParts } from './statements/for.js';
 import { extend } from './statements/load.js';
 import { printParts } from './statements/output.js';
 import { FunctionLayout, Symbols } from './symbols.js';
 import { syntaxFault } from './syntaxFault.js';
-import { allStatements, findBlocks, targetNames, undeclaredNames, walkStatements } from './walk.js';
+import { allStatements, findBlocks, targetNames, undeclaredNames } from './walk.js';
 
 export interface ProgramOptions {
+  /** Whether autoescape is on at the start. */
   readonly escaping: boolean;
+  /** Whether a missing name or attribute is an error. */
   readonly strict: boolean;
 }
 
@@ -131,7 +124,7 @@ class StatementCompiler {
       case 'if':
         return this.compileIf(node, { ...scope, soft: true });
       case 'for':
-        return this.compileFor(node, scope);
+        return compileFor(node, scope, (body, inner) => this.compileAll(body, inner));
       case 'set':
         return this.compileSet(node, scope);
       case 'setBlock':
@@ -194,49 +187,6 @@ class StatementCompiler {
         return;
       }
       executeAll(otherwise, frame);
-    };
-  }
-
-  private compileFor(node: For, scope: Scope): Execute {
-    checkLoopVariable(node);
-    const usesLoop = undeclaredNames(node.body, ['loop']).has('loop');
-    const scopedBlocks = Array.from(findBlocks([node])).some((block) => block.scoped);
-    const bodyScope = node.recursive ? functionScope(scope) : innerScope(scope);
-    const { symbols } = bodyScope;
-    const loopSlot =
-      node.recursive || usesLoop || scopedBlocks ? symbols.declareParameter('loop').slot : undefined;
-    symbols.analyzeLoopBody(node);
-    const elseScope = { ...bodyScope, symbols: new Symbols(symbols.layout, scope.symbols) };
-    elseScope.symbols.analyze(node.otherwise);
-    const parts: ForParts = {
-      iterable: compileExpression(node.iterable, scope),
-      iterableOffset: node.iterable.offset,
-      assign: compileAssign(node.target, bodyScope),
-      loopSlot,
-      filter: node.test && this.compileLoopFilter(node.target, node.test, scope, bodyScope),
-      enterBody: enterScope(bodyScope),
-      body: this.compileAll(node.body, bodyScope),
-      enterElse: enterScope(elseScope),
-      otherwise: this.compileAll(node.otherwise, elseScope),
-    };
-    return node.recursive ? runRecursiveFor(parts, symbols.layout.slotCount, escapes(scope)) : runFor(parts);
-  }
-
-  private compileLoopFilter(
-    target: Target,
-    test: Expression,
-    outer: Scope,
-    bodyScope: Scope,
-  ): NonNullable<ForParts['filter']> {
-    const symbols = new Symbols(bodyScope.symbols.layout, outer.symbols);
-    const scope = { ...bodyScope, symbols };
-    symbols.declareTarget(target);
-    symbols.analyzeExpression(test);
-    return {
-      enter: enterScope(scope),
-      assign: compileAssign(target, scope),
-      test: compileCondition(test, scope),
-      read: readTarget(target, scope),
     };
   }
 
@@ -394,15 +344,4 @@ function printVerbatim(evaluate: Evaluate): Execute {
 function nestedEscaping(value: Expression, outer: Escaping): Escaping {
   if (outer === 'volatile' || value.kind !== 'constant') return 'volatile';
   return Boolean(value.value);
-}
-
-/** `loop` belongs to the loop: nothing in it may assign that name. */
-function checkLoopVariable(node: For): void {
-  walkStatements([node], {
-    read: () => undefined,
-    assign: (name) => {
-      if (name === 'loop')
-        throw syntaxFault("Can't assign to special loop variable in for-loop target", node.offset);
-    },
-  });
 }

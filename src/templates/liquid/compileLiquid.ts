@@ -1,9 +1,17 @@
-import { Context, Liquid, LiquidError, Parser, TokenKind, toValueSync } from 'liquidjs';
-import type { Emitter, Template, TopLevelToken } from 'liquidjs';
+import {
+  Context,
+  Liquid,
+  LiquidError,
+  Parser,
+  TokenKind,
+  toValueSync,
+  type Emitter,
+  type Template,
+  type TopLevelToken,
+} from 'liquidjs';
 import { BoundedEmitter } from '../emitter.js';
 import { Fault, limitFault, renderFault } from '../errors.js';
-import { Budget } from '../limits.js';
-import type { TemplateLimits } from '../limits.js';
+import { Budget, type TemplateLimits } from '../limits.js';
 
 /** Tags that would load other templates, which Liquid templates may not do. */
 const LOADING_TAGS = ['include', 'render', 'layout', 'block'];
@@ -79,18 +87,13 @@ function budgetOf(context: Context): Budget {
 const PLAIN = createLiquid(false);
 const ESCAPING = createLiquid(true);
 
-export interface LiquidTemplate {
-  /** Renders into the emitter. @throws Fault */
-  render(context: Record<string, unknown>, emitter: BoundedEmitter): void;
-}
-
-/** Compiles a Liquid template. @throws Fault of kind syntax or limit */
+/** Compiles a Liquid template to a function that renders it, and throws Faults. @throws Fault of kind syntax or limit */
 export function compileLiquid(
   source: string,
   limits: TemplateLimits,
   escaping: boolean,
   strict: boolean,
-): LiquidTemplate {
+): (context: Record<string, unknown>, emitter: BoundedEmitter) => void {
   const liquid = escaping ? ESCAPING : PLAIN;
   let templates: Template[];
   try {
@@ -98,21 +101,19 @@ export function compileLiquid(
   } catch (error) {
     throw toFault(error, 'syntax');
   }
-  return {
-    render(context, emitter) {
-      const limiter = new BudgetLimiter(new Budget(limits)) as unknown as Context['renderLimit'];
-      const liquidContext = new Context(
-        context,
-        liquid.options,
-        { sync: true, strictVariables: strict },
-        { renderLimit: limiter, memoryLimit: limiter, liquid },
-      );
-      try {
-        toValueSync(liquid.renderer.renderTemplates(templates, liquidContext, emitter));
-      } catch (error) {
-        throw toFault(error, 'render');
-      }
-    },
+  return (context, emitter) => {
+    const limiter = new BudgetLimiter(new Budget(limits)) as unknown as Context['renderLimit'];
+    const liquidContext = new Context(
+      context,
+      liquid.options,
+      { sync: true, strictVariables: strict },
+      { renderLimit: limiter, memoryLimit: limiter, liquid },
+    );
+    try {
+      toValueSync(liquid.renderer.renderTemplates(templates, liquidContext, emitter));
+    } catch (error) {
+      throw toFault(error, 'render');
+    }
   };
 }
 

@@ -1,7 +1,6 @@
 import type { OutputMode, Syntax, TemplateRead } from '../compileTemplate.js';
 import type { TemplateErrorJson } from '../errors.js';
-import type { UsedLayouts } from '../jinja2/compileJinja2.js';
-import type { LayoutSources } from '../jinja2/compileLayouts.js';
+import type { LayoutSources, UsedLayouts } from '../jinja2/compileLayouts.js';
 import type { TemplateLimits } from '../limits.js';
 
 /** One template of a job. */

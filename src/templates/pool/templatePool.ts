@@ -1,7 +1,6 @@
 import { renderings, timed } from '../../metrics.js';
-import type { UsedLayouts } from '../jinja2/compileJinja2.js';
-import { DEFAULT_LIMITS } from '../limits.js';
-import type { TemplateLimits } from '../limits.js';
+import { NO_LAYOUTS } from '../jinja2/compileLayouts.js';
+import { DEFAULT_LIMITS, type TemplateLimits } from '../limits.js';
 import { InlineRenderer } from './inlineRenderer.js';
 import { FairQueue, type Group } from './fairQueue.js';
 import { QueuedJob, settlePromise } from './queuedJob.js';
@@ -34,8 +33,6 @@ export interface TemplatePool {
   /** Finishes all jobs, then terminates the threads. */
   close(): Promise<void>;
 }
-
-const NO_LAYOUTS: UsedLayouts = { names: [], any: false };
 
 /** Starts a pool. A thread terminated because of a job is replaced, and only that job fails. */
 export function createTemplatePool(options: TemplatePoolOptions = {}): TemplatePool {
