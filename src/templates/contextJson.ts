@@ -2,8 +2,7 @@ import { readJson, type JsonValues } from '../jsonReader.js';
 import { Decimal, MAX_DIGITS } from './values/decimal.js';
 import { fromBigInt } from './values/numbers.js';
 import { Dict } from './values/dict.js';
-import { toFloat } from './values/value.js';
-import type { Value } from './values/value.js';
+import { toFloat, type Value } from './values/value.js';
 
 /**
  * Matches what JSON.parse would not preserve: whole floats (`10.0`, `1e3`), integers beyond 2^53, `-0.0`, and keys that look

@@ -1,8 +1,7 @@
 import { parseContextJson } from './contextJson.js';
 import { limitFault, renderFault } from './errors.js';
 import { Dict, dictEntries, dictGet, isDict } from './values/dict.js';
-import { isPlainDict, isText, textOf, typeName } from './values/value.js';
-import type { PlainDict, Value } from './values/value.js';
+import { isPlainDict, isText, textOf, typeName, type PlainDict, type Value } from './values/value.js';
 
 const MAX_DEPTH = 500;
 

@@ -1,7 +1,6 @@
 import type { Budget } from '../limits.js';
 import { getItem } from '../values/attributes.js';
-import { isText, textOf, Undefined } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { isText, textOf, Undefined, type Value } from '../values/value.js';
 
 export type Getter = (item: Value) => Value;
 

@@ -1,8 +1,7 @@
 import type { Budget } from '../limits.js';
 import { equals } from '../values/compare.js';
 import { sortValues } from '../values/sort.js';
-import { Tuple } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { Tuple, type Value } from '../values/value.js';
 import { attributeGetter, ignoreCase } from './attributeGetter.js';
 
 /** One group of `groupby`: a pair whose items can also be read by name. */

@@ -5,8 +5,7 @@ import { dictEntries, isDict, sequenceItems } from '../values/dict.js';
 import { asNumber, floatText } from '../values/numbers.js';
 import { sortValues } from '../values/sort.js';
 import { MAX_DATA_DEPTH, str } from '../values/text.js';
-import { isFloat, isText, JsonMarkup, textOf, Tuple, typeName } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { isFloat, isText, JsonMarkup, textOf, Tuple, typeName, type Value } from '../values/value.js';
 
 /**
  * Jinja2's `tojson`: JSON that is safe in HTML, scripts included, with sorted keys and ASCII only.

@@ -4,8 +4,7 @@ import type { Evaluation } from '../values/callable.js';
 import { Decimal } from '../values/decimal.js';
 import { asNumber } from '../values/numbers.js';
 import { str } from '../values/text.js';
-import { isText, textOf, Undefined } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { isText, textOf, Undefined, type Value } from '../values/value.js';
 import { filter, filterTable } from './filter.js';
 
 const liquid = new Liquid();

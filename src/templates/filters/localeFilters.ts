@@ -4,8 +4,7 @@ import { dateFormat, numberFormat, readLocale } from '../format/intlFormats.js';
 import type { Evaluation } from '../values/callable.js';
 import { Decimal } from '../values/decimal.js';
 import { asInteger, asNumber, parseFloatText } from '../values/numbers.js';
-import { isText, textOf, typeName, Undefined } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { isText, textOf, typeName, Undefined, type Value } from '../values/value.js';
 import { filter, filterTable, indexArgument, textArgument, textInput } from './filter.js';
 
 const DEFAULT_LOCALE = 'en';

@@ -5,8 +5,7 @@ import { Dict, dictEntries, isDict } from '../values/dict.js';
 import { ordered } from '../values/compare.js';
 import { Fault } from '../errors.js';
 import { repr } from '../values/text.js';
-import { isList, Tuple, typeName } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { isList, Tuple, typeName, type Value } from '../values/value.js';
 import { splitLines } from '../values/whitespace.js';
 
 const WIDTH = 80;

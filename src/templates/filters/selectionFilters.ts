@@ -5,10 +5,8 @@ import { ordered } from '../values/compare.js';
 import { iterate } from '../values/iterate.js';
 import { add } from '../values/operators.js';
 import { isTrue } from '../values/truth.js';
-import { isText, PyIterator, Undefined } from '../values/value.js';
-import type { Value } from '../values/value.js';
-import { attributeGetter, ignoreCase } from './attributeGetter.js';
-import type { Getter } from './attributeGetter.js';
+import { isText, PyIterator, Undefined, type Value } from '../values/value.js';
+import { attributeGetter, ignoreCase, type Getter } from './attributeGetter.js';
 import { filter, filterTable, textArgument } from './filter.js';
 
 function* mapped(input: Value, args: CallArguments, evaluation: Evaluation): Generator<Value> {

@@ -9,8 +9,7 @@ import { capitalize, pad, replaceText, splitTextFromEnd, stripCharacters } from 
 import { str } from '../values/text.js';
 import { isTrue } from '../values/truth.js';
 import { Dict } from '../values/dict.js';
-import { isText, Markup, textOf, Tuple, typeName } from '../values/value.js';
-import type { Text, Value } from '../values/value.js';
+import { isText, Markup, textOf, Tuple, typeName, type Text, type Value } from '../values/value.js';
 import { splitLines, strip } from '../values/whitespace.js';
 import type { Evaluation, Invoke } from '../values/callable.js';
 import { filter, filterTable, indexArgument, textArgument, textInput } from './filter.js';

@@ -1,10 +1,8 @@
 import { renderFault } from '../errors.js';
 import type { Evaluation } from '../values/callable.js';
-import { dictGet } from '../values/dict.js';
-import type { DictLike } from '../values/dict.js';
+import { dictGet, type DictLike } from '../values/dict.js';
 import { repr, str, hexEscape } from '../values/text.js';
-import { Markup } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { Markup, type Value } from '../values/value.js';
 import { formatValue } from './spec.js';
 
 export interface BraceArguments {

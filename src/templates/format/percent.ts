@@ -18,8 +18,9 @@ import {
   Tuple,
   typeName,
   Undefined,
+  type Text,
+  type Value,
 } from '../values/value.js';
-import type { Text, Value } from '../values/value.js';
 import { exponent, fixed, general } from './decimal.js';
 import { pad } from './padding.js';
 import { characterOf } from './spec.js';

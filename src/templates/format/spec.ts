@@ -1,16 +1,13 @@
 import type { Budget } from '../limits.js';
-import { renderFault } from '../errors.js';
-import type { Fault } from '../errors.js';
+import { renderFault, type Fault } from '../errors.js';
 import { sliceCodePoints } from '../values/codePoints.js';
 import { asInteger, asNumber, floatText } from '../values/numbers.js';
 import { Decimal } from '../values/decimal.js';
 import { str } from '../values/text.js';
-import { isFloat, isInt, isText, textOf, typeName } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { isFloat, isInt, isText, textOf, typeName, type Value } from '../values/value.js';
 import { exponent, fixed, general } from './decimal.js';
 import { formatDecimal } from './decimalSpec.js';
-import { pad, padNumber, signOf } from './padding.js';
-import type { FormatSpec } from './padding.js';
+import { pad, padNumber, signOf, type FormatSpec } from './padding.js';
 
 const SPEC =
   /^(?:(?<fill>.)(?=[<>=^]))?(?<align>[<>=^])?(?<sign>[-+ ])?(?<positiveZero>z)?(?<alternate>#)?(?<zero>0)?(?<width>[0-9]+)?(?<grouping>[,_])?(?:\.(?<precision>[0-9]+))?(?<type>[a-zA-Z%])?$/su;

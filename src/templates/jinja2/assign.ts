@@ -1,12 +1,10 @@
 import { locate, renderFault } from '../errors.js';
 import { iterate } from '../values/iterate.js';
-import { isText, Tuple, typeName } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { isText, Tuple, typeName, type Value } from '../values/value.js';
 import type { Target } from './ast.js';
 import { Namespace } from './globals.js';
 import type { Frame } from './runtime.js';
-import { readVariable } from './scope.js';
-import type { Scope } from './scope.js';
+import { readVariable, type Scope } from './scope.js';
 
 export type Assign = (frame: Frame, value: Value) => void;
 

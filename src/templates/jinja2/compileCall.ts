@@ -1,12 +1,10 @@
 import { locate, renderFault } from '../errors.js';
 import { methodOf } from '../methods/methods.js';
 import { getAttribute } from '../values/attributes.js';
-import { Callable } from '../values/callable.js';
-import type { CallArguments, Evaluation } from '../values/callable.js';
+import { Callable, type CallArguments, type Evaluation } from '../values/callable.js';
 import { dictEntries, isDict } from '../values/dict.js';
 import { toList } from '../values/iterate.js';
-import { isText, PyObject, textOf, typeName, Undefined } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { isText, PyObject, textOf, typeName, Undefined, type Value } from '../values/value.js';
 import type { Arguments, Call, Expression } from './ast.js';
 import type { Evaluate, Frame } from './runtime.js';
 import type { Scope } from './scope.js';

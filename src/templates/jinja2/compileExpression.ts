@@ -1,5 +1,4 @@
-import { locate, renderFault } from '../errors.js';
-import type { Fault } from '../errors.js';
+import { locate, renderFault, type Fault } from '../errors.js';
 import { FILTERS } from '../filters/filters.js';
 import { DICT_METHODS } from '../methods/dictMethods.js';
 import { getAttribute, getItem, slice } from '../values/attributes.js';
@@ -9,8 +8,7 @@ import { softText, htmlOf } from '../values/escape.js';
 import { BINARY_OPERATORS, negate, positive } from '../values/operators.js';
 import { str } from '../values/text.js';
 import { isTrue } from '../values/truth.js';
-import { Markup, Tuple, Undefined } from '../values/value.js';
-import type { PlainDict, Value } from '../values/value.js';
+import { Markup, Tuple, Undefined, type PlainDict, type Value } from '../values/value.js';
 import type {
   Attribute,
   Compare,
@@ -30,8 +28,7 @@ import { compileArguments, compileCall } from './compileCall.js';
 import { filterHint, spellingHint } from './hints.js';
 import { PREDICATES } from './predicates.js';
 import type { Evaluate, Frame } from './runtime.js';
-import { readName } from './scope.js';
-import type { Scope } from './scope.js';
+import { readName, type Scope } from './scope.js';
 import { syntaxFault } from './syntaxFault.js';
 import { readsNames } from './walk.js';
 

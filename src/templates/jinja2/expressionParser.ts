@@ -1,9 +1,7 @@
 import type { BinaryOperator } from '../values/operators.js';
 import type { CompareOperator, Expression, Target } from './ast.js';
-import { CONSTANTS, OperandParser } from './operandParser.js';
-import type { TupleOptions } from './operandParser.js';
-import { describeToken } from './tokens.js';
-import type { TokenType } from './tokens.js';
+import { CONSTANTS, OperandParser, type TupleOptions } from './operandParser.js';
+import { describeToken, type TokenType } from './tokens.js';
 
 /** Operators of one precedence level, by token. */
 const SUM: Readonly<Partial<Record<TokenType, BinaryOperator>>> = { '+': '+', '-': '-' };

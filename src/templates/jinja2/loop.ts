@@ -1,10 +1,8 @@
 import { renderFault } from '../errors.js';
 import type { Budget } from '../limits.js';
-import { BuiltinFunction, Callable } from '../values/callable.js';
-import type { CallArguments } from '../values/callable.js';
+import { BuiltinFunction, Callable, type CallArguments } from '../values/callable.js';
 import { equals } from '../values/compare.js';
-import { Tuple, Undefined } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { Tuple, Undefined, type Value } from '../values/value.js';
 
 /** Recurses into other items, one level deeper. */
 export type Recurse = (items: Value, depth0: number) => Value;

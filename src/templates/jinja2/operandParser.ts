@@ -1,6 +1,5 @@
 import { parseFloatText, parseInteger } from '../values/numbers.js';
-import { toFloat } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { toFloat, type Value } from '../values/value.js';
 import type { Arguments, Call, Expression, FilterCall } from './ast.js';
 import type { TokenStream } from './tokenStream.js';
 import { describeToken } from './tokens.js';

@@ -1,16 +1,25 @@
 import { Callable } from '../values/callable.js';
 import type { CallArguments, Evaluation } from '../values/callable.js';
 import { bindArguments } from '../values/callable.js';
-import { contains, equals, ordered } from '../values/compare.js';
-import type { Ordering } from '../values/compare.js';
+import { contains, equals, ordered, type Ordering } from '../values/compare.js';
 import { Decimal } from '../values/decimal.js';
 import { hashKey, isDict } from '../values/dict.js';
 import { tryIterate, tryLength } from '../values/iterate.js';
 import { BINARY_OPERATORS } from '../values/operators.js';
 import { isLower, isUpper } from '../values/strings.js';
 import { str } from '../values/text.js';
-import { isFloat, isInt, isList, isText, Markup, Range, textOf, Tuple, Undefined } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import {
+  isFloat,
+  isInt,
+  isList,
+  isText,
+  Markup,
+  Range,
+  textOf,
+  Tuple,
+  Undefined,
+  type Value,
+} from '../values/value.js';
 
 /** The predicate of `x is name`, which Jinja2 calls a test. */
 export type Predicate = (input: Value, args: CallArguments, evaluation: Evaluation) => boolean;

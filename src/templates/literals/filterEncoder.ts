@@ -1,11 +1,9 @@
-import { renderFault } from '../errors.js';
-import type { Fault } from '../errors.js';
+import { renderFault, type Fault } from '../errors.js';
 import { floatText } from '../values/numbers.js';
 import { Decimal } from '../values/decimal.js';
 import { decimalToInt } from '../values/decimalOperators.js';
 import { sequenceItems } from '../values/dict.js';
-import { Float, isText, textOf, typeName, Undefined } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { Float, isText, textOf, typeName, Undefined, type Value } from '../values/value.js';
 import type { LiteralEncoder } from './literalEncoder.js';
 
 const WORD_CHARACTER = /[\p{L}\p{N}_.$]/u;

@@ -1,10 +1,8 @@
-import { renderFault, limitFault } from '../errors.js';
-import type { Fault } from '../errors.js';
+import { renderFault, limitFault, type Fault } from '../errors.js';
 import { Decimal } from '../values/decimal.js';
 import { dictEntries, isDict, sequenceItems } from '../values/dict.js';
 import { asNumber, floatText } from '../values/numbers.js';
-import { isFloat, isText, JsonMarkup, textOf, typeName, Undefined } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { isFloat, isText, JsonMarkup, textOf, typeName, Undefined, type Value } from '../values/value.js';
 import type { LiteralEncoder } from './literalEncoder.js';
 
 const MAX_DEPTH = 200;

@@ -1,13 +1,10 @@
 import { limitFault, renderFault } from '../errors.js';
-import { method, methodTable, namedMethod } from '../values/callable.js';
-import type { MethodTable } from '../values/callable.js';
+import { method, methodTable, namedMethod, type MethodTable } from '../values/callable.js';
 import { compareDecimals, Decimal, MAX_DIGITS } from '../values/decimal.js';
 import { contextual, quantized, rescaled } from '../values/decimalArithmetic.js';
 import { asDecimal, decimalToInt } from '../values/decimalOperators.js';
-import { ROUNDINGS } from '../values/rounding.js';
-import type { Rounding } from '../values/rounding.js';
-import { isText, textOf, Tuple, typeName } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { ROUNDINGS, type Rounding } from '../values/rounding.js';
+import { isText, textOf, Tuple, typeName, type Value } from '../values/value.js';
 import { fraction } from './numberMethods.js';
 
 function narrow(value: Value): Decimal {

@@ -1,12 +1,10 @@
 import { renderFault } from '../errors.js';
-import { braceFormat } from '../format/braces.js';
-import type { BraceArguments } from '../format/braces.js';
+import { braceFormat, type BraceArguments } from '../format/braces.js';
 import { stripTags, unescapeHtml } from '../format/htmlText.js';
 import type { CallArguments, Evaluation, Invoke, MethodTable } from '../values/callable.js';
 import { escape, htmlOf } from '../values/escape.js';
 import { iterate } from '../values/iterate.js';
-import { isList, isText, Markup, Tuple } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { isList, isText, Markup, Tuple, type Value } from '../values/value.js';
 import { mapArguments, STR_METHODS } from './strMethods.js';
 
 /** Methods whose second argument becomes part of the markup, and is escaped. */

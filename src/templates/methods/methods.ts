@@ -1,8 +1,7 @@
 import type { Invoke, MethodTable } from '../values/callable.js';
 import { Decimal } from '../values/decimal.js';
 import { isDict } from '../values/dict.js';
-import { isFloat, isInt, isList, isText, Range, Tuple } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { isFloat, isInt, isList, isText, Range, Tuple, type Value } from '../values/value.js';
 import { DECIMAL_METHODS } from './decimalMethods.js';
 import { DICT_METHODS } from './dictMethods.js';
 import { LIST_METHODS, SEQUENCE_METHODS } from './listMethods.js';

@@ -1,10 +1,8 @@
 import { renderFault } from '../errors.js';
-import { method, methodTable } from '../values/callable.js';
-import type { MethodTable } from '../values/callable.js';
+import { method, methodTable, type MethodTable } from '../values/callable.js';
 import { asInteger, asNumber, fromBigInt } from '../values/numbers.js';
 import { Decimal } from '../values/decimal.js';
-import { isFloat, Tuple } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { isFloat, Tuple, type Value } from '../values/value.js';
 import { floatHex } from '../format/floatHex.js';
 
 function narrowInteger(value: Value): number | bigint {

@@ -1,6 +1,5 @@
 import { renderFault } from '../errors.js';
-import { braceFormat } from '../format/braces.js';
-import type { BraceArguments } from '../format/braces.js';
+import { braceFormat, type BraceArguments } from '../format/braces.js';
 import { characterOf } from '../format/spec.js';
 import { method, methodTable, namedMethod, type CallArguments, type Evaluation } from '../values/callable.js';
 import { codePointLength, toCodePointIndex, toUnitIndex } from '../values/codePoints.js';
@@ -23,8 +22,7 @@ import {
   titleCase,
 } from '../values/strings.js';
 import { isTrue } from '../values/truth.js';
-import { isText, textOf, Tuple, typeName } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { isText, textOf, Tuple, typeName, type Value } from '../values/value.js';
 import { isSpace, splitLines, strip, stripEnd, stripStart } from '../values/whitespace.js';
 
 type Body = (text: string, evaluation: Evaluation, ...args: (Value | undefined)[]) => Value;

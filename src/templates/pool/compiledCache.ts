@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { compileTemplate } from '../compileTemplate.js';
-import type { CompiledTemplate } from '../compileTemplate.js';
+import { compileTemplate, type CompiledTemplate } from '../compileTemplate.js';
 import type { TemplateLimits } from '../limits.js';
 import type { LayoutSources } from '../jinja2/compileLayouts.js';
 import type { TemplateRequest } from './templateJob.js';

@@ -19,8 +19,8 @@ import {
   Tuple,
   typeName,
   Undefined,
+  type Value,
 } from './value.js';
-import type { Value } from './value.js';
 
 function ownAttribute(target: Value, name: string): Value | undefined {
   if (target instanceof Undefined) throw target.fault();

@@ -6,8 +6,7 @@ import { dictEntries, dictGet, dictHas, dictSize, DictView, isDict, sequenceItem
 import { iterate, tryIterate } from './iterate.js';
 import { asNumber } from './numbers.js';
 import { MAX_DATA_DEPTH } from './text.js';
-import { isList, isText, Range, textOf, Tuple, typeName, Undefined } from './value.js';
-import type { Value } from './value.js';
+import { isList, isText, Range, textOf, Tuple, typeName, Undefined, type Value } from './value.js';
 
 /** Python's `a == b`. */
 export function equals(a: Value, b: Value, budget: Budget, depth = 0): boolean {

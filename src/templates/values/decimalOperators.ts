@@ -14,8 +14,7 @@ import {
 } from './decimalArithmetic.js';
 import { asInteger, asNumber, floatText, fromBigInt, powFloats } from './numbers.js';
 import type { Rounding } from './rounding.js';
-import { isFloat } from './value.js';
-import type { Value } from './value.js';
+import { isFloat, type Value } from './value.js';
 
 /** Maximum digits of a Decimal that is hashed as the integer it equals. */
 const MAX_HASHED_DIGITS = 400;

@@ -1,8 +1,18 @@
 import { renderFault } from '../errors.js';
 import { Decimal } from './decimal.js';
 import { decimalHash } from './decimalOperators.js';
-import { Float, isList, isPlainDict, Markup, PyObject, Tuple, typeName, Undefined } from './value.js';
-import type { PlainDict, Value } from './value.js';
+import {
+  Float,
+  isList,
+  isPlainDict,
+  Markup,
+  PyObject,
+  Tuple,
+  typeName,
+  Undefined,
+  type PlainDict,
+  type Value,
+} from './value.js';
 
 /** Equal keys have the same hash key, which can be a key of a JavaScript Map. */
 export type HashKey = null | number | bigint | string | PyObject;

@@ -1,7 +1,6 @@
 import type { Budget } from '../limits.js';
 import { str } from './text.js';
-import { Markup, PyObject } from './value.js';
-import type { Text, Value } from './value.js';
+import { Markup, PyObject, type Text, type Value } from './value.js';
 
 const SPECIAL = /[&<>'"]/;
 

@@ -3,8 +3,18 @@ import { renderFault } from '../errors.js';
 import { BoundMethod } from './callable.js';
 import { codePointLength, codePoints } from './codePoints.js';
 import { dictKeys, dictSize, DictView, isDict } from './dict.js';
-import { isList, isText, PyIterator, PyObject, Range, textOf, Tuple, typeName, Undefined } from './value.js';
-import type { Value } from './value.js';
+import {
+  isList,
+  isText,
+  PyIterator,
+  PyObject,
+  Range,
+  textOf,
+  Tuple,
+  typeName,
+  Undefined,
+  type Value,
+} from './value.js';
 
 /** The items of any iterable, without building a list where possible; undefined for other values. */
 export function tryIterate(value: Value, budget: Budget): Iterable<Value> | undefined {

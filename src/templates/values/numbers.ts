@@ -1,10 +1,8 @@
-import { limitFault, renderFault } from '../errors.js';
-import type { Fault } from '../errors.js';
+import { limitFault, renderFault, type Fault } from '../errors.js';
 import { MAX_DIGITS } from './decimal.js';
 import { floatPower } from './power.js';
-import { Float, toFloat } from './value.js';
+import { Float, toFloat, type Value } from './value.js';
 import { strip } from './whitespace.js';
-import type { Value } from './value.js';
 
 /** Largest integer in bits; Python refuses to print more than 4,300 digits, about this many. */
 const MAX_INT_BITS = 14_300;

@@ -1,6 +1,5 @@
 import type { Budget } from '../limits.js';
-import { renderFault } from '../errors.js';
-import type { Fault } from '../errors.js';
+import { renderFault, type Fault } from '../errors.js';
 import { percentFormat } from '../format/percent.js';
 import { Decimal } from './decimal.js';
 import { contextual, negated } from './decimalArithmetic.js';
@@ -20,8 +19,7 @@ import {
   powInts,
   subtractInts,
 } from './numbers.js';
-import { isList, isText, Markup, textOf, toFloat, Tuple, typeName, Undefined } from './value.js';
-import type { Value } from './value.js';
+import { isList, isText, Markup, textOf, toFloat, Tuple, typeName, Undefined, type Value } from './value.js';
 
 export type BinaryOperator = '+' | '-' | '*' | '/' | '//' | '%' | '**';
 

@@ -1,11 +1,9 @@
 import type { Budget } from '../limits.js';
 import { limitFault } from '../errors.js';
 import { Decimal } from './decimal.js';
-import { dictEntries, isDict } from './dict.js';
-import type { DictLike } from './dict.js';
+import { dictEntries, isDict, type DictLike } from './dict.js';
 import { floatText } from './numbers.js';
-import { Float, isList, Markup, PyObject, Tuple, Undefined } from './value.js';
-import type { Value } from './value.js';
+import { Float, isList, Markup, PyObject, Tuple, Undefined, type Value } from './value.js';
 
 /** Nested containers deeper than this are not printed, compared or serialised. */
 export const MAX_DATA_DEPTH = 200;

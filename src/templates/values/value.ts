@@ -1,5 +1,4 @@
-import { renderFault } from '../errors.js';
-import type { Fault } from '../errors.js';
+import { renderFault, type Fault } from '../errors.js';
 
 /**
  * The values a template works with: Python's types represented in JavaScript.
