@@ -1,5 +1,5 @@
 import { parseAddresses, parseOneAddress, uniqueAcrossLists, type Address } from './addresses.js';
-import { EmailProblem, type Email, type EmailFailure } from './email.js';
+import { EmailProblem, type Email } from './email.js';
 import type { EmailField, EmailFields } from './emailFields.js';
 import { unmarkSeparators } from '../templates/index.js';
 import type { TextOf } from './renderFields.js';
@@ -11,7 +11,12 @@ type AddressedEmail = Pick<Email, 'sender' | 'recipients' | 'cc' | 'bcc' | 'subj
 export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmail {
   const sender = readSender(textOf(fields.sender));
   const subject = storable(textOf(fields.subject).replace(/\s+/g, ' ').trim());
-  if (subject === '') throw unsendable({ code: 'SUBJECT_EMPTY', field: 'subject' }, 'the subject is empty');
+  if (subject === '')
+    throw new EmailProblem('failed', {
+      code: 'SUBJECT_EMPTY',
+      field: 'subject',
+      message: 'the subject is empty',
+    });
   const invalid: string[] = [];
   const addresses = (list: readonly EmailField[]): Address[] =>
     list.flatMap((field) =>
@@ -33,10 +38,12 @@ export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmai
 function readSender(text: string): Address {
   const sender = parseOneAddress(text);
   if (sender) return sender;
-  throw unsendable(
-    { code: 'SENDER_INVALID', field: 'sender', hint: 'Write a@b.org or Name <a@b.org>.' },
-    `the sender is not one address: "${excerpt(unmarkSeparators(text))}"`,
-  );
+  throw new EmailProblem('failed', {
+    code: 'SENDER_INVALID',
+    field: 'sender',
+    message: `the sender is not one address: "${excerpt(unmarkSeparators(text))}"`,
+    hint: 'Write a@b.org or Name <a@b.org>.',
+  });
 }
 
 /** The items of a JSON list and of lists printed into it, or the text itself. */
@@ -48,29 +55,23 @@ function readTexts({ name, mode }: EmailField, text: string): readonly string[] 
   } catch {
     // Reported below, with the template's field.
   }
-  throw unsendable(
-    { code: 'RECIPIENTS_INVALID', field: name, hint: 'Put each value into quotes: ["{{ email }}"].' },
-    `${name} is not a JSON list of addresses: "${excerpt(unmarkSeparators(text))}"`,
-  );
+  throw new EmailProblem('failed', {
+    code: 'RECIPIENTS_INVALID',
+    field: name,
+    message: `${name} is not a JSON list of addresses: "${excerpt(unmarkSeparators(text))}"`,
+    hint: 'Put each value into quotes: ["{{ email }}"].',
+  });
 }
 
 function noRecipient(invalid: string | undefined): EmailProblem {
   const found =
     invalid === undefined ? ': recipients renders to nothing' : `; not an address: "${excerpt(invalid)}"`;
-  const hint = invalid?.startsWith('[') ? { hint: 'Write [{{ list }}] for a list of addresses.' } : {};
-  return unsendable(
-    { code: 'NO_VALID_RECIPIENT', field: 'recipients', ...hint },
-    `no valid recipient${found}`,
-    'skipped',
-  );
-}
-
-function unsendable(
-  failure: Omit<EmailFailure, 'message'>,
-  message: string,
-  kind: EmailProblem['kind'] = 'failed',
-): EmailProblem {
-  return new EmailProblem(kind, { ...failure, message: storable(message) });
+  return new EmailProblem('skipped', {
+    code: 'NO_VALID_RECIPIENT',
+    field: 'recipients',
+    message: `no valid recipient${found}`,
+    ...(invalid?.startsWith('[') ? { hint: 'Write [{{ list }}] for a list of addresses.' } : {}),
+  });
 }
 
 const MAX_EXCERPT_CHARACTERS = 80;

@@ -3,8 +3,7 @@ import type { StoredFile } from '../db/files/files.js';
 import type { PrincipalSource } from '../db/principal.js';
 import { AppError } from '../errors.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
-import { EmailProblem, type Attachment, type EmailTrigger, type QueryOutcome } from './email.js';
-import { filesShown } from './inlineFiles.js';
+import { type Attachment, type EmailTrigger, type QueryOutcome, fieldProblem } from './email.js';
 import { isTransient } from './transientErrors.js';
 
 export interface AttachmentDeps {
@@ -42,9 +41,9 @@ export async function findAttachments(
   const [first] = wanted;
   if (!first) return [];
   if (wanted.length > MAX_ATTACHMENTS) {
-    throw problem(
-      'TOO_MANY_ATTACHMENTS',
+    throw fieldProblem(
       first.field,
+      'TOO_MANY_ATTACHMENTS',
       `${wanted.length} files to attach; a mail takes ${MAX_ATTACHMENTS}`,
     );
   }
@@ -52,10 +51,24 @@ export async function findAttachments(
   const shown = filesShown(html);
   return wanted.map(({ storagekey, field }) => {
     const file = files.get(storagekey);
-    if (file) return { ...toAttachment(file), ...(shown.has(storagekey) ? { contentId: storagekey } : {}) };
+    if (file) {
+      const { filename, mimetype, size, objectkey } = file;
+      return {
+        filename,
+        mimetype,
+        size,
+        objectkey,
+        ...(shown.has(storagekey) ? { contentId: storagekey } : {}),
+      };
+    }
     const message = "a file is gone, is another row's, or the email's role may not download it";
-    throw problem('ATTACHMENT_MISSING', field, message);
+    throw fieldProblem(field, 'ATTACHMENT_MISSING', message);
   });
+}
+
+/** The storage keys of files that the HTML references as `cid:<storage key>`, which become part of the email. */
+function filesShown(html: string): ReadonlySet<string> {
+  return new Set(Array.from(html.matchAll(/cid:([\w-]{1,64})/g), ([, key = '']) => key));
 }
 
 /** Deduplicated; the first mention counts. */
@@ -77,7 +90,7 @@ async function loadFiles(
   const { tenantid, queryRoleid, target } = trigger;
   const principal = await principals.load(tenantid, queryRoleid);
   if (!principal)
-    throw problem('QUERY_ROLE_MISSING', 'attachments', "the role that reads the email's files is gone");
+    throw fieldProblem('attachments', 'QUERY_ROLE_MISSING', "the role that reads the email's files is gone");
   const keys = (isQueried: boolean): readonly string[] =>
     wanted.filter((file) => file.isQueried === isQueried).map(({ storagekey }) => storagekey);
   const ofRow = { target: target ?? '', record: recordOf(trigger) };
@@ -89,7 +102,7 @@ async function loadFiles(
     return new Map(found.flat().flatMap((file) => (file ? [[file.storagekey, file]] : [])));
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    throw problem(error.code, 'attachments', error.message, isTransient(error) ? 'retry' : 'failed');
+    throw fieldProblem('attachments', error.code, error.message, isTransient(error) ? 'retry' : 'failed');
   }
 }
 
@@ -111,7 +124,11 @@ function filesNamed(
   }
   const record = JSON.parse(recordOf(trigger)) as Readonly<Record<string, unknown>> | null;
   if (!record || !Object.hasOwn(record, name)) {
-    throw problem('ATTACHMENT_UNKNOWN', 'attachments', `neither a query nor a column is named "${name}"`);
+    throw fieldProblem(
+      'attachments',
+      'ATTACHMENT_UNKNOWN',
+      `neither a query nor a column is named "${name}"`,
+    );
   }
   const value = record[name];
   return typeof value === 'string' && value !== '' ? [{ storagekey: value, isQueried: false, field }] : [];
@@ -120,17 +137,4 @@ function filesNamed(
 /** The event's row as JSON text. */
 function recordOf({ new: changed, old }: EmailTrigger): string {
   return changed ?? old ?? 'null';
-}
-
-function toAttachment({ filename, mimetype, size, objectkey }: StoredFile): Attachment {
-  return { filename, mimetype, size, objectkey };
-}
-
-function problem(
-  code: string,
-  field: string,
-  message: string,
-  kind: EmailProblem['kind'] = 'failed',
-): EmailProblem {
-  return new EmailProblem(kind, { code, field, message: `${field}: ${message}` });
 }

@@ -1,6 +1,7 @@
 import type { EventKey } from '../db/connection/replica.js';
 import type { Span } from '../tracing/tracing.js';
 import type { Address } from './addresses.js';
+import { storable } from './storableText.js';
 
 /** A composed mail: no header value contains a line break. */
 export interface Email {
@@ -75,12 +76,26 @@ export type QueryOutcome =
 
 /** Aborts composing an email. Doesn't leave this folder except inside a `QueryOutcome`. */
 export class EmailProblem extends Error {
+  readonly failure: EmailFailure;
+
   constructor(
     /** `retry`: may succeed later. `skipped`: the type worked, but there is nobody to send to. */
     readonly kind: 'failed' | 'skipped' | 'retry',
-    readonly failure: EmailFailure,
+    failure: EmailFailure,
   ) {
-    super(failure.message);
+    const message = storable(failure.message);
+    super(message);
     this.name = 'EmailProblem';
+    this.failure = { ...failure, message };
   }
+}
+
+/** A problem with one field, which its message names. */
+export function fieldProblem(
+  field: string,
+  code: string,
+  message: string,
+  kind: EmailProblem['kind'] = 'failed',
+): EmailProblem {
+  return new EmailProblem(kind, { code, field, message: `${field}: ${message}` });
 }

@@ -1,5 +1,5 @@
 import { parseAddresses, uniqueAcrossLists, type Address } from './addresses.js';
-import { EmailProblem, type Email } from './email.js';
+import { type Email, fieldProblem } from './email.js';
 import type { EmailField, EmailFields } from './emailFields.js';
 import { MAX_HEADER_CHARACTERS } from './headerNames.js';
 import { withPreheader } from './preheader.js';
@@ -34,19 +34,28 @@ function readReplyTo(field: EmailField, textOf: TextOf): readonly Address[] {
   const { valid, invalid } = parseAddresses(textOf(field));
   const [first] = invalid;
   if (first !== undefined)
-    throw problem('REPLY_TO_INVALID', field, `not an address: "${first.slice(0, 80)}"`);
+    throw fieldProblem(field.name, 'REPLY_TO_INVALID', `not an address: "${first.slice(0, 80)}"`);
   const [addresses = []] = uniqueAcrossLists([valid]);
   if (addresses.length <= MAX_REPLY_TO) return addresses;
-  throw problem('REPLY_TO_INVALID', field, `${addresses.length} addresses; a mail takes ${MAX_REPLY_TO}`);
+  throw fieldProblem(
+    field.name,
+    'REPLY_TO_INVALID',
+    `${addresses.length} addresses; a mail takes ${MAX_REPLY_TO}`,
+  );
 }
 
 /** Empty values are left out. */
 function readHeaders(fields: readonly EmailField[], textOf: TextOf): Readonly<Record<string, string>> {
   const given = fields.flatMap((field) => {
     const value = textOf(field).trim();
-    if (/\p{Cc}/u.test(value)) throw problem('HEADER_INVALID', field, 'the value holds a control character');
+    if (/\p{Cc}/u.test(value))
+      throw fieldProblem(field.name, 'HEADER_INVALID', 'the value holds a control character');
     if (value.length > MAX_HEADER_CHARACTERS)
-      throw problem('HEADER_INVALID', field, `the value is longer than ${MAX_HEADER_CHARACTERS} characters`);
+      throw fieldProblem(
+        field.name,
+        'HEADER_INVALID',
+        `the value is longer than ${MAX_HEADER_CHARACTERS} characters`,
+      );
     return value === '' ? [] : [[field.name.slice(field.name.indexOf('.') + 1), storable(value)] as const];
   });
   const isOwn = given.some(([name]) => name.toLowerCase() === 'auto-submitted');
@@ -59,11 +68,7 @@ function readCategories(fields: readonly EmailField[], textOf: TextOf): readonly
       .replace(/[\s\p{Cc}]+/gu, ' ')
       .trim();
     if (category.length <= MAX_CATEGORY_CHARACTERS) return category;
-    throw problem('CATEGORY_INVALID', field, `longer than ${MAX_CATEGORY_CHARACTERS} characters`);
+    throw fieldProblem(field.name, 'CATEGORY_INVALID', `longer than ${MAX_CATEGORY_CHARACTERS} characters`);
   });
   return [...new Set(categories)].filter((category) => category !== '');
-}
-
-function problem(code: string, { name }: EmailField, message: string): EmailProblem {
-  return new EmailProblem('failed', { code, field: name, message: storable(`${name}: ${message}`) });
 }

@@ -2,7 +2,6 @@ import type { EmailType } from '../db/delivery/emailTypes.js';
 import type { RenderOutcome, TemplatePool } from '../templates/index.js';
 import { EmailProblem } from './email.js';
 import { isTemplated, type EmailField } from './emailFields.js';
-import { storable } from './storableText.js';
 
 /** A field's rendered text. */
 export type TextOf = (field: EmailField) => string;
@@ -59,7 +58,7 @@ function problemOf({ name }: EmailField, failure: TemplateFailure): EmailProblem
   const { message, line, column, hint } = failure;
   return new EmailProblem('failed', {
     code: 'TEMPLATE_FAILED',
-    message: storable(`${placeOf(name, failure)}: ${message}`),
+    message: `${placeOf(name, failure)}: ${message}`,
     field: name,
     line,
     column,

@@ -6,7 +6,6 @@ import { traced } from '../tracing/tracing.js';
 import { EmailProblem, type EmailTrigger, type QueryOutcome } from './email.js';
 import type { EmailFields } from './emailFields.js';
 import type { TextOf } from './renderFields.js';
-import { storable } from './storableText.js';
 import { isTransient } from './transientErrors.js';
 
 export interface QueryDeps {
@@ -77,7 +76,7 @@ function problemOf(error: AppError, query: EmailQuery, index: number): EmailProb
   const { line, column } = error.details;
   return new EmailProblem(isTransient(error) ? 'retry' : 'failed', {
     code: error.code,
-    message: storable(`query "${query.outvar}": ${error.message}`),
+    message: `query "${query.outvar}": ${error.message}`,
     field: `queries[${index}].${argumentOf(error, query)}`,
     ...(typeof line === 'number' ? { line } : {}),
     ...(typeof column === 'number' ? { column } : {}),

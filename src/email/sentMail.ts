@@ -4,28 +4,6 @@ import type { KeyRing } from '../secrets.js';
 import { formatAddress } from './addresses.js';
 import type { Email } from './email.js';
 
-/** A mail as people read it, under its names in GraphQL. */
-export interface ShownMail {
-  readonly subject: string;
-  readonly html: string;
-  /** Null if the mail is HTML only. */
-  readonly text: string | null;
-  readonly sender: string;
-  readonly recipients: readonly string[];
-  readonly cc: readonly string[];
-  readonly bcc: readonly string[];
-  readonly reply_to: readonly string[];
-  readonly headers: Readonly<Record<string, string>>;
-  readonly categories: readonly string[];
-  /** Without their bytes. */
-  readonly attachments: readonly {
-    readonly filename: string;
-    readonly mimetype: string;
-    readonly size: number;
-    readonly inline: boolean;
-  }[];
-}
-
 /** Which attempt a mail belongs to. */
 export interface MailKey {
   readonly tenantid: number;
@@ -53,10 +31,14 @@ export function toSentMail(email: Email, messageId: string): ShownMail {
   return { ...shown, headers: { ...shown.headers, 'Message-ID': messageId } };
 }
 
-export function toShownMail(email: Email): ShownMail {
+/** A mail as people read it, under its names in GraphQL; attachments without their bytes. */
+export type ShownMail = ReturnType<typeof toShownMail>;
+
+export function toShownMail(email: Email) {
   return {
     subject: email.subject,
     html: email.html,
+    /** Null if the mail is HTML only. */
     text: email.text ?? null,
     sender: formatAddress(email.sender),
     recipients: email.recipients.map(formatAddress),

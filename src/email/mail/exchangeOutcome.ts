@@ -1,4 +1,5 @@
-import type { Exchange } from './providerClient.js';
+import { isJsonObject } from '../../losslessJson.js';
+import type { Exchange } from './carrierClient.js';
 import type { SendOutcome, Verification } from './transport.js';
 
 const MIN_WAIT_MS = 1_000;
@@ -65,7 +66,7 @@ export function readCommonStatus({ status, headers }: CarrierResponse, message: 
 
 /** The members of a response's body, if it is an object. */
 export function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
-  return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
+  return isJsonObject(body) ? body : {};
 }
 
 /** @param id the provider's for the mail, as it was given */

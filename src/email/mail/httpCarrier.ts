@@ -3,16 +3,16 @@ import { secretsOf, type Account } from './account.js';
 import type { Carrier, LoadedMail } from './carrier.js';
 import { readExchange, verificationOf, type CarrierResponse } from './exchangeOutcome.js';
 import type { MailLimits } from './limits.js';
-import { newExchange, ProviderClient, type ProviderRequest } from './providerClient.js';
+import { newExchange, CarrierClient, type CarrierRequest } from './carrierClient.js';
 import type { SendOutcome } from './transport.js';
 
 /** A carrier that accepts a mail in one HTTP request. */
 export interface HttpCarrier<A extends Account> {
   readonly limits: MailLimits;
-  toRequest(mail: LoadedMail, account: A): ProviderRequest | Promise<ProviderRequest>;
+  toRequest(mail: LoadedMail, account: A): CarrierRequest | Promise<CarrierRequest>;
   readResponse(answer: CarrierResponse): SendOutcome;
   /** A request that sends nothing and only succeeds for a known account. */
-  verifyRequest(account: A): ProviderRequest | Promise<ProviderRequest>;
+  verifyRequest(account: A): CarrierRequest | Promise<CarrierRequest>;
   /** Whether a response other than 2xx also proves that the account is known. */
   recognises?(answer: CarrierResponse): boolean;
   describe(answer: CarrierResponse): string;
@@ -23,10 +23,10 @@ export function createHttpCarrier<A extends Account>(
   baseUrlOf: (account: A) => string,
   carrier: HttpCarrier<A>,
 ): Carrier<A> {
-  const clients = new Map<string, ProviderClient>();
-  const clientOf = (account: A): ProviderClient => {
+  const clients = new Map<string, CarrierClient>();
+  const clientOf = (account: A): CarrierClient => {
     const baseUrl = baseUrlOf(account);
-    const client = clients.get(baseUrl) ?? new ProviderClient(baseUrl);
+    const client = clients.get(baseUrl) ?? new CarrierClient(baseUrl);
     clients.set(baseUrl, client);
     return client;
   };

@@ -7,7 +7,7 @@ import { encodeHeader } from './encodedWords.js';
 import { readExchange, verificationOf } from './exchangeOutcome.js';
 import type { MailLimits } from './limits.js';
 import { MAX_MAIL_BYTES } from './mailSize.js';
-import { newExchange, ProviderClient, type Exchange, type ProviderRequest } from './providerClient.js';
+import { newExchange, CarrierClient, type Exchange, type CarrierRequest } from './carrierClient.js';
 import { describeBody, readSendgridResponse } from './sendgridResponse.js';
 import type { MailMessage, SendContext } from './transport.js';
 
@@ -19,7 +19,7 @@ const LIMITS: MailLimits = {
 
 /** Sends through @sendgrid/mail. */
 export function createSendgrid(baseUrl: string): Carrier<SendgridAccount> {
-  const client = new ProviderClient(baseUrl);
+  const client = new CarrierClient(baseUrl);
   return {
     limits: LIMITS,
     async send(mail, context) {
@@ -38,7 +38,7 @@ export function createSendgrid(baseUrl: string): Carrier<SendgridAccount> {
 
 interface Service {
   readonly client: { readonly defaultHeaders: Readonly<Record<string, string>> };
-  setClient(client: { request(request: ProviderRequest): Promise<Exchange> }): void;
+  setClient(client: { request(request: CarrierRequest): Promise<Exchange> }): void;
   /** @returns the result of its client's request */
   send(data: object): Promise<Exchange>;
 }
@@ -52,7 +52,7 @@ const { defaultHeaders } = new MailService().client;
  * tenant's mail with another tenant's key. Our client replaces the library's, which uses axios and takes about a quarter
  * of the worker's main-thread time per mail.
  */
-function createService(client: ProviderClient, context: SendContext<SendgridAccount>): Service {
+function createService(client: CarrierClient, context: SendContext<SendgridAccount>): Service {
   const service = new MailService();
   service.setClient({
     request: (request) => {

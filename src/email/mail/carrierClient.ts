@@ -20,7 +20,7 @@ export interface Exchange {
 }
 
 /** A request as @sendgrid/mail passes it to its client. */
-export interface ProviderRequest {
+export interface CarrierRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -42,7 +42,7 @@ const MAX_SOCKETS = 256;
 const MAX_ANSWER_BYTES = 256 * 1024;
 
 /** Calls the provider's API over keep-alive connections. Follows no redirects, which would send key and mail elsewhere. */
-export class ProviderClient {
+export class CarrierClient {
   readonly #protocol: typeof http | typeof https;
   readonly #agent: http.Agent;
   readonly #options: http.RequestOptions;
@@ -57,7 +57,7 @@ export class ProviderClient {
   }
 
   /** Provider and network errors are part of the exchange. Rejects for a request that is invalid as HTTP. */
-  call({ method, url, headers, body }: ProviderRequest, terms: CallTerms): Promise<Exchange> {
+  call({ method, url, headers, body }: CarrierRequest, terms: CallTerms): Promise<Exchange> {
     const exchange = newExchange();
     const content = contentOf(body);
     return new Promise((resolve) => {
