@@ -62,6 +62,22 @@ export function isJsonObject(value: unknown): value is Record<string, unknown> {
   );
 }
 
+/** @returns undefined for text that is not a JSON object */
+export function parseJsonObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value = parseJson(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** A text as it is, any other value as JSON. */
+export function textOfValue(value: unknown): string {
+  return typeof value === 'string' ? value : writeJson(value);
+}
+
 function holdsExactNumber(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (value instanceof ExactNumber) return true;

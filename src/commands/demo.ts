@@ -5,14 +5,13 @@ import { runDemo } from '../embedded/demo/demo.js';
 import { findFreePort } from '../embedded/freePort.js';
 import { SETTINGS } from '../settings.js';
 import { stopAll, stopOnSignal } from '../shutdown.js';
-import { ArgumentError, type Command } from './command.js';
+import { type Command } from './command.js';
+import { readOptions } from './options.js';
 import { startEverything } from './processes.js';
 
 /** Demonstrates the whole service on a shop, then keeps running. With --once it exits: 0 if every email arrived. */
 export const demo: Command = async (args) => {
-  const once = args.includes('--once');
-  const unknown = args.find((arg) => arg !== '--once');
-  if (unknown !== undefined) throw new ArgumentError(`demo takes --once, not ${unknown}`);
+  const { once = false } = readOptions(args, [], { flags: ['once'] });
 
   // The narration goes to stdout; log lines would interrupt it.
   const port = process.env['PORT'] ?? String(await findFreePort(SETTINGS.port.fallback));

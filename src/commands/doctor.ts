@@ -4,7 +4,7 @@ import { ConfigError, loadConfig, type Config } from '../config.js';
 import { UsageError } from '../errors.js';
 import { ArgumentError, type Command } from './command.js';
 import { tenantAccounts } from './doctor/carrierCheck.js';
-import { bad, examine, good, type Check, type Finding } from './doctor/check.js';
+import { bad, examine, good, type Checks, type Finding } from './doctor/check.js';
 import { databaseChecks } from './doctor/databaseChecks.js';
 import { outsideChecks } from './doctor/outsideChecks.js';
 
@@ -28,10 +28,9 @@ export async function runDoctor(
     if (!finding.ok) failed += 1;
     write(line(name, finding));
   };
-  const reportAll = async (checks: readonly Check[]): Promise<void> => {
-    const findings = checks.map((check) => examine(check));
-    for (const [index, check] of checks.entries())
-      report(check.name, await (findings[index] as Promise<Finding>));
+  const reportAll = async (checks: Checks): Promise<void> => {
+    const running = Object.entries(checks).map(([name, check]) => [name, examine(check)] as const);
+    for (const [name, finding] of running) report(name, await finding);
   };
 
   const config = readConfig(env);

@@ -4,7 +4,7 @@ import { FieldError } from '../graphql/response.js';
 import type { GraphqlRequest } from '../graphql/dataEngine.js';
 import { DocumentError } from '../graphql/document/document.js';
 import type { ExplainedField } from '../graphql/explain.js';
-import { isJsonObject, parseJson } from '../losslessJson.js';
+import { parseJsonObject } from '../losslessJson.js';
 import { ArgumentError, type Command } from './command.js';
 import { readId, readOptions } from './options.js';
 
@@ -62,11 +62,7 @@ function readArguments(args: readonly string[]): Arguments {
 }
 
 function readVariables(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value = parseJson(text);
-    if (isJsonObject(value)) return value;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
-  throw new ArgumentError('--variables takes a JSON object');
+  const variables = parseJsonObject(text);
+  if (!variables) throw new ArgumentError('--variables takes a JSON object');
+  return variables;
 }

@@ -4,27 +4,31 @@ import { ArgumentError } from './command.js';
 /** PostgreSQL's int. */
 const MAX_ID = 2_147_483_647;
 
-/** Parses a command's options, all of which take a string; `shorts` has their single-letter forms. Throws ArgumentError. */
-export function readOptions<Name extends string>(
+/**
+ * Parses a command's options, which take a string, and its flags, which take none. Throws ArgumentError.
+ * @param shorts single-letter forms of options
+ */
+export function readOptions<Name extends string, Flag extends string = never>(
   args: readonly string[],
   names: readonly Name[],
-  shorts: Partial<Record<Name, string>> = {},
-): { readonly [name in Name]?: string } {
+  { flags = [], shorts = {} }: { flags?: readonly Flag[]; shorts?: Partial<Record<Name, string>> } = {},
+): { readonly [name in Name]?: string } & { readonly [name in Flag]?: boolean } {
   const options: NonNullable<ParseArgsConfig['options']> = {};
   for (const name of names) {
     const short = shorts[name];
     options[name] = { type: 'string', ...(short === undefined ? {} : { short }) };
   }
+  for (const flag of flags) options[flag] = { type: 'boolean' };
   try {
-    return parseArgs({ args: [...args], options }).values as { [name in Name]?: string };
+    return parseArgs({ args: [...args], options }).values as ReturnType<typeof readOptions<Name, Flag>>;
   } catch (error) {
     throw new ArgumentError(error instanceof Error ? error.message : 'bad options');
   }
 }
 
-/** Reads the id of a tenant or role. Throws ArgumentError with the message. */
-export function readId(text: string | undefined, message: string): number {
-  const id = Number(text);
-  if (!Number.isInteger(id) || id < 1 || id > MAX_ID) throw new ArgumentError(message);
+/** Reads the id of a tenant or role, from `least`. Throws ArgumentError with the message. */
+export function readId(text: string | undefined, message: string, least = 1): number {
+  const id = /^\d{1,10}$/.test(text ?? '') ? Number(text) : -1;
+  if (id < least || id > MAX_ID) throw new ArgumentError(message);
   return id;
 }

@@ -2,12 +2,13 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { withInstallation } from '../compose.js';
 import { hashPassword, requireStrongPassword } from '../control/roles/passwords.js';
+import { INSTALLATION_TENANTID } from '../control/tenants/installation.js';
 import { NOBODY_LOGIN } from '../db/principal.js';
 import { findLogin, setPassword } from '../control/roles/roles.js';
 import { bumpPolicyVersion, readTenant } from '../control/tenants/tenants.js';
 import { UsageError } from '../errors.js';
 import { ArgumentError, printJson, type Command } from './command.js';
-import { readOptions } from './options.js';
+import { readId, readOptions } from './options.js';
 
 /** Resets a lost password, notably pxadmin's (tenant 0). Revokes the role's tokens, like any password change. */
 export const password: Command = async (args) => {
@@ -27,10 +28,10 @@ export const password: Command = async (args) => {
 };
 
 function readRole(args: readonly string[]): { readonly tenantid: number; readonly login: string } {
-  const { tenant = '', login = '' } = readOptions(args, ['tenant', 'login']);
-  if (!/^\d{1,9}$/.test(tenant)) throw new ArgumentError('--tenant takes the id of a tenant');
+  const { tenant, login = '' } = readOptions(args, ['tenant', 'login']);
+  const tenantid = readId(tenant, '--tenant takes the id of a tenant', INSTALLATION_TENANTID);
   if (login === '' || login === NOBODY_LOGIN) throw new ArgumentError('--login takes the login of a role');
-  return { tenantid: Number(tenant), login };
+  return { tenantid, login };
 }
 
 /** Not taken from an argument, which every process on the machine can read, and not echoed on a terminal. */

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { isJsonObject } from '../losslessJson.js';
 import {
   CompiledCache,
   DEFAULT_LIMITS,
@@ -98,12 +99,7 @@ function readRequest(line: string): LineTemplate {
 }
 
 function areLayouts(value: unknown): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    Object.values(value).every((source) => typeof source === 'string')
-  );
+  return isJsonObject(value) && Object.values(value).every((source) => typeof source === 'string');
 }
 
 function parseLine(line: string): LineRequest {
@@ -113,7 +109,6 @@ function parseLine(line: string): LineRequest {
   } catch (error) {
     throw new BadLine(`the line is no JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (typeof request !== 'object' || request === null || Array.isArray(request))
-    throw new BadLine('the line is no JSON object');
+  if (!isJsonObject(request)) throw new BadLine('the line is no JSON object');
   return request;
 }

@@ -9,7 +9,7 @@ import {
   suspendTenant,
 } from '../control/tenants/tenants.js';
 import { breakOffMove, moveTenantToCell } from '../control/tenants/moveToCell.js';
-import { exportTenant, importTenant } from '../control/tenants/moveTenant.js';
+import { exportTenant, importTenant } from '../control/tenants/tenantExport.js';
 import type { ControlDb } from '../db/connection/database.js';
 import {
   adoptionWarnings,
@@ -25,6 +25,7 @@ import { ArgumentError, printJson, type Command } from './command.js';
 import { readId, readOptions } from './options.js';
 
 const MAX_PROBLEMS = 50;
+const PRINT_SQL = { flags: ['print-sql'] } as const;
 
 const SUBCOMMANDS: Readonly<Record<string, Command>> = {
   create,
@@ -66,8 +67,8 @@ async function create(args: readonly string[]): Promise<number> {
  * the owners of its tables still have to run. With only --schema and --print-sql, prints those for an adopted schema.
  */
 async function adopt(args: readonly string[]): Promise<number> {
-  const { printsSql, rest } = takePrintSql(args);
-  const options = readOptions(rest, ['name', 'root-login', 'root-password', 'schema']);
+  const options = readOptions(args, ['name', 'root-login', 'root-password', 'schema'], PRINT_SQL);
+  const printsSql = options['print-sql'] === true;
   const schema = required(options, 'schema');
   return withInstallation(async ({ database, openEngine }) => {
     if (printsSql && options.name === undefined) {
@@ -98,8 +99,7 @@ async function adopt(args: readonly string[]): Promise<number> {
 
 /** Deletes a tenant and returns its schema to the application; with --print-sql, only prints the statements that revoke the grants. */
 async function release(args: readonly string[]): Promise<number> {
-  const { printsSql, rest } = takePrintSql(args);
-  const options = readOptions(rest, ['tenant']);
+  const options = readOptions(args, ['tenant'], PRINT_SQL);
   const tenantid = requiredTenant(options);
   return withInstallation(async ({ database }) => {
     const found = await readTenant(database.knex, tenantid);
@@ -107,7 +107,7 @@ async function release(args: readonly string[]): Promise<number> {
       throw new UsageError(`tenant ${tenantid} has not adopted a schema`);
     }
     const adopted = { tenantid, schema: found.schema };
-    if (printsSql) {
+    if (options['print-sql'] === true) {
       printSql(await statementsToRelease(database.pool, adopted));
       return;
     }
@@ -122,21 +122,13 @@ async function findAdopted(db: ControlDb, schema: string): Promise<AdoptedSchema
   return { tenantid: found.tenantid, schema };
 }
 
-function takePrintSql(args: readonly string[]): {
-  readonly printsSql: boolean;
-  readonly rest: readonly string[];
-} {
-  const rest = args.filter((arg) => arg !== '--print-sql');
-  return { printsSql: rest.length < args.length, rest };
-}
-
 function printSql(statements: readonly string[]): void {
   for (const statement of statements) process.stdout.write(`${statement};\n`);
 }
 
 /** Runs a file as the tenant's owner in its schema, in one transaction; running servers pick up the new tables. */
 async function sql(args: readonly string[]): Promise<number> {
-  const options = readOptions(args, ['tenant', 'file'], { file: 'f' });
+  const options = readOptions(args, ['tenant', 'file'], { shorts: { file: 'f' } });
   const tenantid = requiredTenant(options);
   const file = required(options, 'file');
   const script = await readFile(file, 'utf8').catch((error: unknown) => {
@@ -230,13 +222,10 @@ async function importFromFile(args: readonly string[]): Promise<number> {
 
 /** To another cell, while the tenant is served. Prints one JSON line: {"tenantid":…,"cell":…,"pause_ms":…}. */
 async function move(args: readonly string[]): Promise<number> {
-  const isAbort = args.includes('--abort');
-  const options = readOptions(
-    args.filter((arg) => arg !== '--abort'),
-    ['tenant', 'to'],
-  );
+  const options = readOptions(args, ['tenant', 'to'], { flags: ['abort'] });
   const tenantid = requiredTenant(options);
-  if (isAbort === (options.to !== undefined)) throw new ArgumentError('--to or --abort is given');
+  if ((options.abort === true) === (options.to !== undefined))
+    throw new ArgumentError('--to or --abort is given');
   return withCells(async (deps) => {
     if (options.to === undefined) {
       await breakOffMove(deps, tenantid);
@@ -267,8 +256,8 @@ function requiredTenant(options: Readonly<Partial<Record<'tenant', string>>>): n
   return readId(required(options, 'tenant'), '--tenant takes the id of a tenant');
 }
 
-function required(options: Readonly<Partial<Record<string, string>>>, name: string): string {
+function required(options: Readonly<Record<string, string | boolean | undefined>>, name: string): string {
   const value = options[name];
-  if (value === undefined || value === '') throw new ArgumentError(`--${name} is missing`);
+  if (typeof value !== 'string' || value === '') throw new ArgumentError(`--${name} is missing`);
   return value;
 }

@@ -1,6 +1,6 @@
 import { withInstallation } from '../compose.js';
 import { explainEvent, type ExplainedEvent, type Explanation } from '../control/explain/explainEvent.js';
-import { byTable, USES_CONDITION, type ExplainedRule } from '../control/explain/explainRule.js';
+import { byTable, PROGRESS, USES_CONDITION, type ExplainedRule } from '../control/explain/explainRule.js';
 import { readKeyText } from '../control/explain/rowKeyText.js';
 import type { RowDelivery } from '../db/delivery/eventsOfRow.js';
 import { findTenantSchema } from '../db/tenants/tenantStorage.js';
@@ -21,24 +21,18 @@ export const why: Command = async (args) => {
   });
 };
 
-function describe({ target, key, writers, rowExists, notes, events, hasMore }: Explanation): string {
+function describe({ target, key, writers, row_exists, notes, events, has_more }: Explanation): string {
   const captured = { api: 'mutations of /query', all: 'every writer' };
   const lines = [
     `${target} ${key === null ? '' : show(key)}`.trimEnd(),
     `captured: ${writers === null ? 'nothing' : captured[writers]}`,
-    ...(rowExists === null ? [] : [`row: ${rowExists ? 'exists' : 'does not exist now'}`]),
+    ...(row_exists === null ? [] : [`row: ${row_exists ? 'exists' : 'does not exist now'}`]),
     ...notes.map((note) => `note: ${note}`),
     ...events.flatMap((event) => ['', ...describeEvent(event)]),
-    ...(hasMore ? ['', 'There are older changes.'] : []),
+    ...(has_more ? ['', 'There are older changes.'] : []),
   ];
   return `${lines.join('\n')}\n`;
 }
-
-const PROGRESS = {
-  waiting: 'waits for the relay',
-  queued: 'waits for a worker',
-  evaluated: 'compared with the rules',
-};
 
 function describeEvent(event: ExplainedEvent): readonly string[] {
   const { time, operation, progress, rules } = event;

@@ -28,14 +28,12 @@ export function requireClasses(principal: Principal, classes: readonly number[])
   throw denied(`The role is not in class ${missing}, so it can't add others to it.`, { classid: missing });
 }
 
-/** Throws AppError PERMISSION_DENIED unless the principal is its tenant's root or an admin. */
-function requireAdmin(principal: Principal): void {
-  if (!principal.isAdmin) throw denied("Only the tenant's root role and admins may do this.");
-}
-
-/** As `requireAdmin`, for a tenant with tables. Throws AppError PERMISSION_DENIED. @returns the tenant's schema */
+/**
+ * Throws AppError PERMISSION_DENIED unless the principal is the root or an admin of a tenant with tables.
+ * @returns the tenant's schema
+ */
 export function requireTenantAdmin(principal: Principal): string {
-  requireAdmin(principal);
+  if (!principal.isAdmin) throw denied("Only the tenant's root role and admins may do this.");
   return requireSchema(principal);
 }
 

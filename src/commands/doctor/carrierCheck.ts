@@ -6,7 +6,7 @@ import { createTransport } from '../../email/mail/createTransport.js';
 import { openAccounts } from '../../email/mail/openAccounts.js';
 import type { MailTransport } from '../../email/mail/transport.js';
 import type { KeyRing } from '../../secrets.js';
-import { bad, good, type Finding } from './check.js';
+import { bad, good, shortened, type Finding } from './check.js';
 
 /** An account, and its tenant. */
 export interface TenantAccount {
@@ -26,7 +26,6 @@ const VERIFY_MS = 4_000;
 /** Leaves enough of the check's time for the account started last. */
 const START_WITHIN_MS = 12_000;
 const MAX_AT_ONCE = 10;
-const MAX_LISTED = 3;
 
 /** The accounts of all tenants. Ones that don't decrypt are skipped: the check of secrets reports them. */
 export async function tenantAccounts(
@@ -100,11 +99,7 @@ function describe(verdicts: readonly AccountVerdict[]): Finding {
     .filter(({ problem }) => problem !== undefined)
     .toSorted((a, b) => a.tenantid - b.tenantid);
   if (refused.length === 0) return good(`${kind} recognises ${verdicts.length}`);
-  const listed = refused
-    .slice(0, MAX_LISTED)
-    .map(({ tenantid, problem }) => `tenant ${tenantid}: ${problem}`)
-    .join(', ');
-  const more = refused.length > MAX_LISTED ? ', …' : '';
-  const says = `${kind} recognises ${verdicts.length - refused.length} of ${verdicts.length} (${listed}${more})`;
+  const listed = shortened(refused.map(({ tenantid, problem }) => `tenant ${tenantid}: ${problem}`));
+  const says = `${kind} recognises ${verdicts.length - refused.length} of ${verdicts.length} (${listed})`;
   return refused.length === verdicts.length ? bad(says) : good(says);
 }

@@ -9,22 +9,26 @@ export interface Finding {
   readonly hint?: string;
 }
 
-export interface Check {
-  readonly name: string;
-  run(): Promise<Finding>;
-}
+/** By name, in the order of their report. */
+export type Checks = Readonly<Record<string, () => Promise<Finding>>>;
 
 const CHECK_TIMEOUT_MS = 20_000;
 
 /** Runs a check; never rejects. */
-export async function examine(check: Check): Promise<Finding> {
+export async function examine(check: () => Promise<Finding>): Promise<Finding> {
   try {
-    return await orLate(check.run(), CHECK_TIMEOUT_MS, () =>
+    return await orLate(check(), CHECK_TIMEOUT_MS, () =>
       bad(`no response within ${CHECK_TIMEOUT_MS / 1000} s`),
     );
   } catch (error) {
     return broken(error);
   }
+}
+
+const MAX_LISTED = 3;
+
+export function shortened(items: readonly string[]): string {
+  return `${items.slice(0, MAX_LISTED).join(', ')}${items.length > MAX_LISTED ? ', …' : ''}`;
 }
 
 export const good = (says: string): Finding => ({ ok: true, says });

@@ -1,107 +1,85 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Installation } from '../../compose.js';
-import { divideConnections } from '../../db/connection/connectionBudget.js';
 import { publicPrivileges, rolesThatMayNotConnect } from '../../db/connection/databaseGrants.js';
 import { listTenants } from '../../control/tenants/tenants.js';
 import { statementsToAdopt } from '../../db/tenants/adoption.js';
 import { describeLostTenant, findLostRoles } from '../../db/tenants/lostRoles.js';
 import { checkStoredSecrets } from '../../control/storedSecrets.js';
-import type { Config } from '../../config.js';
 import type { KeyRing } from '../../secrets.js';
-import { openDatabase, type Database } from '../../db/connection/database.js';
-import { requireSessions } from '../../db/connection/pooler.js';
-import { settingsNotInForce } from '../../db/connection/sessionSettings.js';
+import { type Database } from '../../db/connection/database.js';
 import { readBacklog, type Backlog } from '../../db/delivery/backlog.js';
 import { readKeyStates, type KeyStates } from '../../db/delivery/emailAccounts.js';
-import { oldestSeconds, overdueIn, type Overdue } from '../../db/delivery/overdue.js';
-import { probeWrites, readServerFacts, requireReachable } from '../../db/reachability.js';
+import { oldestSeconds, overdueIn, type Overdue, durationText } from '../../db/delivery/overdue.js';
+import { probeWrites, readServerFacts } from '../../db/reachability.js';
 import { missingRights } from '../../db/rights.js';
 import { pendingMigrations } from '../../db/migrate.js';
 import type { Logger } from '../../log.js';
 import { quoted } from '../../db/sql.js';
 import { connectPostgres } from '../../queue/postgresConnections.js';
 import { checkCarriers, tenantAccounts } from './carrierCheck.js';
-import { bad, codeOf, good, type Check, type Finding } from './check.js';
+import { bad, codeOf, good, shortened, type Checks, type Finding } from './check.js';
+import { checkPooler, checkReplicas } from './connectionChecks.js';
 
 /** The expiry of tokens, signatures and leases depends on the clock. */
 const MAX_CLOCK_DIFFERENCE_MS = 2_000;
-const MAX_LISTED = 3;
-/** Maximum wait for a heartbeat to arrive. */
-const REPLICA_CHECK_MS = 5_000;
 const DISK_FULL = '53100';
 
 /** Checks that need a reachable database. */
-export function databaseChecks({ config, database, keyRing, log }: Installation): readonly Check[] {
-  const ready = async (check: () => Promise<Finding>): Promise<Finding> =>
+export function databaseChecks({ config, database, keyRing, log }: Installation): Checks {
+  /** For a check that reads Rowpost's own tables. */
+  const ready = (check: () => Promise<Finding>) => async (): Promise<Finding> =>
     (await pendingMigrations(database.knex)) === 'all'
       ? bad('the database is not set up yet', 'Run "rowpost release".')
       : check();
-  return [
-    { name: 'postgres', run: () => checkPostgres(database) },
-    {
-      name: 'rights',
-      run: async () => {
-        const missing = await missingRights(database.pool);
-        return missing.length === 0 ? good('may create roles and schemas') : bad(missing.join('; '));
-      },
-    },
-    {
-      name: 'migrations',
-      run: () =>
-        ready(async () => {
-          const pending = await pendingMigrations(database.knex);
-          if (pending.length === 0) return good('the database is up to date');
-          return bad(`the database lacks ${pending.length} of them`, 'Run "rowpost release".');
-        }),
-    },
-    { name: 'roles', run: () => ready(() => checkRoles(database)) },
-    ...(config.databaseDirectUrl === undefined
-      ? []
-      : [{ name: 'pooler', run: () => ready(() => checkPooler(config, database, keyRing, log)) }]),
-    ...(config.databaseReplicaUrls.length === 0
-      ? []
-      : [{ name: 'replicas', run: () => ready(() => checkReplicas(config, keyRing, log)) }]),
-    { name: 'logins', run: () => ready(() => checkTenantLogins(database)) },
-    { name: 'adopted', run: () => ready(() => checkAdoptedSchemas(database)) },
-    {
-      name: 'clock',
-      run: async () => {
-        const { clockDifferenceMs } = await readServerFacts(database.pool);
-        const difference = `${(Math.abs(clockDifferenceMs) / 1000).toFixed(1)} s`;
-        return Math.abs(clockDifferenceMs) <= MAX_CLOCK_DIFFERENCE_MS
-          ? good(`${difference} from PostgreSQL's`)
-          : bad(`${difference} from PostgreSQL's`, 'Synchronise both with NTP.');
-      },
-    },
-    {
-      name: 'secrets',
-      run: () =>
-        ready(async () => {
-          const { stored, unreadable } = await checkStoredSecrets(database.knex, keyRing);
-          if (unreadable.length === 0) return good(`${stored} stored, all can be decrypted`);
-          return bad(
-            `${unreadable.length} of ${stored} don't decrypt: ${shortened(unreadable)}`,
-            'Add the key that encrypted them to SECRET_KEYS, after the current one.',
-          );
-        }),
-    },
-    ...(config.mailTransport === 'mailbox'
-      ? []
-      : [
-          { name: 'keys', run: () => ready(async () => judgeKeys(await readKeyStates(database.pool))) },
-          {
-            name: 'carriers',
-            run: () =>
-              ready(async () => checkCarriers(config, database, await tenantAccounts(database, keyRing))),
-          },
-        ]),
-    ...(config.redisUrl === undefined ? [{ name: 'queue', run: () => checkQueue(database, log) }] : []),
-    {
-      name: 'backlog',
-      run: () =>
-        ready(async () => judgeBacklog(await readBacklog(database.ledger), config.backlogAlarmSeconds)),
-    },
-  ];
+  return {
+    postgres: () => checkPostgres(database),
+    rights: () => checkRights(database),
+    migrations: ready(() => checkMigrations(database)),
+    roles: ready(() => checkRoles(database)),
+    ...(config.databaseDirectUrl !== undefined && {
+      pooler: ready(() => checkPooler(config, database, keyRing, log)),
+    }),
+    ...(config.databaseReplicaUrls.length > 0 && {
+      replicas: ready(() => checkReplicas(config, keyRing, log)),
+    }),
+    logins: ready(() => checkTenantLogins(database)),
+    adopted: ready(() => checkAdoptedSchemas(database)),
+    clock: () => checkClock(database),
+    secrets: ready(() => checkSecrets(database, keyRing)),
+    ...(config.mailTransport !== 'mailbox' && {
+      keys: ready(async () => judgeKeys(await readKeyStates(database.pool))),
+      carriers: ready(async () => checkCarriers(config, database, await tenantAccounts(database, keyRing))),
+    }),
+    ...(config.redisUrl === undefined && { queue: () => checkQueue(database, log) }),
+    backlog: ready(async () => judgeBacklog(await readBacklog(database.ledger), config.backlogAlarmSeconds)),
+  };
+}
+
+async function checkRights({ pool }: Database): Promise<Finding> {
+  const missing = await missingRights(pool);
+  return missing.length === 0 ? good('may create roles and schemas') : bad(missing.join('; '));
+}
+
+async function checkMigrations({ knex }: Database): Promise<Finding> {
+  const pending = await pendingMigrations(knex);
+  if (pending.length === 0) return good('the database is up to date');
+  return bad(`the database lacks ${pending.length} of them`, 'Run "rowpost release".');
+}
+
+async function checkClock({ pool }: Database): Promise<Finding> {
+  const { clockDifferenceMs } = await readServerFacts(pool);
+  const says = `${(Math.abs(clockDifferenceMs) / 1000).toFixed(1)} s from PostgreSQL's`;
+  return Math.abs(clockDifferenceMs) <= MAX_CLOCK_DIFFERENCE_MS
+    ? good(says)
+    : bad(says, 'Synchronise both with NTP.');
+}
+
+async function checkSecrets({ knex }: Database, keyRing: KeyRing): Promise<Finding> {
+  const { stored, unreadable } = await checkStoredSecrets(knex, keyRing);
+  if (unreadable.length === 0) return good(`${stored} stored, all can be decrypted`);
+  return bad(
+    `${unreadable.length} of ${stored} don't decrypt: ${shortened(unreadable)}`,
+    'Add the key that encrypted them to SECRET_KEYS, after the current one.',
+  );
 }
 
 async function checkPostgres({ pool, knex }: Database): Promise<Finding> {
@@ -140,69 +118,6 @@ async function checkRoles({ pool }: Database): Promise<Finding> {
       ? 'Run "rowpost release".'
       : 'Restore it as well, or delete the tenant.',
   );
-}
-
-/** Commands bypass the pooler, so this connects through it as a web process would, including the tenants' shared login. */
-async function checkPooler(
-  config: Config,
-  direct: Database,
-  keyRing: KeyRing,
-  log: Logger,
-): Promise<Finding> {
-  const { databaseUrl: url = '', databaseDirectUrl: directUrl, preparedStatements } = config;
-  const budget = divideConnections(config.pgPool, 'command', false);
-  const applicationName = 'rowpost doctor';
-  const database = openDatabase({ ...config, url, directUrl, keyRing, budget, applicationName, log });
-  try {
-    await requireReachable(database.pool);
-    await requireSessions(database, preparedStatements);
-    const { shared } = await direct.tenants.names();
-    const lease = await database.tenants.acquireShared();
-    try {
-      const problems = await settingsNotInForce(lease.client, database.settings);
-      if (problems.length > 0) return bad(`for ${shared} ${problems.join('; ')}`, 'Run "rowpost release".');
-    } finally {
-      lease.release(true);
-    }
-    const names = preparedStatements ? 'with' : 'without';
-    return good(`statement_timeout and all other settings are in force, ${names} prepared statements`);
-  } finally {
-    await database.close();
-  }
-}
-
-/** Checks replicas as a web process or worker sees them. */
-async function checkReplicas(config: Config, keyRing: KeyRing, log: Logger): Promise<Finding> {
-  const { databaseUrl = '', databaseDirectUrl, databaseReplicaUrls: replicaUrls } = config;
-  const database = openDatabase({
-    ...config,
-    url: databaseDirectUrl ?? databaseUrl,
-    directUrl: undefined,
-    replicaUrls,
-    maxReplicaLagMs: 1000 * config.maxReplicaLagSeconds,
-    keyRing,
-    budget: divideConnections(config.pgPool, 'command', false),
-    applicationName: 'rowpost doctor',
-    log,
-  });
-  try {
-    const deadlineMs = performance.now() + REPLICA_CHECK_MS;
-    const isBehind = ({ lagMs }: { readonly lagMs: number | undefined }): boolean =>
-      lagMs === undefined || lagMs > 1000 * config.maxReplicaLagSeconds;
-    // Known once a current heartbeat has arrived.
-    while (database.replicas.lags().some(isBehind) && performance.now() < deadlineMs) await delay(100);
-    const lags = database.replicas.lags();
-    const late = lags.filter(isBehind).map(({ name }) => name);
-    if (late.length > 0) {
-      return bad(
-        `${shortened(late)} ${late.length === 1 ? 'does not respond, or lags' : 'do not respond, or lag'} by more than ${REPLICA_CHECK_MS / 1000} s`,
-        'Their reads go to the primary. Do they follow it? See pg_stat_replication there.',
-      );
-    }
-    return good(`${lags.length === 1 ? 'one follows' : `${lags.length} follow`} the primary`);
-  } finally {
-    await database.close();
-  }
 }
 
 async function checkTenantLogins({ knex, pool, tenants }: Database): Promise<Finding> {
@@ -257,10 +172,6 @@ async function checkAdoptedSchemas({ knex, pool }: Database): Promise<Finding> {
   );
 }
 
-function shortened(items: readonly string[]): string {
-  return `${items.slice(0, MAX_LISTED).join(', ')}${items.length > MAX_LISTED ? ', …' : ''}`;
-}
-
 async function checkQueue(database: Database, log: Logger): Promise<Finding> {
   // Rejects with a message for the operator if BullMQ's tables are missing.
   const connections = await connectPostgres(database, log);
@@ -297,23 +208,14 @@ export function judgeBacklog(backlog: Backlog, alarmSeconds: number): Finding {
   const [first] = overdueIn(backlog, alarmSeconds);
   if (first) {
     const [what, hint] = OVERDUE[first.place];
-    return bad(`${first.count} ${what}, the oldest for ${since(first.oldestSeconds)}`, hint);
+    return bad(`${first.count} ${what}, the oldest for ${durationText(first.oldestSeconds)}`, hint);
   }
   const oldest = oldestSeconds(backlog) ?? 0;
   const open = `${counted(backlog.unreadEvents, 'event')}, ${counted(backlog.openBatches, 'batch', 'batches')} and ${counted(backlog.waiting + backlog.retries, 'delivery', 'deliveries')} wait`;
   const apart = `${backlog.later} for their next attempt, ${backlog.paused} paused`;
-  return good(`${open}${oldest > 0 ? `, the oldest for ${since(oldest)}` : ''}; ${apart}`);
+  return good(`${open}${oldest > 0 ? `, the oldest for ${durationText(oldest)}` : ''}; ${apart}`);
 }
 
 function counted(count: number, one: string, more = `${one}s`): string {
   return `${count} ${count === 1 ? one : more}`;
-}
-
-function since(seconds: number): string {
-  const whole = Math.round(seconds);
-  return whole < 120
-    ? `${whole} s`
-    : whole < 7200
-      ? `${Math.round(whole / 60)} min`
-      : `${Math.round(whole / 3600)} h`;
 }

@@ -4,7 +4,7 @@ import { newObjectkey } from '../../files/storage/fileStorage.js';
 import { openStorage } from '../../files/storage/openStorage.js';
 import { inspectRedis } from '../../queue/inspectRedis.js';
 import { redisErrorCode } from '../../queue/redisClient.js';
-import { bad, codeOf, good, type Check, type Finding } from './check.js';
+import { bad, codeOf, good, type Checks, type Finding } from './check.js';
 
 /** The oldest version with all commands that BullMQ needs. */
 const OLDEST_REDIS = [6, 2] as const;
@@ -13,21 +13,17 @@ const OLDEST_REDIS = [6, 2] as const;
  * Checks that need no database: Redis, the mail provider, the file storage.
  * @param usesSendgrid whether a tenant sends with SendGrid, the default carrier
  */
-export function outsideChecks(config: Config, usesSendgrid: boolean): readonly Check[] {
-  const { redisUrl, queuePrefix } = config;
-  return [
-    ...(redisUrl === undefined ? [] : [{ name: 'queue', run: () => checkRedis(redisUrl, queuePrefix) }]),
-    {
-      name: 'provider',
-      run: () =>
-        config.mailTransport === 'mailbox'
-          ? Promise.resolve(good('none: mail is kept in the mailbox'))
-          : usesSendgrid
-            ? checkProvider(config)
-            : Promise.resolve(good('SendGrid is not checked: all tenants send with other carriers')),
+export function outsideChecks(config: Config, usesSendgrid: boolean): Checks {
+  const { redisUrl, queuePrefix, mailTransport } = config;
+  return {
+    ...(redisUrl !== undefined && { queue: () => checkRedis(redisUrl, queuePrefix) }),
+    provider: async () => {
+      if (mailTransport === 'mailbox') return good('none: mail is kept in the mailbox');
+      if (usesSendgrid) return checkProvider(config);
+      return good('SendGrid is not checked: all tenants send with other carriers');
     },
-    { name: 'storage', run: () => checkStorage(config) },
-  ];
+    storage: () => checkStorage(config),
+  };
 }
 
 /** By the first word of Redis's answer to a write. */

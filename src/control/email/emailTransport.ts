@@ -6,7 +6,7 @@ import {
   type GraphQLFieldConfig,
 } from 'graphql';
 import { readAccounts, storeAccounts } from '../../db/delivery/emailAccounts.js';
-import type { Account } from '../../email/mail/account.js';
+import type { Account, SmtpAccount, SesAccount } from '../../email/mail/account.js';
 import { openAccounts, openTransports, type StoredTransport } from '../../email/mail/openAccounts.js';
 import { AppError } from '../../errors.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
@@ -16,7 +16,11 @@ import { requireOnlyMutation } from '../request/externalCalls.js';
 import { emailApikeyMissing } from './emailApikey.js';
 import { emailTransportInput, readTransports, type TransportInput } from './transportInput.js';
 
-const transportType = new GraphQLObjectType<unknown, ControlContext>({
+/** Its fields are an allow-list: a secret has none. */
+const transportType = new GraphQLObjectType<
+  Pick<Partial<SmtpAccount>, 'dkim'> & Pick<SesAccount, 'configurationSet'>,
+  ControlContext
+>({
   name: 'email_transport',
   description: 'A carrier account that the tenant sends through, without its secrets.',
   fields: {
@@ -25,10 +29,10 @@ const transportType = new GraphQLObjectType<unknown, ControlContext>({
     port: { type: SCALARS.Int },
     security: { type: GraphQLString },
     username: { type: GraphQLString },
-    dkim_domain: { type: GraphQLString },
+    dkim_domain: { type: GraphQLString, resolve: ({ dkim }) => dkim?.domain },
     domain: { type: GraphQLString },
     region: { type: GraphQLString },
-    configuration_set: { type: GraphQLString },
+    configuration_set: { type: GraphQLString, resolve: ({ configurationSet }) => configurationSet },
   },
 });
 
@@ -111,39 +115,9 @@ async function shown({ db, deps, principal: { tenantid } }: ControlContext): Pro
   if (!stored) return null;
   const { pausedCode, pausedReason, setTime, transportsEncrypted } = stored;
   return {
-    transports: openTransports(deps.keyRing, tenantid, transportsEncrypted).map(withoutSecrets),
+    transports: openTransports(deps.keyRing, tenantid, transportsEncrypted),
     paused_code: pausedCode,
     paused_reason: pausedReason,
     set_time: setTime,
   };
-}
-
-/** An allow-list, so that new fields are not exposed by accident. */
-function withoutSecrets(transport: StoredTransport): Record<string, unknown> {
-  const none = {
-    host: null,
-    port: null,
-    security: null,
-    username: null,
-    dkim_domain: null,
-    domain: null,
-    region: null,
-    configuration_set: null,
-  };
-  switch (transport.kind) {
-    case 'smtp': {
-      const { kind, host, port, security, username = null, dkim } = transport;
-      return { ...none, kind, host, port, security, username, dkim_domain: dkim?.domain ?? null };
-    }
-    case 'mailgun':
-      return { ...none, kind: transport.kind, domain: transport.domain, region: transport.region };
-    case 'ses': {
-      const { kind, region, configurationSet = null } = transport;
-      return { ...none, kind, region, configuration_set: configurationSet };
-    }
-    case 'sendgrid':
-    case 'resend':
-    case 'postmark':
-      return { ...none, kind: transport.kind };
-  }
 }

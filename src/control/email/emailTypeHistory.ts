@@ -7,13 +7,14 @@ import type { ControlContext } from '../controlContext.js';
  * @param basedOn the version that the author read; null to overwrite any version
  */
 export async function requireUnchanged(
-  { db, principal }: ControlContext,
+  context: ControlContext,
   emailType: string,
   basedOn: number | null | undefined,
 ): Promise<void> {
   if (basedOn == null) return;
-  const row = await db('rowpost.email_types')
-    .where({ tenantid: principal.tenantid, email_type: emailType })
+  const row = await context
+    .db('rowpost.email_types')
+    .where(keyOf(context, emailType))
     .forUpdate()
     .first<{ version: number } | undefined>('version');
   if (row?.version === basedOn) return;
@@ -29,11 +30,11 @@ const RECORD = `
   insert into rowpost.email_type_version (tenantid, email_type, version, content, creatorid)
   select t.tenantid, t.email_type, t.version,
     to_jsonb(t) - array['tenantid', 'email_type', 'version', 'creatorid', 'createtime', 'layout_names', 'any_layout'], :creatorid
-  from rowpost.email_types t where t.tenantid = :tenantid and t.email_type = :emailType
+  from rowpost.email_types t where t.tenantid = :tenantid and t.email_type = :email_type
   on conflict do nothing`;
 const TRIM = `
   delete from rowpost.email_type_version v using rowpost.email_types t
-  where v.tenantid = :tenantid and v.email_type = :emailType and t.tenantid = v.tenantid and t.email_type = v.email_type
+  where v.tenantid = :tenantid and v.email_type = :email_type and t.tenantid = v.tenantid and t.email_type = v.email_type
     and v.version between 1 and t.version - ${MAX_VERSIONS}`;
 
 /** Called before a change: an email type that was saved by an earlier release has no version yet. */
@@ -48,25 +49,18 @@ export async function recordVersion(
   before: string | undefined,
 ): Promise<void> {
   const key = keyOf(context, emailType);
-  if (before === undefined) await deleteVersions(context, emailType);
-  else if (before !== emailType) {
+  if (before !== emailType) {
     await deleteVersions(context, emailType);
-    await context
-      .db('rowpost.email_type_version')
-      .where(columnsOf(context, before))
-      .update({ email_type: emailType });
+    if (before !== undefined) await versionsOf(context, before).update({ email_type: emailType });
   }
-  await context
-    .db('rowpost.email_type_version')
-    .where({ ...columnsOf(context, emailType), version: DRAFT })
-    .delete();
+  await deleteDraft(context, emailType);
   await context.db.raw(RECORD, { ...key, creatorid: context.principal.roleid });
   await context.db.raw(TRIM, key);
 }
 
 /** Called when a name becomes free, and before it is reused. */
 export async function deleteVersions(context: ControlContext, emailType: string): Promise<void> {
-  await context.db('rowpost.email_type_version').where(columnsOf(context, emailType)).delete();
+  await versionsOf(context, emailType).delete();
 }
 
 const DRAFT = 0;
@@ -76,7 +70,7 @@ export async function saveDraft(context: ControlContext, emailType: string, inpu
   await context
     .db('rowpost.email_type_version')
     .insert({
-      ...columnsOf(context, emailType),
+      ...keyOf(context, emailType),
       version: DRAFT,
       content: JSON.stringify(input),
       creatorid: context.principal.roleid,
@@ -91,14 +85,13 @@ export async function saveDraft(context: ControlContext, emailType: string, inpu
 
 /** @returns whether there was one */
 export async function deleteDraft(context: ControlContext, emailType: string): Promise<boolean> {
-  const draft = { ...columnsOf(context, emailType), version: DRAFT };
-  return (await context.db('rowpost.email_type_version').where(draft).delete()) > 0;
+  return (await versionsOf(context, emailType).where({ version: DRAFT }).delete()) > 0;
+}
+
+function versionsOf(context: ControlContext, emailType: string) {
+  return context.db('rowpost.email_type_version').where(keyOf(context, emailType));
 }
 
 function keyOf({ principal }: ControlContext, emailType: string) {
-  return { tenantid: principal.tenantid, emailType };
-}
-
-function columnsOf({ principal }: ControlContext, emailType: string) {
   return { tenantid: principal.tenantid, email_type: emailType };
 }

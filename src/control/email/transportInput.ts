@@ -71,22 +71,24 @@ export const emailTransportInput: GraphQLInputObjectType = new GraphQLInputObjec
   }),
 });
 
-export interface TransportInput {
-  readonly kind?: string | null;
+type TextField =
+  | 'kind'
+  | 'apikey'
+  | 'message_stream'
+  | 'domain'
+  | 'region'
+  | 'access_key_id'
+  | 'secret_access_key'
+  | 'configuration_set'
+  | 'host'
+  | 'security'
+  | 'username'
+  | 'password';
+
+export interface TransportInput extends Readonly<Partial<Record<TextField, string | null>>> {
   readonly transports?: readonly TransportInput[] | null;
-  readonly apikey?: string | null;
-  readonly message_stream?: string | null;
-  readonly domain?: string | null;
-  readonly region?: string | null;
-  readonly access_key_id?: string | null;
-  readonly secret_access_key?: string | null;
-  readonly configuration_set?: string | null;
-  readonly host?: string | null;
   readonly port?: number | null;
-  readonly security?: string | null;
   readonly verify_certificate?: boolean | null;
-  readonly username?: string | null;
-  readonly password?: string | null;
   readonly max_connections?: number | null;
   readonly dkim?: { readonly domain: string; readonly selector: string; readonly private_key: string } | null;
 }

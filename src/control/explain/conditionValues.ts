@@ -4,7 +4,7 @@ import { AppError } from '../../errors.js';
 import { requireSatisfiable } from '../../graphql/email/satisfiable.js';
 import { parseFilter } from '../../graphql/filter/syntax/parser.js';
 import { pathsOf } from '../../graphql/filter/syntax/walk.js';
-import { isJsonObject, parseJson, writeJson } from '../../losslessJson.js';
+import { isJsonObject, parseJson, textOfValue } from '../../losslessJson.js';
 
 /** A value of the row that a condition refers to. */
 export interface SeenValue {
@@ -101,6 +101,6 @@ export function valuesSeen({ columns }: ConditionFacts, records: ShownRecords): 
 }
 
 function shortened(value: unknown): unknown {
-  const text = typeof value === 'string' ? value : writeJson(value);
+  const text = textOfValue(value);
   return text.length > MAX_VALUE_CHARACTERS ? `${text.slice(0, MAX_VALUE_CHARACTERS)}…` : value;
 }

@@ -42,14 +42,14 @@ export interface Explanation {
   readonly key: unknown;
   /** Whose changes become events; null for a read-only table. */
   readonly writers: Writers | null;
-  readonly rowExists: boolean | null;
-  readonly retentionDays: number;
+  readonly row_exists: boolean | null;
+  readonly retention_days: number;
   /** Messages about why events may be missing. */
   readonly notes: readonly string[];
   /** Newest first. */
   readonly events: readonly ExplainedEvent[];
-  readonly hasMore: boolean;
-  readonly searchedSince: string | null;
+  readonly has_more: boolean;
+  readonly searched_since: string | null;
 }
 
 const LIMITS = { events: 10, rules: 200, searchMs: 5_000 };
@@ -68,9 +68,15 @@ export async function explainEvent(
   const catalog = await engine.catalog(tenantid, schema);
   const table = catalog.tables.get(target);
   if (!table) throw unknownTable(catalog, target, { field: 'target' });
-  const nothing = { target, retentionDays, events: [], hasMore: false, searchedSince: null } as const;
+  const nothing = {
+    target,
+    retention_days: retentionDays,
+    events: [],
+    has_more: false,
+    searched_since: null,
+  } as const;
   if (table.kind === 'view' || table.primaryKey.length === 0) {
-    return { ...nothing, key: null, writers: null, rowExists: null, notes: [readOnlyNote(table)] };
+    return { ...nothing, key: null, writers: null, row_exists: null, notes: [readOnlyNote(table)] };
   }
   const { key, exists } = await readEventKey(database, tenantid, table, question.key);
   // Sequential, because the service's connections are few.
@@ -81,17 +87,16 @@ export async function explainEvent(
     ...captureNotes(table, tenantid, capture),
     ...historyNotes(history, { target, exists, retentionDays }),
   ];
-  const { hasMore, searchedSince } = history;
   return {
     target,
     key: parseJson(key),
     writers: capture.writers,
-    rowExists: exists,
-    retentionDays,
+    row_exists: exists,
+    retention_days: retentionDays,
     notes,
     events,
-    hasMore,
-    searchedSince,
+    has_more: history.hasMore,
+    searched_since: history.searchedSince,
   };
 }
 

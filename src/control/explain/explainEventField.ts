@@ -104,9 +104,8 @@ const explanationType = new GraphQLObjectType<Explanation, ControlContext>({
     row_exists: {
       type: GraphQLBoolean,
       description: 'Whether the row exists now.',
-      resolve: (source) => source.rowExists,
     },
-    retention_days: { type: SCALARS.Int, resolve: (source) => source.retentionDays },
+    retention_days: { type: SCALARS.Int },
     notes: { type: new GraphQLList(GraphQLString), description: 'Why events may be missing, in words.' },
     events: {
       type: new GraphQLList(eventType),
@@ -115,12 +114,10 @@ const explanationType = new GraphQLObjectType<Explanation, ControlContext>({
     has_more: {
       type: GraphQLBoolean,
       description: 'Whether there are older events.',
-      resolve: (source) => source.hasMore,
     },
     searched_since: {
       type: SCALARS.DateTime,
       description: 'Changes before this time were not searched; null if all were.',
-      resolve: (source) => source.searchedSince,
     },
   },
 });

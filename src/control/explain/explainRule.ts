@@ -66,6 +66,13 @@ export function explainDeletedRule(delivery: RowDelivery): ExplainedRule {
   return { ruleid: delivery.ruleid, name: null, reason, explanation, condition: null, saw: [], delivery };
 }
 
+/** How far an event has come, in words. */
+export const PROGRESS: Readonly<Record<RowEvent['progress'], string>> = {
+  waiting: 'waits for the relay',
+  queued: 'waits for a worker',
+  evaluated: 'compared with the rules',
+};
+
 /** The rules about the table of the event, and the number of those about others. */
 export function byTable<Rule extends { readonly reason: Reason }>(
   rules: readonly Rule[],

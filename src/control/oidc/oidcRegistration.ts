@@ -6,8 +6,6 @@ import { oidcProviders, type OidcProvider } from '../objects/oidcProviders.js';
 
 /** A tenant's registration with a provider, as needed for a sign-in. */
 export interface OidcRegistration {
-  readonly tenantid: number;
-  readonly confid: number;
   readonly clientId: string;
   readonly clientSecret: string;
   readonly provider: OidcProvider;
@@ -31,8 +29,6 @@ export async function readOidcRegistration(
   const provider = await readRow(db, oidcProviders, { providerid: row.providerid });
   if (!provider) throw new Error('a configuration names a provider that is missing');
   return {
-    tenantid,
-    confid,
     clientId: row.client_id,
     clientSecret: keyRing.decrypt(row.client_secret_encrypted, secretContext('oidc_config', confid)),
     provider,

@@ -1,4 +1,4 @@
-import { classesAtCreation } from './roleClasses.js';
+import type { ControlDb } from '../../db/connection/database.js';
 import { insertRole } from './roles.js';
 import { requireStrongPassword } from './passwords.js';
 import { bumpPolicyVersion, readTenant } from '../tenants/tenants.js';
@@ -49,6 +49,21 @@ export async function createRole(context: ControlContext, input: RoleInput): Pro
   });
   await bumpPolicyVersion(db, principal.tenantid);
   return { roleid };
+}
+
+/** The classes that a new role below `parentid` starts with. */
+async function classesAtCreation(
+  db: ControlDb,
+  tenantid: number,
+  parentid: number,
+): Promise<readonly number[]> {
+  const rows = await db('rowpost.role_class as c')
+    .join('rowpost.role as r', 'r.tenantid', 'c.tenantid')
+    .where({ 'r.tenantid': tenantid, 'r.roleid': parentid, 'c.inherit': 'creation' })
+    .whereRaw('c.classid = any (r.classes)')
+    .orderBy('c.classid')
+    .select<{ classid: number }[]>('c.classid');
+  return rows.map((row) => row.classid);
 }
 
 /** Throws AppError UNKNOWN_CAPABILITY, PERMISSION_DENIED, BAD_USER_INPUT. */

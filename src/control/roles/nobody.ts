@@ -1,5 +1,6 @@
 import type { ControlDb } from '../../db/connection/database.js';
 import { NOBODY_LOGIN } from '../../db/principal.js';
+import { readTenant } from '../tenants/tenants.js';
 import { findLogin, insertRole } from './roles.js';
 
 const CAPABILITIES = [
@@ -16,17 +17,15 @@ const CAPABILITIES = [
 /** Creates the tenant's Nobody role if missing, below the root role. */
 export async function ensureNobody(db: ControlDb, tenantid: number): Promise<void> {
   if (await findLogin(db, tenantid, NOBODY_LOGIN)) return;
-  const tenant = await db('rowpost.tenant')
-    .where({ tenantid })
-    .first<{ root_roleid: number | null } | undefined>('root_roleid');
+  const rootRoleid = (await readTenant(db, tenantid))?.root_roleid ?? null;
   await insertRole(db, {
     tenantid,
     login: NOBODY_LOGIN,
     name: 'anonymous visitors',
     passwordHash: null,
-    parentid: tenant?.root_roleid ?? null,
+    parentid: rootRoleid,
     classes: [],
     capabilities: CAPABILITIES,
-    creatorid: tenant?.root_roleid ?? null,
+    creatorid: rootRoleid,
   });
 }

@@ -1,6 +1,7 @@
 import { AppError } from '../../errors.js';
 import { passwordWeakness } from '../../passwordRules.js';
 import { randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
+import { promisify } from 'node:util';
 
 /** 2^15 × 8 × 128 bytes: 32 MiB and about 0.1 s per guess. Stored in each hash, so that it can be raised later. */
 const COST_LOG2 = 15;
@@ -11,13 +12,7 @@ const KEY_BYTES = 32;
 const FORMAT = /^scrypt\$(\d{1,2})\$(\d{1,2})\$(\d{1,2})\$([\w+/=]+)\$([\w+/=]+)$/;
 
 /** Compared against if there is no such login, so that the response takes as long as for a wrong password. */
-const DUMMY_HASH = format(
-  COST_LOG2,
-  BLOCK_SIZE,
-  PARALLELISM,
-  randomBytes(SALT_BYTES),
-  randomBytes(KEY_BYTES),
-);
+const DUMMY_HASH = format(COST_LOG2, randomBytes(SALT_BYTES), randomBytes(KEY_BYTES));
 
 /** Throws AppError PASSWORD_TOO_WEAK. */
 export function requireStrongPassword(password: string, names: readonly (string | null | undefined)[]): void {
@@ -32,7 +27,7 @@ export function requireStrongPassword(password: string, names: readonly (string 
 export async function hashPassword(password: string, costLog2 = COST_LOG2): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const key = await derive(password, salt, KEY_BYTES, costLog2, BLOCK_SIZE, PARALLELISM);
-  return format(costLog2, BLOCK_SIZE, PARALLELISM, salt, key);
+  return format(costLog2, salt, key);
 }
 
 /** @param hash as stored; null if there is no such login or it has no password, which takes the same time and returns false */
@@ -52,9 +47,12 @@ export async function verifyPassword(password: string, hash: string | null): Pro
   return timingSafeEqual(given, expected) && hash !== null;
 }
 
-function format(cost: number, blockSize: number, parallelism: number, salt: Buffer, key: Buffer): string {
-  return ['scrypt', cost, blockSize, parallelism, salt.toString('base64'), key.toString('base64')].join('$');
+function format(costLog2: number, salt: Buffer, key: Buffer): string {
+  const [saltText, keyText] = [salt, key].map((bytes) => bytes.toString('base64'));
+  return ['scrypt', costLog2, BLOCK_SIZE, PARALLELISM, saltText, keyText].join('$');
 }
+
+const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
 function derive(
   password: string,
@@ -65,17 +63,11 @@ function derive(
   parallelism: number,
 ): Promise<Buffer> {
   const cost = 2 ** costLog2;
-  const options: ScryptOptions = {
+  // Systems encode the same characters differently.
+  return scryptAsync(password.normalize('NFKC'), salt, keyBytes, {
     N: cost,
     r: blockSize,
     p: parallelism,
     maxmem: 2 * 128 * cost * blockSize,
-  };
-  return new Promise((resolve, reject) => {
-    // Systems encode the same characters differently.
-    scrypt(password.normalize('NFKC'), salt, keyBytes, options, (error, key) => {
-      if (error) reject(error);
-      else resolve(key);
-    });
   });
 }

@@ -1,5 +1,5 @@
+import type { ControlDb } from '../../db/connection/database.js';
 import { isLoginLike } from './roles.js';
-import { signupClasses } from './roleClasses.js';
 import { isNobody } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
 import type { ControlContext } from '../controlContext.js';
@@ -46,6 +46,14 @@ export async function readSignUp(context: ControlContext, input: RoleInput): Pro
   if (closed !== undefined)
     throw denied(`Class ${closed} is not open for sign-up.`, { field: 'classes', classid: closed });
   return { capabilities, classes };
+}
+
+/** The classes that visitors may sign up into. */
+async function signupClasses(db: ControlDb, tenantid: number): Promise<readonly number[]> {
+  const rows = await db('rowpost.role_class')
+    .where({ tenantid, allow_signup: true })
+    .select<{ classid: number }[]>('classid');
+  return rows.map((row) => row.classid);
 }
 
 /**

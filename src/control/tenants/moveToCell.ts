@@ -36,7 +36,7 @@ import { handOverSchema } from '../../db/tenants/lostRoles.js';
 import { PRINCIPAL_MAX_AGE_MS } from '../../db/principal.js';
 import { UsageError } from '../../errors.js';
 import type { KeyRing } from '../../secrets.js';
-import { exportTenant, importTenant } from './moveTenant.js';
+import { exportTenant, importTenant } from './tenantExport.js';
 import { readTenant } from './tenants.js';
 
 /** One end of a move. */

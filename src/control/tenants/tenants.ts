@@ -153,11 +153,9 @@ export async function findTenantid(db: ControlDb, name: string): Promise<number 
 
 /** Throws AppError TENANT_NOT_FOUND. */
 export async function findRootRoleid(db: ControlDb, tenantid: number): Promise<number> {
-  const row = await db('rowpost.tenant')
-    .where({ tenantid })
-    .first<{ root_roleid: number | null } | undefined>('root_roleid');
-  if (row?.root_roleid == null) throw tenantNotFound(tenantid);
-  return row.root_roleid;
+  const tenant = await readTenant(db, tenantid);
+  if (tenant?.root_roleid == null) throw tenantNotFound(tenantid);
+  return tenant.root_roleid;
 }
 
 /**
@@ -172,7 +170,7 @@ export async function deleteTenant(db: ControlDb, tenantid: number): Promise<voi
     // It is not handed over meanwhile.
     await trx.raw('select from rowpost.tenant where tenantid = ? for update', [tenantid]);
     await requireHere(trx, tenantid);
-    const isAdopted = (await listed(trx).where({ tenantid }).first())?.adopted === true;
+    const isAdopted = (await readTenant(trx, tenantid))?.adopted === true;
     if (isAdopted) await trx('rowpost.tenant').where({ tenantid }).update({ adopted: false });
     await trx('rowpost.sent_mail').where({ tenantid }).delete();
     await trx('rowpost.tenant').where({ tenantid }).delete();

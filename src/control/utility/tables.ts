@@ -7,7 +7,7 @@ import {
   type GraphQLFieldConfig,
 } from 'graphql';
 import { readCapturedTables } from '../../db/capture/capture.js';
-import type { Column, Relation, Table } from '../../db/catalog/catalog.js';
+import type { Column, Relation } from '../../db/catalog/catalog.js';
 import type { ControlContext } from '../controlContext.js';
 import { requireKnownTables } from '../object/references.js';
 import { requireTenantAdmin } from '../permissions.js';
@@ -39,37 +39,18 @@ const relationType = new GraphQLObjectType<Relation, ControlContext>({
   },
 });
 
-interface DescribedTable {
-  readonly table: Table;
-  readonly isCaptured: boolean;
-}
-
-const tableType = new GraphQLObjectType<DescribedTable, ControlContext>({
+const tableType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'table_description',
   fields: {
-    name: { ...text, resolve: ({ table }) => table.name },
-    kind: { ...text, description: '`table` or `view`.', resolve: ({ table }) => table.kind },
+    name: text,
+    kind: { ...text, description: '`table` or `view`.' },
     writable: {
       ...flag,
       description: 'Whether rows can be written. Views and tables without a primary key are read-only.',
-      resolve: ({ table }) => table.primaryKey.length > 0,
     },
-    writers: {
-      type: writersType,
-      description: 'Whose changes become events; null if read-only.',
-      resolve: ({ table, isCaptured }) => {
-        if (table.primaryKey.length === 0) return null;
-        return isCaptured ? 'all' : 'api';
-      },
-    },
-    columns: {
-      type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(columnType))),
-      resolve: ({ table }) => [...table.columns.values()],
-    },
-    relations: {
-      type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(relationType))),
-      resolve: ({ table }) => [...table.relations.values()],
-    },
+    writers: { type: writersType, description: 'Whose changes become events; null if read-only.' },
+    columns: { type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(columnType))) },
+    relations: { type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(relationType))) },
   },
 });
 
@@ -85,6 +66,16 @@ export const tablesField: GraphQLFieldConfig<unknown, ControlContext, { readonly
     const catalog = await deps.engine.catalog(tenantid, schema);
     const tables = name == null ? [...catalog.tables.values()] : requireKnownTables(catalog, [name]);
     const captured = await readCapturedTables(deps.database.pool, tenantid);
-    return tables.map((table) => ({ table, isCaptured: captured.has(table.sqlName) }));
+    return tables.map(({ name: tableName, sqlName, kind, primaryKey, columns, relations }) => {
+      const writable = primaryKey.length > 0;
+      return {
+        name: tableName,
+        kind,
+        writable,
+        writers: writable ? (captured.has(sqlName) ? 'all' : 'api') : null,
+        columns: [...columns.values()],
+        relations: [...relations.values()],
+      };
+    });
   },
 };

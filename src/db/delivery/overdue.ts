@@ -30,3 +30,10 @@ function moving(backlog: Backlog): readonly Overdue[] {
     oldestSeconds === null ? [] : [{ ...rest, oldestSeconds }],
   );
 }
+
+/** `90 s`, `5 min` or `3 h`. */
+export function durationText(seconds: number): string {
+  const whole = Math.round(seconds);
+  if (whole < 120) return `${whole} s`;
+  return whole < 7_200 ? `${Math.round(whole / 60)} min` : `${Math.round(whole / 3_600)} h`;
+}
