@@ -7,10 +7,7 @@ import { listen } from '../listen.js';
 import type { Logger } from '../log.js';
 import { collectProcessMetrics, processRegistry } from '../metrics.js';
 import type { Stoppable } from '../shutdown.js';
-import { registerBacklogMetrics } from './backlogMetrics.js';
-import { createBacklogReader } from './backlogReader.js';
-import { registerPoolMetrics } from './poolMetrics.js';
-import { registerPostgresMetrics } from './postgresMetrics.js';
+import { registerInstallationMetrics } from './installationMetrics.js';
 import { findDown, findOverdue, readinessBody, type HealthChecks } from './readiness.js';
 
 export interface HealthServerDeps {
@@ -33,15 +30,9 @@ export interface HealthServer extends Stoppable {
  * the backlog is overdue.
  */
 export async function startHealthServer(deps: HealthServerDeps, port: number): Promise<HealthServer> {
-  const { database, config, checks } = deps;
+  const { config, checks } = deps;
   const registry = new Registry();
-  const readBacklog = createBacklogReader(
-    { ledger: database.ledger, log: deps.log },
-    config.backlogAlarmSeconds,
-  );
-  registerBacklogMetrics(registry, readBacklog);
-  registerPoolMetrics(registry, database);
-  registerPostgresMetrics(registry, database, deps.log);
+  const readBacklog = registerInstallationMetrics(registry, deps);
   collectProcessMetrics();
   let isStopping = false;
 
