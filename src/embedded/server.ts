@@ -10,7 +10,6 @@ import { watchOver } from './watchdog.js';
 
 /** A running server that this process started. */
 interface Server {
-  readonly port: number;
   /** Terminates sessions, flushes everything to disk and waits for the server to exit. */
   stop(): Promise<void>;
 }
@@ -47,7 +46,7 @@ const STOP_STEPS = [
 ] as const;
 
 export async function launchServer(options: LaunchOptions): Promise<Launch> {
-  const { cluster, port } = options;
+  const { cluster } = options;
   const logStart = await beginLog(cluster.log);
   const child = await spawnServer(options);
   const callOff = child.pid === undefined ? undefined : watchOver(child.pid, options.deleteAfterDeath);
@@ -61,7 +60,7 @@ export async function launchServer(options: LaunchOptions): Promise<Launch> {
   while (isRunning(child) && Date.now() < deadline) {
     const state = await readServerState(cluster.data);
     if (state.kind === 'ready' && state.pid === child.pid) {
-      return { kind: 'ready', server: supervise(child, exited, port, options.onUnexpectedExit) };
+      return { kind: 'ready', server: supervise(child, exited, options.onUnexpectedExit) };
     }
     await Promise.race([exited, delay(POLL_MS)]);
   }
@@ -90,18 +89,13 @@ async function spawnServer(options: LaunchOptions): Promise<ChildProcess> {
   }
 }
 
-function supervise(
-  child: ChildProcess,
-  exited: Promise<void>,
-  port: number,
-  onUnexpectedExit: () => void,
-): Server {
+function supervise(child: ChildProcess, exited: Promise<void>, onUnexpectedExit: () => void): Server {
   child.unref(); // It must not keep our process alive.
   let stopping: Promise<void> | undefined;
   void exited.then(() => {
     if (!stopping) onUnexpectedExit();
   });
-  return { port, stop: () => (stopping ??= stopServer(child, exited)) };
+  return { stop: () => (stopping ??= stopServer(child, exited)) };
 }
 
 async function stopServer(child: ChildProcess, exited: Promise<void>): Promise<void> {

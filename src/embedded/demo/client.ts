@@ -1,7 +1,6 @@
 /** A role's access to a running Rowpost, exclusively over HTTP. */
 export interface Client {
   readonly token: string;
-  readonly roleid: number;
   /** Runs a document on the tenant's tables. @returns `data` */
   query<T>(document: string, variables?: Variables): Promise<T>;
   /** Runs a document on the control objects. @returns `data` */
@@ -20,7 +19,6 @@ export interface Credentials {
 
 interface AuthBody {
   readonly access_token: string;
-  readonly roleid: number;
 }
 
 interface GraphqlBody {
@@ -43,7 +41,6 @@ export async function signIn(baseUrl: string, credentials: Credentials): Promise
   };
   return {
     token: auth.access_token,
-    roleid: auth.roleid,
     query: async <T>(document: string, variables: Variables = {}) =>
       (await run('/query', document, variables)) as T,
     rolesPbac: async <T>(document: string, variables: Variables = {}) =>

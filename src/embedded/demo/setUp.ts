@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { signIn, type Client } from './client.js';
-import { EMAIL_SETTINGS, type EmailSetting } from './emailSettings.js';
+import { EMAIL_SETTINGS } from './emailSettings.js';
 import { REGULARS, SHOP_SQL, SHOP_TABLES } from './shop.js';
 import type { Narrator } from './narrator.js';
 
@@ -48,12 +48,11 @@ async function openTenant(service: RunningService, narrator: Narrator): Promise<
   const existing = await findTenant(pxadmin);
   const tenantid =
     existing ??
-    (
-      await pxadmin.rolesPbac<{ create_tenant: { tenantid: number | string } }>(
-        'mutation ($input: tenantInput) { create_tenant(input: $input) { tenantid } }',
-        { input: { name: TENANT_NAME, root_login: ROOT_LOGIN, root_password: password } },
-      )
-    ).create_tenant.tenantid;
+    (await create(pxadmin, 'tenant', 'tenantid', {
+      name: TENANT_NAME,
+      root_login: ROOT_LOGIN,
+      root_password: password,
+    }));
   const root = await signIn(baseUrl, { login: ROOT_LOGIN, password, tenantid: Number(tenantid) });
   narrator.done(
     `tenant “${TENANT_NAME}” ${existing === undefined ? 'created' : 'kept from an earlier start'}`,
@@ -93,7 +92,8 @@ async function ensureMailer(root: Client, narrator: Narrator): Promise<number> {
   const { role } = await root.rolesPbac<{ role: { roleid: string }[] }>(
     `{ role(filter: "login = 'mailer' and deleted = false") { roleid } }`,
   );
-  const roleid = Number(role[0]?.roleid ?? (await createMailer(root)));
+  const mailer = { login: 'mailer', name: 'Reads for the emails', capabilities: MAILER_CAPABILITIES };
+  const roleid = Number(role[0]?.roleid ?? (await create(root, 'role', 'roleid', mailer)));
   // A role created by an earlier version lacks some capabilities.
   await root.rolesPbac(
     'mutation ($roleid: ID!, $input: roleInput) { update_role(roleid: $roleid, input: $input) { roleid } }',
@@ -128,18 +128,7 @@ async function ensureRule(root: Client, rule: PolicyRule): Promise<void> {
     { filter: `name = '${rule.name}'` },
   );
   if (rules.length > 0) return;
-  await root.rolesPbac(
-    'mutation ($input: policy_ruleInput) { create_policy_rule(input: $input) { ruleid } }',
-    { input: rule },
-  );
-}
-
-async function createMailer(root: Client): Promise<string> {
-  const { create_role: created } = await root.rolesPbac<{ create_role: { roleid: string } }>(
-    'mutation ($input: roleInput) { create_role(input: $input) { roleid } }',
-    { input: { login: 'mailer', name: 'Reads for the emails', capabilities: MAILER_CAPABILITIES } },
-  );
-  return created.roleid;
+  await create(root, 'policy_rule', 'ruleid', rule);
 }
 
 async function ensureEmailSettings(root: Client, queryRoleid: number, narrator: Narrator): Promise<void> {
@@ -153,24 +142,24 @@ async function ensureEmailSettings(root: Client, queryRoleid: number, narrator: 
   }
   for (const { type, rule } of EMAIL_SETTINGS) {
     if (!existing.email_types.some((known) => known.email_type === type.email_type))
-      await createType(root, type);
+      await create(root, 'email_types', 'email_type', type, 'email_type');
     if (!existing.email_rule.some((known) => known.name === rule.name))
-      await createRule(root, rule, queryRoleid);
+      await create(root, 'email_rule', 'ruleid', { ...rule, query_roleid: queryRoleid });
     narrator.done(`email “${type.email_type}”, and the rule “${rule.name}”`);
   }
 }
 
-async function createType(root: Client, type: EmailSetting['type']): Promise<void> {
-  await root.rolesPbac(
-    'mutation ($input: email_typesInput) { create_email_type(input: $input) { email_type } }',
-    {
-      input: type,
-    },
-  );
-}
-
-async function createRule(root: Client, rule: EmailSetting['rule'], queryRoleid: number): Promise<void> {
-  await root.rolesPbac('mutation ($input: email_ruleInput) { create_email_rule(input: $input) { ruleid } }', {
-    input: { ...rule, query_roleid: queryRoleid },
+/** Creates a control object. @returns its key */
+async function create(
+  client: Client,
+  object: string,
+  key: string,
+  input: object,
+  singular = object,
+): Promise<number | string> {
+  const document = `mutation ($input: ${object}Input) { made: create_${singular}(input: $input) { ${key} } }`;
+  const { made } = await client.rolesPbac<{ made: Readonly<Record<string, number | string>> }>(document, {
+    input,
   });
+  return made[key] ?? '';
 }
