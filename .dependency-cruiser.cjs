@@ -64,9 +64,9 @@ module.exports = {
     only('openid-in-oidc', 'One folder for sign-in.', 'openid-client', '^src/api/oidc/'),
     only(
       'liquidjs-in-templates',
-      "Tenants' templates live in src/templates, and the console's own pages use the same library plainly.",
+      "Tenants' templates live in src/templates, and our own pages use the same library plainly.",
       'liquidjs',
-      '^src/(templates/|api/console/views\\.ts$)',
+      '^src/(templates/|api/pages/sendPage\\.ts$)',
     ),
   ],
   options: {

@@ -62,7 +62,9 @@ for (const { path: file, text } of [...modules.outputFiles, ...thread.outputFile
   writeFileSync(file, isPackage ? packageText(text) : text);
 }
 // Templates of pages, which are read where the code that renders them lies.
-cpSync(path.join(source, 'api/console/views'), path.join(dist, 'api/console/views'), { recursive: true });
+for (const views of ['api/console/views', 'api/pages/views']) {
+  cpSync(path.join(source, views), path.join(dist, views), { recursive: true });
+}
 console.log(`built dist/ in ${((Date.now() - started) / 1000).toFixed(1)} s`);
 
 function modulesBelow(folder) {

@@ -225,6 +225,15 @@ export class AppError extends Error {
   }
 }
 
+/** @param waitMs until a repetition may succeed */
+export function rateLimited(message: string, waitMs: number, hint?: string): AppError {
+  const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000));
+  return new AppError('RATE_LIMITED', message, {
+    details: { retryAfterSeconds },
+    ...(hint === undefined ? {} : { hint }),
+  });
+}
+
 /** An invalid command line or an incomplete installation: shown to the operator as one line, without a stack trace. */
 export class UsageError extends Error {
   constructor(message: string) {

@@ -81,7 +81,7 @@ export async function makeTenants(
   await knex.raw('analyze');
   const keyRing = config.secretKeys;
   if (!keyRing) throw new Error('there are no secret keys');
-  const lifetimes = { accessSeconds: 86_400, refreshSeconds: 86_400 };
+  const lifetimes = { accessTokenSeconds: 86_400, refreshTokenSeconds: 86_400, cell: undefined };
   const keys = new SigningKeys(knex, keyRing, systemClock);
   await keys.ensure();
   const tokens = new Tokens(keys, lifetimes, systemClock);

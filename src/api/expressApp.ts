@@ -2,12 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import { AppError } from '../errors.js';
-import type { Ledger } from '../db/connection/ledger.js';
-import { registerBacklogMetrics } from '../health/backlogMetrics.js';
-import { createBacklogReader } from '../health/backlogReader.js';
-import { registerPoolMetrics } from '../health/poolMetrics.js';
-import { registerPostgresMetrics } from '../health/postgresMetrics.js';
-import { findOverdue } from '../health/readiness.js';
+import { registerInstallationMetrics } from '../health/installationMetrics.js';
 import type { Authenticator } from './auth/authenticate.js';
 import { authRoutes } from './auth/authRoutes.js';
 import { createSignInResponder } from './auth/signInResponder.js';
@@ -16,15 +11,17 @@ import type { Tokens } from './auth/tokens.js';
 import { ConsoleSessions } from './console/consoleSession.js';
 import { consoleRoutes } from './console/consoleRoutes.js';
 import { CONTENT_POLICY } from './contentPolicy.js';
-import { describeFor } from './describeTenant.js';
 import { graphiqlRoutes } from './graphiql.js';
-import { healthRoutes } from './health.js';
+import { probeRoutes } from './probeRoutes.js';
 import type { BodyBudget } from './http/bodyBudget.js';
 import { explain, sendFailure } from './http/failure.js';
 import { mailboxRoutes } from './mailbox/mailboxRoutes.js';
 import type { HttpMetrics } from './metrics.js';
 import { oidcRoutes } from './oidc/oidcRoutes.js';
-import { createProviderAccess } from './oidc/providerAccess.js';
+import { createProviderClient } from './oidc/providerClient.js';
+import { ProviderIssuers } from './oidc/providerIssuers.js';
+import { ProviderKeys } from './oidc/providerKeys.js';
+import type { RouteDeps } from './routeDeps.js';
 import { signInRoutes } from './signIn/signInRoutes.js';
 import { unsubscribeRoutes } from './unsubscribe/unsubscribeRoutes.js';
 import type { WebDeps } from './webDeps.js';
@@ -35,50 +32,42 @@ export interface ExpressAppDeps extends WebDeps {
   readonly tokens: Tokens;
   readonly authenticator: Authenticator;
   readonly metrics: HttpMetrics;
-  readonly ledger: Ledger;
   readonly bodies: BodyBudget;
   readonly isStopping: () => boolean;
 }
 
 /** Everything but GraphQL: sign-in, health, metrics and HTML pages. */
 export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, res: ServerResponse) => void {
-  const { config, database, principals, tokens, authenticator } = deps;
+  const { config, tokens, authenticator } = deps;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('trust proxy', config.trustProxy);
   app.use(securityHeaders(config.baseUrl));
-  const readBacklog = createBacklogReader(deps, config.backlogAlarmSeconds);
-  const { checks, isStopping } = deps;
-  const overdue = (): ReturnType<typeof findOverdue> => findOverdue(readBacklog, config.backlogAlarmSeconds);
-  app.use(healthRoutes({ checks, findOverdue: overdue, isStopping }));
-  app.use(deps.metrics.routes());
-  registerBacklogMetrics(deps.metrics.registry, readBacklog);
-  registerPoolMetrics(deps.metrics.registry, database);
-  registerPostgresMetrics(deps.metrics.registry, database, deps.log);
-  const events = new MailEventMetrics(deps.metrics.registry);
-  app.use(eventRoutes({ ...deps, events }));
-  const answerSignIn = createSignInResponder({
-    tokens,
-    baseUrl: config.baseUrl,
-    answers: deps.engine.answers,
-    slowness: { stallMs: config.answerStallMs, timeoutMs: config.answerTimeoutMs },
-    describe: describeFor(deps.engine),
-    describeControl: () => deps.control.describe(),
+  const { registry } = deps.metrics;
+  const readBacklog = registerInstallationMetrics(registry, deps);
+  app.use(probeRoutes(deps, registry, readBacklog));
+  const callProvider = createProviderClient({
+    timeoutMs: config.oidcTimeoutMs,
+    allowPrivateNetwork: !config.production || config.oidcAllowPrivateNetwork,
   });
-  const limits = new SignInLimits({ ...deps });
-  const signIn = { knex: database.knex, principals, answerSignIn, limits };
-  app.use(authRoutes({ ...signIn, authenticator }));
-  const consoleSessions = new ConsoleSessions({ ...deps, ...signIn });
-  const oidc = { ...deps, ...signIn, ...createProviderAccess(config, deps.clock), consoleSessions };
-  app.use(oidcRoutes(oidc));
-  app.use(signInRoutes(oidc));
-  app.use(consoleRoutes(oidc));
+  const routeDeps: RouteDeps = {
+    ...deps,
+    limits: new SignInLimits(deps),
+    answerSignIn: createSignInResponder(deps, tokens),
+    consoleSessions: new ConsoleSessions(deps, tokens, authenticator),
+    callProvider,
+    providerKeys: new ProviderKeys(callProvider, deps.clock),
+    issuers: new ProviderIssuers(callProvider, deps.clock),
+  };
+  app.use(eventRoutes(routeDeps, new MailEventMetrics(registry)));
+  app.use(authRoutes(routeDeps));
+  app.use(oidcRoutes(routeDeps));
+  app.use(signInRoutes(routeDeps));
+  app.use(consoleRoutes(routeDeps));
   app.use(graphiqlRoutes());
   app.use(unsubscribeRoutes(deps));
-  if (config.mailTransport === 'mailbox') {
-    app.use(mailboxRoutes({ ...config, ...signIn, tokens, authenticator }));
-  }
+  if (config.mailTransport === 'mailbox') app.use(mailboxRoutes(routeDeps));
   app.use(otherMethods, notFound);
   app.use(failure(deps));
   return app;

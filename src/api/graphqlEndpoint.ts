@@ -3,60 +3,27 @@ import { createHandler, type Request, type RequestParams, type Response } from '
 import type { Principal } from '../db/principal.js';
 import { AppError } from '../errors.js';
 import type { Allowance } from '../graphql/allowance.js';
+import type { DataEngine } from '../graphql/dataEngine.js';
 import { planOwnerOf } from '../graphql/plan/planOwner.js';
-import type { PlanningQueue } from '../graphql/plan/planningQueue.js';
 import { oneStep } from '../graphql/steps.js';
-import type { Logger } from '../log.js';
-import type { Span } from '../tracing/tracing.js';
 import type { Authenticator } from './auth/authenticate.js';
 import { acceptedMediaType } from './graphqlMediaType.js';
 import { readGraphqlRequest } from './graphqlRequest.js';
-import { readIdempotencyKey } from './idempotencyKey.js';
-import { readFromHeader, type ReadFrom } from './readFromHeader.js';
+import { readFromHeader, readIdempotencyKey, type ReadFrom } from './requestHeaders.js';
 import type { BodyBudget } from './http/bodyBudget.js';
 import { explain, failureBody, retryAfter, sendFailure } from './http/failure.js';
 import { recordOf, type RequestRecord } from './http/requestRecord.js';
 import { endSlowResponse, sendResponse, type SlownessLimits } from './http/sendResponse.js';
 import type { VisitorLimits } from './visitorLimits.js';
+import type { WebDeps } from './webDeps.js';
 
 /** Executes GraphQL requests, on the tenant's tables or the control objects. */
-export interface GraphqlExecutor {
-  execute(
-    principal: Principal,
-    request: {
-      readonly query: string;
-      readonly variables?: Readonly<Record<string, unknown>> | null;
-      readonly operationName?: string | null;
-    },
-    options: {
-      readonly allowMutation: boolean;
-      readonly allowance?: Allowance;
-      readonly idempotencyKey?: string | undefined;
-      /** For log messages. */
-      readonly requestId?: string | undefined;
-      readonly span?: Span | undefined;
-      readonly readFrom?: ReadFrom | undefined;
-    },
-  ): Promise<{
-    readonly status: number;
-    readonly body: string;
-    readonly retryAfterSeconds?: number;
-    readonly failure?: { readonly code: string; readonly cause: string | undefined };
-    /** To be called once the body has been sent. */
-    readonly release?: () => void;
-  }>;
-}
+export type GraphqlExecutor = Pick<DataEngine, 'execute'>;
 
-export interface GraphqlEndpointDeps {
-  readonly executor: GraphqlExecutor;
+export interface GraphqlEndpointDeps extends WebDeps {
   readonly authenticator: Authenticator;
   readonly visitors: VisitorLimits;
-  readonly slowness: SlownessLimits;
-  readonly bodyLimitBytes: number;
   readonly bodies: BodyBudget;
-  /** Parsing a large body counts as planning. */
-  readonly planning: Pick<PlanningQueue, 'run'>;
-  readonly log: Logger;
 }
 
 interface Context {
@@ -72,18 +39,19 @@ interface Context {
 
 /** A GraphQL endpoint, GET and POST, per the GraphQL-over-HTTP specification. Handled ahead of Express: small responses are 3 times as fast. */
 export function createGraphqlEndpoint(
+  executor: GraphqlExecutor,
   deps: GraphqlEndpointDeps,
 ): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
   const handle = createHandler<IncomingMessage, Context>({
     parseRequestParams: (request) => parse(request, deps),
-    onSubscribe: (request, params) => answer(deps.executor, request, params),
+    onSubscribe: (request, params) => answer(executor, request, params),
   });
   return async (req, res) => {
     const { method = '', url = '', headers } = req;
     let context: Context | undefined;
     const fail = (error: AppError, more?: Readonly<Record<string, string>>): void => {
       context?.release?.();
-      endSlowResponse(res, deps.slowness.timeoutMs);
+      endSlowResponse(res, deps.config.answerTimeoutMs);
       sendFailure(res, error, more);
     };
     try {
@@ -113,7 +81,7 @@ export function createGraphqlEndpoint(
         context,
       });
       if (body === null) fail(notAcceptable(init.status));
-      else send(res, body, init, deps.slowness, context.release);
+      else send(res, body, init, deps.config, context.release);
     } catch (error) {
       const shown = explain(error, deps.log, res);
       fail(shown, retryAfter(shown));
@@ -123,15 +91,16 @@ export function createGraphqlEndpoint(
 
 async function parse(
   request: Request<IncomingMessage, Context>,
-  { bodyLimitBytes, bodies, planning }: GraphqlEndpointDeps,
+  { config, bodies, engine }: GraphqlEndpointDeps,
 ): Promise<RequestParams | Response> {
   const { principal, res } = request.context;
   const planner = planOwnerOf(principal);
   try {
     return await readGraphqlRequest(
       request.raw,
-      bodyLimitBytes,
-      (work) => planning.run(planner, oneStep(work)),
+      config.bodyLimitBytes,
+      // Parsing a large body counts as planning.
+      (work) => engine.planning.run(planner, oneStep(work)),
       () => bodies.open(`tenant ${principal.tenantid}`, res),
     );
   } catch (error) {
@@ -189,11 +158,11 @@ function send(
   res: ServerResponse,
   body: string,
   init: Response[1],
-  slowness: SlownessLimits,
+  limits: SlownessLimits,
   release: (() => void) | undefined,
 ): void {
   const headers = { ...init.headers, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
-  sendResponse(res, init.status, headers, body, slowness, release);
+  sendResponse(res, init.status, headers, body, limits, release);
 }
 
 function errorEnvelope(error: AppError): string {

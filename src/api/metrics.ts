@@ -1,7 +1,5 @@
-import { Router } from 'express';
 import { Histogram, Registry } from 'prom-client';
-import { collectProcessMetrics, processRegistry } from '../metrics.js';
-import { EXACT_PATHS } from './http/exactPaths.js';
+import { collectProcessMetrics } from '../metrics.js';
 import type { RequestRecord } from './http/requestRecord.js';
 
 /** Paths with their own label. All others share one, since arbitrary URLs must not become time series. */
@@ -27,7 +25,7 @@ export function routeOf(path: string): string {
   return ROUTES.has(path) ? path : (ROUTES_WITH_ID.find((start) => path.startsWith(start)) ?? 'other');
 }
 
-/** Counts and times requests, and serves these and the process's metrics at `/metrics`. */
+/** Counts and times requests. */
 export class HttpMetrics {
   readonly registry = new Registry();
   readonly #requests: Histogram<'method' | 'route' | 'status'>;
@@ -45,12 +43,5 @@ export class HttpMetrics {
 
   observe({ method, route, beganAtMs }: RequestRecord, status: number): void {
     this.#requests.observe({ method, route, status }, (performance.now() - beganAtMs) / 1000);
-  }
-
-  routes(): Router {
-    return Router(EXACT_PATHS).get('/metrics', async (_req, res) => {
-      res.setHeader('content-type', this.registry.contentType);
-      res.end(await Registry.merge([processRegistry, this.registry]).metrics());
-    });
   }
 }

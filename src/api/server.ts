@@ -16,9 +16,8 @@ import { wantsHtml } from './graphqlMediaType.js';
 import { BodyBudget } from './http/bodyBudget.js';
 import { createCors } from './http/cors.js';
 import { sendFailure } from './http/failure.js';
-import { requestIdOf } from './http/requestId.js';
 import { createRequestLog } from './http/requestLog.js';
-import { RequestRecord, setRecord } from './http/requestRecord.js';
+import { RequestRecord, requestIdOf, setRecord } from './http/requestRecord.js';
 import { beginSpan, endSpan } from './http/requestSpan.js';
 import { inTurn } from './http/requestsInTurn.js';
 import { endSlowResponse } from './http/sendResponse.js';
@@ -44,8 +43,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const { config, database, log, clock } = deps;
   const keys = new SigningKeys(database.knex, deps.keyRing, clock);
   await keys.ensure();
-  const lifetimes = { accessSeconds: config.accessTokenSeconds, refreshSeconds: config.refreshTokenSeconds };
-  const tokens = new Tokens(keys, lifetimes, clock, config.cell);
+  const tokens = new Tokens(keys, config, clock);
   const authenticator = new Authenticator(tokens, deps.principals);
   const metrics = new HttpMetrics();
   const requests = createRequestLog(log, config.logLinesPerSecond);
@@ -55,27 +53,14 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   let stopped: Promise<void> | undefined;
 
   const visitors = new VisitorLimits(config);
-  const slowness = { stallMs: config.answerStallMs, timeoutMs: config.answerTimeoutMs };
-  const { bodyLimitBytes } = config;
   const bodies = new BodyBudget();
-  const endpoint = (executor: GraphqlExecutor): ReturnType<typeof createGraphqlEndpoint> =>
-    createGraphqlEndpoint({
-      executor,
-      authenticator,
-      visitors,
-      slowness,
-      bodyLimitBytes,
-      bodies,
-      planning: deps.engine.planning,
-      log,
-    });
+  const endpointDeps = { ...deps, authenticator, visitors, bodies };
   const graphql = new Map([
-    ['/query', endpoint(deps.engine)],
-    ['/roles_pbac', endpoint(withTokens(deps.control, tokens))],
+    ['/query', createGraphqlEndpoint(deps.engine, endpointDeps)],
+    ['/roles_pbac', createGraphqlEndpoint(withTokens(deps.control, tokens), endpointDeps)],
   ]);
   const pages = createExpressApp({
     ...deps,
-    ledger: database.ledger,
     tokens,
     authenticator,
     metrics,

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Config } from '../config.js';
 import { isNobody, type Principal } from '../db/principal.js';
-import { AppError } from '../errors.js';
+import { rateLimited, type AppError } from '../errors.js';
 import type { Allowance } from '../graphql/allowance.js';
 import { clientAddress } from './http/clientAddress.js';
 
@@ -93,8 +93,9 @@ async function consume(
 }
 
 function limited({ msBeforeNext }: RateLimiterRes, what: string): AppError {
-  return new AppError('RATE_LIMITED', `Anonymous visitors have used up their ${what} for this minute.`, {
-    hint: 'Sign in, or wait for the time given in Retry-After.',
-    details: { retryAfterSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)) },
-  });
+  return rateLimited(
+    `Anonymous visitors have used up their ${what} for this minute.`,
+    msBeforeNext,
+    'Sign in, or wait for the time given in Retry-After.',
+  );
 }

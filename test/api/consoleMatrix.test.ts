@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Router } from 'express';
-import { consoleRoutes, type ConsoleDeps } from '../../src/api/console/consoleRoutes.js';
+import { consoleRoutes } from '../../src/api/console/consoleRoutes.js';
+import type { RouteDeps } from '../../src/api/routeDeps.js';
 import { ConsoleBrowser } from './consoleBrowser.js';
 import { ConsoleShop } from './consoleShop.js';
 import { expectDocumentedTable } from '../support/documentedTable.js';
@@ -117,7 +118,7 @@ const anything: unknown = new Proxy(() => anything, { get: () => anything });
 const CONSOLE_ROUTES = consoleRoutes({
   ...Object.fromEntries(['limits', 'consoleSessions', 'control', 'engine'].map((name) => [name, anything])),
   config: { baseUrl: 'http://console.example', mailTransport: 'mailbox' },
-} as unknown as ConsoleDeps);
+} as unknown as RouteDeps);
 
 /** `GET /console/rules`, without the sign-in, which is for visitors, and what is no page. */
 function routesOf(router: Router): readonly string[] {

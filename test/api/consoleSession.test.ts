@@ -258,9 +258,12 @@ describe('sessions of the console', () => {
   });
 
   it('never print a value unescaped', () => {
-    const folder = new URL('../../src/api/console/views/', import.meta.url);
-    for (const name of readdirSync(folder)) {
-      const text = readFileSync(new URL(name, folder), 'utf8');
+    const folders = ['console/views/', 'pages/views/'].map(
+      (folder) => new URL(`../../src/api/${folder}`, import.meta.url),
+    );
+    const files = folders.flatMap((folder) => readdirSync(folder).map((name) => new URL(name, folder)));
+    for (const file of files) {
+      const [name, text] = [file.pathname, readFileSync(file, 'utf8')];
       expect(text, name).not.to.match(
         /\|\s*(raw|safe|unescape)|{%-?\s*(raw|render(?! '[a-z-]+',)|include|liquid)/,
       );

@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { ConsoleBrowser } from './consoleBrowser.js';
 import { PXADMIN_PASSWORD, ROOT_LOGIN, ROOT_PASSWORD, WebFixture, type Json } from './webFixture.js';
 
 const HTML = { accept: 'text/html' };
@@ -47,21 +48,22 @@ describe('/mailbox', () => {
   });
   after(() => fixture.stop());
 
-  async function enter(tenantid: number, login = ROOT_LOGIN, password = ROOT_PASSWORD): Promise<Response> {
-    return fixture.fetch('/mailbox/sign-in', {
-      method: 'POST',
-      body: new URLSearchParams({ tenantid: String(tenantid), login, password }),
-      headers: HTML,
-      redirect: 'manual',
-    });
+  async function signedIn(
+    tenantid: number,
+    login = ROOT_LOGIN,
+    password = ROOT_PASSWORD,
+  ): Promise<ConsoleBrowser> {
+    const browser = new ConsoleBrowser(fixture);
+    await browser.signIn(String(tenantid), login, password);
+    return browser;
   }
-  const cookieOf = (response: Response): string => response.headers.get('set-cookie')?.split(';')[0] ?? '';
 
   it('asks browsers to sign in, and API clients for a token', async () => {
-    const page = await fixture.fetch('/mailbox', { headers: HTML });
-    expect(page.status).to.equal(401);
-    const text = await page.text();
-    expect(text).to.include('Sign in to read the mail').and.not.include('Order');
+    const page = await new ConsoleBrowser(fixture).get('/mailbox?page=1');
+    expect([page.status, page.headers.get('location')]).to.deep.equal([
+      303,
+      '/console/sign-in?next=%2Fmailbox%3Fpage%3D1',
+    ]);
     const json = await fixture.fetch('/mailbox');
     expect([json.status, ((await json.json()) as Json)['code']]).to.deep.equal([401, 'TOKEN_MISSING']);
     for (const path of [`/mailbox/${mailid}`, `/mailbox/${mailid}/body`, `/mailbox/${mailid}/raw`]) {
@@ -70,16 +72,10 @@ describe('/mailbox', () => {
   });
 
   it("shows a tenant's root the mail of its own tenant only", async () => {
-    const entered = await enter(shop.tenantid);
-    expect(entered.status).to.equal(303);
-    expect(entered.headers.get('set-cookie'))
-      .to.match(/HttpOnly/)
-      .and.match(/SameSite=Strict/)
-      .and.match(/Path=\/mailbox/);
-    const headers = { ...HTML, cookie: cookieOf(entered) };
-    const list = await (await fixture.fetch('/mailbox', { headers })).text();
+    const browser = await signedIn(shop.tenantid);
+    const list = await browser.page('/mailbox');
     expect(list).to.include('Order &lt;7&gt; &amp; more').and.not.include('Not yours');
-    const mail = await (await fixture.fetch(`/mailbox/${mailid}`, { headers })).text();
+    const mail = await browser.page(`/mailbox/${mailid}`);
     expect(mail).to.include('Shop &lt;shop@example.com&gt;').and.include('copy@example.com');
     for (const shown of [
       'Thank &lt;/pre&gt; you',
@@ -93,8 +89,8 @@ describe('/mailbox', () => {
     expect(mail)
       .to.match(/<iframe[^>]*\ssandbox>/)
       .and.not.include('<script>');
-    expect((await fixture.fetch(`/mailbox/${otherMailid}`, { headers })).status).to.equal(404);
-    expect((await fixture.fetch(`/mailbox/${otherMailid}/body`, { headers })).status).to.equal(404);
+    expect((await browser.get(`/mailbox/${otherMailid}`)).status).to.equal(404);
+    expect((await browser.get(`/mailbox/${otherMailid}/body`)).status).to.equal(404);
   });
 
   it('shows a mail as its recipient would see it, sandboxed', async () => {
@@ -116,10 +112,7 @@ describe('/mailbox', () => {
   });
 
   it('shows the installation root everything, and plain roles nothing', async () => {
-    const all = await enter(0, 'pxadmin', PXADMIN_PASSWORD);
-    const list = await (
-      await fixture.fetch('/mailbox', { headers: { ...HTML, cookie: cookieOf(all) } })
-    ).text();
+    const list = await (await signedIn(0, 'pxadmin', PXADMIN_PASSWORD)).page('/mailbox');
     expect(list).to.include('Order').and.include('Not yours');
 
     const { access_token } = await fixture.signIn(shop.tenantid);
@@ -130,20 +123,24 @@ describe('/mailbox', () => {
         input: { login: 'clerk', password: 'secret of the clerk' },
       },
     );
-    const refused = await enter(shop.tenantid, 'clerk', 'secret of the clerk');
-    expect(refused.status).to.equal(403);
-    expect(refused.headers.get('set-cookie')).to.equal(null);
-    const wrong = await enter(shop.tenantid, ROOT_LOGIN, 'wrong');
-    expect([wrong.status, (await wrong.text()).includes('Login failed.')]).to.deep.equal([401, true]);
+    const clerk = await signedIn(shop.tenantid, 'clerk', 'secret of the clerk');
+    const refused = await clerk.get('/mailbox');
+    expect([refused.status, (await refused.text()).includes('may open the mailbox')]).to.deep.equal([
+      403,
+      true,
+    ]);
   });
 
-  it('rejects cross-site sign-ins', async () => {
-    const response = await fixture.fetch('/mailbox/sign-in', {
-      method: 'POST',
-      body: new URLSearchParams({ tenantid: '1', login: 'a', password: 'b' }),
-      headers: { 'sec-fetch-site': 'cross-site' },
-    });
-    expect(response.status).to.equal(403);
+  it('is where signing in leads back to', async () => {
+    const signInFor = async (next: string): Promise<string | null> => {
+      const browser = new ConsoleBrowser(fixture);
+      const entered = await browser.signIn(String(shop.tenantid), ROOT_LOGIN, ROOT_PASSWORD, next);
+      return entered.headers.get('location');
+    };
+    expect(await signInFor(`/mailbox/${mailid}?page=0`)).to.equal(`/mailbox/${mailid}?page=0`);
+    for (const elsewhere of ['/mailboxes', '//evil.example/mailbox', '/query?/mailbox']) {
+      expect(await signInFor(elsewhere), elsewhere).to.equal('/console/');
+    }
   });
 });
 

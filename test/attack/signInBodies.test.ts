@@ -28,7 +28,7 @@ describe('attack: sign-in request bodies', function () {
   it('are refused above the size of any valid sign-in', async () => {
     const numbers = `{"tenantid": 1, "more": [${'1.0,'.repeat(50_000)}1]}`;
     const part = '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n';
-    for (const path of ['/auth', '/anonauth', '/oidc', '/signin', '/signin/oidc', '/mailbox/sign-in']) {
+    for (const path of ['/auth', '/anonauth', '/oidc', '/signin', '/signin/oidc', '/console/sign-in']) {
       for (const [type, body] of [
         ['application/json', numbers],
         ['application/x-www-form-urlencoded', 'a&'.repeat(100_000)],

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import { SignInLimits } from '../../src/api/auth/signInLimits.js';
 import { removeSignInCounts } from '../../src/db/signIn/signInCounts.js';
 import { AppError } from '../../src/errors.js';
@@ -70,7 +70,6 @@ describe('attack: sign-in limits as a weapon', () => {
       return Promise.resolve();
     };
     const refused = (): Promise<never> => Promise.reject(new AppError('LOGIN_FAILED', 'Login failed.'));
-    const res = { setHeader: () => undefined } as unknown as Response;
     const from = (number: number): Request => ({ ip: `192.0.2.${number}` }) as unknown as Request;
     /** As two web processes have them. */
     const openLimits = (): SignInLimits => {
@@ -85,15 +84,15 @@ describe('attack: sign-in limits as a weapon', () => {
       const processes = [openLimits(), openLimits()];
       for (let number = 0; number < 8; number += 1) {
         const limits = processes[number % 2]!;
-        await limits.byLogin(from(number), res, credentials, refused).catch((error: unknown) => {
+        await limits.byLogin(from(number), credentials, refused).catch((error: unknown) => {
           expect(error).to.include({ code: 'LOGIN_FAILED' });
         });
       }
       expect(waits).to.deep.equal([50, 100, 150, 200]);
-      const signedIn = await processes[0]!.byLogin(from(99), res, credentials, () => Promise.resolve('in'));
+      const signedIn = await processes[0]!.byLogin(from(99), credentials, () => Promise.resolve('in'));
       expect(signedIn).to.equal('in');
       expect(waits.at(-1)).to.equal(250);
-      await openLimits().byLogin(from(99), res, { ...credentials, login: 'bob' }, () => Promise.resolve());
+      await openLimits().byLogin(from(99), { ...credentials, login: 'bob' }, () => Promise.resolve());
       expect(waits).to.have.length(5);
     });
 
@@ -102,9 +101,9 @@ describe('attack: sign-in limits as a weapon', () => {
       waits.length = 0;
       const limits = openLimits();
       for (let times = 0; times < 20; times += 1) {
-        await limits.byLogin(from(1), res, credentials, refused).catch(() => undefined);
+        await limits.byLogin(from(1), credentials, refused).catch(() => undefined);
       }
-      await limits.byLogin(from(2), res, credentials, () => Promise.resolve());
+      await limits.byLogin(from(2), credentials, () => Promise.resolve());
       expect(waits).to.deep.equal([]);
     });
   });

@@ -1,9 +1,19 @@
+import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors.js';
+import { readFields, type Fields } from '../http/readFields.js';
 import { readId } from '../http/readId.js';
 import { MAX_LOGIN_LENGTH, MAX_PASSWORD_LENGTH } from '../../passwordRules.js';
 import type { Credentials } from './signIn.js';
 
-type Values = Readonly<Record<string, unknown>>;
+type Values = Fields['values'];
+
+/** Enough for login, password and URL in any encoding; small, because the sender is unauthenticated. */
+const MAX_SIGN_IN_BYTES = 32_768;
+
+/** The body of a sign-in request. Throws AppError BAD_REQUEST, BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE. */
+export async function readSignIn(req: IncomingMessage): Promise<Values> {
+  return (await readFields(req, MAX_SIGN_IN_BYTES)).values;
+}
 
 /** Throws AppError BAD_REQUEST. */
 export function readCredentials(values: Values): Credentials {

@@ -1,10 +1,10 @@
 import { findLogin } from '../../control/roles/roles.js';
 import { verifyPassword } from '../../control/roles/passwords.js';
 import { readAnonymousLogins } from '../../control/tenants/tenants.js';
-import type { Principal, PrincipalSource } from '../../db/principal.js';
 import type { ControlDb } from '../../db/connection/database.js';
 import { AppError } from '../../errors.js';
-import { NOBODY_LOGIN } from '../../db/principal.js';
+import { NOBODY_LOGIN, type Principal } from '../../db/principal.js';
+import type { WebDeps } from '../webDeps.js';
 import { requireActiveTenant } from './authenticate.js';
 
 export interface Credentials {
@@ -13,19 +13,14 @@ export interface Credentials {
   readonly password: string;
 }
 
-export interface SignInDeps {
-  readonly knex: ControlDb;
-  readonly principals: PrincipalSource;
-}
-
 /**
  * Signs in by login and password. An unknown tenant, an unknown login and a wrong password are indistinguishable by
  * response or timing. Throws AppError LOGIN_FAILED, TENANT_MOVED, TENANT_SUSPENDED, PERMISSION_DENIED (the role lacks the capability `login`).
  */
-export async function signIn(deps: SignInDeps, credentials: Credentials): Promise<Principal> {
+export async function signIn(deps: WebDeps, credentials: Credentials): Promise<Principal> {
   const { tenantid, login, password } = credentials;
   await deps.principals.requireHere(tenantid);
-  const role = await findLogin(deps.knex, tenantid, login);
+  const role = await findLogin(deps.database.knex, tenantid, login);
   const correct = await verifyPassword(password, role?.password_hash ?? null);
   // Not from the cache: the new token must count as issued after the last password change.
   const principal = role && correct ? await deps.principals.reload(tenantid, role.roleid) : undefined;
@@ -36,7 +31,7 @@ export async function signIn(deps: SignInDeps, credentials: Credentials): Promis
 
 /** Signs in a role that was authenticated elsewhere. Throws AppError PERMISSION_DENIED, TENANT_SUSPENDED. @returns undefined if it no longer exists */
 export async function signInAs(
-  deps: Pick<SignInDeps, 'principals'>,
+  deps: WebDeps,
   tenantid: number,
   roleid: number,
 ): Promise<Principal | undefined> {
@@ -46,10 +41,10 @@ export async function signInAs(
 }
 
 /** Signs in as the tenant's Nobody role. Throws AppError ANONYMOUS_LOGINS_DISABLED, TENANT_SUSPENDED. */
-export async function signInAnonymously(deps: SignInDeps, tenantid: number): Promise<Principal> {
+export async function signInAnonymously(deps: WebDeps, tenantid: number): Promise<Principal> {
   await deps.principals.requireHere(tenantid);
-  await requireAnonymousLogins(deps.knex, tenantid);
-  const role = await findLogin(deps.knex, tenantid, NOBODY_LOGIN);
+  await requireAnonymousLogins(deps.database.knex, tenantid);
+  const role = await findLogin(deps.database.knex, tenantid, NOBODY_LOGIN);
   const principal = role && (await deps.principals.reload(tenantid, role.roleid));
   if (!principal) throw new Error('a tenant with anonymous logins has no Nobody role');
   requireActiveTenant(principal);
@@ -57,8 +52,8 @@ export async function signInAnonymously(deps: SignInDeps, tenantid: number): Pro
 }
 
 /** A refresh repeats the checks of sign-in. Throws AppError PERMISSION_DENIED, ANONYMOUS_LOGINS_DISABLED. */
-export async function requireSignInAllowed(deps: SignInDeps, principal: Principal): Promise<void> {
-  if (principal.login === NOBODY_LOGIN) await requireAnonymousLogins(deps.knex, principal.tenantid);
+export async function requireSignInAllowed(deps: WebDeps, principal: Principal): Promise<void> {
+  if (principal.login === NOBODY_LOGIN) await requireAnonymousLogins(deps.database.knex, principal.tenantid);
   else requireLogin(principal);
 }
 

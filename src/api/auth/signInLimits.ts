@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Request, RequestHandler, Response } from 'express';
+import type { Request, RequestHandler } from 'express';
 import type { Config } from '../../config.js';
 import {
   countSignIns,
@@ -9,7 +9,7 @@ import {
   type Count,
 } from '../../db/signIn/signInCounts.js';
 import type { Database } from '../../db/connection/database.js';
-import { AppError } from '../../errors.js';
+import { AppError, rateLimited } from '../../errors.js';
 import type { Logger } from '../../log.js';
 import { visitorNetwork } from '../../networkAddress.js';
 import type { Credentials } from './signIn.js';
@@ -40,13 +40,13 @@ export class SignInLimits {
   constructor(private readonly deps: SignInLimitsDeps) {}
 
   /** Counts a request against its address. Fails with AppError RATE_LIMITED. */
-  readonly byAddress: RequestHandler = async (req, res, next) => {
+  readonly byAddress: RequestHandler = async (req, _res, next) => {
     const limit = this.deps.config.signInsPerAddress;
     if (limit > 0) {
       const counted = { key: keyOf('address', networkOf(req)), windowSeconds: ADDRESS_WINDOW_SECONDS };
       const [count] = await countSignIns(this.deps.database.pool, [counted]);
       this.#cleanUp();
-      if (count && count.count > limit) throw limited(res, count);
+      if (count && count.count > limit) throw limited(count);
     }
     next();
   };
@@ -55,12 +55,7 @@ export class SignInLimits {
    * Counts an attempt against its login, whether or not that exists, and uncounts it on success, so that concurrent
    * guesses are counted too. Throws AppError RATE_LIMITED and whatever the attempt throws.
    */
-  async byLogin<T>(
-    req: Request,
-    res: Response,
-    { tenantid, login }: Credentials,
-    attempt: () => Promise<T>,
-  ): Promise<T> {
+  async byLogin<T>(req: Request, { tenantid, login }: Credentials, attempt: () => Promise<T>): Promise<T> {
     const { pool } = this.deps.database;
     const { signInFailuresPerLogin: maxFailuresHere, signInFailuresBeforeDelay: failuresBeforeDelay } =
       this.deps.config;
@@ -73,7 +68,7 @@ export class SignInLimits {
     if (maxFailuresHere > 0 && countHere && countHere.count > maxFailuresHere) {
       // A rejected attempt does not count as a failure, so one address can't slow down the others.
       await uncountSignIns(pool, [everywhere]);
-      throw limited(res, countHere);
+      throw limited(countHere);
     }
     const excess = (countEverywhere?.count ?? 0) - failuresBeforeDelay;
     if (failuresBeforeDelay > 0 && excess > 0) {
@@ -104,9 +99,8 @@ export class SignInLimits {
   }
 }
 
-function limited(res: Response, { msLeft }: Count): AppError {
-  res.setHeader('retry-after', String(Math.max(1, Math.ceil(msLeft / 1000))));
-  return new AppError('RATE_LIMITED', 'Too many attempts to sign in.');
+function limited({ msLeft }: Count): AppError {
+  return rateLimited('Too many attempts to sign in.', msLeft);
 }
 
 /** A visitor may control a whole /64 of IPv6 addresses. */

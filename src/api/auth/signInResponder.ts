@@ -1,21 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import type { AnswerBudget } from '../../db/answerBudget.js';
+import { introspectionFromSchema, printSchema } from 'graphql';
 import type { Principal } from '../../db/principal.js';
-import { composeAuthBody, type SchemaDescription } from './authBody.js';
-import { sendResponse, whenGone, type SlownessLimits } from '../http/sendResponse.js';
+import { buildDataSchema } from '../../graphql/schema/dataSchema.js';
+import { sendResponse, whenGone } from '../http/sendResponse.js';
 import { recordOf } from '../http/requestRecord.js';
+import type { WebDeps } from '../webDeps.js';
 import type { Tokens } from './tokens.js';
-
-export interface SignInResponderDeps {
-  readonly tokens: Tokens;
-  readonly baseUrl: string;
-  /** The schema of `/query` for the principal's tenant. */
-  readonly describe: (principal: Principal) => Promise<SchemaDescription>;
-  readonly describeControl: () => SchemaDescription;
-  /** Bounds buffered responses, which contain the schema and may be large. */
-  readonly answers: AnswerBudget;
-  readonly slowness: SlownessLimits;
-}
 
 /** Throws AppError TOO_BUSY while the tenant's unread responses take too much memory. */
 export type SignInResponder = (res: ServerResponse, principal: Principal) => Promise<void>;
@@ -23,16 +13,50 @@ export type SignInResponder = (res: ServerResponse, principal: Principal) => Pro
 const HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
 /** Issues tokens and sends the response common to all ways of signing in. */
-export function createSignInResponder(deps: SignInResponderDeps): SignInResponder {
+export function createSignInResponder({ config, engine, control }: WebDeps, tokens: Tokens): SignInResponder {
+  const { baseUrl } = config;
+  const routes = { base: `${baseUrl}/`, query: `${baseUrl}/query`, roles_pbac: `${baseUrl}/roles_pbac` };
+  const withoutTables = describeEmpty();
   return async (res, principal) => {
     recordOf(res)?.askedBy(principal);
-    const [tokens, schema] = await Promise.all([deps.tokens.issuePair(principal), deps.describe(principal)]);
-    const controlSchema = deps.describeControl();
-    const body = composeAuthBody({ principal, tokens, baseUrl: deps.baseUrl, schema, controlSchema });
-    const { take, release } = deps.answers.open(principal.tenantid);
+    const { tenantid, roleid, login, schema } = principal;
+    const [issued, tables] = await Promise.all([
+      tokens.issuePair(principal),
+      // The installation's own roles have no tables.
+      schema === null ? withoutTables : engine.describe(tenantid, schema, principal),
+    ]);
+    const message = `Logged in as ${login ?? `role ${roleid}`}.`;
+    const head = JSON.stringify({ ...issued, message, roleid, tenantid, routes });
+    const schemas = `"schema":${jsonOf(tables)},"rpb_schema":${jsonOf(control.describe())}`;
+    const body = `${head.slice(0, -1)},${schemas}}`;
+    // It contains the schema, and may be large.
+    const { take, release } = engine.answers.open(tenantid);
     const refusal = take(body.length);
     whenGone(res, release);
     if (refusal?.code === 'TOO_BUSY') throw refusal;
-    sendResponse(res, 200, HEADERS, body, deps.slowness);
+    sendResponse(res, 200, HEADERS, body, config);
   };
+}
+
+/** SDL and the JSON text of an introspection result. */
+type Description = ReturnType<WebDeps['control']['describe']>;
+
+function describeEmpty(): Description {
+  const schema = buildDataSchema({ version: '', schema: '', tables: new Map(), problems: [] });
+  return {
+    sdl: printSchema(schema),
+    introspectionJson: JSON.stringify(introspectionFromSchema(schema)),
+  };
+}
+
+/** Schemas as JSON text, cached for as long as the engines keep them: a large one takes milliseconds to stringify. */
+const rendered = new WeakMap<Description, string>();
+
+function jsonOf(description: Description): string {
+  let text = rendered.get(description);
+  if (text === undefined) {
+    text = `{"gql":${JSON.stringify(description.sdl)},"json":${description.introspectionJson}}`;
+    rendered.set(description, text);
+  }
+  return text;
 }

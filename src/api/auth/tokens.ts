@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { CompactSign, compactVerify, errors, type CompactJWSHeaderParameters, type CryptoKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../clock.js';
+import type { Config } from '../../config.js';
 import { INSTALLATION_TENANTID } from '../../control/tenants/installation.js';
 import { AppError } from '../../errors.js';
 import { SIGNING_ALGORITHM, type SigningKeys } from './signingKeys.js';
@@ -41,10 +42,8 @@ export class Tokens {
 
   constructor(
     private readonly keys: SigningKeys,
-    private readonly lifetimes: { readonly accessSeconds: number; readonly refreshSeconds: number },
+    private readonly config: Pick<Config, 'accessTokenSeconds' | 'refreshTokenSeconds' | 'cell'>,
     private readonly clock: Clock,
-    /** The name of this one of several cells, which share their keys. */
-    private readonly cell?: string,
   ) {}
 
   async issuePair(subject: TokenSubject): Promise<TokenPair> {
@@ -59,19 +58,19 @@ export class Tokens {
     const { tenantid, roleid, tokensValidFromMs } = subject;
     const issuedAtMs = Math.max(this.clock.now(), tokensValidFromMs);
     const iat = Math.floor(issuedAtMs / 1000);
-    const seconds = type === 'access' ? this.lifetimes.accessSeconds : this.lifetimes.refreshSeconds;
+    const { accessTokenSeconds, refreshTokenSeconds, cell } = this.config;
     // RFC 7519 requires a string `sub`, but clients of this service expect an object, so the claims are built here.
     const claims = {
       iat,
       nbf: iat,
-      exp: iat + seconds,
+      exp: iat + (type === 'access' ? accessTokenSeconds : refreshTokenSeconds),
       jti: timeOrderedId(issuedAtMs),
       type,
       fresh: false,
       sub: { roleid, tenantid },
       roleid,
       tenantid,
-      ...(tenantid === INSTALLATION_TENANTID && this.cell !== undefined ? { cell: this.cell } : {}),
+      ...(tenantid === INSTALLATION_TENANTID && cell !== undefined ? { cell } : {}),
     };
     const { kid, privateKey } = await this.keys.signer();
     return new CompactSign(Buffer.from(JSON.stringify(claims)))
@@ -111,11 +110,11 @@ export class Tokens {
     }
   }
 
-  /** Each cell has a tenant 0 of its own, whose roles have the same ids. */
+  /** Cells share their keys, and each has a tenant 0 of its own, whose roles have the same ids. */
   #readClaims(payload: Uint8Array): TokenClaims {
     const { cell, ...claims } = readClaims(payload);
-    if (claims.tenantid !== INSTALLATION_TENANTID || this.cell === undefined || cell === this.cell)
-      return claims;
+    const { cell: here } = this.config;
+    if (claims.tenantid !== INSTALLATION_TENANTID || here === undefined || cell === here) return claims;
     throw new AppError('TOKEN_INVALID', 'The token was issued by another cell.');
   }
 

@@ -73,7 +73,7 @@ async function showList({ ask, show }: Visit, asked: Values, problem?: AppError)
       title: 'Addresses',
       list: name,
       search,
-      rows: shown.map((row) => ({ ...row, time: timeOf(row['createtime']) })),
+      rows: shown,
       ...links,
       given: problem && { address: textOf(asked, 'address'), note: textOf(asked, 'note') },
       notice: NOTICES[textOf(asked, 'done')],
@@ -92,9 +92,4 @@ function inputOf(name: ListName, values: Values): Values {
 
 function listOf(values: Values): ListName {
   return values['list'] === 'unsubscribed' ? 'unsubscribed' : 'suppressed';
-}
-
-function timeOf(createtime: unknown): { readonly iso: string; readonly text: string } {
-  const iso = new Date(String(createtime)).toISOString();
-  return { iso, text: iso.slice(0, 16).replace('T', ' ') };
 }

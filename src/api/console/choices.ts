@@ -1,5 +1,5 @@
 import { readKeyText } from '../../control/explain/rowKeyText.js';
-import { isJsonObject, writeJson } from '../../losslessJson.js';
+import { isJsonObject, writeJson, textOfValue } from '../../losslessJson.js';
 import type { Id } from './formValues.js';
 import type { Visit } from './pageHandlers.js';
 
@@ -51,9 +51,9 @@ export async function readRecentRows(
 
 /** The inverse of `readKeyText`: the value of a single-column key, or an object as JSON. */
 export function keyText(key: unknown): string {
-  if (!isJsonObject(key)) return typeof key === 'string' ? key : writeJson(key);
+  if (!isJsonObject(key)) return textOfValue(key);
   const [only, ...others] = Object.values(key);
   if (others.length > 0) return writeJson(key);
-  const text = typeof only === 'string' ? only : writeJson(only);
+  const text = textOfValue(only);
   return readKeyText(text) === text ? text : writeJson(key);
 }

@@ -5,12 +5,12 @@ export const SIGN_IN = `${CONSOLE}/sign-in`;
 /** Redirects to the role's start page. */
 const START = `${CONSOLE}/`;
 
-/** Stored return URLs of other sign-ins are absolute. */
+/** Whether a session of the console opens it. Stored return URLs of other sign-ins are absolute. */
 export function isConsolePath(returnTo: string): boolean {
-  return returnTo.startsWith(`${CONSOLE}/`);
+  return /^\/(console\/|mailbox(\/|\?|$))/.test(returnTo);
 }
 
-/** The page that the visitor requested, always one of the console whatever was given. */
+/** The page that the visitor requested, always one that the session is for, whatever was given. */
 export function readConsolePath(given: unknown): string {
   if (typeof given !== 'string' || !URL.canParse(given, ORIGIN)) return START;
   const url = new URL(given, ORIGIN);

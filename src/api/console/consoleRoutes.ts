@@ -1,15 +1,11 @@
 import { Router, type ErrorRequestHandler, type Request, type Response } from 'express';
-import type { ControlEngine } from '../../control/controlEngine.js';
 import { isInstallationAdmin } from '../../control/permissions.js';
-import type { Config } from '../../config.js';
 import { AppError } from '../../errors.js';
-import type { DataEngine } from '../../graphql/dataEngine.js';
 import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import { oneStep } from '../../graphql/steps.js';
-import type { BodyBudget } from '../http/bodyBudget.js';
-import { explain } from '../http/failure.js';
+import { explain, retryAfter } from '../http/failure.js';
 import { readFields } from '../http/readFields.js';
-import type { OidcRoutesDeps } from '../oidc/oidcRoutes.js';
+import type { RouteDeps } from '../routeDeps.js';
 import { addressPages } from './addressPages.js';
 import { askAs } from './ask.js';
 import { brandPage } from './brandPage.js';
@@ -28,20 +24,13 @@ import { rolePages } from './rolePages.js';
 import { rowPages } from './rowPages.js';
 import { rulePages } from './rulePages.js';
 import { carrierPage } from './carrierPage.js';
-import { sendPage } from './sendPage.js';
+import { sendPage } from '../pages/sendPage.js';
 import { sentMailPages } from './sentMailPages.js';
 import { signInPages } from './signInPages.js';
 import { tablePages } from './tablePages.js';
 import { tenantPages } from './tenantPages.js';
 import { versionPage } from './versionPage.js';
 import { whyPage } from './whyPage.js';
-
-export interface ConsoleDeps extends OidcRoutesDeps {
-  readonly config: OidcRoutesDeps['config'] & Pick<Config, 'mailTransport'>;
-  readonly control: ControlEngine;
-  readonly engine: DataEngine;
-  readonly bodies: BodyBudget;
-}
 
 /** The default limit for forms. */
 const MAX_FORM_BYTES = 65_536;
@@ -51,7 +40,7 @@ const MAX_ROWS_CHARACTERS = 1024 * 1024;
 const VISITORS = { key: 'console visitors', isNobody: true };
 
 /** `/console`: pages about a tenant's emails. They work without scripts. */
-export function consoleRoutes(deps: ConsoleDeps): Router {
+export function consoleRoutes(deps: RouteDeps): Router {
   const visitOf = (req: Request, res: Response, session: ConsoleSession, values?: Values): Visit => ({
     ask: askAs(deps.control, session.principal, { allowMutation: values !== undefined }),
     askData: askAs(deps.engine, session.principal, {
@@ -155,13 +144,14 @@ interface Attempt {
 }
 
 /** Renders an error as a page: what happened, and what to do. A form keeps its input. */
-function failedPage({ log }: ConsoleDeps): ErrorRequestHandler {
+function failedPage({ log }: RouteDeps): ErrorRequestHandler {
   return async (error: unknown, req, res, next) => {
     if (res.headersSent) {
       next(error);
       return;
     }
-    const { code, message, hint, status } = explain(error, log, res);
+    const shownError = explain(error, log, res);
+    const { code, message, hint, status } = shownError;
     const { session, values, framed } = (res.locals['attempt'] ?? { framed: false }) as Attempt;
     const shown = {
       ...(session && !framed ? frameOf(req, session) : {}),
@@ -172,6 +162,7 @@ function failedPage({ log }: ConsoleDeps): ErrorRequestHandler {
       kept: framed ? [] : writtenIn(values),
       action: req.path,
     };
+    res.set(retryAfter(shownError));
     await sendPage(res, 'problem', shown, { status, framed });
   };
 }

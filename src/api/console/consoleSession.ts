@@ -1,26 +1,18 @@
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { CookieOptions, Response } from 'express';
-import type { Config } from '../../config.js';
 import type { Principal } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
-import type { KeyRing } from '../../secrets.js';
 import type { Authenticator } from '../auth/authenticate.js';
-import { requireSignInAllowed, type SignInDeps } from '../auth/signIn.js';
+import { requireSignInAllowed } from '../auth/signIn.js';
 import type { Tokens } from '../auth/tokens.js';
 import { readCookie } from '../http/readCookie.js';
+import type { WebDeps } from '../webDeps.js';
 
 /** Who is using the console, and the token that their forms must contain. */
 export interface ConsoleSession {
   readonly principal: Principal;
   readonly csrfToken: string;
-}
-
-export interface ConsoleSessionsDeps extends Pick<SignInDeps, 'knex' | 'principals'> {
-  readonly keyRing: KeyRing;
-  readonly tokens: Tokens;
-  readonly authenticator: Authenticator;
-  readonly config: Pick<Config, 'baseUrl' | 'refreshTokenSeconds'>;
 }
 
 const PURPOSE = 'console session';
@@ -35,7 +27,11 @@ export class ConsoleSessions {
   readonly #name: string;
   readonly #options: CookieOptions;
 
-  constructor(private readonly deps: ConsoleSessionsDeps) {
+  constructor(
+    private readonly deps: WebDeps,
+    private readonly tokens: Tokens,
+    private readonly authenticator: Authenticator,
+  ) {
     const secure = deps.config.baseUrl.startsWith('https:');
     // The prefix, which browsers only accept over https, prevents sibling subdomains from setting the cookie.
     this.#name = `${secure ? '__Host-' : ''}rowpost_console`;
@@ -45,7 +41,7 @@ export class ConsoleSessions {
 
   /** Always starts a new session, whatever the browser sent before signing in. */
   async begin(res: Response, principal: Principal): Promise<void> {
-    const token = await this.deps.tokens.issue(principal, 'refresh');
+    const token = await this.tokens.issue(principal, 'refresh');
     const maxAge = this.deps.config.refreshTokenSeconds * 1000 + KNOWN_AFTER_END_MS;
     // A front of several cells reads the tenant.
     const value = `${principal.tenantid}-${this.deps.keyRing.seal(token, PURPOSE)}`;
@@ -74,7 +70,7 @@ export class ConsoleSessions {
     const token = this.#tokenOf(req);
     if (token === undefined) return undefined;
     try {
-      const principal = await this.deps.authenticator.authenticateToken(token, 'refresh');
+      const principal = await this.authenticator.authenticateToken(token, 'refresh');
       await requireSignInAllowed(this.deps, principal);
       return { principal, csrfToken: csrfTokenOf(token) };
     } catch (error) {

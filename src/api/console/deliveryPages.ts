@@ -13,7 +13,7 @@ import {
   STATES,
 } from './deliveryFilter.js';
 import { searchDeliveries } from './deliverySearch.js';
-import { ROW, toDelivery, toTime, toTimeline, type FullDelivery, type Rule } from './deliveryView.js';
+import { ROW, toDelivery, toTimeline, type FullDelivery, type Rule } from './deliveryView.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 
 export const DELIVERIES = `${CONSOLE}/deliveries`;
@@ -85,7 +85,6 @@ export function deliveryPages({ page }: PageHandlers): Router {
           : undefined,
       searched: searched && {
         ...searched,
-        back: toTime(searched.back),
         further: DELIVERIES + searchAddress(search, { below: searched.end, depth: searched.depth }),
       },
     };

@@ -1,5 +1,5 @@
-import { isJsonObject, writeJson } from '../../losslessJson.js';
-import { shortened } from './shortened.js';
+import { isJsonObject, writeJson, textOfValue } from '../../losslessJson.js';
+import { shortened } from './formValues.js';
 
 /** The fields to query for a delivery. */
 export const ROW = `deliveryid ruleid email_type operation target key state attempts recipients subject
@@ -68,17 +68,12 @@ export interface Rule {
 
 /** An entry of the timeline. */
 interface Moment {
-  readonly time: Time;
+  readonly time: string;
   readonly title: string;
   /** Determines its marker. */
   readonly kind: 'plain' | 'good' | 'bad' | 'waiting';
   readonly facts: readonly (readonly [name: string, value: string])[];
   readonly columns?: readonly ChangedColumn[];
-}
-
-interface Time {
-  readonly iso: string;
-  readonly text: string;
 }
 
 interface ChangedColumn {
@@ -98,18 +93,14 @@ const MAX_VALUE_CHARACTERS = 2_000;
 const MAX_COLUMNS = 200;
 
 export function toDelivery(row: DeliveryRow): object {
-  const { recipients, createtime, next_attempt, sent_time, key } = row;
-  const all = recipients ?? [];
+  const all = row.recipients ?? [];
   return {
     ...row,
-    key: showKey(key),
+    key: showKey(row.key),
     recipients: all,
     withoutRecipients: WITHOUT_RECIPIENTS[row.state] ?? 'not written yet',
     recipientsShown: all.slice(0, MAX_RECIPIENTS_SHOWN).join(', '),
     moreRecipients: Math.max(0, all.length - MAX_RECIPIENTS_SHOWN),
-    time: toTime(createtime),
-    nextAttempt: next_attempt === null ? undefined : toTime(next_attempt),
-    sentTime: sent_time === null ? undefined : toTime(sent_time),
   };
 }
 
@@ -122,14 +113,14 @@ export function toTimeline(row: FullDelivery, rule: Rule | undefined, isAdmin: b
     ...row.email_event_collection.map(eventOf),
   ];
   const [change, match, ...later] = moments;
-  return [change, match, ...later.toSorted((a, b) => compare(a.time.iso, b.time.iso))].filter(
+  return [change, match, ...later.toSorted((a, b) => Date.parse(a.time) - Date.parse(b.time))].filter(
     (moment) => moment !== undefined,
   );
 }
 
 function changeOf({ operation, target, key, change, createtime }: FullDelivery, isAdmin: boolean): Moment {
   return {
-    time: toTime(createtime),
+    time: createtime,
     title: `${CHANGES[operation] ?? operation}: ${target} ${showKey(key)}`,
     kind: 'plain',
     facts: change ? writerOf(change) : isAdmin ? [['Values', 'no longer kept']] : [],
@@ -159,7 +150,7 @@ function matchOf(
 ): Moment {
   const condition: [string, string][] = rule?.condition ? [['Condition', rule.condition]] : [];
   return {
-    time: toTime(createtime),
+    time: createtime,
     title: rule
       ? `Rule “${rule.name}” matched`
       : `Rule ${ruleid} matched${isAdmin ? '; it has been deleted since' : ''}`,
@@ -200,7 +191,7 @@ function attemptOf(
   const [title, kind] = OUTCOMES[outcome ?? ''] ?? [outcome ?? 'Being sent', 'waiting' as const];
   const tookMs = finished === null ? undefined : Date.parse(finished) - Date.parse(started);
   return {
-    time: toTime(finished ?? started),
+    time: finished ?? started,
     title: outcome === REDRIVEN ? title : `Attempt ${number}: ${title}`,
     kind,
     facts: given([
@@ -225,7 +216,7 @@ const EVENTS: Readonly<Record<string, readonly [title: string, kind: Moment['kin
 function eventOf(event: FullDelivery['email_event_collection'][number]): Moment {
   const [title, kind] = EVENTS[event.event] ?? [event.event, 'plain' as const];
   return {
-    time: toTime(event.time),
+    time: event.time,
     title,
     kind,
     facts: given([
@@ -260,23 +251,13 @@ function changedColumns(before: unknown, after: unknown): readonly ChangedColumn
 
 function showValue(row: Readonly<Record<string, unknown>>, name: string): string | undefined {
   if (!Object.hasOwn(row, name)) return undefined;
-  const value = row[name];
-  const text = typeof value === 'string' ? value : writeJson(value);
-  return shortened(text, MAX_VALUE_CHARACTERS);
+  return shortened(textOfValue(row[name]), MAX_VALUE_CHARACTERS);
 }
 
 /** `order_id = 7, line = 1` */
 export function showKey(key: unknown): string {
   if (!isJsonObject(key)) return writeJson(key);
   return Object.entries(key)
-    .map(([name, value]) => `${name} = ${typeof value === 'string' ? value : writeJson(value)}`)
+    .map(([name, value]) => `${name} = ${textOfValue(value)}`)
     .join(', ');
-}
-
-export function toTime(iso: string): Time {
-  return { iso, text: `${new Date(iso).toISOString().slice(0, 19).replace('T', ' ')} UTC` };
-}
-
-function compare(a: string, b: string): number {
-  return Date.parse(a) - Date.parse(b);
 }

@@ -16,7 +16,7 @@ export function requireCsrfToken({ csrfToken }: ConsoleSession, given: unknown):
 
 /**
  * Rejects forms of other sites, including those that sign in. Browsers send a form's origin in one of two headers; other
- * clients send neither. Stricter than `refuseForeignSignIn`: other hosts of the same site are not the console.
+ * clients send neither. Stricter than `/signin`: other hosts of the same site are not the console.
  * Throws AppError PERMISSION_DENIED.
  */
 export function requireOwnPage({ headers }: IncomingMessage, baseUrl: string): void {

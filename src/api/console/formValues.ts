@@ -33,6 +33,11 @@ export function checkedOf(values: Values, prefix: string): readonly string[] {
   return Object.keys(values).flatMap((name) => (name.startsWith(prefix) ? [name.slice(prefix.length)] : []));
 }
 
+/** Cuts a text that is too long to show, never within a character. */
+export function shortened(text: string, maxLength: number): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')}…` : text;
+}
+
 /** An error to show next to the form, which keeps its input. Rethrows any other error. */
 export function problemOf(error: unknown): AppError {
   if (error instanceof AppError && error.status < 500 && error.code !== 'PERMISSION_DENIED') return error;

@@ -3,7 +3,7 @@ import { CONSOLE } from './consolePath.js';
 import { readDelivery, readRule } from './deliveryPages.js';
 import { toDelivery, type FullDelivery } from './deliveryView.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
-import { sendMail } from './sendPage.js';
+import { sendMail } from '../pages/sendPage.js';
 
 const MAIL = `${CONSOLE}/deliveries/:deliveryid/mail`;
 

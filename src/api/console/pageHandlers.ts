@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { Ask } from './ask.js';
 import type { Values } from './formValues.js';
-import type { Page } from './sendPage.js';
+import type { Page } from '../pages/sendPage.js';
 
 /** What a page handler works with. */
 export interface Visit {

@@ -1,13 +1,12 @@
 import { Router } from 'express';
 import { AppError } from '../../errors.js';
-import { isJsonObject, parseJson, writeJson } from '../../losslessJson.js';
+import { writeJson, textOfValue, parseJsonObject } from '../../losslessJson.js';
 import { CONSOLE, linkTo } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
-import { numberOf, problemOf, textOf, type Values } from './formValues.js';
+import { numberOf, problemOf, textOf, type Values, shortened } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 import { pageOf, ROWS_ASKED } from './paging.js';
 import { emptyFields, fieldsOf, fieldsTyped, inputOf, type InputField, type RowField } from './rowForm.js';
-import { shortened } from './shortened.js';
 
 const ROWS = `${CONSOLE}/tables/:name/rows`;
 const MAX_FORM_BYTES = 1024 * 1024;
@@ -186,21 +185,11 @@ function keyOf(table: Table, row: Row): Key {
 function readKey(table: Table, text: string): Key | undefined {
   if (text === '') return undefined;
   const names = keyColumns(table);
-  const key = parseObject(text);
+  const key = parseJsonObject(text);
   if (!key || names.length === 0 || names.some((name) => key[name] == null)) {
     throw new AppError('NOT_FOUND', 'There is no such row.');
   }
   return keyOf(table, key);
-}
-
-function parseObject(text: string): Row | undefined {
-  try {
-    const value = parseJson(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    // Somebody changed the address.
-    return undefined;
-  }
 }
 
 function toLine(table: Table, row: Row): object {
@@ -213,11 +202,6 @@ function toLine(table: Table, row: Row): object {
     };
   });
   return { cells, ...(table.writable ? { key: writeJson(keyOf(table, row)) } : {}) };
-}
-
-/** A text as it is, any other value as JSON. */
-function textOfValue(value: unknown): string {
-  return typeof value === 'string' ? value : writeJson(value);
 }
 
 /** What GraphQL says of a variable, as it concerns the column. */

@@ -4,7 +4,7 @@ import { CONSOLE } from './consolePath.js';
 import { readDelivery, requireId } from './deliveryPages.js';
 import { toDelivery } from './deliveryView.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
-import { sendMail } from './sendPage.js';
+import { sendMail } from '../pages/sendPage.js';
 
 const SENT = `${CONSOLE}/deliveries/:deliveryid/sent`;
 

@@ -1,21 +1,24 @@
 import { Router, type Request, type RequestHandler, type Response } from 'express';
 import { findTenantid } from '../../control/tenants/tenants.js';
-import { AppError, ERROR_CODES } from '../../errors.js';
+import { ERROR_CODES, type AppError } from '../../errors.js';
 import { MAX_LOGIN_LENGTH, MAX_PASSWORD_LENGTH } from '../../passwordRules.js';
 import { readText } from '../auth/credentials.js';
-import { readSignIn } from '../auth/readSignIn.js';
 import { signIn } from '../auth/signIn.js';
 import { readCookie } from '../http/readCookie.js';
-import type { Fields } from '../http/readFields.js';
 import { NO_TENANT, readId } from '../http/readId.js';
 import { typedText } from '../http/typedText.js';
-import type { OidcRoutesDeps } from '../oidc/oidcRoutes.js';
-import { readSignInView, signInPolicy, signInProblem, startLogin } from '../signIn/signInForms.js';
+import type { RouteDeps } from '../routeDeps.js';
+import {
+  readSignInView,
+  signInForm,
+  signInPolicy,
+  signInProblem,
+  startLogin,
+} from '../signIn/signInForms.js';
 import { CONSOLE, readConsolePath, SIGN_IN } from './consolePath.js';
 import { requireOwnPage } from './formGuards.js';
-import { sendPage } from './sendPage.js';
-
-type Values = Fields['values'];
+import { sendPage } from '../pages/sendPage.js';
+import { textOf, type Values } from './formValues.js';
 
 const MAX_TENANT_LENGTH = 200;
 const TENANT_COOKIE = 'rowpost_tenant';
@@ -28,7 +31,7 @@ interface Problem {
 }
 
 /** `/console/sign-in`: first the tenant, by name or number, then a password or one of the tenant's providers. */
-export function signInPages(deps: OidcRoutesDeps): Router {
+export function signInPages(deps: RouteDeps): Router {
   const policy = signInPolicy(deps.config.baseUrl);
   const secure = deps.config.baseUrl.startsWith('https:');
 
@@ -50,46 +53,34 @@ export function signInPages(deps: OidcRoutesDeps): Router {
       res.redirect(303, readConsolePath(req.query['next']));
       return;
     }
-    const tenant =
-      req.query['tenant'] === undefined ? rememberedTenant(req) : typedText(req.query, 'tenant').trim();
-    await show(res, tenant.slice(0, MAX_TENANT_LENGTH), req.query, failedAtProvider(req.query['failed']));
+    const tenant = req.query['tenant'] === undefined ? rememberedTenant(req) : tenantIn(req.query);
+    await show(res, tenant, req.query, failedAtProvider(req.query['failed']));
   };
 
-  /** Handles a form. Errors that the visitor can correct are shown on the page. */
-  const onForm =
-    (
-      answer: (req: Request, res: Response, tenant: string, values: Values) => Promise<void>,
-    ): RequestHandler =>
-    async (req, res) => {
-      requireOwnPage(req, deps.config.baseUrl);
-      const values = await readSignIn(req);
-      const tenant = typedText(values, 'tenant').trim().slice(0, MAX_TENANT_LENGTH);
-      try {
-        await answer(req, res, tenant, values);
-      } catch (error) {
-        if (!(error instanceof AppError) || error.status >= 500) throw error;
-        await show(res, tenant, values, explained(error));
-      }
-    };
+  const guard = (req: Request): void => requireOwnPage(req, deps.config.baseUrl);
+  const showAgain = (res: Response, values: Values, error: AppError): Promise<void> =>
+    show(res, tenantIn(values), values, explained(error));
 
   const remember = (res: Response, tenant: string): void => {
     const options = { path: CONSOLE, httpOnly: true, sameSite: 'lax', secure, maxAge: REMEMBER_MS } as const;
     res.cookie(TENANT_COOKIE, tenant, options);
   };
 
-  const byPassword = onForm(async (req, res, tenant, values) => {
+  const byPassword = signInForm(guard, showAgain, async (req, res, values) => {
+    const tenant = tenantIn(values);
     const credentials = {
       login: readText(values, 'login', MAX_LOGIN_LENGTH),
       password: readText(values, 'password', MAX_PASSWORD_LENGTH),
       tenantid: (await tenantidOf(tenant)) ?? NO_TENANT,
     };
-    const principal = await deps.limits.byLogin(req, res, credentials, () => signIn(deps, credentials));
+    const principal = await deps.limits.byLogin(req, credentials, () => signIn(deps, credentials));
     await deps.consoleSessions.begin(res, principal);
     remember(res, tenant);
     res.redirect(303, readConsolePath(values['next']));
   });
 
-  const byProvider = onForm(async (_req, res, tenant, values) => {
+  const byProvider = signInForm(guard, showAgain, async (_req, res, values) => {
+    const tenant = tenantIn(values);
     const tenantid = (await tenantidOf(tenant)) ?? NO_TENANT;
     const url = await startLogin(deps, res, values, { tenantid }, readConsolePath(values['next']));
     remember(res, tenant);
@@ -97,7 +88,7 @@ export function signInPages(deps: OidcRoutesDeps): Router {
   });
 
   const tenantidOf = async (tenant: string): Promise<number | undefined> =>
-    readId(tenant) ?? (await findTenantid(deps.knex, tenant));
+    readId(tenant) ?? (await findTenantid(deps.database.knex, tenant));
 
   return Router()
     .get(SIGN_IN, page)
@@ -105,9 +96,12 @@ export function signInPages(deps: OidcRoutesDeps): Router {
     .post(`${SIGN_IN}/provider`, deps.limits.byAddress, byProvider);
 }
 
+const tenantIn = (values: Values): string => textOf(values, 'tenant', MAX_TENANT_LENGTH);
+
 function rememberedTenant(req: Request): string {
   // Unlike decodeURIComponent, this never throws, whatever the cookie contains.
-  return new URLSearchParams(`tenant=${readCookie(req, TENANT_COOKIE) ?? ''}`).get('tenant') ?? '';
+  const given = new URLSearchParams(`tenant=${readCookie(req, TENANT_COOKIE) ?? ''}`);
+  return tenantIn(Object.fromEntries(given));
 }
 
 function explained(error: AppError): Problem {

@@ -1,4 +1,5 @@
 import { Router } from 'express';
+import { durationText } from '../../db/delivery/overdue.js';
 import type { AppError } from '../../errors.js';
 import { CONSOLE, linkTo } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
@@ -20,10 +21,7 @@ const UPDATE =
 
 interface Tenant {
   readonly tenantid: Id;
-  readonly name: string;
   readonly schema: string | null;
-  readonly suspended: boolean;
-  readonly createtime: string;
 }
 
 interface Backlog {
@@ -79,11 +77,13 @@ async function showList({ ask, show }: Visit, asked: Values, problem?: AppError)
     {
       title: 'Tenants',
       search,
-      backlog: { ...backlog, oldest: durationOf(backlog.oldest_seconds) },
+      backlog: {
+        ...backlog,
+        oldest: backlog.oldest_seconds === null ? undefined : durationText(backlog.oldest_seconds),
+      },
       tenants: shown.map((each) => ({
         ...each,
         waiting: waiting.get(String(each.tenantid)) ?? 0,
-        since: new Date(each.createtime).toISOString().slice(0, 10),
         isInstallation: each.schema === null,
       })),
       ...links,
@@ -91,10 +91,4 @@ async function showList({ ask, show }: Visit, asked: Values, problem?: AppError)
     },
     { problem },
   );
-}
-
-function durationOf(seconds: number | null): string | undefined {
-  if (seconds === null) return undefined;
-  if (seconds < 120) return `${Math.round(seconds)} s`;
-  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
 }

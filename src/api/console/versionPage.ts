@@ -4,7 +4,6 @@ import { AppError } from '../../errors.js';
 import { typedText } from '../http/typedText.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
-import { toTime } from './deliveryView.js';
 import { EMAIL_FIELDS, textsOf } from './emailForm.js';
 import type { PageHandlers } from './pageHandlers.js';
 
@@ -58,7 +57,7 @@ export function versionPage({ page }: PageHandlers): Router {
       changes: changesBetween(before?.content ?? {}, after?.content ?? {}),
       versions: all.map(({ version, creatorid, createtime }) => ({
         version,
-        time: toTime(createtime),
+        createtime,
         who: logins.role.find(({ roleid }) => roleid === String(creatorid))?.login ?? creatorid,
       })),
     });

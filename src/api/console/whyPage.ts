@@ -1,11 +1,11 @@
 import { Router } from 'express';
-import { byTable, USES_CONDITION, type Reason } from '../../control/explain/explainRule.js';
+import { byTable, PROGRESS, USES_CONDITION, type Reason } from '../../control/explain/explainRule.js';
 import { readKeyText } from '../../control/explain/rowKeyText.js';
 import { writeJson } from '../../losslessJson.js';
 import { keyText, readRecentRows } from './choices.js';
 import { CONSOLE } from './consolePath.js';
 import { deliveryError } from './deliveryErrors.js';
-import { showKey, toTime } from './deliveryView.js';
+import { showKey } from './deliveryView.js';
 import { problemOf, textOf } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 
@@ -26,13 +26,12 @@ const TABLES = '{ Utility { available_schemas_and_tables } }';
 interface Explanation {
   readonly key: unknown;
   readonly events: readonly {
-    readonly time: string;
-    readonly progress: string;
+    readonly progress: keyof typeof PROGRESS;
     readonly rules: readonly {
       readonly reason: Reason;
       readonly condition: string | null;
       readonly saw: readonly { readonly name: string; readonly value: unknown }[];
-      readonly delivery: { readonly error_code: string | null; readonly next_attempt: string | null } | null;
+      readonly delivery: { readonly error_code: string | null } | null;
     }[];
   }[];
 }
@@ -68,12 +67,6 @@ async function explain(ask: Visit['ask'], target: string, key: string): Promise<
   return Utility.explain_event;
 }
 
-const PROGRESS: Readonly<Record<string, string>> = {
-  waiting: 'waits for the relay',
-  queued: 'waits for a worker',
-  evaluated: 'compared with the rules',
-};
-
 function toView(explanation: Explanation): object {
   return {
     ...explanation,
@@ -82,7 +75,6 @@ function toView(explanation: Explanation): object {
       const [about, elsewhere] = byTable(event.rules);
       return {
         ...event,
-        time: toTime(event.time),
         progress: PROGRESS[event.progress],
         elsewhere,
         rules: about.map((rule) => ({
@@ -90,7 +82,6 @@ function toView(explanation: Explanation): object {
           reason: rule.reason.replaceAll('_', ' '),
           condition: USES_CONDITION.has(rule.reason) ? rule.condition : null,
           saw: rule.saw.map(({ name, value }) => ({ name, value: writeJson(value) })),
-          nextAttempt: rule.delivery?.next_attempt == null ? undefined : toTime(rule.delivery.next_attempt),
           problem: rule.delivery?.error_code == null ? undefined : deliveryError(rule.delivery.error_code),
         })),
       };

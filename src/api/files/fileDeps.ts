@@ -1,9 +1,26 @@
+import type { Principal } from '../../db/principal.js';
+import { AppError } from '../../errors.js';
+import type { FileLink } from '../../files/fileLinks.js';
 import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Services } from '../../services.js';
+import { requireActiveTenant } from '../auth/authenticate.js';
 import type { ObjectLeases } from './objectLeases.js';
 
 export interface FileDeps extends Omit<Services, 'engine'> {
   readonly engine: Pick<Services['engine'], 'requireFileRow' | 'recordFile'>;
   readonly storage: FileStorage;
   readonly leases: ObjectLeases;
+}
+
+/** With its current permissions. Throws AppError FILE_URL_INVALID, TENANT_SUSPENDED. */
+export async function requirePrincipal(
+  { principals }: FileDeps,
+  { tenantid, roleid }: FileLink,
+): Promise<Principal> {
+  const principal = await principals.load(tenantid, roleid);
+  if (!principal) {
+    throw new AppError('FILE_URL_INVALID', 'The role that the URL was issued to no longer exists.');
+  }
+  requireActiveTenant(principal);
+  return principal;
 }

@@ -8,10 +8,9 @@ import { isAllowedType, typeOf } from '../../files/fileType.js';
 import { newObjectkey } from '../../files/storage/fileStorage.js';
 import type { RecordedFile, StoredBytes } from '../../graphql/files/fileRows.js';
 import { sendJson } from '../http/failure.js';
-import type { FileDeps } from './fileDeps.js';
+import { type FileDeps, requirePrincipal } from './fileDeps.js';
 import { feed, IncomingBytes } from './incomingBytes.js';
 import { OBJECT_LEASE_MS } from './objectLeases.js';
-import { requireActiveTenant } from '../auth/authenticate.js';
 
 /**
  * `PUT /files/<signed>`. Records the intent to write an object, streams its bytes to the storage and makes them durable,
@@ -125,18 +124,6 @@ async function record(
       await delay(RETRY_MS);
     }
   }
-}
-
-async function requirePrincipal(
-  { principals }: FileDeps,
-  { tenantid, roleid }: FileLink,
-): Promise<Principal> {
-  const principal = await principals.load(tenantid, roleid);
-  if (!principal) {
-    throw new AppError('FILE_URL_INVALID', 'The role that the URL was issued to no longer exists.');
-  }
-  requireActiveTenant(principal);
-  return principal;
 }
 
 /** Checked before any byte is read. Throws AppError FILE_LENGTH_REQUIRED, FILE_LENGTH_MISMATCH, FILE_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE. */

@@ -6,9 +6,8 @@ import { readFiles, type StoredFile } from '../../db/files/files.js';
 import { AppError } from '../../errors.js';
 import type { FileLink } from '../../files/fileLinks.js';
 import type { ByteRange } from '../../files/storage/fileStorage.js';
-import type { FileDeps } from './fileDeps.js';
+import { type FileDeps, requirePrincipal } from './fileDeps.js';
 import { endSlowDownload } from './slowDownload.js';
-import { requireActiveTenant } from '../auth/authenticate.js';
 
 /** `GET` and `HEAD /files/<signed>`: the bytes or one range of them, always as a download. Throws AppError. */
 export async function sendFile(
@@ -45,19 +44,11 @@ export async function sendFile(
   }
 }
 
-/** Uses the role's current permissions. */
-async function requireFile(
-  { database, principals, engine }: FileDeps,
-  { tenantid, roleid, storagekey }: FileLink,
-): Promise<StoredFile> {
-  const principal = await principals.load(tenantid, roleid);
-  if (!principal) {
-    throw new AppError('FILE_URL_INVALID', 'The role that the URL was issued to no longer exists.');
-  }
-  requireActiveTenant(principal);
-  const [file] = await readFiles(database.pool, tenantid, [storagekey]);
+async function requireFile(deps: FileDeps, link: FileLink): Promise<StoredFile> {
+  const principal = await requirePrincipal(deps, link);
+  const [file] = await readFiles(deps.database.pool, link.tenantid, [link.storagekey]);
   if (!file) throw new AppError('NOT_FOUND', 'The file is gone.');
-  await engine.requireFileRow(principal, 'download', file);
+  await deps.engine.requireFileRow(principal, 'download', file);
   return file;
 }
 

@@ -1,5 +1,6 @@
-import type { ServerResponse } from 'node:http';
+import type { ServerResponse, IncomingMessage } from 'node:http';
 import type { Span } from '../../tracing/tracing.js';
+import { randomBytes } from 'node:crypto';
 
 /** Probes and scrapes, which arrive every few seconds. */
 const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics']);
@@ -46,4 +47,16 @@ export function setRecord(res: ServerResponse, record: RequestRecord): void {
 /** @returns undefined for a response that the server did not create, as in tests */
 export function recordOf(res: ServerResponse): RequestRecord | undefined {
   return (res as Recorded)[RECORD];
+}
+
+const ACCEPTED = /^[\w.:-]{1,64}$/;
+const processPart = randomBytes(6).toString('base64url');
+let count = 0;
+
+/** The caller's `X-Request-Id` if it is a plain token, otherwise a new one. */
+export function requestIdOf(req: IncomingMessage): string {
+  const given = req.headers['x-request-id'];
+  if (typeof given === 'string' && ACCEPTED.test(given)) return given;
+  count += 1;
+  return `${processPart}-${count.toString(36)}`;
 }

@@ -1,11 +1,11 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Config } from '../../config.js';
 
-export interface SlownessLimits {
-  /** A client that reads less than 64 KiB in this time is disconnected. */
-  readonly stallMs: number;
-  /** Maximum time for a whole response. */
-  readonly timeoutMs: number;
-}
+/**
+ * A client that reads less than 64 KiB within `answerStallMs` is disconnected, and one that has not read a whole response
+ * after `answerTimeoutMs`.
+ */
+export type SlownessLimits = Pick<Config, 'answerStallMs' | 'answerTimeoutMs'>;
 
 /** Bytes written to the socket at a time: the client's progress is measured per chunk. */
 const CHUNK_BYTES = 65_536;
@@ -36,12 +36,16 @@ export function sendResponse(
     return;
   }
   if (release) whenGone(res, release);
-  limitSending(res, limits.timeoutMs);
+  limitSending(res, limits.answerTimeoutMs);
 }
 
-function sendPieces(res: ServerResponse, bytes: Buffer, { stallMs, timeoutMs }: SlownessLimits): void {
-  const stall = setTimeout(() => res.destroy(), stallMs);
-  const timeout = setTimeout(() => res.destroy(), timeoutMs);
+function sendPieces(
+  res: ServerResponse,
+  bytes: Buffer,
+  { answerStallMs, answerTimeoutMs }: SlownessLimits,
+): void {
+  const stall = setTimeout(() => res.destroy(), answerStallMs);
+  const timeout = setTimeout(() => res.destroy(), answerTimeoutMs);
   res.once('close', () => {
     clearTimeout(stall);
     clearTimeout(timeout);

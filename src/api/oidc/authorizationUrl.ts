@@ -1,4 +1,5 @@
 import { buildAuthorizationUrl, calculatePKCECodeChallenge, None } from 'openid-client';
+import type { Config } from '../../config.js';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import { clientConfiguration } from './clientConfiguration.js';
 
@@ -11,7 +12,7 @@ export interface SignInSecrets {
 /** The provider's authorization URL, with a PKCE code challenge (S256). */
 export async function authorizationUrl(
   registration: OidcRegistration,
-  redirectUri: string,
+  config: Pick<Config, 'baseUrl'>,
   { state, nonce, codeVerifier }: SignInSecrets,
 ): Promise<string> {
   const { provider } = registration;
@@ -22,7 +23,7 @@ export async function authorizationUrl(
   );
   const url = buildAuthorizationUrl(configuration, {
     response_type: 'code',
-    redirect_uri: redirectUri,
+    redirect_uri: redirectUri(config),
     scope: scopeFor(provider.comparison_field),
     state,
     nonce,
@@ -30,6 +31,11 @@ export async function authorizationUrl(
     code_challenge_method: 'S256',
   });
   return url.href;
+}
+
+/** Exactly as it is registered with the provider. */
+export function redirectUri({ baseUrl }: Pick<Config, 'baseUrl'>): string {
+  return `${baseUrl}/oidc`;
 }
 
 /** Requests only the scopes that the claim needs: providers show them to users. */

@@ -7,6 +7,7 @@ import {
   type CustomFetch,
 } from 'openid-client';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
+import { parseJsonObject } from '../../losslessJson.js';
 import { clientConfiguration } from './clientConfiguration.js';
 import { explainExchangeError, mayRefuseBasic } from './exchangeFailure.js';
 import { isIssuerOf, otherIssuerHint } from './issuer.js';
@@ -90,7 +91,7 @@ function takeIdToken(callProvider: ProviderClient): {
         body: formText(body),
       });
       const { status, text } = conform(answer);
-      const token = status === 200 ? parseObject(text)?.['id_token'] : undefined;
+      const token = status === 200 ? parseJsonObject(text)?.['id_token'] : undefined;
       if (typeof token === 'string') idToken = token;
       const empty = [204, 205, 304].includes(status);
       return new Response(empty ? null : idToken === undefined ? text : NOTHING_ELSE, {
@@ -104,7 +105,7 @@ function takeIdToken(callProvider: ProviderClient): {
 
 /** An answer as RFC 6749, 5.2, wants it, where it is clear what the provider means. */
 function conform({ status, text }: ProviderResponse): ProviderResponse {
-  const values = parseObject(text);
+  const values = parseJsonObject(text);
   const saysError = typeof values?.['error'] === 'string';
   // Slack.
   if (status === 200 && saysError && values['id_token'] === undefined) return { status: 400, text };
@@ -117,14 +118,4 @@ function conform({ status, text }: ProviderResponse): ProviderResponse {
 function formText(body: unknown): string {
   if (body instanceof URLSearchParams) return body.toString();
   throw new Error('a token request is a form');
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    // openid-client reports the error.
-    return undefined;
-  }
 }

@@ -4,12 +4,12 @@ import { readRow } from '../../control/object/rows.js';
 import { roleOidc } from '../../control/objects/roleOidc.js';
 import { PROVIDERID_GIVEN } from '../../control/oidc/oidcMappings.js';
 import { readOidcRegistration, type OidcRegistration } from '../../control/oidc/oidcRegistration.js';
-import type { OidcDeps } from './oidcDeps.js';
+import type { RouteDeps } from '../routeDeps.js';
 import { oidcFailure } from './oidcFailure.js';
 
 /** Throws AppError OIDC_CONFID_NOT_FOUND, with a hint if the number is a provider's id. */
 export async function findRegistration(
-  { knex, keyRing, principals }: OidcDeps,
+  { database: { knex }, keyRing, principals }: RouteDeps,
   tenantid: number,
   confid: number,
 ): Promise<OidcRegistration> {
@@ -24,7 +24,7 @@ export async function findRegistration(
 
 /** The identity mapped to the role. Throws AppError OIDC_ROLE_NOT_MAPPED, also for missing or deleted roles. */
 export async function findMapping(
-  { knex, principals }: OidcDeps,
+  { database: { knex }, principals }: RouteDeps,
   tenantid: number,
   roleid: number,
   confid: number,

@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { takeOidcSignIn, type OidcSignIn } from '../../db/signIn/oidcSignIns.js';
 import type { Principal } from '../../db/principal.js';
 import { signInAs } from '../auth/signIn.js';
+import type { RouteDeps } from '../routeDeps.js';
 import { browserHashOf, sha256 } from './browserBinding.js';
 import { exchangeCode } from './exchangeCode.js';
 import { findMapping, findRegistration } from './findRegistration.js';
 import { matchIdentity } from './matchIdentity.js';
-import type { OidcDeps } from './oidcDeps.js';
 import { oidcFailure } from './oidcFailure.js';
 import { verifierContext } from './startSignIn.js';
 import { verifyIdToken } from './verifyIdToken.js';
@@ -22,7 +22,7 @@ export interface ReturnedSignIn extends OidcSignIn {
  * OIDC_STATE_INVALID, with the same message for all causes.
  */
 export async function takeSignIn(
-  deps: OidcDeps,
+  deps: RouteDeps,
   req: IncomingMessage,
   callbackUrl: URL,
 ): Promise<ReturnedSignIn> {
@@ -30,7 +30,7 @@ export async function takeSignIn(
   if (state === undefined || others.length > 0) throw stateInvalid();
   const stateHash = sha256(state);
   const browserHash = browserHashOf(req, state, deps.config.baseUrl);
-  const signIn = await takeOidcSignIn(deps.knex, stateHash, browserHash);
+  const signIn = await takeOidcSignIn(deps.database.knex, stateHash, browserHash);
   if (!signIn) throw stateInvalid();
   const codeVerifier = deps.keyRing.decrypt(signIn.code_verifier_encrypted, verifierContext(stateHash));
   return { ...signIn, state, codeVerifier };
@@ -41,7 +41,7 @@ export async function takeSignIn(
  * Throws AppError OIDC_*, PERMISSION_DENIED (the role lacks the capability `login`).
  */
 export async function handleCallback(
-  deps: OidcDeps,
+  deps: RouteDeps,
   signIn: ReturnedSignIn,
   callbackUrl: URL,
 ): Promise<Principal> {

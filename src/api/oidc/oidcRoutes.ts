@@ -1,28 +1,17 @@
 import { Router, type RequestHandler } from 'express';
 import { AppError } from '../../errors.js';
-import { readTenantid } from '../auth/credentials.js';
-import { readSignIn } from '../auth/readSignIn.js';
-import type { SignInResponder } from '../auth/signInResponder.js';
-import type { SignInLimits } from '../auth/signInLimits.js';
-import type { Tokens } from '../auth/tokens.js';
-import type { ConsoleSessions } from '../console/consoleSession.js';
+import { readSignIn, readTenantid } from '../auth/credentials.js';
 import { failedSignInPath, isConsolePath } from '../console/consolePath.js';
 import { sendJson } from '../http/failure.js';
+import type { RouteDeps } from '../routeDeps.js';
+import { redirectUri } from './authorizationUrl.js';
 import { cookieName, cookieOptions } from './browserBinding.js';
 import { handleCallback, takeSignIn, type ReturnedSignIn } from './handleCallback.js';
-import { redirectUri, type OidcDeps } from './oidcDeps.js';
 import { withError, withTokens } from './returnTo.js';
 import { requireId, startSignIn } from './startSignIn.js';
 
-export interface OidcRoutesDeps extends OidcDeps {
-  readonly tokens: Tokens;
-  readonly limits: SignInLimits;
-  readonly answerSignIn: SignInResponder;
-  readonly consoleSessions: ConsoleSessions;
-}
-
 /** `POST /oidc` starts a sign-in at a provider; `GET /oidc` is the redirect URI. */
-export function oidcRoutes(deps: OidcRoutesDeps): Router {
+export function oidcRoutes(deps: RouteDeps): Router {
   const start: RequestHandler = async (req, res) => {
     const values = await readSignIn(req);
     const url = await startSignIn(deps, res, {
@@ -38,7 +27,7 @@ export function oidcRoutes(deps: OidcRoutesDeps): Router {
   };
 
   const callback: RequestHandler = async (req, res) => {
-    const callbackUrl = new URL(redirectUri(deps));
+    const callbackUrl = new URL(redirectUri(deps.config));
     callbackUrl.search = new URL(req.originalUrl, callbackUrl).search;
     const signIn = await takeSignIn(deps, req, callbackUrl);
     const { baseUrl } = deps.config;

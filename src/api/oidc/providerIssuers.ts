@@ -2,9 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../clock.js';
 import { storeDiscoveredIssuer, type OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import type { OidcProvider } from '../../control/objects/oidcProviders.js';
-import type { ControlDb } from '../../db/connection/database.js';
 import { AppError } from '../../errors.js';
-import type { Logger } from '../../log.js';
+import type { WebDeps } from '../webDeps.js';
 import type { ProviderClient } from './providerClient.js';
 
 /** How soon to retry a provider without a discovery document, and one that gave no answer. */
@@ -36,7 +35,7 @@ export class ProviderIssuers {
 
   /** The registration with its provider's issuer, if that can be discovered. */
   async complete(
-    { knex, log }: { readonly knex: ControlDb; readonly log: Logger },
+    { database: { knex }, log }: WebDeps,
     registration: OidcRegistration,
   ): Promise<OidcRegistration> {
     const { provider } = registration;

@@ -1,11 +1,11 @@
 import type { Principal } from '../../db/principal.js';
 import type { AppError } from '../../errors.js';
 import type { TokenPair } from '../auth/tokens.js';
-import type { OidcDeps } from './oidcDeps.js';
+import type { RouteDeps } from '../routeDeps.js';
 import { oidcFailure } from './oidcFailure.js';
 
 /** A URL to return the tokens to: of this service, or of an origin that the operator allows. Throws AppError OIDC_RETURN_TO_REFUSED. */
-export function readReturnTo(given: unknown, { config }: OidcDeps): string | null {
+export function readReturnTo(given: unknown, { config }: RouteDeps): string | null {
   if (given === undefined || given === null || given === '') return null;
   const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined;
   const allowed = [config.baseUrl, ...config.oidcReturnOrigins].map((origin) => new URL(origin).origin);

@@ -2,11 +2,11 @@ import type { Response } from 'express';
 import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
 import { storeOidcSignIn } from '../../db/signIn/oidcSignIns.js';
 import { AppError } from '../../errors.js';
+import type { RouteDeps } from '../routeDeps.js';
 import { authorizationUrl } from './authorizationUrl.js';
 import { createBrowserCookie, sha256 } from './browserBinding.js';
 import { findMapping, findRegistration } from './findRegistration.js';
 import { readId } from '../http/readId.js';
-import { redirectUri, type OidcDeps } from './oidcDeps.js';
 import { readReturnTo } from './returnTo.js';
 
 /** Time to log in at the provider. */
@@ -26,7 +26,7 @@ export interface SignInStart {
  * Throws AppError BAD_REQUEST, OIDC_CONFID_NOT_FOUND, OIDC_ROLE_NOT_MAPPED, OIDC_RETURN_TO_REFUSED.
  */
 export async function startSignIn(
-  deps: OidcDeps,
+  deps: RouteDeps,
   res: Response,
   { tenantid, roleid, return_to, ...given }: SignInStart,
   consolePath?: string,
@@ -46,7 +46,7 @@ export async function startSignIn(
   const cookie = createBrowserCookie(secrets.state, deps.config.baseUrl, LIFETIME_SECONDS);
   const stateHash = sha256(secrets.state);
   await storeOidcSignIn(
-    deps.knex,
+    deps.database.knex,
     stateHash,
     {
       tenantid,
@@ -59,7 +59,7 @@ export async function startSignIn(
     },
     LIFETIME_SECONDS,
   );
-  const url = await authorizationUrl(registration, redirectUri(deps), secrets);
+  const url = await authorizationUrl(registration, deps.config, secrets);
   res.cookie(cookie.name, cookie.value, cookie.options);
   return url;
 }

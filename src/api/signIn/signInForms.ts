@@ -1,23 +1,46 @@
-import type { Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { listSignInOptions, type SignInOption } from '../../control/oidc/oidcRegistration.js';
 import { findLogin } from '../../control/roles/roles.js';
 import { readSignInBrand, type SignInBrand } from '../../control/tenants/signInBrand.js';
 import { AppError } from '../../errors.js';
 import { MAX_LOGIN_LENGTH } from '../../passwordRules.js';
-import { readText } from '../auth/credentials.js';
+import { readSignIn, readText } from '../auth/credentials.js';
+import { retryAfter } from '../http/failure.js';
 import type { Fields } from '../http/readFields.js';
 import { typedText } from '../http/typedText.js';
 import { startSignIn, type SignInStart } from '../oidc/startSignIn.js';
-import type { OidcDeps } from '../oidc/oidcDeps.js';
+import type { RouteDeps } from '../routeDeps.js';
 
 type Values = Fields['values'];
 
 /** No role has this id: an unknown login gets the same response as an unmapped one. */
 const NO_ROLE = 0;
 
+/**
+ * Handles a form of a sign-in page. Errors that the visitor can correct are shown on the page.
+ * @param guard rejects forms of other sites
+ */
+export function signInForm(
+  guard: (req: Request) => void,
+  show: (res: Response, values: Values, error: AppError) => Promise<void>,
+  answer: (req: Request, res: Response, values: Values) => Promise<void>,
+): RequestHandler {
+  return async (req, res) => {
+    guard(req);
+    const values = await readSignIn(req);
+    try {
+      await answer(req, res, values);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status >= 500) throw error;
+      res.set(retryAfter(error));
+      await show(res, values, error);
+    }
+  };
+}
+
 /** What a page shows of a tenant; nothing while it is unknown. */
 export async function readSignInView(
-  { knex }: OidcDeps,
+  { database: { knex } }: RouteDeps,
   tenantid: number | undefined,
 ): Promise<{ readonly options: readonly SignInOption[]; readonly brand: SignInBrand | undefined }> {
   if (tenantid === undefined) return { options: [], brand: undefined };
@@ -26,7 +49,7 @@ export async function readSignInView(
 
 /** As `startSignIn`, for a form, which the browser sends without a login too. Throws AppError BAD_REQUEST. */
 export async function startLogin(
-  deps: OidcDeps,
+  deps: RouteDeps,
   res: Response,
   values: Values,
   start: Pick<SignInStart, 'tenantid' | 'return_to'>,
@@ -35,7 +58,11 @@ export async function startLogin(
   if (typedText(values, 'login') === '') {
     throw new AppError('BAD_REQUEST', 'Enter your login first, then choose the provider.');
   }
-  const role = await findLogin(deps.knex, start.tenantid, readText(values, 'login', MAX_LOGIN_LENGTH));
+  const role = await findLogin(
+    deps.database.knex,
+    start.tenantid,
+    readText(values, 'login', MAX_LOGIN_LENGTH),
+  );
   const roleid = role?.roleid ?? NO_ROLE;
   return startSignIn(deps, res, { ...start, roleid, confid: values['confid'] }, consolePath);
 }

@@ -1,16 +1,15 @@
-import { Router, type Request, type RequestHandler, type Response } from 'express';
+import { Router, type Response } from 'express';
+import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors.js';
 import { readCredentials, readTenantid } from '../auth/credentials.js';
-import { readSignIn } from '../auth/readSignIn.js';
-import { refuseForeignSignIn } from '../auth/refuseForeignSignIn.js';
 import { signIn } from '../auth/signIn.js';
 import type { Fields } from '../http/readFields.js';
 import { readId } from '../http/readId.js';
 import { typedText } from '../http/typedText.js';
-import type { OidcRoutesDeps } from '../oidc/oidcRoutes.js';
 import { readReturnTo, withTokens } from '../oidc/returnTo.js';
-import { readSignInView, signInPolicy, signInProblem, startLogin } from './signInForms.js';
-import { signInPage } from './signInPage.js';
+import { sendPage } from '../pages/sendPage.js';
+import type { RouteDeps } from '../routeDeps.js';
+import { readSignInView, signInForm, signInPolicy, signInProblem, startLogin } from './signInForms.js';
 
 type Values = Fields['values'];
 
@@ -18,41 +17,26 @@ type Values = Fields['values'];
  * `GET /signin?tenantid=…&return_to=…`: the sign-in page. It posts to itself for a password, or to `/signin/oidc` for a
  * provider. Both end like `/auth` and `/oidc`: with the auth body, or with the tokens at `return_to`.
  */
-export function signInRoutes(deps: OidcRoutesDeps): Router {
+export function signInRoutes(deps: RouteDeps): Router {
   const policy = signInPolicy(deps.config.baseUrl);
 
-  const showPage = async (res: Response, status: number, values: Values, problem?: string): Promise<void> => {
+  const show = async (res: Response, values: Values, error?: AppError): Promise<void> => {
     const tenantid = readId(values['tenantid']);
-    const page = signInPage({
+    const view = {
       ...(await readSignInView(deps, tenantid)),
+      title: 'Sign in',
       tenantid,
       login: typedText(values, 'login'),
       returnTo: typedText(values, 'return_to'),
-      ...(problem === undefined ? {} : { problem }),
-    });
-    res.setHeader('content-security-policy', policy);
-    res.setHeader('cache-control', 'no-store');
-    res.status(status).type('html').send(page.markup);
+      problem: error && signInProblem(error),
+    };
+    await sendPage(res, 'signin', view, { status: error?.status ?? 200, policy });
   };
 
-  /** Handles a form. Errors that the visitor can fix are shown on the page. */
-  const onForm =
-    (answer: (req: Request, res: Response, values: Values) => Promise<void>): RequestHandler =>
-    async (req, res) => {
-      refuseForeignSignIn(req);
-      const values = await readSignIn(req);
-      try {
-        await answer(req, res, values);
-      } catch (error) {
-        if (!(error instanceof AppError) || error.status >= 500) throw error;
-        await showPage(res, error.status, values, signInProblem(error));
-      }
-    };
-
-  const byPassword = onForm(async (req, res, values) => {
+  const byPassword = signInForm(refuseForeignSignIn, show, async (req, res, values) => {
     const credentials = readCredentials(values);
     const returnTo = readReturnTo(values['return_to'], deps);
-    const principal = await deps.limits.byLogin(req, res, credentials, () => signIn(deps, credentials));
+    const principal = await deps.limits.byLogin(req, credentials, () => signIn(deps, credentials));
     if (returnTo === null) {
       await deps.answerSignIn(res, principal);
       return;
@@ -61,14 +45,20 @@ export function signInRoutes(deps: OidcRoutesDeps): Router {
     res.redirect(303, withTokens(returnTo, await deps.tokens.issuePair(principal), principal));
   });
 
-  const byProvider = onForm(async (_req, res, values) => {
+  const byProvider = signInForm(refuseForeignSignIn, show, async (_req, res, values) => {
     const start = { tenantid: readTenantid(values), return_to: values['return_to'] };
-    const url = await startLogin(deps, res, values, start);
-    res.redirect(303, url);
+    res.redirect(303, await startLogin(deps, res, values, start));
   });
 
   return Router()
-    .get('/signin', (req, res) => showPage(res, 200, req.query))
+    .get('/signin', (req, res) => show(res, req.query))
     .post('/signin', deps.limits.byAddress, byPassword)
     .post('/signin/oidc', deps.limits.byAddress, byProvider);
+}
+
+/** Prevents login CSRF. Throws AppError PERMISSION_DENIED. */
+function refuseForeignSignIn({ headers }: IncomingMessage): void {
+  if (headers['sec-fetch-site'] === 'cross-site') {
+    throw new AppError('PERMISSION_DENIED', 'Sign in from the page of this service.');
+  }
 }

@@ -1,6 +1,5 @@
 import { Router, type Request, type RequestHandler, type Response } from 'express';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import type { Ledger } from '../../db/connection/ledger.js';
 import {
   readUnsubscribed,
   resubscribe,
@@ -13,55 +12,41 @@ import {
   UNSUBSCRIBE_PATH,
   type UnsubscribeLink,
 } from '../../email/unsubscribeLink.js';
-import type { PrincipalSource } from '../../db/principal.js';
-import { AppError } from '../../errors.js';
-import type { KeyRing } from '../../secrets.js';
-import type { Html } from '../mailbox/html.js';
+import { AppError, rateLimited } from '../../errors.js';
 import { readFields } from '../http/readFields.js';
-import { invalidLinkPage, previewPage, unsubscribePage } from './unsubscribePage.js';
-
-export interface UnsubscribeDeps {
-  readonly principals: Pick<PrincipalSource, 'requireHere'>;
-  readonly ledger: Ledger;
-  readonly keyRing: KeyRing;
-}
+import { sendPage } from '../pages/sendPage.js';
+import type { WebDeps } from '../webDeps.js';
 
 const MAX_BODY_BYTES = 4_096;
 /** Per recipient. Each change is a write, and people only need a few. */
 const CHANGES_PER_MINUTE = 30;
 const WINDOW_SECONDS = 60;
 
-const POLICY =
-  "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-
 /**
  * `/unsubscribe/<sealed link>`, the target of the mail's link and of its header `List-Unsubscribe`. GET changes nothing,
  * since mailboxes and scanners follow links. `POST List-Unsubscribe=One-Click` (RFC 8058) and the page's buttons take effect
  * immediately.
  */
-export function unsubscribeRoutes({ ledger, keyRing, principals }: UnsubscribeDeps): Router {
+export function unsubscribeRoutes({ database: { ledger }, keyRing, principals }: WebDeps): Router {
   const changes = new RateLimiterMemory({ points: CHANGES_PER_MINUTE, duration: WINDOW_SECONDS });
 
-  const open = async (
-    req: Request,
-    res: Response,
-  ): Promise<{ readonly link: UnsubscribeLink; readonly now: Unsubscribed } | undefined> => {
+  const open = async (req: Request, res: Response): Promise<Opened | undefined> => {
     const sealed = String(req.params['link']);
     if (sealed === PREVIEW) {
-      send(res, 200, previewPage());
+      await send(res, 200, 'note', PREVIEW_NOTE);
       return undefined;
     }
     const link = openUnsubscribeLink(keyRing, sealed);
     if (link) await principals.requireHere(link.tenantid);
     const now = link && (await readUnsubscribed(ledger, link));
     if (link && now) return { link, now };
-    send(res, 404, invalidLinkPage());
+    await send(res, 404, 'note', INVALID_NOTE);
     return undefined;
   };
 
   const show: RequestHandler = async (req, res) => {
     const opened = await open(req, res);
-    if (opened) send(res, 200, unsubscribePage(opened.link, opened.now));
+    if (opened) await send(res, 200, 'unsubscribe', viewOf(opened));
   };
 
   const change: RequestHandler = async (req, res) => {
@@ -74,7 +59,8 @@ export function unsubscribeRoutes({ ledger, keyRing, principals }: UnsubscribeDe
     if (choice === 'subscribe') await resubscribe(ledger, link);
     else await unsubscribe(ledger, { ...link, emailType: all ? null : link.emailType });
     const now = await readUnsubscribed(ledger, link);
-    send(res, 200, now ? unsubscribePage(link, now) : invalidLinkPage());
+    if (now) await send(res, 200, 'unsubscribe', viewOf({ link, now }));
+    else await send(res, 200, 'note', INVALID_NOTE);
   };
 
   return Router().get(`${UNSUBSCRIBE_PATH}:link`, show).post(`${UNSUBSCRIBE_PATH}:link`, change);
@@ -97,16 +83,33 @@ async function consume(limiter: RateLimiterMemory, key: string): Promise<void> {
     await limiter.consume(key);
   } catch (error) {
     if (!(error instanceof RateLimiterRes)) throw error;
-    throw new AppError('RATE_LIMITED', 'Too many changes within a minute.', {
-      details: { retryAfterSeconds: Math.max(1, Math.ceil(error.msBeforeNext / 1000)) },
-    });
+    throw rateLimited('Too many changes within a minute.', error.msBeforeNext);
   }
 }
 
-function send(res: Response, status: number, page: Html): void {
-  res.setHeader('content-security-policy', POLICY);
-  res.setHeader('cache-control', 'no-store');
+interface Opened {
+  readonly link: UnsubscribeLink;
+  readonly now: Unsubscribed;
+}
+
+/** What the recipient is subscribed to. */
+function viewOf({ link: { address, emailType }, now: { tenant, emailTypes, allTypes } }: Opened): object {
+  const isOff = allTypes || emailTypes.includes(emailType);
+  const title = isOff ? 'Unsubscribed' : 'Unsubscribe';
+  return { title, isOff, allTypes, tenant, address, kind: emailType.replaceAll('_', ' ') };
+}
+
+const PREVIEW_NOTE = {
+  title: 'Unsubscribe',
+  text: 'This mail is a preview or a test. In the mail that is sent, this link unsubscribes its recipient.',
+};
+const INVALID_NOTE = {
+  title: 'This link does not work',
+  text: 'It may be incomplete: open it from the mail, or copy it as a whole.',
+};
+
+async function send(res: Response, status: number, view: string, values: object): Promise<void> {
   // Search engines may find links that were shared.
   res.setHeader('x-robots-tag', 'noindex');
-  res.status(status).type('html').send(page.markup);
+  await sendPage(res, view, values, { status });
 }

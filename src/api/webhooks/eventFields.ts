@@ -1,7 +1,7 @@
 import type { MailEvent } from '../../db/delivery/mailEvents.js';
 import { comparable } from '../../email/addresses.js';
 import { storable } from '../../email/storableText.js';
-import { ExactNumber } from '../../losslessJson.js';
+import { ExactNumber, isJsonObject } from '../../losslessJson.js';
 
 export const MAX_REASON_CHARACTERS = 1_000;
 const MAX_URL_CHARACTERS = 2_000;
@@ -87,7 +87,7 @@ export function textOf(value: unknown, maxCharacters: number): string | null {
 }
 
 export function objectOf(value: unknown): Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+  return isJsonObject(value) ? value : {};
 }
 
 export function listOf(value: unknown): readonly unknown[] {

@@ -1,38 +1,19 @@
 import { Router, type RequestHandler } from 'express';
-import type { Clock } from '../../clock.js';
-import type { Config } from '../../config.js';
-import type { Database } from '../../db/connection/database.js';
-import type { Ledger } from '../../db/connection/ledger.js';
 import { readWebhookSecret, useToken } from '../../db/delivery/carrierWebhooks.js';
 import { readEmailWebhookKey } from '../../db/delivery/emailWebhookKeys.js';
 import { recordMailEvents } from '../../db/delivery/mailEvents.js';
 import { requireHere } from '../../db/placement.js';
 import { AppError } from '../../errors.js';
 import { TenantGate } from '../../tenantGate.js';
-import type { Logger } from '../../log.js';
-import type { KeyRing } from '../../secrets.js';
-import type { BodyBudget } from '../http/bodyBudget.js';
 import { clientAddress } from '../http/clientAddress.js';
 import { sendFailure } from '../http/failure.js';
 import { readBytes } from '../http/readFields.js';
 import { NO_TENANT, readId } from '../http/readId.js';
+import type { RouteDeps } from '../routeDeps.js';
 import { checkEvents } from './eventFields.js';
 import { invalid } from './eventWebhook.js';
 import { createEventWebhooks, type ReportingKind } from './providers.js';
 import type { MailEventMetrics } from './mailEventMetrics.js';
-import type { ReadSns } from './sns.js';
-
-export interface EventDeps {
-  readonly database: Pick<Database, 'knex'>;
-  readonly ledger: Ledger;
-  readonly keyRing: KeyRing;
-  readonly clock: Clock;
-  readonly bodies: BodyBudget;
-  readonly config: Pick<Config, 'trustProxy'>;
-  readonly log: Logger;
-  readonly events: MailEventMetrics;
-  readonly readSns?: ReadSns;
-}
 
 /**
  * Limits on recording one tenant's verified reports, per process. Recording a report occupies one of few connections for up
@@ -44,8 +25,8 @@ const REPORTS = { running: 1, waiting: 50, waitMs: 10_000 };
  * `POST /events/<provider>/<tenantid>`: providers' reports, verified by each provider's own method before their content is
  * trusted. A missing tenant or secret gets the same response as a wrong signature.
  */
-export function eventRoutes(deps: EventDeps): Router {
-  const { knex } = deps.database;
+export function eventRoutes(deps: RouteDeps, metrics: MailEventMetrics): Router {
+  const { knex, ledger } = deps.database;
   const webhooks = createEventWebhooks(deps.readSns);
   const gate = new TenantGate(REPORTS);
 
@@ -68,9 +49,9 @@ export function eventRoutes(deps: EventDeps): Router {
         if (once && !(await useToken(knex, { tenantid, ...once }))) throw invalid();
         const given = items.flatMap((item) => read(item, { reportId, tenantid }));
         const { events, ignored, foreign } = checkEvents(given, tenantid, nowMs);
-        const recorded = await gate.run(tenantid, () => recordMailEvents(deps.ledger, tenantid, events));
+        const recorded = await gate.run(tenantid, () => recordMailEvents(ledger, tenantid, events));
         const counts = { ...recorded, ignored, foreign: foreign + recorded.foreign };
-        deps.events.count(counts);
+        metrics.count(counts);
         deps.log.debug({ tenantid, kind, ...counts }, 'received mail events');
       }
       res.status(204).end();

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../../errors.js';
+import { isJsonObject } from '../../losslessJson.js';
 import type { GivenEvent, Json } from './eventFields.js';
 
 /** What a provider's event webhook is made of; `eventRoutes.ts` does the rest for all of them. */
@@ -52,7 +53,7 @@ const NEWEST_MS = 5 * 60_000;
 export function parse(body: Buffer | string): Json {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'));
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json;
+    if (isJsonObject(value)) return value;
   } catch (error) {
     throw new AppError('BAD_REQUEST', 'The body is not valid JSON.', { cause: error });
   }

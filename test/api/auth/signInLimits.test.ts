@@ -49,10 +49,10 @@ describe('sign-in limits', () => {
     const tenantid = await start({ SIGN_INS_PER_ADDRESS: '4', TRUST_PROXY: '1' });
     const from = (address: string, path: string): Promise<Response> =>
       fixture.postJson(path, { tenantid }, { 'x-forwarded-for': address });
-    for (const path of ['/auth', '/anonauth', '/oidc', '/mailbox/sign-in']) {
+    for (const path of ['/auth', '/anonauth', '/oidc', '/signin']) {
       expect((await from('192.0.2.1', path)).status, path).not.to.equal(429);
     }
-    for (const path of ['/auth', '/anonauth', '/oidc', '/mailbox/sign-in']) {
+    for (const path of ['/auth', '/anonauth', '/oidc', '/signin']) {
       await expectLimited(await from('192.0.2.1', path), 60);
     }
     expect((await from('192.0.2.2', '/auth')).status).to.equal(400);

@@ -1,9 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import type { Response } from 'express';
+import { fileURLToPath } from 'node:url';
+import { Liquid } from 'liquidjs';
 import type { AppError } from '../../errors.js';
-import { MAIL_POLICY } from '../mailbox/mailboxRoutes.js';
 import { CODEMIRROR } from '../packagedFiles.js';
-import { renderView } from './views.js';
+
+/** Renders the program's own templates, never a tenant's, so there are no limits. */
+const liquid = new Liquid({
+  // Resolves from both src/api/pages and dist/api/pages: the build copies the folders.
+  root: ['../console/views', './views'].map((folder) => fileURLToPath(new URL(folder, import.meta.url))),
+  extname: '.liquid',
+  cache: true,
+  // All output is escaped for text and double-quoted attributes. No template uses `raw`, which a test ensures.
+  outputEscape: 'escape',
+  ownPropertyOnly: true,
+  strictFilters: true,
+  jsTruthy: true,
+  // Times are shown in UTC.
+  timezoneOffset: 0,
+});
 
 /** Nothing inline, only our own scripts, nothing from other origins, no framing. */
 const POLICY =
@@ -15,6 +30,10 @@ const POLICY =
  */
 const FRAMED_POLICY =
   "sandbox allow-same-origin; default-src 'none'; style-src 'self' 'unsafe-inline'; img-src * data:; font-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+
+/** Mails may use images and their own styles, but no scripts, no other requests, and no origin. */
+const MAIL_POLICY =
+  "sandbox; default-src 'none'; img-src * data:; style-src 'unsafe-inline'; font-src data:; frame-ancestors 'self'";
 
 export interface Page {
   readonly status?: number;
@@ -29,7 +48,7 @@ export interface Page {
   readonly framed?: boolean;
 }
 
-/** Sends the HTML of a view with headers that prevent caching, framing and injection. */
+/** Sends the HTML of `views/<view>.liquid` with headers that prevent caching, framing and injection. */
 export async function sendPage(
   res: Response,
   view: string,
@@ -45,7 +64,7 @@ export async function sendPage(
 ): Promise<void> {
   // Files uploaded by tenants share the origin, so scripts can't be allowed by URL.
   const nonce = framed ? undefined : randomBytes(16).toString('base64url');
-  const html = await renderView(view, {
+  const html = (await liquid.renderFile(view, {
     ...values,
     ...(problem && {
       problem: {
@@ -59,7 +78,7 @@ export async function sendPage(
     script,
     nonce,
     packaged: hasEditor ? CODEMIRROR : [],
-  });
+  })) as string;
   const own = nonce === undefined ? '' : `; script-src 'nonce-${nonce}'; connect-src 'self'`;
   res.setHeader('content-security-policy', policy + own);
   res.setHeader('x-frame-options', framed ? 'SAMEORIGIN' : 'DENY');

@@ -1,0 +1,23 @@
+import type { Authenticator } from './auth/authenticate.js';
+import type { SignInResponder } from './auth/signInResponder.js';
+import type { SignInLimits } from './auth/signInLimits.js';
+import type { Tokens } from './auth/tokens.js';
+import type { ConsoleSessions } from './console/consoleSession.js';
+import type { BodyBudget } from './http/bodyBudget.js';
+import type { ProviderClient } from './oidc/providerClient.js';
+import type { ProviderIssuers } from './oidc/providerIssuers.js';
+import type { ProviderKeys } from './oidc/providerKeys.js';
+import type { WebDeps } from './webDeps.js';
+
+/** What routes share besides; `expressApp.ts` creates it once. */
+export interface RouteDeps extends WebDeps {
+  readonly tokens: Tokens;
+  readonly authenticator: Authenticator;
+  readonly limits: SignInLimits;
+  readonly answerSignIn: SignInResponder;
+  readonly consoleSessions: ConsoleSessions;
+  readonly bodies: BodyBudget;
+  readonly callProvider: ProviderClient;
+  readonly providerKeys: ProviderKeys;
+  readonly issuers: ProviderIssuers;
+}
