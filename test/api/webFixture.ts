@@ -61,6 +61,11 @@ export interface GraphqlResult {
   }[];
 }
 
+/** The code of a response's first error. */
+export function codeOf({ errors }: GraphqlResult): string | undefined {
+  return errors?.[0]?.extensions.code;
+}
+
 export interface WebFixtureOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** What no environment variable says. */

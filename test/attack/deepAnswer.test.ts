@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { at, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
+import { at, codeOf, WebFixture, type Json } from '../api/webFixture.js';
 
 /** JSON that PostgreSQL holds and JavaScript can't write down by recursion. */
 const TABLES = `create table deep (id int primary key generated always as identity, name text,
@@ -33,7 +33,6 @@ describe("attack: rows that nest deeper than the service's stack", () => {
   after(() => fixture.stop());
 
   let query: (fields: string) => string;
-  const codeOf = ({ errors }: GraphqlResult): string | undefined => errors?.[0]?.extensions.code;
   const control = async (document: string, variables: Json = {}): Promise<string | undefined> =>
     codeOf(await fixture.control(root, document, variables));
 

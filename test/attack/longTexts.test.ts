@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
-import { WebFixture, type GraphqlResult } from '../api/webFixture.js';
+import { codeOf, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 
 /** The most that a filter has. Where work grew with the square of it, each of these texts took 2 to 30 s. */
 const LENGTH = 99_000;
@@ -47,7 +47,6 @@ describe('attack: long texts that almost fit a pattern', function () {
     expect(delays.max / 1e6, query).to.be.below(MAX_HELD_MS);
     return answer;
   };
-  const codeOf = ({ errors }: GraphqlResult): string | undefined => errors?.[0]?.extensions.code;
 
   describe('of a visitor', () => {
     const INSERT = 'mutation ($input: noteInput) { create_note(input: $input) { id } }';

@@ -1,13 +1,6 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
-import {
-  at,
-  PXADMIN_PASSWORD,
-  textAt,
-  WebFixture,
-  type GraphqlResult,
-  type Json,
-} from '../api/webFixture.js';
+import { at, codeOf, textAt, PXADMIN_PASSWORD, WebFixture, type Json } from '../api/webFixture.js';
 
 const ALL_OF_ROLES = ['login', 'select', 'create_role', 'update_role', 'delete_role'];
 const ALL_OF_CLASSES = ['create_class', 'update_class', 'delete_class', 'view_class'];
@@ -35,7 +28,6 @@ describe('attack: a role gains read access by acting for another role', () => {
     readonly token: string;
   }
 
-  const codeOf = (result: GraphqlResult): string | undefined => result.errors?.[0]?.extensions.code;
   const name = (): string => `n${(names += 1)}`;
   const member = (capabilities: readonly string[], parentid: number = tenant.rootRoleid): Promise<Member> =>
     fixture.createMember(root, name(), capabilities, parentid);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
-import { at, textAt, WebFixture, type GraphqlResult } from '../api/webFixture.js';
+import { at, codeOf, textAt, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 
 const CREATE = `mutation ($input: roleInput) { create_role(input: $input) {
   roleid parentid capabilities classes { classid name } } }`;
@@ -42,8 +42,6 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
     visitor = textAt(await signedIn.json(), 'access_token');
   });
   after(() => fixture.stop());
-
-  const codeOf = (result: GraphqlResult): string | undefined => result.errors?.[0]?.extensions.code;
 
   async function newClass(input: object): Promise<number> {
     const made = await fixture.control(

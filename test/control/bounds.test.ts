@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
-import { at, PXADMIN_PASSWORD, WebFixture, type GraphqlResult } from '../api/webFixture.js';
+import { at, codeOf, PXADMIN_PASSWORD, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 
 const ANSWER_BYTES = 20_000;
 
@@ -19,7 +19,6 @@ describe('roles_pbac: limits per request and per tenant', () => {
   });
   after(() => fixture.stop());
 
-  const codeOf = (result: GraphqlResult): string | undefined => result.errors?.[0]?.extensions.code;
   const repeat = (count: number, field: (index: number) => string): string =>
     Array.from({ length: count }, (_, index) => field(index)).join(' ');
   const roles = async (filter: string): Promise<unknown> =>

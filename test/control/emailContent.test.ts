@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { at, type GraphqlResult, type Json } from '../api/webFixture.js';
+import { codeOf, at, type GraphqlResult, type Json } from '../api/webFixture.js';
 import { partOf } from '../support/fakeProvider.js';
-import { codeOf, Shop } from './emailShop.js';
+import { Shop } from './emailShop.js';
 
 const CREATE = `mutation ($input: email_typesInput) { create_email_type(input: $input) {
   text preheader reply_to headers categories } }`;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { at, type GraphqlResult, type Json } from '../api/webFixture.js';
-import { codeOf, Shop } from './emailShop.js';
+import { codeOf, at, type GraphqlResult, type Json } from '../api/webFixture.js';
+import { Shop } from './emailShop.js';
 
 const PREVIEW = `query ($type: ID, $input: email_typesInput) { Utility {
   preview_email(email_type: $type, input: $input, context: {records: {new: {id: 7, name: "<Ada>", layout: "base"}}}) {

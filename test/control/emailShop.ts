@@ -112,7 +112,3 @@ export class Shop {
     return at(result, 'data.Utility.send_test_email') as Json;
   }
 }
-
-export function codeOf(result: GraphqlResult): string | undefined {
-  return result.errors?.[0]?.extensions.code;
-}

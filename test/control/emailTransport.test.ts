@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
-import { WebFixture, type GraphqlResult } from '../api/webFixture.js';
+import { codeOf, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 import { LOGIN, startFakeSmtp, type FakeSmtp } from '../support/fakeSmtp.js';
 
 const SHOWN = 'transports { kind host port security username dkim_domain } paused_code';
@@ -40,7 +40,6 @@ describe('roles_pbac: set_email_transport', () => {
   const set = (input: object): Promise<GraphqlResult> => fixture.control(root, SET, { input });
   const stored = async (): Promise<Record<string, unknown> | undefined> =>
     (await fixture.testDatabase.database.knex('rowpost.email_apikey').where({ tenantid }).first()) as never;
-  const codeOf = ({ errors }: GraphqlResult) => errors?.[0]?.extensions.code;
 
   it('stores what was verified, encrypted, and shows it without secrets', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });

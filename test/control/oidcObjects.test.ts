@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { deleteTenant } from '../../src/control/tenants/tenants.js';
 import { KeyRing } from '../../src/secrets.js';
-import { at, PXADMIN_PASSWORD, textAt, WebFixture, type GraphqlResult } from '../api/webFixture.js';
+import { at, codeOf, textAt, PXADMIN_PASSWORD, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 import { TEST_SECRET_KEYS } from '../support/testConfig.js';
 
 const CREATE_PROVIDER = `mutation ($input: oidc_providersInput) { create_oidc_providers(input: $input) {
@@ -52,8 +52,6 @@ describe('roles_pbac: OpenID Connect objects', () => {
     otherConfid = await newConfig(otherRoot);
   });
   after(() => fixture.stop());
-
-  const codeOf = (result: GraphqlResult): string | undefined => result.errors?.[0]?.extensions.code;
 
   async function newConfig(token: string, input: object = {}): Promise<string> {
     const made = await fixture.control(token, CREATE_CONFIG, {

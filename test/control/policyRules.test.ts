@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
-import { at, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
+import { at, codeOf, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 
 const CREATE = `mutation ($input: policy_ruleInput) { create_policy_rule(input: $input) {
   ruleid name capabilities targets roles classes filter creatorid } }`;
@@ -26,7 +26,6 @@ describe('roles_pbac: policy_rule', () => {
   });
   after(() => fixture.stop());
 
-  const codeOf = (result: GraphqlResult): string | undefined => result.errors?.[0]?.extensions.code;
   const rule = (changes: Json = {}): Json => ({
     name: 'clerks see Ada',
     capabilities: ['select'],

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { partOf } from '../support/fakeProvider.js';
-import { at, type Json } from '../api/webFixture.js';
+import { codeOf, at, type Json } from '../api/webFixture.js';
 import { pipelineConfig, startPipeline } from '../delivery/pipelineSetup.js';
 import { waitFor } from '../support/waitFor.js';
-import { codeOf, ORDER, QUERY, Shop, TABLES } from './emailShop.js';
+import { ORDER, QUERY, Shop, TABLES } from './emailShop.js';
 
 describe('roles_pbac: preview_email', () => {
   let shop: Shop;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
-import { at, textAt, WebFixture, type GraphqlResult } from '../api/webFixture.js';
+import { at, codeOf, textAt, WebFixture } from '../api/webFixture.js';
 
 const CREATE = `mutation ($input: role_classInput) { create_role_class(input: $input) {
   classid name tenantid inherit members { roleid } creatorid } }`;
@@ -26,8 +26,6 @@ describe('roles_pbac: role_class', () => {
     otherRoot = (await fixture.signIn(other.tenantid)).access_token;
   });
   after(() => fixture.stop());
-
-  const codeOf = (result: GraphqlResult): string | undefined => result.errors?.[0]?.extensions.code;
 
   async function newClass(input: object, token = root): Promise<number> {
     return Number(textAt(await fixture.control(token, CREATE, { input }), 'data.create_role_class.classid'));

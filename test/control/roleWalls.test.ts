@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
-import { at, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
+import { at, codeOf, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 
 const CREATE = 'mutation ($input: roleInput) { create_role(input: $input) { roleid } }';
 const UPDATE =
@@ -20,7 +20,6 @@ describe('roles_pbac: privilege escalation through other roles', () => {
   });
   after(() => fixture.stop());
 
-  const codeOf = (result: GraphqlResult): string | undefined => result.errors?.[0]?.extensions.code;
   const member = (
     login: string,
     capabilities: readonly string[],

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
-import { at, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
+import { at, codeOf, WebFixture, type Json } from '../api/webFixture.js';
 
 const CREATE = `mutation ($input: roleInput) { create_role(input: $input) {
   roleid login name tenantid parentid classes { classid } capabilities deleted creatorid createtime password_createtime
@@ -24,8 +24,6 @@ describe('roles_pbac: role', () => {
     otherRoot = (await fixture.signIn(otherTenant.tenantid)).access_token;
   });
   after(() => fixture.stop());
-
-  const codeOf = (result: GraphqlResult): string | undefined => result.errors?.[0]?.extensions.code;
 
   const member = (
     login: string,

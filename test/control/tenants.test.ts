@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import {
   at,
-  PXADMIN_PASSWORD,
+  codeOf,
   textAt,
+  PXADMIN_PASSWORD,
   WebFixture,
   type GraphqlResult,
   type Json,
@@ -21,7 +22,6 @@ describe('roles_pbac: tenant', () => {
   });
   after(() => fixture.stop());
 
-  const codeOf = (result: GraphqlResult): string | undefined => result.errors?.[0]?.extensions.code;
   const create = (token: string, input: Json): Promise<GraphqlResult> =>
     fixture.control(token, CREATE, { input });
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
+import { codeOf, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 import { partOf, type Behaviour } from '../support/fakeProvider.js';
-import { API_KEY, codeOf, ORDER, SEND, Shop, TABLES } from './emailShop.js';
+import { API_KEY, ORDER, SEND, Shop, TABLES } from './emailShop.js';
 
 describe('roles_pbac: send_test_email', () => {
   let shop: Shop;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { at, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
+import { at, codeOf, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 
 describe('roles_pbac: Utility', () => {
   let fixture: WebFixture;
@@ -14,8 +14,6 @@ describe('roles_pbac: Utility', () => {
     root = (await fixture.signIn(tenant.tenantid)).access_token;
   });
   after(() => fixture.stop());
-
-  const codeOf = (result: GraphqlResult): string | undefined => result.errors?.[0]?.extensions.code;
 
   it('introspects, including tables created a moment ago', async () => {
     await runTenantSql(fixture.testDatabase.database, {

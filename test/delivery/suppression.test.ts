@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { purgeRemovedSuppressions } from '../../src/db/delivery/suppressions.js';
-import { at, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
+import { at, codeOf, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
 import { waitFor } from '../support/waitFor.js';
 import { createRule, pipelineConfig, startPipeline, writeEvents, type Pipeline } from './pipelineSetup.js';
@@ -67,7 +67,6 @@ describe('suppressed addresses', () => {
     );
     return at(data, 'email_suppression') as Json[];
   };
-  const codeOf = (result: GraphqlResult): unknown => result.errors?.[0]?.extensions.code;
 
   /** Fires a rule with these addresses. @returns the delivery at its end, and the mail that the provider got. */
   async function send(

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { systemClock } from '../../../src/clock.js';
 import { maintainPartitions } from '../../../src/relay/retention.js';
-import { at, WebFixture, type GraphqlResult, type Json } from '../webFixture.js';
+import { at, codeOf, WebFixture, type Json } from '../webFixture.js';
 import { testLog } from '../../support/testConfig.js';
 import { insertSentDeliveries, Reporter, sendgridEvent, type GivenEvent } from '../../delivery/webhook.js';
 
@@ -82,8 +82,6 @@ describe('SendGrid webhooks', () => {
   };
 
   describe('set_email_webhook_key', () => {
-    const codeOf = (result: GraphqlResult): unknown => result.errors?.[0]?.extensions.code;
-
     it('returns the webhook URL, and accepts the key as SendGrid displays it', async () => {
       const pem = `-----BEGIN PUBLIC KEY-----\n${reporter.verificationKey}\n-----END PUBLIC KEY-----\n`;
       for (const key of [reporter.verificationKey, pem]) {
