@@ -1,32 +1,14 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { CookieOptions } from 'express';
 import { readCookie } from '../http/readCookie.js';
-
-/** A cookie that binds a sign-in to the browser that started it, so that no other browser can complete it. */
-export interface BrowserCookie {
-  readonly name: string;
-  readonly value: string;
-  readonly options: CookieOptions;
-}
-
-const SECRET_BYTES = 32;
-
-/** One cookie per sign-in, so that tabs don't interfere with each other. */
-export function createBrowserCookie(state: string, baseUrl: string, lifetimeSeconds: number): BrowserCookie {
-  return {
-    name: cookieName(state, baseUrl),
-    value: randomBytes(SECRET_BYTES).toString('base64url'),
-    options: { ...cookieOptions(baseUrl), maxAge: lifetimeSeconds * 1000 },
-  };
-}
 
 /** Identifies the browser that a request comes from: SHA-256 of the cookie that it got, or of nothing. */
 export function browserHashOf(req: IncomingMessage, state: string, baseUrl: string): Buffer {
   return sha256(readCookie(req, cookieName(state, baseUrl)) ?? '');
 }
 
-/** The prefix prevents sibling subdomains from setting the cookie; browsers allow it over https only. */
+/** Of the cookie that binds a sign-in to the browser that started it; one for each, so that tabs don't interfere. The prefix prevents sibling subdomains from setting the cookie; browsers allow it over https only. */
 export function cookieName(state: string, baseUrl: string): string {
   const id = sha256(state).toString('hex').slice(0, 16);
   return `${baseUrl.startsWith('https:') ? '__Host-' : ''}rowpost_oidc_${id}`;

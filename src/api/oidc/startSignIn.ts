@@ -4,10 +4,11 @@ import { storeOidcSignIn } from '../../db/signIn/oidcSignIns.js';
 import { AppError } from '../../errors.js';
 import type { RouteDeps } from '../routeDeps.js';
 import { authorizationUrl } from './authorizationUrl.js';
-import { createBrowserCookie, sha256 } from './browserBinding.js';
+import { cookieName, cookieOptions, sha256 } from './browserBinding.js';
 import { findMapping, findRegistration } from './findRegistration.js';
 import { readId } from '../http/readId.js';
 import { readReturnTo } from './returnTo.js';
+import { randomBytes } from 'node:crypto';
 
 /** Time to log in at the provider. */
 const LIFETIME_SECONDS = 600;
@@ -43,7 +44,8 @@ export async function startSignIn(
     nonce: randomNonce(),
     codeVerifier: randomPKCECodeVerifier(),
   };
-  const cookie = createBrowserCookie(secrets.state, deps.config.baseUrl, LIFETIME_SECONDS);
+  // In a cookie, so that no other browser can complete the sign-in.
+  const browserSecret = randomBytes(32).toString('base64url');
   const stateHash = sha256(secrets.state);
   await storeOidcSignIn(
     deps.database.knex,
@@ -54,13 +56,18 @@ export async function startSignIn(
       confid,
       nonce: secrets.nonce,
       code_verifier_encrypted: deps.keyRing.encrypt(secrets.codeVerifier, verifierContext(stateHash)),
-      browser_hash: sha256(cookie.value),
+      browser_hash: sha256(browserSecret),
       return_to: returnTo,
     },
     LIFETIME_SECONDS,
   );
   const url = await authorizationUrl(registration, deps.config, secrets);
-  res.cookie(cookie.name, cookie.value, cookie.options);
+  const { baseUrl } = deps.config;
+  const cookieLifetime = { maxAge: LIFETIME_SECONDS * 1000 };
+  res.cookie(cookieName(secrets.state, baseUrl), browserSecret, {
+    ...cookieOptions(baseUrl),
+    ...cookieLifetime,
+  });
   return url;
 }
 
