@@ -81,32 +81,30 @@ function namespace(name: string, fields: ControlFields): GraphQLFieldConfig<unkn
 
 /** Runs the fields one after another: a query may select many, and connections are few. */
 function serialize(fields: ControlFields): ControlFields {
-  const waiting = (
-    field: GraphQLFieldConfig<unknown, ControlContext>,
-  ): GraphQLFieldConfig<unknown, ControlContext> => ({
-    ...field,
-    resolve: (source, args: unknown, context, info) =>
-      context.serialize(() => Promise.resolve(field.resolve?.(source, args, context, info))),
-  });
-  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, waiting(field)]));
+  return eachRunBy(fields, (_context, resolve) => Promise.resolve(resolve()));
 }
 
-/** An error rolls back all mutations of a request, so later ones are not attempted. */
+/** The same for mutations. An error rolls back all mutations of a request, so later ones are not attempted. */
 function stoppingAtFirstError(fields: ControlFields): ControlFields {
-  const guard = (
-    field: GraphQLFieldConfig<unknown, ControlContext>,
-  ): GraphQLFieldConfig<unknown, ControlContext> => ({
+  return eachRunBy(fields, async (context, resolve) => {
+    if (context.failed) return null;
+    try {
+      return await resolve();
+    } catch (error) {
+      context.failed = true;
+      throw error;
+    }
+  });
+}
+
+function eachRunBy(
+  fields: ControlFields,
+  run: (context: ControlContext, resolve: () => unknown) => Promise<unknown>,
+): ControlFields {
+  const wrapped = (field: ControlFields[string]): ControlFields[string] => ({
     ...field,
     resolve: (source, args: unknown, context, info) =>
-      context.serialize(async () => {
-        if (context.failed) return null;
-        try {
-          return await field.resolve?.(source, args, context, info);
-        } catch (error) {
-          context.failed = true;
-          throw error;
-        }
-      }),
+      context.serialize(() => run(context, () => field.resolve?.(source, args, context, info))),
   });
-  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, guard(field)]));
+  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, wrapped(field)]));
 }

@@ -80,31 +80,23 @@ async function checkWith(
 ): Promise<void> {
   const { tenantid } = context.principal;
   const { types, layouts } = await findDependents(context, names);
-  const checkedTypes: { key: { tenantid: number; email_type: string }; use: LayoutUse }[] = [];
+  const checked: { readonly table: string; readonly key: object; readonly use: LayoutUse }[] = [];
   // One by one, because together they may not fit into memory.
   for (const { email_type } of types) {
     const key = { tenantid, email_type };
     const type = await readRow(context.db, emailTypes, key);
     if (!type) continue;
-    const use = await checkTemplates(context, templatesOf(type), sources, {
-      label: `email type "${email_type}"`,
-      details: { email_type },
-    });
-    checkedTypes.push({ key, use });
+    const owner = { label: `email type "${email_type}"`, details: { email_type } };
+    const use = await checkTemplates(context, templatesOf(type), sources, owner);
+    checked.push({ table: 'email_types', key, use });
   }
-  const checkedLayouts = await Promise.all(
-    layouts
-      .filter(({ name }) => Object.hasOwn(sources, name))
-      .map(async (layout) => ({
-        key: { tenantid, name: layout.name },
-        use: await checkTemplates(context, [requestOf(layout)], sources, {
-          label: `email layout "${layout.name}"`,
-          details: { name: layout.name },
-        }),
-      })),
-  );
-  for (const { key, use } of checkedTypes) await context.db('rowpost.email_types').where(key).update(use);
-  for (const { key, use } of checkedLayouts) await context.db('rowpost.email_layouts').where(key).update(use);
+  for (const layout of layouts.filter(({ name }) => Object.hasOwn(sources, name))) {
+    const { name } = layout;
+    const owner = { label: `email layout "${name}"`, details: { name } };
+    const use = await checkTemplates(context, [requestOf(layout)], sources, owner);
+    checked.push({ table: 'email_layouts', key: { tenantid, name }, use });
+  }
+  for (const { table, key, use } of checked) await context.db(`rowpost.${table}`).where(key).update(use);
 }
 
 async function findDependents({ db, principal }: ControlContext, names: readonly string[]) {

@@ -31,29 +31,23 @@ export function objectTypes(objects: readonly ControlObject[]): ReadonlyMap<stri
       ? { type: target, description, resolve }
       : { type: new GraphQLList(target), description, args: LIST_ARGS, resolve };
   };
+  const columnField = (object: ControlObject, name: string, column: Column): Field =>
+    column.shows
+      ? relatedField(name, column.shows, column.description)
+      : { type: outputType(object, name, column), description: column.description };
   for (const object of objects) {
-    const fields = (): Record<string, Field> => ({
-      ...fieldsOf(object, (name, column) =>
-        column.shows
-          ? relatedField(name, column.shows, column.description)
-          : { type: outputType(object, name, column), description: column.description },
-      ),
-      ...mapValues(object.relations ?? {}, (related, name) =>
-        relatedField(name, related, related.description),
-      ),
-    });
+    const columns = Object.entries(object.columns).filter(([, column]) => isShown(column));
+    const fields = (): Record<string, Field> =>
+      Object.fromEntries([
+        ...columns.map(([column, declared]) => [column, columnField(object, column, declared)] as const),
+        ...Object.entries(object.relations ?? {}).map(
+          ([relation, related]) => [relation, relatedField(relation, related, related.description)] as const,
+        ),
+      ]);
     const { table: name, description } = object;
     types.set(name, new GraphQLObjectType<unknown, ControlContext>({ name, description, fields }));
   }
   return types;
-}
-
-function fieldsOf(
-  { columns }: ControlObject,
-  field: (name: string, column: Column) => Field,
-): Record<string, Field> {
-  const shown = Object.entries(columns).filter(([, column]) => isShown(column));
-  return Object.fromEntries(shown.map(([name, column]) => [name, field(name, column)]));
 }
 
 function isShown({ internal, inputOnly, output }: Column): boolean {
@@ -113,11 +107,4 @@ function sqlTypes({ type }: Column): GraphQLScalarType | GraphQLList<GraphQLScal
     case 'uuid':
       return GraphQLString;
   }
-}
-
-function mapValues<T, R>(
-  record: Readonly<Record<string, T>>,
-  map: (item: T, name: string) => R,
-): Record<string, R> {
-  return Object.fromEntries(Object.entries(record).map(([name, item]) => [name, map(item, name)]));
 }

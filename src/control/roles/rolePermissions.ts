@@ -68,7 +68,10 @@ const MORE: Readonly<Record<Excess['kind'], (what: string) => string>> = {
 export async function requireParent(context: ControlContext, parentid: number): Promise<void> {
   const { principal, db } = context;
   const parent = await readRole(db, principal.tenantid, parentid);
-  if (!parent || parent.deleted) throw unknownRole(parentid);
+  if (!parent || parent.deleted) {
+    const details = { roleid: parentid };
+    throw new AppError('UNKNOWN_ROLE', `The tenant has no role ${parentid}.`, { details });
+  }
   if (principal.isAdmin || parentid === principal.roleid) return;
   if (isNobody(principal) || !(await isBelow(db, parentid, principal.roleid)))
     throw denied("A role can only be placed below the caller's own role.");
@@ -82,8 +85,4 @@ export function requireFreeLogin(login: string | null | undefined): void {
   if (login === '') throw badInput('login', 'login must not be empty.');
   if (login != null && login.length > MAX_LOGIN_LENGTH)
     throw badInput('login', `login has at most ${MAX_LOGIN_LENGTH} characters.`);
-}
-
-function unknownRole(roleid: number): AppError {
-  return new AppError('UNKNOWN_ROLE', `The tenant has no role ${roleid}.`, { details: { roleid } });
 }
