@@ -17,16 +17,6 @@ interface LineRequest {
   readonly layouts?: unknown;
 }
 
-interface LineError {
-  readonly message: string;
-  readonly line: number;
-  readonly column: number;
-  readonly hint: string | null;
-  readonly layout?: string;
-}
-
-type LineAnswer = { readonly output: string } | { readonly error: LineError };
-
 /**
  * Renders one `{"template", "context", "autoescape", "syntax"?, "layouts"?}` per input line into one `{"output"}` or
  * `{"error": {message, line, column, hint}}` per output line, in order. An invalid line results in an error line; the rest
@@ -58,7 +48,7 @@ async function* readLines(input: NodeJS.ReadableStream): AsyncGenerator<string> 
   if (last !== '') yield last;
 }
 
-function renderLine(line: string, cache: CompiledCache): LineAnswer {
+function renderLine(line: string, cache: CompiledCache): object {
   try {
     const { template, syntax, autoescape, layouts } = readRequest(line);
     const compiled = cache.get({ source: template, syntax, mode: autoescape ? 'html' : 'text' }, layouts);

@@ -6,7 +6,7 @@ import { runProgram } from './runProgram.js';
 export type ServerState =
   | { readonly kind: 'none' }
   /** Starting or stopping; check again. */
-  | { readonly kind: 'changing'; readonly pid: number }
+  | { readonly kind: 'changing' }
   | { readonly kind: 'ready'; readonly pid: number; readonly port: number };
 
 /** Line numbers in the file, from 0. PostgreSQL: src/include/utils/pidfile.h. */
@@ -21,7 +21,7 @@ export async function readServerState(data: string): Promise<ServerState> {
   if (lines === undefined || !Number.isInteger(pid) || pid <= 0) return { kind: 'none' };
   if (!isAlive(pid)) return { kind: 'none' };
   if (lines[STATUS_LINE]?.trim() === 'ready') return { kind: 'ready', pid, port: Number(lines[PORT_LINE]) };
-  return { kind: 'changing', pid };
+  return { kind: 'changing' };
 }
 
 /**

@@ -51,16 +51,10 @@ const NOTICES: Readonly<Record<string, string>> = {
   webhook: 'The secret is set: reports with it are accepted from now on.',
 };
 
-interface Webhook {
-  readonly kind: string;
-  readonly url: string;
-  readonly set_time: string | null;
-}
-
 interface Settings {
   readonly email_transport: Transport | null;
-  readonly email_webhook: Omit<Webhook, 'kind'>;
-  readonly email_webhooks: readonly Webhook[];
+  readonly email_webhook: object;
+  readonly email_webhooks: readonly { readonly kind: string }[];
 }
 
 /** The page for the tenant's carriers and their webhooks. Secrets can be set, but are never shown. */

@@ -5,7 +5,7 @@ import { shortened } from './formValues.js';
 export const ROW = `deliveryid ruleid email_type operation target key state attempts recipients subject
   error_code error createtime next_attempt sent_time`;
 
-/** A delivery as returned by GraphQL. */
+/** What the code reads of a delivery; views also show the other fields of `ROW`. */
 export interface DeliveryRow {
   readonly deliveryid: string;
   readonly ruleid: string;
@@ -14,20 +14,14 @@ export interface DeliveryRow {
   readonly target: string;
   readonly key: unknown;
   readonly state: string;
-  readonly attempts: number;
   readonly recipients: readonly string[] | null;
   readonly subject: string | null;
   readonly error_code: string | null;
-  readonly error: string | null;
   readonly createtime: string;
-  readonly next_attempt: string | null;
-  readonly sent_time: string | null;
 }
 
 export interface FullDelivery extends DeliveryRow {
-  readonly provider_message_id: string | null;
   readonly change: {
-    readonly time: string;
     readonly roleid: number | null;
     readonly writer: string | null;
     readonly application: string | null;
@@ -58,12 +52,8 @@ export interface FullDelivery extends DeliveryRow {
 export interface Rule {
   readonly ruleid: string;
   readonly name: string;
-  readonly email_type: string;
   readonly condition: string | null;
-  readonly enabled: boolean;
   readonly query_roleid: number;
-  readonly operations: readonly string[];
-  readonly targets: readonly string[];
 }
 
 /** An entry of the timeline. */

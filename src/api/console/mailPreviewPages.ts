@@ -21,7 +21,6 @@ const PREVIEW = `query ($type: ID!, $target: String, $key: GenericScalar, $opera
 interface Preview {
   readonly subject: string | null;
   readonly html: string | null;
-  readonly error: { readonly code: string; readonly message: string } | null;
 }
 
 /** The mail of a delivery as it would be composed now. */

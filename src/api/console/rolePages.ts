@@ -32,7 +32,6 @@ const DELETE = 'mutation ($id: ID!) { delete_role(roleid: $id) { roleid } }';
 
 interface Class {
   readonly classid: Id;
-  readonly name: string;
 }
 
 interface FullRole extends Role {
@@ -42,21 +41,16 @@ interface FullRole extends Role {
 
 interface Rule {
   readonly ruleid: Id;
-  readonly name: string;
   readonly capabilities: readonly string[];
-  readonly targets: readonly string[];
-  readonly filter: string | null;
 }
 
 interface Rights {
-  readonly admin: boolean;
   readonly capabilities: readonly string[];
-  readonly classes: readonly Id[];
   readonly rules: readonly Id[];
 }
 
 interface Choices {
-  readonly capability: readonly { readonly capability: string; readonly description: string }[];
+  readonly capability: readonly { readonly capability: string }[];
   readonly role_class: readonly Class[];
 }
 

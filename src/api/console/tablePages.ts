@@ -16,17 +16,13 @@ const LOOK = '{ Utility { introspect } }';
 const CAPTURE =
   'mutation ($table: String!, $writers: capture_writers!) { Utility { set_capture(table_name: $table, writers: $writers) { writers } } }';
 
-interface ListedTable {
-  readonly name: string;
-  readonly kind: string;
-  readonly writers: 'api' | 'all' | null;
-}
-
 /** Pages of the tenant's tables, by the names that templates and rules use, and whose changes to them become events. */
 export function tablePages({ page, form }: PageHandlers): Router {
   const list = page(async ({ ask, show }, req) => {
     const search = textOf(req.query, 'search');
-    const { Utility } = await ask<{ Utility: { readonly tables: readonly ListedTable[] } }>(LIST);
+    const { Utility } = await ask<{ Utility: { readonly tables: readonly { readonly name: string }[] } }>(
+      LIST,
+    );
     const found = Utility.tables.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()));
     await show('tables', {
       title: 'Tables',
@@ -62,7 +58,7 @@ export function tablePages({ page, form }: PageHandlers): Router {
 }
 
 async function showTable({ ask, show }: Visit, name: string, problem?: AppError): Promise<void> {
-  const { Utility } = await ask<{ Utility: { readonly tables: readonly ListedTable[] } }>(ONE, { name });
+  const { Utility } = await ask<{ Utility: { readonly tables: readonly object[] } }>(ONE, { name });
   await show(
     'table',
     {
