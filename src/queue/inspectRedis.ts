@@ -3,6 +3,8 @@ import { connectForTheFirstTime, createRedisClient } from './redisClient.js';
 import { probeWrites, readRedisFacts, type RedisFacts } from './redisFacts.js';
 
 const TIMEOUT_MS = 5_000;
+/** Sentinels and nodes of a cluster are asked one after another. */
+const CONNECT_TIMEOUT_MS = 2 * TIMEOUT_MS;
 
 interface Inspection extends RedisFacts {
   readonly roundTripMs: number;
@@ -10,7 +12,7 @@ interface Inspection extends RedisFacts {
   readonly refusal: unknown;
 }
 
-/** Rejects when Redis doesn't answer within `TIMEOUT_MS`. */
+/** Rejects when Redis doesn't answer in time. */
 export async function inspectRedis(url: string, prefix: string): Promise<Inspection> {
   const redis = createRedisClient(url, {
     connectTimeoutMs: TIMEOUT_MS,
@@ -20,7 +22,7 @@ export async function inspectRedis(url: string, prefix: string): Promise<Inspect
   // Without a listener, a later error would end the process.
   redis.on('error', () => undefined);
   try {
-    await connectForTheFirstTime(redis, TIMEOUT_MS);
+    await connectForTheFirstTime(redis, CONNECT_TIMEOUT_MS);
     const startedAt = performance.now();
     const facts = await readRedisFacts(redis, parseRedisUrl(url).kind);
     const roundTripMs = performance.now() - startedAt;

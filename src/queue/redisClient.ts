@@ -6,6 +6,7 @@ const CAUSES = ['error', 'sentinelError', 'node error'] as const;
 
 /** ioredis has most codes only in the message: of Redis (`NOAUTH …`), and of the network, as Sentinels met it. */
 const CODE = /\b[A-Z][A-Z_]{2,}\b/;
+const TIMED_OUT = /time(d )?out/;
 
 export type RedisClient = Redis | Cluster;
 
@@ -65,6 +66,8 @@ export function createRedisClient(url: string, options: RedisClientOptions): Red
     ...(address.sentinelUsername !== undefined && { sentinelUsername: address.sentinelUsername }),
     ...(address.sentinelPassword !== undefined && { sentinelPassword: address.sentinelPassword }),
     enableTLSForSentinelMode: isTls,
+    // Otherwise one that hangs would be waited for without end, while the others know the primary.
+    sentinelCommandTimeout: options.connectTimeoutMs,
     // Not `failoverDetector`: when it fires while the client reconnects, ioredis ends the client for good.
     sentinelRetryStrategy: retry,
   });
@@ -72,11 +75,12 @@ export function createRedisClient(url: string, options: RedisClientOptions): Red
 
 /** Connects for the first time. Rejects with the cause if that fails or times out; the client may keep retrying. */
 export async function connectForTheFirstTime(client: RedisClient, timeoutMs: number): Promise<void> {
-  // connect() rejects without a cause: "Connection is closed.", "None of startup nodes is available".
+  // connect() rejects without a cause: "Connection is closed.", "None of startup nodes is available". So does `error`, after
+  // the failures of Sentinels or nodes.
   let reason: Error | undefined;
   let timer: NodeJS.Timeout | undefined;
   const keepReason = (error: Error): void => {
-    reason = error;
+    reason ??= error;
   };
   const failed = new Promise<never>((_resolve, reject) => {
     client.once('error', reject);
@@ -98,7 +102,8 @@ export function primariesOf(client: RedisClient): readonly Redis[] {
   return client instanceof Cluster ? client.nodes('master') : [client];
 }
 
+/** Undefined if ioredis only knows that a connection has ended. */
 export function redisErrorCode(error: unknown): string | undefined {
   const { code, message } = error as NodeJS.ErrnoException;
-  return code ?? CODE.exec(message)?.[0];
+  return code ?? (TIMED_OUT.test(message) ? 'ETIMEDOUT' : CODE.exec(message)?.[0]);
 }

@@ -30,18 +30,28 @@ export async function connectRedis(url: string, prefix: string, log: Logger): Pr
   });
   const consumer = createRedisClient(url, { ...shared, waitsForConnection: true });
   const connections = [producer, consumer];
-  for (const connection of connections) connection.on('error', logOutages(log, 'Redis'));
+  // Until then, the caller hears of it.
+  let isOpen = false;
+  const onError = logOutages(log, 'Redis');
+  for (const connection of connections) {
+    connection.on('error', (error: Error) => {
+      if (isOpen) onError(error);
+    });
+  }
   const close = (): Promise<void> => {
     for (const connection of connections) connection.disconnect();
     return Promise.resolve();
   };
   try {
-    await Promise.all(connections.map(connectFirst));
+    await Promise.all(
+      connections.map((connection) => connectForTheFirstTime(connection, FIRST_CONNECT_TIMEOUT_MS)),
+    );
     await requireUsable(producer, kind);
   } catch (error) {
     await close();
-    throw error;
+    throw error instanceof UsageError ? error : unreachable(error as Error);
   }
+  isOpen = true;
   return {
     producer,
     consumer,
@@ -57,14 +67,15 @@ export async function connectRedis(url: string, prefix: string, log: Logger): Pr
   };
 }
 
-async function connectFirst(connection: RedisClient): Promise<void> {
-  try {
-    await connectForTheFirstTime(connection, FIRST_CONNECT_TIMEOUT_MS);
-  } catch (error) {
-    const says = `Redis can't be reached (${(error as Error).message}). Set REDIS_URL to a running Redis, or leave it out to queue in PostgreSQL.`;
-    const maxWaitMs = networkWaitMs(redisErrorCode(error) ?? '');
-    throw maxWaitMs === undefined ? new UsageError(says) : new NotReadyError(says, 'queue', maxWaitMs);
-  }
+/** Of Redis, and temporary. */
+const TRANSIENT = /\b(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|ERR max number of clients)\b/;
+
+function unreachable(error: Error): UsageError {
+  const says = `Redis can't be reached (${error.message}). Set REDIS_URL to a running Redis, or leave it out to queue in PostgreSQL.`;
+  const code = redisErrorCode(error);
+  const isTransient = code === undefined || TRANSIENT.test(error.message);
+  const maxWaitMs = isTransient ? Infinity : networkWaitMs(code);
+  return maxWaitMs === undefined ? new UsageError(says) : new NotReadyError(says, 'queue', maxWaitMs);
 }
 
 /** Any other policy than noeviction evicts jobs when memory runs out. */

@@ -29,9 +29,10 @@ export async function readRedisFacts(client: RedisClient, kind: RedisAddress['ki
   };
 }
 
-/** Rejects if Redis reads but refuses to write: its memory is full, it is a replica, or it can't save. */
+/** Rejects if Redis reads but refuses to write or to run scripts: its memory is full, it is a replica, it can't save, an ACL. */
 export async function probeWrites(client: RedisClient, prefix: string): Promise<void> {
-  await client.set(`${keyPrefix(prefix)}:probe`, '', 'EX', PROBE_SECONDS);
+  const key = `${keyPrefix(prefix)}:probe`;
+  await Promise.all([client.set(key, '', 'EX', PROBE_SECONDS), client.eval('return 1', 1, key)]);
 }
 
 /** The hash tag keeps all keys of the queue on one cluster node. */

@@ -31,12 +31,14 @@ const REFUSALS: Readonly<Record<string, string>> = {
   OOM: 'Its memory is full: raise maxmemory.',
   READONLY: 'It is a replica: REDIS_URL has to lead to the primary.',
   MISCONF: "It can't save its data, mostly because its disk is full: see its log.",
+  NOPERM:
+    'Its ACL has to let the user run all commands, scripts included, on keys with QUEUE_PREFIX in braces.',
   NOREPLICAS: 'It has fewer replicas than min-replicas-to-write.',
 };
 
 async function checkRedis(url: string, prefix: string): Promise<Finding> {
   const facts = await inspectRedis(url, prefix).catch(
-    (error: unknown) => redisErrorCode(error) ?? codeOf(error),
+    (error: unknown) => redisErrorCode(error) ?? 'no connection',
   );
   if (typeof facts === 'string') {
     return bad(
