@@ -3,6 +3,7 @@ import { parseDatabaseUrl } from '../../databaseUrl.js';
 import type { Logger } from '../../log.js';
 import { orLate } from '../../orLate.js';
 import type { Stoppable } from '../../shutdown.js';
+import { breakWithoutAnswer } from './lostAnswers.js';
 import { internalsOf } from './pgInternals.js';
 import { NoPrimaryError, Primary, type ServerState, type Severable } from './primary.js';
 
@@ -35,6 +36,8 @@ export interface Connector {
   severAll(): void;
   /** With several servers, checks every second that the current one responds, and switches to another that accepts writes. */
   watch(isAlive: () => Promise<unknown>): Stoppable;
+  /** Breaks connections whose answer was lost. Not for those of a pooler, which answers for sessions of others. */
+  watchAnswers(): Stoppable;
 }
 
 /**
@@ -57,6 +60,7 @@ export function createConnector(options: ConnectorOptions): Connector {
       askServer({ ...shared, ...host, connectionTimeoutMillis: ASK_TIMEOUT_MS }, requiresWritableSessions),
   });
   const isChoice = primary.isOneOfMany;
+  const open = new Set<PrimaryClient>();
 
   class PrimaryClient extends pg.Client implements Severable {
     #isStandby = false;
@@ -98,17 +102,22 @@ export function createConnector(options: ConnectorOptions): Connector {
         throw new NoPrimaryError('the server is a standby: it accepts no writes');
       }
       primary.opened(this, host);
-      this.once('end', () => primary.closed(this));
+      open.add(this);
+      this.once('end', () => {
+        primary.closed(this);
+        open.delete(this);
+      });
       // The connection broke; we did not close it.
       this.on('error', () => primary.doubt(host));
       return this;
     }
   }
 
+  const createClient = (more?: pg.ClientConfig): pg.Client => new PrimaryClient({ ...shared, ...more });
   return {
     Client: PrimaryClient,
     config: shared,
-    createClient: (more) => new PrimaryClient({ ...shared, ...more }),
+    createClient,
     createClientBeside(other) {
       const { host, port } = internalsOf(other);
       return new pg.Client({ ...shared, host, port });
@@ -123,6 +132,7 @@ export function createConnector(options: ConnectorOptions): Connector {
       await canceler.connect().catch(() => undefined);
     },
     severAll: () => primary.severAll(),
+    watchAnswers: () => breakWithoutAnswer(open, createClient),
     watch: (isAlive) => (isChoice ? watchPrimary(primary, isAlive) : { stop: () => Promise.resolve() }),
   };
 }

@@ -8,6 +8,8 @@ interface PgInternals extends DatabaseHost {
   readonly processID: number;
   readonly secretKey: number;
   readonly connection: PgConnection;
+  /** The first of those that were sent and not answered. */
+  readonly _activeQuery?: object | null;
   /** Clients of a pool have it too. */
   end(): Promise<void>;
 }

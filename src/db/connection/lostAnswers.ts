@@ -1,0 +1,73 @@
+import type pg from 'pg';
+import type { Stoppable } from '../../shutdown.js';
+import { internalsOf } from './pgInternals.js';
+import type { Severable } from './primary.js';
+
+/** A connection, as far as it waits for PostgreSQL. */
+export type Waiting = pg.ClientBase & Severable;
+
+const LOOK_MS = 1_000;
+/** Few statements take longer, so the server is rarely asked. */
+const LATE_MS = 5_000;
+const ASK_TIMEOUT_MS = 2_000;
+
+/**
+ * Breaks connections whose answer can't come any more: the server has no such session, or has nothing to do in it. A network
+ * that drops packets and a server that is replaced under its name break no connection, and TCP goes on for a quarter of an
+ * hour.
+ */
+export function breakWithoutAnswer(
+  connections: Iterable<Waiting>,
+  createClient: (config: pg.ClientConfig) => pg.Client,
+): Stoppable {
+  const waitingSinceMs = new WeakMap<object, number>();
+  const look = async (): Promise<void> => {
+    const late = [...connections].flatMap((connection) => {
+      const statement = internalsOf(connection)._activeQuery;
+      if (!statement) return [];
+      const sinceMs = waitingSinceMs.get(statement) ?? performance.now();
+      waitingSinceMs.set(statement, sinceMs);
+      return performance.now() - sinceMs < LATE_MS ? [] : [{ connection, statement }];
+    });
+    if (late.length === 0) return;
+    const isAtWork = await askServer(createClient);
+    for (const { connection, statement } of late) {
+      const { processID, _activeQuery } = internalsOf(connection);
+      if (_activeQuery === statement && !isAtWork(processID)) connection.sever();
+    }
+  };
+  let looking: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    // While the server is away, nothing is known.
+    looking ??= look()
+      .catch(() => undefined)
+      .finally(() => (looking = undefined));
+  }, LOOK_MS);
+  timer.unref();
+  return {
+    async stop() {
+      clearInterval(timer);
+      await looking;
+    },
+  };
+}
+
+/** @returns whether the server runs a statement in the session */
+async function askServer(
+  createClient: (config: pg.ClientConfig) => pg.Client,
+): Promise<(processID: number) => boolean> {
+  const client = createClient({ connectionTimeoutMillis: ASK_TIMEOUT_MS, query_timeout: ASK_TIMEOUT_MS });
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ pid: number }>(AT_WORK);
+    const atWork = new Set(rows.map(({ pid }) => pid));
+    // Something in between numbers sessions itself.
+    const isTold = atWork.has(internalsOf(client).processID);
+    return (processID) => !isTold || atWork.has(processID);
+  } finally {
+    client.end().catch(() => undefined);
+  }
+}
+
+/** The state of other roles' sessions is not told. */
+const AT_WORK = `select pid from pg_catalog.pg_stat_activity where state is null or state not like 'idle%'`;
