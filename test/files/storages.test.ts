@@ -2,8 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdtemp, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import S3rver from 's3rver';
+import { createFolderStorage } from '../../src/files/storage/folderStorage.js';
 import { waitFor } from '../support/waitFor.js';
 import { openFileShop, sweepNow, type FileShop } from './fileShop.js';
 import { startRawPut } from './rawPut.js';
@@ -31,6 +33,12 @@ describe('files: a folder as storage', () => {
       execFileSync('umount', [mount]);
       await rm(mount, { recursive: true });
     }
+  });
+
+  it('fails where no folder can be made, although the parent is there', async () => {
+    const storage = createFolderStorage('/proc/rowpost');
+    const written = storage.write('1/aa/x', Readable.from([]), 0, AbortSignal.timeout(5_000));
+    expect(await written.catch((error: unknown) => error)).to.include({ code: 'STORAGE_UNAVAILABLE' });
   });
 
   it('fails uploads and downloads when down, and leaves cleanup to the sweeper', async () => {

@@ -18,7 +18,7 @@ export function createFolderStorage(folder: string): FileStorage {
   return {
     async write(objectkey, bytes, _size, signal) {
       try {
-        await mkdir(aside, { recursive: true });
+        await makeFolder(aside);
         const handle = await open(unfinishedAt(objectkey), 'wx', 0o600);
         try {
           await writeFile(handle, bytes, { signal });
@@ -27,7 +27,7 @@ export function createFolderStorage(folder: string): FileStorage {
           await handle.close();
         }
         const finished = finishedAt(objectkey);
-        const made = await mkdir(path.dirname(finished), { recursive: true });
+        const made = await makeFolder(path.dirname(finished));
         signal.throwIfAborted();
         await rename(unfinishedAt(objectkey), finished);
         await syncFolders(path.dirname(finished), made === undefined ? undefined : path.dirname(made));
@@ -58,6 +58,32 @@ export function createFolderStorage(folder: string): FileStorage {
     },
     close: () => Promise.resolve(),
   };
+}
+
+/**
+ * Makes a folder and its parents. mkdir's `recursive` would keep a thread of the process busy without end below a folder that
+ * is there but takes no entries, such as a mounted one that was deleted. @returns the topmost folder that was made
+ */
+async function makeFolder(folder: string): Promise<string | undefined> {
+  try {
+    return await makeOne(folder);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  const parent = await makeFolder(path.dirname(folder));
+  const own = await makeOne(folder);
+  return parent ?? own;
+}
+
+/** @returns undefined if it is there already */
+async function makeOne(folder: string): Promise<string | undefined> {
+  try {
+    await mkdir(folder);
+    return folder;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined;
+    throw error;
+  }
 }
 
 /** Syncs a folder's entries, and those of newly created parents up to `top`. */
