@@ -9,7 +9,6 @@ const RAW_BEGIN = /\{%[-+]?\s*raw\s*(?:-%\}|%\})/y;
 const RAW_END = /\{%([-+]?)\s*endraw\s*(?:([-+])?%\})/g;
 const FLOAT = /(?<!\.)(?:\d+_)*\d+(?:(?:\.(?:\d+_)*\d+)?e[+-]?(?:\d+_)*\d+|\.(?:\d+_)*\d+)/iy;
 const INTEGER = /0b(?:_?[01])+|0o(?:_?[0-7])+|0x(?:_?[\da-f])+|[1-9](?:_?\d)*|0(?:_?0)*/iy;
-const ASCII_NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
 const NAME = /[\p{XIDS}_][\p{XIDC}]*/uy;
 
 /** Normalizes the source like Jinja2: one kind of newline, and a single trailing newline dropped. */
@@ -143,7 +142,7 @@ class Lexer {
     } else if (code === 39 || code === 34) {
       this.readString(code);
     } else {
-      const name = nameAt(source, position);
+      const name = matchAt(NAME, source, position);
       if (name !== undefined) this.take('name', name);
       else this.readOperator(open, begin);
     }
@@ -195,13 +194,6 @@ class Lexer {
         throw syntaxFault(`unexpected '${operator}', expected '${expected}'`, this.position);
     }
   }
-}
-
-/** A name; the faster pattern covers ASCII. */
-function nameAt(source: string, position: number): string | undefined {
-  const name = matchAt(ASCII_NAME, source, position);
-  const ended = source.charCodeAt(position + (name?.length ?? 0)) < 0x80;
-  return ended || position + (name?.length ?? 0) >= source.length ? name : matchAt(NAME, source, position);
 }
 
 function operatorAt(source: string, position: number): Operator | undefined {
