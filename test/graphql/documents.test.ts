@@ -32,6 +32,25 @@ describe('documents of /query', () => {
     });
   });
 
+  it('refuses null for a variable with a default value where a value is required', async () => {
+    for (const query of [
+      'query ($v: Boolean = true) { customer(limit: 1) { name @skip(if: $v) email } }',
+      'query ($v: Boolean = true) { ...all @include(if: $v) } fragment all on Query { customer { name } }',
+      'query ($v: Boolean = true) { customer { ...who } } fragment who on customer { name @skip(if: $v) email }',
+      'query ($v: String = "Query") { __type(name: $v) { name } }',
+      'mutation ($v: ID = 1) { update_customer(customer_id: $v, input: { name: "Ada" }) { name } }',
+      'mutation ($v: customerInput = { name: "Ada" }) { create_many_customer(input: [$v]) { name } }',
+    ]) {
+      const { errors } = await refusedWith(query, 'BAD_USER_INPUT', { v: null });
+      expect(errors![0]!.message).to.equal(
+        'Variable "$v" must not be null: it is used where a value is required.',
+      );
+      expect(await shop.ask(query), query).not.to.have.property('errors');
+    }
+    const optional = 'query ($v: Int = 1) { customer(limit: $v) { name } }';
+    expect(await shop.ask(optional, { v: null })).not.to.have.property('errors');
+  });
+
   it('limits documents before processing them', async () => {
     const nested = `${'{ customer { orders_collection '.repeat(8)}{ order_id }${'} }'.repeat(8)}`;
     for (const query of [

@@ -13,8 +13,9 @@ import {
 import { AppError } from '../../errors.js';
 import type { Steps } from '../steps.js';
 import { checkComplexity, checkNesting, type DocumentLimits } from './limits.js';
-import { findVariableShapes, type VariableShape } from './variableShapes.js';
+import { findRequiredVariables } from './requiredVariables.js';
 import { fragmentsOf } from './rootFields.js';
+import { findVariableShapes, type VariableShape } from './variableShapes.js';
 import { validateInSteps } from './validateInSteps.js';
 
 /** One operation of a document, validated against a schema. Cached for the lifetime of the schema. */
@@ -24,6 +25,8 @@ export interface ReadyDocument {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** One for each variable that influences the plan. */
   readonly variableShapes: readonly VariableShape[];
+  /** Nullable variables that must not be null. */
+  readonly requiredVariables: ReadonlySet<string>;
 }
 
 /** A request that is invalid regardless of the data; the response lists GraphQL's errors. */
@@ -56,7 +59,13 @@ export function* readDocument(
   if (errors.length > 0) throw invalid(errors[0]?.message ?? 'The document is not valid.', errors);
   const operation = chooseOperation(document, operationName);
   const fragments = fragmentsOf(document);
-  return { document, operation, fragments, variableShapes: findVariableShapes(operation, fragments) };
+  return {
+    document,
+    operation,
+    fragments,
+    variableShapes: findVariableShapes(operation, fragments),
+    requiredVariables: findRequiredVariables(schema, operation, fragments),
+  };
 }
 
 /** Throws DocumentError. */

@@ -35,11 +35,20 @@ export function coerceVariables(
     maxErrors: MAX_ERRORS,
   });
   if (coerced) {
+    refuseNull(ready.requiredVariables, coerced);
     noteNumbers(coerced, definitions);
     return coerced;
   }
   const message = errors[0]?.message ?? 'A variable has the wrong type.';
   throw new DocumentError(new AppError('BAD_USER_INPUT', message), errors);
+}
+
+function refuseNull(required: ReadonlySet<string>, variables: Readonly<Record<string, unknown>>): void {
+  for (const name of required) {
+    if (variables[name] !== null) continue;
+    const message = `Variable "$${name}" must not be null: it is used where a value is required.`;
+    throw new DocumentError(new AppError('BAD_USER_INPUT', message));
+  }
 }
 
 /** Copies without a prototype: otherwise graphql-js would mistake `constructor` for a provided value. */
