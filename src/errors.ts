@@ -121,15 +121,18 @@ const CODES = {
   OIDC_RETURN_TO_REFUSED: [400, 'The operator allows origins with OIDC_RETURN_ORIGINS.'],
   OIDC_STATE_INVALID: [
     400,
-    'The sign-in was already completed, is older than ten minutes, or was started in another browser or at another host name. Start again with POST /oidc.',
+    'The sign-in was already completed, is older than ten minutes, or was started in another browser or at another host name. Sign in again.',
   ],
   OIDC_LOGIN_REFUSED: [403, 'Sign in at the provider, and grant the access it asks for.'],
   OIDC_REDIRECT_URI_MISMATCH: [
     400,
     'The redirect URI registered with the provider must be exactly {BASE_URL}/oidc.',
   ],
-  OIDC_CODE_REFUSED: [400, 'The code was already used or is too old. Start again with POST /oidc.'],
-  OIDC_CLIENT_REFUSED: [502, "Check the configuration's client_id and client_secret."],
+  OIDC_CODE_REFUSED: [400, 'The code was already used or is too old. Sign in again.'],
+  OIDC_CLIENT_REFUSED: [
+    502,
+    "Check the configuration's client_id and client_secret; the provider has to accept client_secret_basic or client_secret_post.",
+  ],
   OIDC_PROVIDER_ERROR: [502, "Check the provider's addresses, and whether it is up; then start again."],
   OIDC_SIGNATURE_INVALID: [401, "The provider's jwks_uri is wrong, or the provider has rotated its keys."],
   OIDC_ID_TOKEN_INVALID: [401, 'The ID token is not for this client or this sign-in, or has expired.'],

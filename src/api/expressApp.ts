@@ -22,6 +22,7 @@ import { createProviderClient } from './oidc/providerClient.js';
 import { ProviderIssuers } from './oidc/providerIssuers.js';
 import { ProviderKeys } from './oidc/providerKeys.js';
 import type { RouteDeps } from './routeDeps.js';
+import { failedSignIn } from './signIn/failedSignIn.js';
 import { signInRoutes } from './signIn/signInRoutes.js';
 import { unsubscribeRoutes } from './unsubscribe/unsubscribeRoutes.js';
 import type { WebDeps } from './webDeps.js';
@@ -64,6 +65,7 @@ export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, r
   app.use(authRoutes(routeDeps));
   app.use(oidcRoutes(routeDeps));
   app.use(signInRoutes(routeDeps));
+  app.use(['/oidc', '/signin'], failedSignIn(deps));
   app.use(consoleRoutes(routeDeps));
   app.use(graphiqlRoutes());
   app.use(unsubscribeRoutes(deps));

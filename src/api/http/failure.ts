@@ -31,15 +31,19 @@ export function sendFailure(
     res.destroy();
     return;
   }
+  sendJson(res, error.status, failureBody(error), { ...failureHeaders(res, error), ...headers });
+}
+
+/** What a failure's headers say, whether its body is JSON or a page. */
+export function failureHeaders(res: ServerResponse, error: AppError): Readonly<Record<string, string>> {
   // The unread rest of a body must not be mistaken for the next request.
   const isUnread = error.code === 'BODY_TOO_LARGE' || res.req.isPaused();
-  sendJson(res, error.status, failureBody(error), {
+  return {
     ...retryAfter(error),
     // RFC 9110, 15.5.2. Some HTTP clients fail with an error of their own if a 401 comes without a challenge.
     ...(error.status === 401 ? { 'www-authenticate': 'Bearer realm="rowpost"' } : {}),
-    ...headers,
     ...(isUnread ? { connection: 'close' } : {}),
-  });
+  };
 }
 
 /** The headers that say when, or where, to retry. */

@@ -120,6 +120,14 @@ function explain(error: unknown): Error {
   if (error instanceof errors.JWTInvalid || error instanceof errors.JWSInvalid) {
     return oidcFailure('OIDC_ID_TOKEN_INVALID', 'The ID token is malformed.');
   }
+  // Auth0's older applications have HS256.
+  if (error instanceof errors.JOSEAlgNotAllowed) {
+    return oidcFailure(
+      'OIDC_SIGNATURE_INVALID',
+      'The ID token is not signed with a key of the key set.',
+      'At the provider, choose an asymmetric algorithm for the ID tokens of this client, such as RS256 or ES256.',
+    );
+  }
   if (error instanceof errors.JOSEError) {
     return oidcFailure('OIDC_SIGNATURE_INVALID', "The ID token's signature can't be trusted.");
   }

@@ -65,6 +65,28 @@ describe('signing in to the console with a provider', () => {
       .and.include('<strong>shop</strong>');
   });
 
+  it('shows people a page if the sign-in is over or of another browser, and answers programs in JSON', async () => {
+    const browser = new HttpBrowser();
+    const started = await choose(browser, { login: 'somebody' });
+    const isProvider = (next: string): boolean => !next.startsWith(fixture.baseUrl);
+    const { url } = await browser.follow(started.headers.get('location')!, isProvider);
+    const headers = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
+    for (const visitor of [new HttpBrowser(), browser]) {
+      if (visitor === browser) expect((await browser.send(url, { headers })).status).to.equal(303);
+      const page = await visitor.send(url, { headers });
+      expect(page.status).to.equal(400);
+      expect(page.headers.get('content-type')).to.include('text/html');
+      expect(page.headers.get('cache-control')).to.equal('no-store');
+      expect(page.headers.get('content-security-policy')).to.include("default-src 'none'");
+      expect(await page.text())
+        .to.include('The sign-in did not succeed')
+        .and.include('The sign-in was already completed')
+        .and.include('href="/console/sign-in"')
+        .and.include('OIDC_STATE_INVALID');
+      expect(await (await visitor.send(url)).json()).to.include({ status: 400, code: 'OIDC_STATE_INVALID' });
+    }
+  });
+
   it('answers an unknown tenant as one without such a provider', async () => {
     for (const [tenant, id] of [
       ['shop', '999999'],

@@ -166,6 +166,13 @@ describe('sign-in through providers with habits of their own', () => {
     expect((await failure()).code).to.equal('OIDC_LOGIN_REFUSED');
   });
 
+  it('names the algorithm as the cause if ID tokens are signed with the client secret, as at Auth0', async () => {
+    provider.misbehaviour = { signature: 'HS256 with the public key' };
+    const { code, error } = await failure();
+    expect(code).to.equal('OIDC_SIGNATURE_INVALID');
+    expect(error).to.include('such as RS256');
+  });
+
   it('reports encrypted ID tokens as such', async () => {
     provider.misbehaviour = { idToken: 'e30.a.b.c.d' };
     const { code, error } = await failure();

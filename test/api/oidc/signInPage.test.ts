@@ -77,6 +77,27 @@ describe('GET /signin', () => {
     expect(back.headers.get('location')).to.match(/\/welcome#access_token=/);
   });
 
+  it('shows a page, with the time to wait, after too many attempts', async () => {
+    const limited = await OidcFixture.start({ env: { SIGN_INS_PER_ADDRESS: '2' } });
+    try {
+      const attempt = (accept: string): Promise<Response> =>
+        fetch(`${limited.baseUrl}/signin`, {
+          method: 'POST',
+          headers: { accept },
+          body: new URLSearchParams(),
+        });
+      // The fixture has signed in as well, perhaps from the other loopback address.
+      await Promise.all([attempt('text/html'), attempt('text/html')]);
+      const response = await attempt('text/html');
+      expect(response.status).to.equal(429);
+      const seconds = response.headers.get('retry-after')!;
+      expect(await response.text()).to.include(`Try again in ${seconds} seconds.`);
+      expect(await (await attempt('application/json')).json()).to.include({ code: 'RATE_LIMITED' });
+    } finally {
+      await limited.stop();
+    }
+  });
+
   it('answers an unknown login and one without an identity identically', async () => {
     const pages = await Promise.all(
       ['nobody', ROOT_LOGIN].map(async (login) => {
