@@ -80,11 +80,12 @@ describe('attack: stored mails', () => {
         [303, true],
       );
     }
-    const ask = `{ Utility { sent_mail(deliveryid: ${delivery}) { attempt html attachments { filename } } } }`;
-    const shown = await fixture.control(shop.root, ask);
+    const ask =
+      'query ($id: ID!) { Utility { sent_mail(deliveryid: $id) { attempt html attachments { filename } } } }';
+    const shown = await fixture.control(shop.root, ask, { id: delivery });
     expect(at(shown.data, 'Utility.sent_mail.attempt')).to.equal(2);
     const { access_token } = await fixture.signIn(tenantid, 'viewer', 'secret of the clerk');
-    const refused = await fixture.control(access_token, ask);
+    const refused = await fixture.control(access_token, ask, { id: delivery });
     expect(refused.errors?.[0]?.extensions.code).to.equal('PERMISSION_DENIED');
   });
 

@@ -33,7 +33,7 @@ const readOne = (change: string): string => `query ($filter: String) {
     email_event_collection(ordering: ["time"], limit: 200) { event time recipient reason status type url }
   }
 }`;
-const KEPT_MAIL = `query ($id: BigInt!) { Utility { sent_mail(deliveryid: $id) { attempt } } }`;
+const KEPT_MAIL = `query ($id: ID!) { Utility { sent_mail(deliveryid: $id) { attempt } } }`;
 const RULE = `query ($filter: String) {
   email_rule(filter: $filter, limit: 1) { ruleid name email_type condition enabled query_roleid operations targets }
 }`;

@@ -8,7 +8,7 @@ import { sendMail } from '../pages/sendPage.js';
 
 const SENT = `${CONSOLE}/deliveries/:deliveryid/sent`;
 
-const READ = `query ($id: BigInt!, $attempt: Int) {
+const READ = `query ($id: ID!, $attempt: Int) {
   Utility {
     sent_mail(deliveryid: $id, attempt: $attempt) {
       attempt subject html text sender recipients cc bcc reply_to headers categories

@@ -1,7 +1,9 @@
 import { GraphQLList, GraphQLNonNull, GraphQLObjectType, type GraphQLFieldConfig } from 'graphql';
 import { unpackMail } from '../../email/sentMail.js';
-import { SCALARS } from '../../graphql/schema/scalars.js';
+import { ID, SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
+import { bigintId } from '../object/badInput.js';
+import { emailDelivery } from '../objects/emailDelivery.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { attachmentType, mailFields } from './previewEmail.js';
 
@@ -31,15 +33,16 @@ export const sentMailField: GraphQLFieldConfig<unknown, ControlContext, Args> = 
   description:
     'The mail of an attempt as it was handed to the carrier, kept for KEEP_MAIL_DAYS; null if none is kept.',
   args: {
-    deliveryid: { type: new GraphQLNonNull(SCALARS.BigInt) },
+    deliveryid: { type: new GraphQLNonNull(ID) },
     attempt: {
       type: SCALARS.Int,
       description: 'Number of the attempt; if omitted, the latest one whose mail is kept.',
     },
   },
-  resolve: async (_source, { deliveryid, attempt }, { principal, db, deps }) => {
+  resolve: async (_source, { attempt, ...args }, { principal, db, deps }) => {
     requireTenantAdmin(principal);
     const { tenantid } = principal;
+    const deliveryid = bigintId(args.deliveryid, emailDelivery.label);
     const kept = await db('rowpost.sent_mail')
       .where({ tenantid, deliveryid, ...(attempt == null ? {} : { attempt }) })
       .orderBy('attempt', 'desc')
