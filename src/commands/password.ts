@@ -20,7 +20,7 @@ export const password: Command = async (args) => {
     requireStrongPassword(given, [login, tenant.name]);
     const hash = await hashPassword(given);
     await knex.transaction(async (trx) => {
-      await setPassword(trx, tenantid, role.roleid, hash, role.roleid, Date.now());
+      await setPassword(trx, tenantid, role.roleid, hash, role.roleid);
       await bumpPolicyVersion(trx, tenantid);
     });
     printJson({ tenantid, roleid: role.roleid });

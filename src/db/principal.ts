@@ -36,8 +36,8 @@ export interface Principal {
   readonly policyVersion: string;
   readonly rules: readonly GrantedRule[];
   /**
-   * Tokens issued before this moment are refused, including those issued before the role was created: they belonged
-   * to an earlier role with the same id, lost when a backup was restored. Milliseconds since the epoch.
+   * Tokens of an earlier state of the role are refused, including those from before it was created: they belonged to an
+   * earlier role with the same id, lost when a backup was restored. Milliseconds since the epoch.
    */
   readonly tokensValidFromMs: number;
 }
@@ -121,6 +121,10 @@ export class PrincipalSource {
   }
 }
 
+/** `Principal.tokensValidFromMs` of a row of `rowpost.role`, as `r`. */
+export const TOKENS_VALID_FROM_MS =
+  "extract(epoch from date_trunc('milliseconds', greatest(r.tokens_valid_from, r.createtime)))::float8 * 1000";
+
 interface PrincipalRow {
   tenant_name: string;
   login: string | null;
@@ -175,7 +179,7 @@ const PRINCIPAL_SQL = `
     coalesce((select array_agg(c.roleid order by c.roleid) from rowpost.role c
       where c.parentid = r.roleid and not c.deleted and (r.login is distinct from :nobody or t.root_roleid = r.roleid)), '{}') as children,
     t.root_roleid is not distinct from r.roleid as is_root, t.moved_to is not null as is_moved, t.suspended, r.read_replica, t.schema, t.policy_version::text,
-    extract(epoch from date_trunc('milliseconds', greatest(r.tokens_valid_from, r.createtime)))::float8 * 1000 as tokens_valid_from_ms,
+    ${TOKENS_VALID_FROM_MS} as tokens_valid_from_ms,
     coalesce((select json_agg(json_build_object('ruleid', p.ruleid, 'capabilities', p.capabilities,
         'targets', p.targets, 'filter', p.filter) order by p.ruleid)
       from rowpost.policy_rule p

@@ -366,7 +366,7 @@ const SIGN_INS: readonly Mutant[] = [
   {
     name: 'a token outlives a changed password',
     file: 'src/api/auth/authenticate.ts',
-    find: '!principal || claims.issuedAtMs < principal.tokensValidFromMs',
+    find: '!principal || claims.tokensValidFromMs < principal.tokensValidFromMs',
     replace: '!principal',
     tests: ['test/api/auth/auth.test.ts', 'test/api/auth/tokens.test.ts', 'test/control/roles.test.ts'],
   },

@@ -23,7 +23,7 @@ export class Authenticator {
       );
     }
     const principal = await this.principals.load(claims.tenantid, claims.roleid);
-    if (!principal || claims.issuedAtMs < principal.tokensValidFromMs) {
+    if (!principal || claims.tokensValidFromMs < principal.tokensValidFromMs) {
       throw new AppError('TOKEN_REVOKED', 'The token was revoked.');
     }
     requireActiveTenant(principal);

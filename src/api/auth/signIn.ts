@@ -22,9 +22,12 @@ export async function signIn(deps: WebDeps, credentials: Credentials): Promise<P
   await deps.principals.requireHere(tenantid);
   const role = await findLogin(deps.database.knex, tenantid, login);
   const correct = await verifyPassword(password, role?.password_hash ?? null);
-  // Not from the cache: the new token must count as issued after the last password change.
+  // Not from the cache: the new token must belong to the state of the role with this password.
   const principal = role && correct ? await deps.principals.reload(tenantid, role.roleid) : undefined;
-  if (!principal) throw new AppError('LOGIN_FAILED', 'Login failed.');
+  // Verifying takes a while. Meanwhile, the role may have got another password.
+  if (!principal || principal.tokensValidFromMs !== role?.tokens_valid_from_ms) {
+    throw new AppError('LOGIN_FAILED', 'Login failed.');
+  }
   requireLogin(principal);
   return principal;
 }

@@ -14,7 +14,9 @@ export interface TokenClaims {
   readonly type: TokenType;
   readonly tenantid: number;
   readonly roleid: number;
-  readonly issuedAtMs: number;
+  /** That of the role when the token was issued; in tokens of earlier versions, the time of issue. */
+  readonly tokensValidFromMs: number;
+  readonly notBeforeMs: number;
   readonly expiresAtMs: number;
 }
 
@@ -23,7 +25,10 @@ export interface TokenPair {
   readonly refresh_token: string;
 }
 
-/** The subject of a new token, which counts as issued after `tokensValidFromMs` whatever this process's clock says. */
+/**
+ * The subject of a new token, which is good for the state of the role that it was issued for. Issued while another process
+ * changes the password, it ends with the old one.
+ */
 export interface TokenSubject {
   readonly tenantid: number;
   readonly roleid: number;
@@ -56,15 +61,14 @@ export class Tokens {
 
   async issue(subject: TokenSubject, type: TokenType): Promise<string> {
     const { tenantid, roleid, tokensValidFromMs } = subject;
-    const issuedAtMs = Math.max(this.clock.now(), tokensValidFromMs);
-    const iat = Math.floor(issuedAtMs / 1000);
+    const iat = Math.floor(this.clock.now() / 1000);
     const { accessTokenSeconds, refreshTokenSeconds, cell } = this.config;
     // RFC 7519 requires a string `sub`, but clients of this service expect an object, so the claims are built here.
     const claims = {
       iat,
       nbf: iat,
       exp: iat + (type === 'access' ? accessTokenSeconds : refreshTokenSeconds),
-      jti: timeOrderedId(issuedAtMs),
+      jti: idWithTime(tokensValidFromMs),
       type,
       fresh: false,
       sub: { roleid, tenantid },
@@ -88,7 +92,7 @@ export class Tokens {
       this.#verified.delete(token);
       throw new AppError('TOKEN_EXPIRED', 'Token expired.');
     }
-    if (claims.issuedAtMs > now + CLOCK_TOLERANCE_MS) {
+    if (claims.notBeforeMs > now + CLOCK_TOLERANCE_MS) {
       throw new AppError('TOKEN_INVALID', 'The token is not valid yet.');
     }
     if (!known) this.#verified.set(token, claims);
@@ -132,24 +136,31 @@ function readClaims(payload: Uint8Array): TokenClaims & { readonly cell: unknown
   } catch (error) {
     throw malformed(error);
   }
-  const { type, tenantid, roleid, exp, jti, cell } = claims;
+  const { type, tenantid, roleid, nbf, exp, jti, cell } = claims;
   if (
     (type !== 'access' && type !== 'refresh') ||
     typeof tenantid !== 'number' ||
     typeof roleid !== 'number' ||
+    typeof nbf !== 'number' ||
     typeof exp !== 'number' ||
     typeof jti !== 'string'
   ) {
     throw malformed();
   }
-  return { type, tenantid, roleid, issuedAtMs: timeOfId(jti), expiresAtMs: exp * 1000, cell };
+  const tokensValidFromMs = timeOfId(jti);
+  return {
+    type,
+    tenantid,
+    roleid,
+    tokensValidFromMs,
+    notBeforeMs: nbf * 1000,
+    expiresAtMs: exp * 1000,
+    cell,
+  };
 }
 
-/**
- * A version 7 UUID, which begins with the time in milliseconds. `iat` has whole seconds only, too coarse to tell a token
- * issued just before a password change from one issued just after.
- */
-function timeOrderedId(timeMs: number): string {
+/** A version 7 UUID, which begins with a time in milliseconds: here that of the role's state. */
+function idWithTime(timeMs: number): string {
   const bytes = randomBytes(16);
   bytes.writeUIntBE(Math.floor(timeMs), 0, 6);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;

@@ -16,7 +16,7 @@ const OWN_FIELDS = ['login', 'name', 'password', 'tenantid'];
 
 /** `update_role`: only what is given changes. Throws AppError NOT_FOUND, PERMISSION_DENIED, NAME_TAKEN and those of `createRole`. */
 export async function changeRole(context: ControlContext, key: Key, input: RoleInput): Promise<void> {
-  const { principal, db, deps } = context;
+  const { principal, db } = context;
   const roleid = Number(key['roleid']);
   const role = await authorize(context, roleid, input);
   const changes = await collectChanges(context, role, input);
@@ -26,7 +26,7 @@ export async function changeRole(context: ControlContext, key: Key, input: RoleI
     const hash = context.passwordHashes.take(
       await checkPassword(context, input.password ?? '', [input.login ?? role.login]),
     );
-    await setPassword(db, principal.tenantid, roleid, hash, principal.roleid, deps.clock.now());
+    await setPassword(db, principal.tenantid, roleid, hash, principal.roleid);
   }
   await bumpPolicyVersion(db, principal.tenantid);
 }
@@ -38,7 +38,7 @@ export async function removeRole(context: ControlContext, key: Key): Promise<und
   requireCapability(principal, 'delete_role');
   if (roleid === principal.roleid) throw denied('A role may not delete itself.');
   await requireManageable(context, roleid);
-  await updateRole(db, principal.tenantid, roleid, { deleted: true, ...endOfTokens(context) });
+  await updateRole(db, principal.tenantid, roleid, { deleted: true, endsTokens: true });
   await bumpPolicyVersion(db, principal.tenantid);
 }
 
@@ -77,7 +77,9 @@ async function collectChanges(
   if (input.name !== undefined) changes.name = input.name;
   if (input.read_replica != null) changes.read_replica = input.read_replica;
   if (input.deleted != null && input.deleted !== role.deleted) {
-    Object.assign(changes, { deleted: input.deleted }, endOfTokens(context));
+    changes.deleted = input.deleted;
+    // Tokens from before a deletion stay invalid when the role is restored.
+    changes.endsTokens = true;
   }
   if (input.parentid !== undefined) changes.parentid = await newParent(context, role, input.parentid);
   if (input.capabilities !== undefined) {
@@ -89,11 +91,6 @@ async function collectChanges(
     await requireKnownClasses(context, changes.classes);
   }
   return changes;
-}
-
-/** Tokens from before a deletion stay invalid when the role is restored. */
-function endOfTokens({ deps }: ControlContext): Pick<RoleChanges, 'tokens_valid_from'> {
-  return { tokens_valid_from: new Date(deps.clock.now()).toISOString() };
 }
 
 async function newParent(context: ControlContext, role: RoleState, parentid: number | null): Promise<number> {

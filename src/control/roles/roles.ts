@@ -1,4 +1,5 @@
 import type { ControlDb } from '../../db/connection/database.js';
+import { TOKENS_VALID_FROM_MS } from '../../db/principal.js';
 import { orNameTaken } from '../object/nameTaken.js';
 
 /** What permission checks need to know about a role. */
@@ -28,14 +29,15 @@ export interface RoleChanges {
   readonly capabilities?: readonly string[];
   readonly deleted?: boolean;
   readonly read_replica?: boolean;
-  /** ISO 8601. Tokens issued before it are refused. */
-  readonly tokens_valid_from?: string;
+  /** Tokens of the state before are refused from now on. */
+  readonly endsTokens?: true;
 }
 
 /** What a sign-in needs to know about a login. */
 export interface Login {
   readonly roleid: number;
   readonly password_hash: string | null;
+  readonly tokens_valid_from_ms: number;
 }
 
 /** Throws AppError NAME_TAKEN if another role of the tenant has the login. @returns roleid */
@@ -58,18 +60,23 @@ export async function updateRole(
   db: ControlDb,
   tenantid: number,
   roleid: number,
-  changes: RoleChanges,
+  { endsTokens, ...changes }: RoleChanges,
 ): Promise<void> {
-  if (Object.keys(changes).length === 0) return;
+  const values = endsTokens ? { ...changes, tokens_valid_from: db.raw(NEXT_STATE) } : changes;
+  if (Object.keys(values).length === 0) return;
   await orNameTaken(
-    db('rowpost.role').where({ tenantid, roleid }).update(changes),
+    db('rowpost.role').where({ tenantid, roleid }).update(values),
     ...loginTaken(changes.login ?? null),
   );
 }
 
+/** Later than that of any token that was issued, whatever the clocks say. */
+const NEXT_STATE =
+  "greatest(clock_timestamp(), greatest(tokens_valid_from, createtime) + interval '1 millisecond')";
+
 /**
+ * Ends the role's tokens.
  * @param setby the role that sets it
- * @param now in milliseconds since the epoch; tokens issued earlier are rejected from now on
  */
 export async function setPassword(
   db: ControlDb,
@@ -77,7 +84,6 @@ export async function setPassword(
   roleid: number,
   passwordHash: string,
   setby: number,
-  now: number,
 ): Promise<void> {
   await db('rowpost.role')
     .where({ tenantid, roleid })
@@ -85,7 +91,7 @@ export async function setPassword(
       password_hash: passwordHash,
       password_createtime: db.fn.now(),
       password_setby: setby,
-      tokens_valid_from: new Date(now).toISOString(),
+      tokens_valid_from: db.raw(NEXT_STATE),
     });
 }
 
@@ -114,9 +120,13 @@ export async function isBelow(db: ControlDb, roleid: number, ancestor: number): 
 
 /** @returns undefined if no undeleted role of the tenant has the login */
 export async function findLogin(db: ControlDb, tenantid: number, login: string): Promise<Login | undefined> {
-  return await db('rowpost.role')
+  return await db('rowpost.role as r')
     .where({ tenantid, login, deleted: false })
-    .first<Login | undefined>('roleid', 'password_hash');
+    .first<Login | undefined>(
+      'roleid',
+      'password_hash',
+      db.raw(`${TOKENS_VALID_FROM_MS} as tokens_valid_from_ms`),
+    );
 }
 
 /** Whether another undeleted role of the tenant has this login, ignoring case. */
