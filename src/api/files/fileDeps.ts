@@ -5,11 +5,13 @@ import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Services } from '../../services.js';
 import { requireActiveTenant } from '../auth/authenticate.js';
 import type { ObjectLeases } from './objectLeases.js';
+import type { Transfers } from './transfers.js';
 
 export interface FileDeps extends Omit<Services, 'engine'> {
   readonly engine: Pick<Services['engine'], 'requireFileRow' | 'recordFile'>;
   readonly storage: FileStorage;
   readonly leases: ObjectLeases;
+  readonly transfers: Transfers;
 }
 
 /** With its current permissions. Throws AppError FILE_URL_INVALID, TENANT_SUSPENDED. */

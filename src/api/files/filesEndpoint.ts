@@ -6,13 +6,15 @@ import { explain, failureBody, sendFailure } from '../http/failure.js';
 import type { FileDeps } from './fileDeps.js';
 import { receiveFile } from './receiveFile.js';
 import { sendFile } from './sendFile.js';
+import { Transfers } from './transfers.js';
 
 const ALLOW = 'GET, HEAD, PUT';
 
 /** `/files/<signed>`. Handled ahead of Express, which adds nothing to a stream. */
 export function createFilesEndpoint(
-  deps: FileDeps,
+  given: Omit<FileDeps, 'transfers'>,
 ): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
+  const deps = { ...given, transfers: new Transfers() };
   return async (req, res) => {
     try {
       await answer(deps, req, res);

@@ -26,6 +26,7 @@ export async function receiveFile(
   const { tenantid, storagekey } = link;
   const size = readSize(req, link, deps.config.fileMaxBytes);
   const principal = await requirePrincipal(deps, link);
+  deps.transfers.begin(tenantid, res);
   const objectkey = newObjectkey(tenantid);
   const start = await beginUpload(deps.database.pool, { storagekey, tenantid, objectkey }, OBJECT_LEASE_MS);
   if (start.state !== 'begun') throw refusal(start.state);

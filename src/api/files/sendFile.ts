@@ -34,6 +34,7 @@ export async function sendFile(
     res.writeHead(range ? 206 : 200, answer).end();
     return;
   }
+  deps.transfers.begin(link.tenantid, res);
   const bytes = await deps.storage.read(file.objectkey, range);
   res.writeHead(range ? 206 : 200, answer);
   const watch = endSlowDownload(res, deps.config.fileStallMs);

@@ -2,6 +2,9 @@ import type { Readable } from 'node:stream';
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../../errors.js';
 
+/** Transfers that a process may have in flight: each takes a connection to the storage, or an open file. */
+export const MAX_TRANSFERS = 512;
+
 /** Zero-based first and last byte, both inclusive. */
 export interface ByteRange {
   readonly start: number;

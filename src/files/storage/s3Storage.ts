@@ -3,10 +3,15 @@ import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { AppError } from '../../errors.js';
-import { objectNotFound, sourceError, storageUnavailable, type FileStorage } from './fileStorage.js';
+import {
+  MAX_TRANSFERS,
+  objectNotFound,
+  sourceError,
+  storageUnavailable,
+  type FileStorage,
+} from './fileStorage.js';
 import type { S3Address } from './storageUrl.js';
 
-const MAX_SOCKETS = 256;
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Socket inactivity timeout. */
 const SILENCE_TIMEOUT_MS = 30_000;
@@ -74,8 +79,8 @@ async function openClient({ region, endpoint, credentials }: S3Address) {
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT_MS,
       socketTimeout: SILENCE_TIMEOUT_MS,
-      httpAgent: new HttpAgent({ keepAlive: true, maxSockets: MAX_SOCKETS }),
-      httpsAgent: new HttpsAgent({ keepAlive: true, maxSockets: MAX_SOCKETS }),
+      httpAgent: new HttpAgent({ keepAlive: true, maxSockets: MAX_TRANSFERS }),
+      httpsAgent: new HttpsAgent({ keepAlive: true, maxSockets: MAX_TRANSFERS }),
     },
   });
   return { sdk, client };
