@@ -13,8 +13,8 @@ export async function toMime(mail: LoadedMail, dkim?: DkimKey): Promise<Buffer> 
     ...(mail.replyTo ? { replyTo: mail.replyTo.map(toMimeAddress) } : {}),
     subject: mail.subject,
     ...(mail.messageId === undefined ? {} : { messageId: mail.messageId }),
-    ...(mail.text === undefined ? {} : { text: mail.text }),
-    html: mail.html,
+    ...(mail.text === undefined ? {} : { text: withoutBareReturns(mail.text) }),
+    html: withoutBareReturns(mail.html),
     headers: { ...mail.headers },
     attachments: mail.loaded.map(({ filename, mimetype, base64, contentId }) => ({
       filename,
@@ -32,6 +32,14 @@ export async function toMime(mail: LoadedMail, dkim?: DkimKey): Promise<Buffer> 
     .compile()
     .build();
   return dkim ? signed(message, dkim) : message;
+}
+
+/**
+ * The composer makes CR LF of each LF, but leaves a CR alone, which RFC 5321 forbids: some servers take one for the end of a line,
+ * and so what follows a dot on such a line for commands.
+ */
+function withoutBareReturns(text: string): string {
+  return text.replace(/\r\n?/g, '\n');
 }
 
 /** nodemailer's default, plus the headers that must be signed for one-click unsubscribe (RFC 8058, 4). */

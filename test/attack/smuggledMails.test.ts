@@ -1,0 +1,35 @@
+import { expect } from 'chai';
+import type { LoadedMail } from '../../src/email/mail/carrier.js';
+import { toMime } from '../../src/email/mail/mime.js';
+
+/** What a visitor may write into a column: some servers take CR for the end of a line, and the dot for that of the mail. */
+const FORGED = 'MAIL FROM:<ceo@example.com>\rRCPT TO:<bank@example.com>\rDATA\rPay.\r.\r';
+
+describe('attack: mails smuggled into another mail', () => {
+  const headerEnds = /\r\n\r\n/;
+
+  for (const [what, data] of [
+    ['after CR', `Hello\r.\r${FORGED}`],
+    ['after CR, before CR LF', `Hello\r.\r\n${FORGED}`],
+    ['after LF', `Hello\n.\r${FORGED}`],
+    ['in a text that is encoded', `Grüße\r.\r${FORGED}`],
+  ] as const) {
+    it(`are no lines of their own: ${what}`, async () => {
+      const mail: LoadedMail = {
+        tenantid: 1,
+        deliveryid: '5',
+        sender: { email: 'shop@example.com', name: 'Shop' },
+        recipients: [{ email: 'ada@example.com', name: '' }],
+        cc: [],
+        bcc: [],
+        subject: 'News',
+        text: data,
+        html: `<p>${data}</p>`,
+        loaded: [],
+      };
+      const message = (await toMime(mail)).toString('latin1');
+      expect(message).to.match(headerEnds).and.include('RCPT TO');
+      expect(message).to.not.match(/\r(?!\n)|(?<!\r)\n/);
+    });
+  }
+});
