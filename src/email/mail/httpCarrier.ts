@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { IDEMPOTENCY_KEY_USED, IDEMPOTENT_CARRIERS } from '../../db/delivery/leases.js';
 import { secretsOf, type Account } from './account.js';
 import type { Carrier, LoadedMail } from './carrier.js';
@@ -18,12 +19,16 @@ export interface HttpCarrier<A extends Account> {
   describe(answer: CarrierResponse): string;
 }
 
+/** Tenants choose the region of SES, which may be one that does not exist. */
+const MAX_CLIENTS = 100;
+
 /** @param baseUrlOf by account */
 export function createHttpCarrier<A extends Account>(
   baseUrlOf: (account: A) => string,
   carrier: HttpCarrier<A>,
 ): Carrier<A> {
-  const clients = new Map<string, CarrierClient>();
+  // Calls of one that is dropped go on; its idle connections end by themselves.
+  const clients = new LRUCache<string, CarrierClient>({ max: MAX_CLIENTS });
   const clientOf = (account: A): CarrierClient => {
     const baseUrl = baseUrlOf(account);
     const client = clients.get(baseUrl) ?? new CarrierClient(baseUrl);

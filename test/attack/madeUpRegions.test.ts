@@ -1,0 +1,46 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect } from 'chai';
+import type { SesAccount } from '../../src/email/mail/account.js';
+import { createHttpCarrier } from '../../src/email/mail/httpCarrier.js';
+
+const REGIONS = 5_000;
+/** A client of a carrier takes 2.5 KB, even where nothing answers. */
+const MAX_BYTES_PER_REGION = 500;
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+/** Regions are part of a host name; which of them exist is known to Amazon. */
+describe('attack: a tenant that tries one region of SES after the other', () => {
+  it("does not fill the process's memory", async () => {
+    const carrier = createHttpCarrier<SesAccount>(({ region }) => `http://127.0.0.1:9/${region}`, {
+      limits: { maxRecipients: 50, maxBytes: 1_000_000, allowsUtf8Addresses: false },
+      toRequest: () => ({ method: 'POST', url: '/', headers: {} }),
+      verifyRequest: () => ({ method: 'GET', url: '/', headers: {} }),
+      readResponse: () => ({ kind: 'sent', httpStatus: 200, providerMessageId: null }),
+      describe: () => '',
+    });
+    const verify = async (from: number, to: number): Promise<void> => {
+      for (let number = from; number < to; number++) {
+        const account = {
+          kind: 'ses',
+          accessKeyId: 'a',
+          secretAccessKey: 's',
+          region: `eu-made-${number}`,
+        } as const;
+        expect((await carrier.verify(account, 5_000)).ok).to.equal(false);
+      }
+    };
+    await verify(0, 500);
+    const before = heapBytes();
+    await verify(500, 500 + REGIONS);
+    expect((heapBytes() - before) / REGIONS).to.be.below(MAX_BYTES_PER_REGION);
+    carrier.close();
+  });
+});
+
+function heapBytes(): number {
+  collect();
+  return process.memoryUsage().heapUsed;
+}
