@@ -50,6 +50,22 @@ export function readJson(text: string, values: JsonValues, maxDepth = Infinity):
   return new Reader(text, values, maxDepth).read();
 }
 
+/** Where the text goes on after the string that begins with the quote at `start`. Throws SyntaxError if it has no end. */
+export function endOfString(text: string, start: number): number {
+  let end = start;
+  do {
+    end = text.indexOf('"', end + 1);
+    if (end < 0) throw new SyntaxError('a string of the JSON has no end');
+  } while (isEscaped(text, end));
+  return end + 1;
+}
+
+function isEscaped(text: string, quote: number): boolean {
+  let first = quote;
+  while (text[first - 1] === '\\') first--;
+  return (quote - first) % 2 === 1;
+}
+
 class Reader {
   #at = 0;
   #result: unknown;
@@ -146,20 +162,9 @@ class Reader {
 
   #string(): string {
     const start = this.#at;
-    let end = start;
-    do {
-      end = this.text.indexOf('"', end + 1);
-      if (end < 0) throw new SyntaxError('a string of the JSON has no end');
-    } while (this.#isEscaped(end));
-    this.#at = end + 1;
-    const inner = this.text.slice(start + 1, end);
+    this.#at = endOfString(this.text, start);
+    const inner = this.text.slice(start + 1, this.#at - 1);
     return NOT_PLAIN.test(inner) ? (JSON.parse(`"${inner}"`) as string) : inner;
-  }
-
-  #isEscaped(quote: number): boolean {
-    let first = quote;
-    while (this.text[first - 1] === '\\') first--;
-    return (quote - first) % 2 === 1;
   }
 
   /** The next non-whitespace character; NaN at the end. */

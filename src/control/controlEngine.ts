@@ -31,7 +31,12 @@ import type { ControlContext, ControlEngineDeps, ControlOptions } from './contro
 import { hashPasswords, type PasswordHashes } from './request/passwordHashes.js';
 import { executionResponse, explained } from './request/executionResponse.js';
 import { introspectQuery, withIntrospected, type Introspected } from './request/introspection.js';
-import { createValueCounter, requireFewMutations, requireFewUtilities } from './request/fieldCount.js';
+import {
+  createValueCounter,
+  requireFewMutations,
+  requireFewUtilities,
+  requireFewValues,
+} from './request/fieldCount.js';
 import { rootFields } from '../graphql/document/rootFields.js';
 import { listedRows, resolveField } from './object/listedRow.js';
 import { isExternalCall } from './request/externalCalls.js';
@@ -226,6 +231,7 @@ function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): Con
     catalog: CONTROL_CATALOG,
     visible: visibleTo(principal),
     principal,
+    checkSize: requireFewValues,
   });
   // A transaction is one connection, which takes one statement at a time.
   const [fields, reads] = [new Mutex(), new Mutex()];

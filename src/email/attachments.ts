@@ -3,6 +3,7 @@ import type { StoredFile } from '../db/files/files.js';
 import type { PrincipalSource } from '../db/principal.js';
 import { AppError } from '../errors.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
+import { membersOf } from '../jsonText.js';
 import { type Attachment, type EmailTrigger, type QueryOutcome, fieldProblem } from './email.js';
 import { isTransient } from './transientErrors.js';
 
@@ -122,15 +123,16 @@ function filesNamed(
     const files = query.ok ? query.files : [];
     return files.map((storagekey) => ({ storagekey, isQueried: true, field }));
   }
-  const record = JSON.parse(recordOf(trigger)) as Readonly<Record<string, unknown>> | null;
-  if (!record || !Object.hasOwn(record, name)) {
+  const record = recordOf(trigger);
+  const column = membersOf(record).findLast((member) => member.name === name);
+  if (!column) {
     throw fieldProblem(
       'attachments',
       'ATTACHMENT_UNKNOWN',
       `neither a query nor a column is named "${name}"`,
     );
   }
-  const value = record[name];
+  const value: unknown = JSON.parse(record.slice(column.start, column.end));
   return typeof value === 'string' && value !== '' ? [{ storagekey: value, isQueried: false, field }] : [];
 }
 

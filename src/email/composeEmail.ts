@@ -58,7 +58,8 @@ export async function composeEmail(
   let queries: readonly QueryOutcome[] = [];
   const deps = { ...given, templates: tracedTemplates(given.templates, trigger.span) };
   try {
-    const marked = { ...trigger, ...(await markedRecords(deps, trigger)) };
+    const records = await markedRecords(deps, trigger);
+    const marked = { ...trigger, new: withServedNames(records.new), old: withServedNames(records.old) };
     queries = await queriesOf(deps, marked, type);
     const locale = await localeOf(deps, marked, type, queries);
     const variant = locale === undefined ? undefined : await named.variant(locale);
@@ -145,7 +146,7 @@ function contextJson(
     base_url: deps.baseUrl,
     ...names,
   }).slice(1, -1);
-  const records = `"records":{"new":${withServedNames(trigger.new)},"old":${withServedNames(trigger.old)}}`;
+  const records = `"records":{"new":${trigger.new},"old":${trigger.old}}`;
   const file = `"file":${fileJson(deps, trigger)}`;
   return `{${[file, ...further, ...results, records, own].join(',')}}`;
 }

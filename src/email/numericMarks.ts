@@ -1,6 +1,7 @@
 import type { Catalog } from '../db/catalog/catalog.js';
 import type { PrincipalSource } from '../db/principal.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
+import { changeOutsideStrings, membersOf } from '../jsonText.js';
 import type { EmailTrigger } from './email.js';
 
 export interface MarkDeps {
@@ -34,27 +35,24 @@ function numericColumns(catalog: Catalog, target: string): ReadonlySet<string> {
   return new Set(columns.filter(({ type }) => type.kind === 'numeric').map(({ sqlName }) => sqlName));
 }
 
-const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:,]|[^\s"{}[\]:,]+/g;
-const PLAIN_NUMBER = /^-?\d+(?:\.\d+)?$/;
+/** As PostgreSQL prints values of `numeric`. */
+const NUMBER = /(?<![\w.+-])-?\d+(?:\.\d+)?(?![\w.+-])/g;
+const MARKED = /(?<=\d)E0(?=[\s,\]}]|$)/g;
 
 /** Marks the numbers that are values of these members, or in lists that are, in a JSON object's text. */
 export function markNumbers(json: string, members: ReadonlySet<string>): string {
-  let depth = 0;
-  let last = '';
-  let isMember = false;
-  return json.replace(TOKEN, (token) => {
-    if (token === '{' || token === '[') depth++;
-    else if (token === '}' || token === ']') depth--;
-    else if (token === ':' && depth === 1) isMember = members.has(JSON.parse(last) as string);
-    else if (isMember && PLAIN_NUMBER.test(token)) return token + MARK;
-    last = token;
-    return token;
-  });
+  let marked = '';
+  let from = 0;
+  for (const { name, start, end } of membersOf(json)) {
+    if (!members.has(name)) continue;
+    const value = changeOutsideStrings(json.slice(start, end), (text) => text.replace(NUMBER, `$&${MARK}`));
+    marked += json.slice(from, start) + value;
+    from = end;
+  }
+  return marked + json.slice(from);
 }
 
 /** The text without any marks. */
 export function withoutMarks(json: string): string {
-  return json.replace(TOKEN, (token) =>
-    token.endsWith(MARK) && !token.startsWith('"') ? token.slice(0, -MARK.length) : token,
-  );
+  return changeOutsideStrings(json, (text) => text.replace(MARKED, ''));
 }

@@ -1,5 +1,5 @@
 import { graphqlName } from '../db/catalog/names.js';
-import { isJsonObject, parseJson, writeJson } from '../losslessJson.js';
+import { membersOf } from '../jsonText.js';
 
 /**
  * A record as JSON text in which each column is also available under its GraphQL name (`odd_name` for `odd-name`), unless
@@ -7,15 +7,12 @@ import { isJsonObject, parseJson, writeJson } from '../losslessJson.js';
  */
 export function withServedNames(record: string | null): string {
   if (record === null) return 'null';
-  // The names alone, which is faster than reading every number exactly.
-  if (!namesOf(JSON.parse(record)).some((name) => graphqlName(name) !== name)) return record;
-  const row = parseJson(record);
-  if (!isJsonObject(row)) return record;
-  const served = Object.keys(row).flatMap((name) => {
+  const members = membersOf(record);
+  const names = new Set(members.map(({ name }) => name));
+  const served = members.flatMap(({ name, start, end }) => {
     const wanted = graphqlName(name);
-    return wanted === name || Object.hasOwn(row, wanted) ? [] : [[wanted, row[name]] as const];
+    return names.has(wanted) ? [] : [`,${JSON.stringify(wanted)}:${record.slice(start, end)}`];
   });
-  return served.length === 0 ? record : writeJson({ ...row, ...Object.fromEntries(served) });
+  if (served.length === 0) return record;
+  return `${record.slice(0, record.lastIndexOf('}'))}${served.join('')}}`;
 }
-
-const namesOf = (row: unknown): readonly string[] => (isJsonObject(row) ? Object.keys(row) : []);

@@ -38,6 +38,8 @@ export interface ListReaderDeps {
   readonly visible: (table: Table, alias: Sql) => Sql | 'all' | 'none';
   /** For `$_PRINCIPAL` in filters. */
   readonly principal: Principal;
+  /** Throws AppError for rows that would take long to parse. */
+  readonly checkSize: (json: string) => void;
 }
 
 export function createListReader(deps: ListReaderDeps): ListReader {
@@ -71,6 +73,7 @@ export function createListReader(deps: ListReaderDeps): ListReader {
     if (json == null || characters > config.maxAnswerBytes) {
       throw answerTooLarge();
     }
+    deps.checkSize(json);
     return parseJson(json) as unknown[];
   }
 

@@ -63,7 +63,7 @@ describe('attack: tokens asked for while the password is changed', () => {
 
   it('by the old password, which is still being verified', async () => {
     const { principals } = fixture;
-    const knex = fixture.testDatabase.database.knex;
+    const { database } = fixture.testDatabase;
     const meanwhile = Object.assign(Object.create(principals) as typeof principals, {
       reload: async (...of: [number, number]) => {
         await changePassword('another password');
@@ -71,7 +71,7 @@ describe('attack: tokens asked for while the password is changed', () => {
       },
     });
     const attempt = signIn(
-      { knex, principals: meanwhile },
+      { database, principals: meanwhile },
       { tenantid, login: ROOT_LOGIN, password: ROOT_PASSWORD },
     );
     const error = await attempt.then(

@@ -17,7 +17,10 @@ export interface Credentials {
  * Signs in by login and password. An unknown tenant, an unknown login and a wrong password are indistinguishable by
  * response or timing. Throws AppError LOGIN_FAILED, TENANT_MOVED, TENANT_SUSPENDED, PERMISSION_DENIED (the role lacks the capability `login`).
  */
-export async function signIn(deps: WebDeps, credentials: Credentials): Promise<Principal> {
+export async function signIn(
+  deps: Pick<WebDeps, 'database' | 'principals'>,
+  credentials: Credentials,
+): Promise<Principal> {
   const { tenantid, login, password } = credentials;
   await deps.principals.requireHere(tenantid);
   const role = await findLogin(deps.database.knex, tenantid, login);

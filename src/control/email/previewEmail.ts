@@ -15,6 +15,7 @@ import { parseJson } from '../../losslessJson.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { warningsOfType } from './checkEmail.js';
+import { requireFewValues } from '../request/fieldCount.js';
 import { composeOnRequest, COMPOSE_ARGS, type ComposeArgs } from './composeOnRequest.js';
 import { readEmailType } from './readEmailType.js';
 import { emailErrorType } from './emailErrorType.js';
@@ -99,11 +100,20 @@ async function missingNamesOf(context: ControlContext, args: ComposeArgs): Promi
   });
 }
 
-/** Its warnings are only computed if they are selected. */
+/** A few microseconds each, on the event loop. */
+const MAX_RESULT_VALUES = 200_000;
+
+/** Throws AppError DOCUMENT_TOO_COMPLEX. */
+function resultOf(json: string): unknown {
+  requireFewValues(json, MAX_RESULT_VALUES);
+  return parseJson(withoutMarks(json));
+}
+
+/** Its warnings and the results of queries are only computed if they are selected. */
 function toPreview(composed: Composed, missing: () => Promise<readonly EmailFailure[]>): object {
   const queries = composed.queries.map((query) =>
     query.ok
-      ? { outvar: query.outvar, result: parseJson(withoutMarks(query.json)) }
+      ? { outvar: query.outvar, result: () => resultOf(query.json) }
       : { outvar: query.outvar, error: query.problem.failure.message },
   );
   if (composed.kind !== 'email') return { queries, error: composed.failure, warnings: missing };

@@ -1,5 +1,6 @@
 import type { FragmentDefinitionNode, OperationDefinitionNode } from 'graphql';
 import { AppError } from '../../errors.js';
+import { hasMoreCommas } from '../../jsonText.js';
 import { fieldsOf, rootFields } from '../../graphql/document/rootFields.js';
 
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
@@ -33,6 +34,11 @@ export function requireFewUtilities(operation: OperationDefinitionNode, fragment
   );
 }
 
+/** Before it is parsed: a row in it may hold millions of values. Throws AppError DOCUMENT_TOO_COMPLEX. */
+export function requireFewValues(json: string, most = MAX_LISTED_VALUES): void {
+  if (json.length > most && hasMoreCommas(json, most)) throw tooManyValues(most);
+}
+
 /** @returns a function that counts values of lists and throws AppError DOCUMENT_TOO_COMPLEX */
 export function createValueCounter(): (rows: readonly unknown[]) => void {
   let count = 0;
@@ -40,13 +46,15 @@ export function createValueCounter(): (rows: readonly unknown[]) => void {
     if (typeof value !== 'object' || value === null) return;
     const values = Object.values(value);
     count += values.length;
-    if (count > MAX_LISTED_VALUES) {
-      throw new AppError(
-        'DOCUMENT_TOO_COMPLEX',
-        `The answer holds more than ${MAX_LISTED_VALUES} values: select fewer fields, or page with limit and offset.`,
-      );
-    }
+    if (count > MAX_LISTED_VALUES) throw tooManyValues(MAX_LISTED_VALUES);
     values.forEach(add);
   };
   return (rows) => add(rows);
+}
+
+function tooManyValues(most: number): AppError {
+  return new AppError(
+    'DOCUMENT_TOO_COMPLEX',
+    `The answer holds more than ${most} values: select fewer fields, or page with limit and offset.`,
+  );
 }

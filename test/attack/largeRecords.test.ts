@@ -1,0 +1,73 @@
+import { expect } from 'chai';
+import { markNumbers, withoutMarks } from '../../src/email/numericMarks.js';
+import { withServedNames } from '../../src/email/servedNames.js';
+import { AppError } from '../../src/errors.js';
+import { requireFewValues } from '../../src/control/request/fieldCount.js';
+import { membersOf } from '../../src/jsonText.js';
+
+/** As large as a row may be that a mail is about. */
+const CHARACTERS = 8_000_000;
+/** The worker sends other tenants' mails in between. Each of these took 4 to 7 s, or overflowed the stack. */
+const MAX_MS = 2_000;
+
+const filled = (item: string): string => item.repeat(CHARACTERS / item.length);
+
+const RECORDS: readonly (readonly [what: string, record: string])[] = [
+  ['numbers', `{"price":1.50,"odd-name":2,"list":[${filled('1.0,')}1]}`],
+  ['objects', `{"price":1.50,"odd-name":2,"list":[${filled('{"a":1.0},')}1]}`],
+  ['empty lists', `{"price":1.50,"odd-name":2,"list":[${filled('[],')}1]}`],
+  ['escaped quotes', `{"price":1.50,"odd-name":2,"text":"${filled('\\"')}"}`],
+  ['line ends', `{"price":1.50,"odd-name":2,"text":"${filled('\\n')}"}`],
+  ['backslashes', `{"price":1.50,"odd-name":2,"text":"${filled('\\\\')}"}`],
+];
+
+describe('attack: a row of millions of values, which a mail is about', function () {
+  this.timeout(60_000);
+
+  for (const [what, record] of RECORDS) {
+    it(`is prepared for templates in little time: ${what}`, () => {
+      const startedAtMs = performance.now();
+      const prepared = withServedNames(markNumbers(record, new Set(['price'])));
+      expect(performance.now() - startedAtMs).to.be.below(MAX_MS);
+      expect(prepared.startsWith('{"price":1.50E0,"odd-name":2,')).to.equal(true);
+      expect(prepared.endsWith(',"odd_name":2}')).to.equal(true);
+      expect(withoutMarks(prepared).length).to.equal(record.length + ',"odd_name":2'.length);
+    });
+  }
+
+  it('is not read by lists of /roles_pbac, whose number of values is limited', () => {
+    const list = `[{"change":{"new":${RECORDS[0]?.[1]}}}]`;
+    const startedAtMs = performance.now();
+    expect(() => requireFewValues(list))
+      .to.throw(AppError)
+      .with.property('code', 'DOCUMENT_TOO_COMPLEX');
+    expect(performance.now() - startedAtMs).to.be.below(MAX_MS);
+    requireFewValues(`[{"change":{"new":"${filled(',')}"}}]`);
+  });
+
+  it('is found member by member, whatever the members are', () => {
+    const row = { 'a"b': [1, { c: ':,' }], '': null, '\\': '\\"}', é: { x: [] }, n: -1.5, t: true };
+    for (const space of [0, 2, '\t']) {
+      const text = JSON.stringify(row, null, space);
+      const found = membersOf(text).map(({ name, start, end }) => [
+        name,
+        JSON.parse(text.slice(start, end)) as unknown,
+      ]);
+      expect(found).to.deep.equal(Object.entries(row));
+    }
+    for (const text of ['{}', '[]', '[{"a": 1}]', 'null', '"{:}"', '1'])
+      expect(membersOf(text)).to.deep.equal([]);
+  });
+
+  it('has marks at numbers of its numeric columns only', () => {
+    const columns = new Set(['n', 'list']);
+    const record =
+      '{"n": -1.50, "m": 1.50, "list": [1,"NaN","1 2",null,[2.0]], "deep": {"n": 1}, "text": "n: 1"}';
+    const marked =
+      '{"n": -1.50E0, "m": 1.50, "list": [1E0,"NaN","1 2",null,[2.0E0]], "deep": {"n": 1}, "text": "n: 1"}';
+    expect(markNumbers(record, columns)).to.equal(marked);
+    expect(withoutMarks(marked)).to.equal(record);
+    const exponents = '{"n":1e5,"list":[1E+5,1.5e-7]}';
+    expect(markNumbers(exponents, columns)).to.equal(exponents);
+  });
+});
