@@ -12,7 +12,7 @@ export class InternalErrors {
   }
 
   /** @param id of the request, for the caller to refer to */
-  report(error: unknown, message: string, tenantid: number, id: string | undefined): void {
+  report(error: unknown, message: string, tenantid: number | undefined, id: string | undefined): void {
     if (this.#sampler.take(tenantid)) this.log.error({ err: error, tenantid, id }, message);
   }
 }

@@ -160,12 +160,12 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
       const { allowMutation, allowance, idempotencyKey, requestId, span } = options;
       const readFrom = options.readFrom ?? (principal.readsReplica ? 'replica' : 'primary');
       const { tenantid, schema } = principal;
-      const idempotency =
-        idempotencyKey === undefined || schema === null || !allowMutation
-          ? undefined
-          : idempotencyOf(idempotencyKey, request);
       const answer = engine.answers.open(tenantid);
       try {
+        const idempotency =
+          idempotencyKey === undefined || schema === null || !allowMutation
+            ? undefined
+            : idempotencyOf(idempotencyKey, request);
         return await atHome(deps, tenantid, async () => {
           const first =
             idempotency && (await findFirstAnswer(engine.transactions, principal, idempotency, answer));

@@ -5,6 +5,7 @@ import type { Transactions, TransactionStatement } from '../db/connection/transa
 import type { Principal } from '../db/principal.js';
 import { AppError } from '../errors.js';
 import { writeJson } from '../losslessJson.js';
+import { ownOnly } from './document/variables.js';
 
 /** A client-chosen key that identifies one mutation, so that it takes effect once however often it is sent. */
 export interface Idempotency {
@@ -21,8 +22,9 @@ interface Request {
   readonly operationName?: string | null;
 }
 
+/** Throws AppError BAD_USER_INPUT if the variables are nested too deeply, whether the document declares them or not. */
 export function idempotencyOf(key: string, { query, operationName, variables }: Request): Idempotency {
-  const request = writeJson([query, operationName ?? null, variables ?? null]);
+  const request = writeJson([query, operationName ?? null, ownOnly(variables ?? null)]);
   return { key, requestHash: createHash('sha256').update(request).digest('hex') };
 }
 

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { explainControlError } from '../../db/controlFailure.js';
 import { AppError } from '../../errors.js';
+import { InternalErrors } from '../../internalErrors.js';
 import type { Logger } from '../../log.js';
 import { recordOf } from './requestRecord.js';
 
@@ -15,8 +16,18 @@ export function explain(error: unknown, log: Logger, res: ServerResponse): AppEr
   if (error instanceof URIError) return new AppError('NOT_FOUND', 'There is nothing at this address.');
   const known = explainControlError(error);
   if (known && known.code !== 'INTERNAL_ERROR') return known;
-  log.error({ err: error, id: recordOf(res)?.id }, 'a request failed');
+  const record = recordOf(res);
+  reporterOf(log).report(error, 'a request failed', record?.tenantid, record?.id);
   return new AppError('INTERNAL_ERROR', 'Internal error.');
+}
+
+const reporters = new WeakMap<Logger, InternalErrors>();
+
+/** One for each log, since all failures of a process share its limits. */
+function reporterOf(log: Logger): InternalErrors {
+  const reporter = reporters.get(log) ?? new InternalErrors(log);
+  reporters.set(log, reporter);
+  return reporter;
 }
 
 /** Sends a failure. If a response has already begun, breaks the connection, so that it can't be mistaken for complete. */

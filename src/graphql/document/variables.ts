@@ -51,8 +51,11 @@ function refuseNull(required: ReadonlySet<string>, variables: Readonly<Record<st
   }
 }
 
-/** Copies without a prototype: otherwise graphql-js would mistake `constructor` for a provided value. */
-function ownOnly(value: unknown, levels = 0): unknown {
+/**
+ * Copies without a prototype: otherwise graphql-js would mistake `constructor` for a provided value. Throws AppError
+ * BAD_USER_INPUT if it is nested too deeply.
+ */
+export function ownOnly(value: unknown, levels = 0): unknown {
   if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value;
   if (levels > MAX_LEVELS) {
     throw new AppError('BAD_USER_INPUT', `A variable is nested more than ${MAX_LEVELS} levels deep.`, {
