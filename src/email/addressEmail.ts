@@ -1,5 +1,11 @@
-import { parseAddresses, parseOneAddress, uniqueAcrossLists, type Address } from './addresses.js';
-import { EmailProblem, type Email } from './email.js';
+import {
+  MAX_LIST_CHARACTERS,
+  parseAddresses,
+  parseOneAddress,
+  uniqueAcrossLists,
+  type Address,
+} from './addresses.js';
+import { EmailProblem, fieldProblem, type Email } from './email.js';
 import type { EmailField, EmailFields } from './emailFields.js';
 import { unmarkSeparators } from '../templates/index.js';
 import type { TextOf } from './renderFields.js';
@@ -18,9 +24,16 @@ export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmai
       message: 'the subject is empty',
     });
   const invalid: string[] = [];
+  let characters = 0;
+  const rendered = (field: EmailField): string => {
+    const text = textOf(field);
+    characters += text.length;
+    if (characters > MAX_LIST_CHARACTERS) throw tooMany(field);
+    return text;
+  };
   const addresses = (list: readonly EmailField[]): Address[] =>
     list.flatMap((field) =>
-      readTexts(field, textOf(field)).flatMap((text) => {
+      readTexts(field, rendered(field)).flatMap((text) => {
         const parsed = parseAddresses(text);
         invalid.push(...parsed.invalid);
         return parsed.valid;
@@ -61,6 +74,14 @@ function readTexts({ name, mode }: EmailField, text: string): readonly string[] 
     message: `${name} is not a JSON list of addresses: "${excerpt(unmarkSeparators(text))}"`,
     hint: 'Put each value into quotes: ["{{ email }}"].',
   });
+}
+
+function tooMany({ name }: EmailField): EmailProblem {
+  return fieldProblem(
+    name,
+    'TOO_MANY_RECIPIENTS',
+    `the addresses have more than ${MAX_LIST_CHARACTERS} characters`,
+  );
 }
 
 function noRecipient(invalid: string | undefined): EmailProblem {

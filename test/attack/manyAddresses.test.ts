@@ -1,0 +1,68 @@
+import { expect } from 'chai';
+import type { EmailType } from '../../src/db/delivery/emailTypes.js';
+import { addressEmail } from '../../src/email/addressEmail.js';
+import { EmailProblem } from '../../src/email/email.js';
+import { readContent } from '../../src/email/emailContent.js';
+import { fieldsOf } from '../../src/email/emailFields.js';
+import { createTemplatePool, type TemplatePool } from '../../src/templates/index.js';
+import { renderFields } from '../../src/email/renderFields.js';
+
+const TYPE: EmailType = {
+  syntax: 'jinja2',
+  template: 'x',
+  subject: 'S',
+  sender: 'shop@example.com',
+  recipients: ['ada@example.com'],
+  queries: [],
+  options: {},
+};
+/** 2,000,000 characters, as many as a template may render to. */
+const MANY = "{{ 'a@b.co,' * 285000 }}";
+/** Reading the addresses of 20 such fields took 7 s of the event loop of all tenants. */
+const MAX_MS = 1_500;
+
+describe('attack: an email type whose addresses are millions', function () {
+  this.timeout(60_000);
+  let pool: TemplatePool;
+  before(() => {
+    pool = createTemplatePool({ threads: 1 });
+  });
+  after(() => pool.close());
+
+  /** @returns the mail's problem, and how long its texts took to read */
+  async function read(changes: Partial<EmailType>): Promise<readonly [code: string | undefined, ms: number]> {
+    const type = { ...TYPE, ...changes };
+    const fields = fieldsOf(type);
+    const { sender, recipients, cc, replyTo } = fields;
+    const all = [sender, ...recipients, ...cc, replyTo];
+    const rendered = await renderFields(pool, 1, type, '{}', all);
+    const beganAtMs = performance.now();
+    try {
+      addressEmail(fields, rendered.textOf);
+      readContent(fields, rendered);
+      return [undefined, performance.now() - beganAtMs];
+    } catch (error) {
+      if (!(error instanceof EmailProblem)) throw error;
+      return [error.failure.code, performance.now() - beganAtMs];
+    }
+  }
+
+  for (const [what, changes, code] of [
+    ['in many recipients', { recipients: Array<string>(20).fill(MANY) }, 'TOO_MANY_RECIPIENTS'],
+    ['in other lists', { options: { cc: Array<string>(20).fill(MANY) } }, 'TOO_MANY_RECIPIENTS'],
+    ['as the sender', { sender: MANY }, 'SENDER_INVALID'],
+    ['to reply to', { reply_to: MANY }, 'REPLY_TO_INVALID'],
+  ] as const satisfies readonly (readonly [string, Partial<EmailType>, string])[]) {
+    it(`are not read: ${what}`, async () => {
+      const [problem, ms] = await read(changes);
+      expect(problem).to.equal(code);
+      expect(ms).to.be.below(MAX_MS);
+    });
+  }
+
+  it('are read up to a thousand', async () => {
+    const address = (index: number): string => `"${'Ada '.repeat(60)}" <ada${index}@example.com>`;
+    const recipients = Array.from({ length: 1_000 }, (_, index) => address(index));
+    expect((await read({ recipients }))[0]).to.equal(undefined);
+  });
+});
