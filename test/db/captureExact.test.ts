@@ -15,12 +15,14 @@ const DDL = `
   create table captured (id int primary key, ${COLUMNS});
   create table plain (id int primary key, ${COLUMNS});
   create table two (a text, b timestamptz, primary key (b, a));
+  create table noted (id text primary key, js json);
+  create table composed (a text, b int, js json, primary key (a, b));
   create table other (a text, b timestamptz, primary key (b, a));
 `;
 
 describe('events of triggers and of the API', () => {
   let fixture: CaptureFixture;
-  before(async () => (fixture = await openCaptureFixture(DDL, ['captured', 'two'])));
+  before(async () => (fixture = await openCaptureFixture(DDL, ['captured', 'two', 'noted', 'composed'])));
   after(() => fixture.close());
   beforeEach(() => fixture.events());
 
@@ -56,5 +58,21 @@ describe('events of triggers and of the API', () => {
     const [captured, plain] = await rows();
     expect(captured).to.equal(plain);
     expect(captured).to.contain('{"b" : "2026-01-01T00:00:00.5+00:00", "a" : "x \\"y\\""}');
+  });
+
+  it('hold JSON that PostgreSQL stores and can not look into, with the exact key', async () => {
+    const js = String.raw`{"a": "\u0000", "b": "\\u0000"}`;
+    const text = String.raw`\u0000`;
+    const { writer } = fixture;
+    await writer.query('insert into noted values ($1, $2)', [text, js]);
+    await writer.query('update noted set js = js');
+    await writer.query('delete from noted');
+    await writer.query('insert into composed values ($1, 1, $2)', [text, js]);
+    const events = await fixture.events();
+    expect(events.map(({ operation }) => operation)).to.deep.equal(['insert', 'update', 'delete', 'insert']);
+    for (const event of events) {
+      expect(JSON.parse(event.key)).to.include(event.key.includes('"id"') ? { id: text } : { a: text, b: 1 });
+      expect(event.old ?? event.new).to.contain(js);
+    }
   });
 });
