@@ -48,7 +48,8 @@ export class NameScope {
   /** @returns the wanted name, with a number if it is taken */
   take(wanted: string): string {
     let name = wanted;
-    for (let n = 2; this.#taken.has(name); n++) name = `${wanted}_${n}`;
+    // `_` would become `__2`, which is GraphQL's own.
+    for (let n = 2; this.#taken.has(name); n++) name = graphqlName(`${wanted}_${n}`);
     this.#taken.add(name);
     return name;
   }

@@ -1,6 +1,6 @@
 import type { ColumnPair, Relation } from './catalog.js';
 import type { RawForeignKey, RawTable } from './introspect.js';
-import { NameScope } from './names.js';
+import { graphqlName, NameScope } from './names.js';
 
 /** A relation before it is named, with its candidate names, best first. */
 interface RelationCandidate {
@@ -70,7 +70,7 @@ type NameOf = (table: string) => string;
 function toOne(key: RawForeignKey, nameOf: NameOf): RelationCandidate {
   const target = nameOf(key.target);
   return {
-    names: [target, `${stem(key.columns)}_${target}`],
+    names: [target, graphqlName(`${stem(key.columns)}_${target}`)],
     rank: 0,
     build: (field) => ({ kind: 'to-one', field, target, pairs: pairs(key.columns, key.targetColumns) }),
   };
@@ -79,7 +79,7 @@ function toOne(key: RawForeignKey, nameOf: NameOf): RelationCandidate {
 function toMany(child: RawTable, key: RawForeignKey, nameOf: NameOf): RelationCandidate {
   const target = nameOf(child.name);
   return {
-    names: [`${target}_collection`, `${stem(key.columns)}_${target}_collection`],
+    names: [graphqlName(`${target}_collection`), graphqlName(`${stem(key.columns)}_${target}_collection`)],
     rank: 1,
     build: (field) => ({ kind: 'to-many', field, target, pairs: pairs(key.targetColumns, key.columns) }),
   };
@@ -93,7 +93,10 @@ function manyToMany(
 ): RelationCandidate {
   const target = nameOf(far.target);
   return {
-    names: [`${target}_collection`, `${nameOf(join.name)}_${stem(far.columns)}_${target}_collection`],
+    names: [
+      graphqlName(`${target}_collection`),
+      graphqlName(`${nameOf(join.name)}_${stem(far.columns)}_${target}_collection`),
+    ],
     rank: 2,
     build: (field) => ({
       kind: 'many-to-many',

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { buildSchema, validateSchema } from 'graphql';
 import type pg from 'pg';
 import { readSchema } from '../../../src/db/catalog/introspect.js';
 import { waitFor } from '../../support/waitFor.js';
@@ -115,6 +116,18 @@ describe('the catalog', () => {
     expect(problems.join('\n')).to.include('Mixed Case').and.include('Query').and.include('a b');
     const data = await shop.data('{ Mixed_Case_2 { a_b_2 a_b _1st _x } }');
     expect(data.Mixed_Case_2).to.deep.equal([{ a_b_2: 'x', a_b: 'y', _1st: 3, _x: 4 }]);
+  });
+
+  it("gives names without a legal character names that are not GraphQL's own", async () => {
+    await shop.sql(`create table 人 ("列" int primary key, "名" text, "友_id" int references 人, "敵_id" int references 人);
+      create table 市 ("列" int primary key, "長" int references 人); insert into 人 values (1, 'Mei', null, 1)`);
+    await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema);
+    const { sdl } = await shop.engine.describe(shop.tenant.tenantid, shop.tenant.schema);
+    expect(validateSchema(buildSchema(sdl))).to.deep.equal([]);
+    const data = await shop.data('{ _ { _ _2 _id _id_2 } _2 { _ } }');
+    expect(data).to.deep.equal({ _: [{ _: '1', _2: 'Mei', _id: null, _id_2: 1 }], _2: [] });
+    await shop.sql('drop table 市, 人');
+    await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema);
   });
 
   it('reports a create_many_ whose name a table has taken', async () => {
