@@ -18,6 +18,9 @@ const TABLES = `
   create table price (amount numeric(10, 2) primary key);
   create table device (id bytea primary key, name text);
   create table tag (name text primary key);
+  create table json_key (j jsonb primary key, name text);
+  create domain version as int not null default 1;
+  create table versioned (id char(3) primary key, version version);
   create table visit (note text);
   create table computed (id int primary key generated always as identity);
   create view paid as select * from orders where status = 'paid';
@@ -287,6 +290,15 @@ describe('Utility.explain_event', () => {
         preview_email(email_type: "mail", input: { subject: "{{ records.new.name }}" }, target: "device", key: $key) { subject } } }`;
       expect(textAt(await done(preview, { key }), 'data.Utility.preview_email.subject')).to.equal('Scale');
     }
+    const json = '{"n": 9007199254740993.10}';
+    await mutate(`create_json_key(input: { j: ${JSON.stringify(json)}, name: "x" }) { j }`);
+    for (const key of [json, { j: '{"n":9007199254740993.10}' }]) {
+      expect((await explain('json_key', key)).events, JSON.stringify(key)).to.have.length(1);
+    }
+    await mutate('create_versioned(input: { id: "a" }) { id }');
+    for (const key of ['a', 'a  ']) {
+      expect((await explain('versioned', key)).events, key).to.have.length(1);
+    }
     const wrong: [string, unknown, string][] = [
       ['orders', 'seven', 'id int4'],
       ['orders', '7 or 1=1', 'id int4'],
@@ -299,6 +311,7 @@ describe('Utility.explain_event', () => {
       ['line', { order_id: 1 }, 'key must give line_no'],
       ['price', '7.001', 'more digits'],
       ['device', 'no!', 'id is not base64'],
+      ['json_key', '{', 'j jsonb'],
       ['tag', 'a\u0000b', "can't store"],
     ];
     for (const [target, key, message] of wrong) {

@@ -9,6 +9,15 @@ const DDL = `
   create table jsons (j jsonb primary key, note text);
   create table chunks (parts bytea[] primary key, note text);
   create table settings (id int primary key, j json, b jsonb, js json[], bs jsonb[], bytes bytea, parts bytea[]);
+  create domain mail as text check (value like '%@%');
+  create type mood as enum ('sad', 'happy');
+  create domain feeling as mood;
+  create table mails (m mail[] primary key, note text);
+  create table feelings (f feeling primary key, note text);
+  create table vectors (v int2vector primary key, note text);
+  create domain shift as int[];
+  create table plans (id int primary key, boxes box[]);
+  create table weeks (id int primary key, shifts shift[]);
   create table several (ns int8[], p place, d date, note text, primary key (ns, p, d));
   create table numbers (id int primary key, n numeric, f8 float8, f4 float4, o oid, c "char", ints int[], longs int8[], words varchar(9)[],
     j json, js json[]);
@@ -21,6 +30,10 @@ const DDL = `
   insert into placed values (('Main "St", 1', 5, '2026-01-01 00:00:00.000001+00'), 'x');
   insert into jsons values ('{"n": 1.10, "t": "1"}', 'x');
   insert into chunks values (array['\\x00ff', null, '']::bytea[], 'x');
+  insert into mails values ('{a@x,b@x}', 'x');
+  insert into feelings values ('happy', 'x');
+  insert into vectors values ('1 2 3', 'x');
+  insert into weeks values (1, array['{1,2}', '{}']::shift[]), (2, null);
   insert into several values ('{9223372036854775807,null}', ('é', null, '-infinity'), '0044-03-15 BC', 'x');
   insert into numbers values
     (1, 'Infinity', 'Infinity', '-Infinity', 4294967295, 'x', '{1,2}', '{9223372036854775807}', '{a,b}', '{"a": 1}', '{1}'),
@@ -48,7 +61,16 @@ describe('values that few columns have', () => {
   const errorOf = async (query: string, variables?: Record<string, unknown>) =>
     (await shop.ask(query, variables)).errors?.[0]?.extensions;
 
-  const KEYS = { lists: ['tags'], placed: ['p'], jsons: ['j'], chunks: ['parts'], several: ['ns', 'p', 'd'] };
+  const KEYS = {
+    lists: ['tags'],
+    placed: ['p'],
+    jsons: ['j'],
+    chunks: ['parts'],
+    mails: ['m'],
+    feelings: ['f'],
+    vectors: ['v'],
+    several: ['ns', 'p', 'd'],
+  };
   for (const [table, keys] of Object.entries(KEYS)) {
     it(`a row of "${table}" is changed, deleted and created by its key as it is returned`, async () => {
       const key = ((await shop.data(`{ ${table} { ${keys.join(' ')} } }`))[table] as unknown as Json[])[0]!;
@@ -150,6 +172,50 @@ describe('values that few columns have', () => {
       expect(await ids(filter)).to.deep.equal(expected);
     });
   }
+
+  it('finds rows by an enum below a domain, a list of a domain, and a vector', async () => {
+    const data = await shop.data(`{
+      a: feelings(filter: "f = 'happy' and f != 'sad'") { f }
+      b: feelings(filter: "f in ['happy'] and f between 'sad' and 'happy'", ordering: "f desc") { f }
+      c: mails(filter: "m = ['a@x', 'b@x'] and 'a@x' in m") { m }
+      d: vectors(filter: "v = '1 2 3'") { v }
+      Aggregates { max(subquery: "{ feelings { f } }") }
+    }`);
+    const f = [{ f: 'happy' }];
+    expect(data).to.deep.equal({
+      a: f,
+      b: f,
+      c: [{ m: '{a@x,b@x}' }],
+      d: [{ v: '1 2 3' }],
+      Aggregates: { max: [{ max: 'happy' }] },
+    });
+  });
+
+  it('takes a list of lists by a domain as text', async () => {
+    const all = '{"{1,2}","{}"}';
+    const written = await shop.data(
+      `mutation ($shifts: String) {
+        a: update_weeks(id: 1, input: { shifts: $shifts }) { shifts }
+        b: create_many_weeks(input: [{ id: 3, shifts: $shifts }]) { shifts }
+      }`,
+      { shifts: all },
+    );
+    expect(written).to.deep.equal({ a: { shifts: all }, b: [{ shifts: all }] });
+    expect(await ids('shifts is null', 'weeks')).to.deep.equal([2]);
+    expect(await ids(`shifts = '${all}'`, 'weeks')).to.deep.equal([1, 3]);
+  });
+
+  it('takes lists of boxes', async () => {
+    const boxes = ['(1,1),(0,0)', '(3,3),(2,2)'];
+    const written = await shop.data(
+      `mutation ($boxes: [String]) {
+        a: create_plans(input: { id: 1, boxes: $boxes }) { boxes }
+        b: create_many_plans(input: [{ id: 2, boxes: $boxes }]) { boxes }
+      }`,
+      { boxes },
+    );
+    expect(written).to.deep.equal({ a: { boxes }, b: [{ boxes }] });
+  });
 
   it('refuses to look for a list of json among others', async () => {
     const found = await errorOf('query ($f: String) { numbers(filter: $f) { id } }', { f: "js in [['{}']]" });

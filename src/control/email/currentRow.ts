@@ -5,7 +5,7 @@ import { runStatement } from '../../db/connection/runStatement.js';
 import { constant, join, sql, textConstant, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { rowKey } from '../../graphql/files/rowKey.js';
-import { columnSql, tableSql } from '../../graphql/read/rowsSql.js';
+import { columnSql, comparedSql, tableSql } from '../../graphql/read/rowsSql.js';
 import { unknownTable } from '../../graphql/unknownTable.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
@@ -77,7 +77,7 @@ function oneRow(table: Table, key: unknown): Sql {
   if (key == null) return sql`${newestFirst(table)} limit 1`;
   const conditions = table.primaryKey.map((column) => {
     const value = keyValue(table, column, key);
-    return sql`${columnSql(sql`t`, column)} = ${constant(value, fullSqlType(column.type))}`;
+    return sql`${comparedSql(sql`t`, column)} = ${constant(value, fullSqlType(column.type))}`;
   });
   return sql`where ${join(conditions, ' and ')}`;
 }

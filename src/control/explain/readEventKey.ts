@@ -1,18 +1,13 @@
 import type { Table } from '../../db/catalog/catalog.js';
-import { fullSqlType } from '../../db/catalog/types.js';
+import { fullSqlType, recordOf } from '../../db/catalog/types.js';
 import type { Database } from '../../db/connection/database.js';
 import { runStatement } from '../../db/connection/runStatement.js';
-import { constant, identifier, join, sql, textConstant } from '../../db/sql.js';
-import { AppError, type ErrorCode } from '../../errors.js';
-import { columnSql, tableSql } from '../../graphql/read/rowsSql.js';
+import { constant, join, sql, textConstant } from '../../db/sql.js';
+import { AppError } from '../../errors.js';
+import { parseJson, writeJson } from '../../losslessJson.js';
+import { columnSql, comparedSql, tableSql } from '../../graphql/read/rowsSql.js';
 import { keyValue } from '../email/keyValue.js';
 import { badInput } from '../object/badInput.js';
-
-const REFUSED_VALUE: ReadonlySet<ErrorCode> = new Set([
-  'BAD_USER_INPUT',
-  'CHECK_VIOLATION',
-  'NOT_NULL_VIOLATION',
-]);
 
 export interface EventKey {
   /** JSON text, as in the row's events. */
@@ -33,10 +28,16 @@ export async function readEventKey(
   key: unknown,
 ): Promise<EventKey> {
   const given = table.primaryKey.map((column) => ({ column, value: keyValue(table, column, key) }));
-  const record = Object.fromEntries(given.map(({ column, value }) => [column.sqlName, value]));
-  const row = identifier(table.schema, table.sqlName);
+  const record = Object.fromEntries(
+    given.map(({ column, value }) => [
+      column.sqlName,
+      column.type.kind === 'json' ? json(table, value) : value,
+    ]),
+  );
   const pairs = given.map(({ column }) => sql`${textConstant(column.sqlName)}, ${columnSql(sql`k`, column)}`);
-  const isRow = given.map(({ column }) => sql`${columnSql(sql`t`, column)} = ${columnSql(sql`k`, column)}`);
+  const isRow = given.map(
+    ({ column }) => sql`${comparedSql(sql`t`, column)} = ${comparedSql(sql`k`, column)}`,
+  );
   // If the type rounded the value, it would match another row.
   const isExact = given
     .filter(({ column }) => column.type.kind === 'numeric')
@@ -47,10 +48,10 @@ export async function readEventKey(
     select json_build_object('key', json_build_object(${join(pairs, ', ')})::text,
       'exists', exists (select from ${tableSql(table)} t where ${join(isRow, ' and ')}),
       'isExact', ${join([sql`true`, ...isExact], ' and ')})::text
-    from json_populate_record(null::${row}, ${constant(JSON.stringify(record), 'json')}) k`;
+    from ${recordOf(table.primaryKey, constant(writeJson(record), 'json'), sql`k`)}`;
   const rows = await runStatement(database.transactions, tenantid, 'read', statement).catch(
     (error: unknown) => {
-      throw error instanceof AppError && REFUSED_VALUE.has(error.code)
+      throw error instanceof AppError && error.code === 'BAD_USER_INPUT'
         ? wrongKey(table, error.message)
         : error;
     },
@@ -58,6 +59,14 @@ export async function readEventKey(
   const read = JSON.parse(rows[0]?.[0] ?? '{}') as EventKey & { readonly isExact: boolean };
   if (!read.isExact) throw wrongKey(table, 'A number has more digits than the column.');
   return read;
+}
+
+function json(table: Table, text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    throw wrongKey(table, 'It is not JSON.');
+  }
 }
 
 function wrongKey({ name, primaryKey }: Table, reason: string): Error {

@@ -111,7 +111,7 @@ select coalesce(json_agg(json_build_object(
           'sqlType', case when en.nspname = 'pg_catalog' then quote_ident(e.typname)
             else '"' || replace(en.nspname, '"', '""') || '"."' || replace(e.typname, '"', '""') || '"' end,
           'typtype', e.typtype,
-          'array', b.typcategory = 'A' and b.typelem <> 0,
+          'array', l.oid is not null,
           'ofDomain', i.oid <> b.oid and i.typtype = 'd',
           'domain', case when t.typtype = 'd' then t.typname when i.typtype = 'd' then i.typname end,
           'dimensions', case when t.typtype = 'd' then t.typndims else a.attndims end,
@@ -121,9 +121,11 @@ select coalesce(json_agg(json_build_object(
       ) order by a.attnum), '[]')
       from pg_catalog.pg_attribute a
         join pg_catalog.pg_type t on t.oid = a.atttypid
-        -- a domain counts as its base type, an array as its element, of domains too
+        -- a domain counts as its base type, an array as its element, of domains too; not int2vector, nor lists of lists
         join pg_catalog.pg_type b on b.oid = ${baseType('t')}
-        join pg_catalog.pg_type i on i.oid = case when b.typcategory = 'A' and b.typelem <> 0 then b.typelem else b.oid end
+        left join pg_catalog.pg_type l on l.oid = b.typelem and l.typarray = b.oid
+          and not exists (select from pg_catalog.pg_type d where d.oid = ${baseType('l')} and d.typcategory = 'A')
+        join pg_catalog.pg_type i on i.oid = coalesce(l.oid, b.oid)
         join pg_catalog.pg_type e on e.oid = ${baseType('i')}
         join pg_catalog.pg_namespace en on en.oid = e.typnamespace
       where a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped),

@@ -1,4 +1,4 @@
-import { sql, type Sql } from '../sql.js';
+import { identifier, join, sql, typeName, type Sql } from '../sql.js';
 import type { Column, ColumnType, TypeKind } from './catalog.js';
 
 /** The scalar types of the GraphQL schema. */
@@ -108,9 +108,31 @@ function boundsOf({ name, modifier = -1 }: RawType): Pick<ColumnType, 'bounds'> 
   return { bounds: { precision: (modifier - 4) >> 16, scale: (((modifier - 4) & 0x7ff) ^ 1024) - 1024 } };
 }
 
+/** PostgreSQL has no `=` between lists of a domain and lists of its base type, nor for enums with a domain. */
+export function isComparedAsBase({ kind, array, domain, ofDomain }: ColumnType): boolean {
+  return ofDomain === true || (kind === 'enum' && !array && domain !== undefined);
+}
+
 /** The type with its brackets, for casts of whole values. */
 export function fullSqlType(type: ColumnType): string {
   return type.array ? `${type.sqlType}[]` : type.sqlType;
+}
+
+/** The type with its bounds, to which PostgreSQL rounds and pads values. */
+function declaredType({ sqlType, bounds: { precision, scale = 0, length } = {}, array }: ColumnType): string {
+  const bounds = precision === undefined ? (length ?? '') : `${precision}, ${scale}`;
+  return `${sqlType}${bounds === '' ? '' : `(${bounds})`}${array ? '[]' : ''}`;
+}
+
+/**
+ * A FROM item `alias` with these columns, from a JSON object by SQL names. The table's own type would not do: a domain of
+ * another column may refuse null.
+ */
+export function recordOf(columns: readonly Column[], json: Sql, alias: Sql): Sql {
+  const names = columns.map(
+    ({ sqlName, type }) => sql`${identifier(sqlName)} ${typeName(declaredType(type))}`,
+  );
+  return sql`json_to_record(${json}) as ${alias}(${join(names, ', ')})`;
 }
 
 export function scalarOf(type: ColumnType): ScalarName {

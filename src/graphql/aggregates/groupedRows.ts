@@ -1,7 +1,7 @@
 import { join, sql, type Sql } from '../../db/sql.js';
 import type { Table } from '../../db/catalog/catalog.js';
 import type { ReadContext } from '../read/readContext.js';
-import { columnSql, matches, readable, tableSql } from '../read/rowsSql.js';
+import { comparedSql, matches, readable, tableSql } from '../read/rowsSql.js';
 import type { Step, SubqueryColumn } from './subquery.js';
 
 /** A table joined with the rows of its to-one relations, as FROM items; hidden rows count as absent. */
@@ -21,7 +21,7 @@ export class GroupedRows {
   valueOf({ path, column }: SubqueryColumn): Sql {
     let alias = this.alias;
     for (const step of path) alias = this.#aliases.get(step.names) ?? this.#join(alias, step);
-    return columnSql(alias, column);
+    return comparedSql(alias, column);
   }
 
   /** The FROM items. @param rows a page of the table's rows, to be used instead of the table */

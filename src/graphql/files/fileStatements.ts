@@ -1,9 +1,9 @@
 import { namedFileColumn, type Column, type Table } from '../../db/catalog/catalog.js';
-import { fullSqlType } from '../../db/catalog/types.js';
+import { fullSqlType, recordOf } from '../../db/catalog/types.js';
 import { identifier, join, param, sql, textConstant, typeName, type Slot, type Sql } from '../../db/sql.js';
 import { keyWithin } from '../filter/rows/securityBarrier.js';
 import type { Predicate } from '../filter/rows/scope.js';
-import { columnSql, tableSql, where } from '../read/rowsSql.js';
+import { comparedSql, tableSql, where } from '../read/rowsSql.js';
 import { refuse } from '../write/writeContext.js';
 import { rowKey } from './rowKey.js';
 
@@ -25,10 +25,10 @@ export function priorRow(table: Table, isRow: Sql, reach: Reach, lock: 'lock' | 
 
 /** Whether `t` is the row with this key, a JSON object by SQL names. */
 function keyIs(table: Table, keyJson: Slot): Sql {
-  const wanted = sql`json_populate_record(null::${tableSql(table)}, ${param(keyJson, 'json')})`;
-  const columns = table.primaryKey.map((column) => identifier(column.sqlName));
-  const own = table.primaryKey.map((column) => columnSql(T, column));
-  return sql`(${join(own, ', ')}) = (select ${join(columns, ', ')} from ${wanted})`;
+  const given = identifier('k');
+  const columns = table.primaryKey.map((column) => comparedSql(given, column));
+  const own = table.primaryKey.map((column) => comparedSql(T, column));
+  return sql`(${join(own, ', ')}) = (select ${join(columns, ', ')} from ${recordOf(table.primaryKey, param(keyJson, 'json'), given)})`;
 }
 
 /** Returns one row if the principal can reach the row, else none. */
@@ -109,7 +109,7 @@ export function dropFile(
 }
 
 function setColumn(table: Table, column: Column, value: Sql, condition: Sql): Sql {
-  const same = table.primaryKey.map((key) => sql`${columnSql(T, key)} = ${columnSql(PRIOR, key)}`);
+  const same = table.primaryKey.map((key) => sql`${comparedSql(T, key)} = ${comparedSql(PRIOR, key)}`);
   return sql`changed as (update ${tableSql(table)} t set ${identifier(column.sqlName)} = ${value}
     from prior where ${join(same, ' and ')}${condition} returning t.*)`;
 }

@@ -1,6 +1,6 @@
 import type { Column, ColumnPair, Relation, Table } from '../../db/catalog/catalog.js';
-import { jsonString, jsonText, templateJson } from '../../db/catalog/types.js';
-import { empty, identifier, join, param, sql, wholeNumber, type Sql } from '../../db/sql.js';
+import { fullSqlType, isComparedAsBase, jsonString, jsonText, templateJson } from '../../db/catalog/types.js';
+import { empty, identifier, join, param, sql, typeName, wholeNumber, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { atField } from '../response.js';
 import { filesJson } from '../files/filesJson.js';
@@ -44,6 +44,12 @@ export function tableSql(table: Table): Sql {
 
 export function columnSql(alias: Sql, column: Column): Sql {
   return sql`${alias}.${identifier(column.sqlName)}`;
+}
+
+/** The column as an operand of `=`. */
+export function comparedSql(alias: Sql, column: Column): Sql {
+  const value = columnSql(alias, column);
+  return isComparedAsBase(column.type) ? sql`${value}::${typeName(fullSqlType(column.type))}` : value;
 }
 
 /** The condition for rows that the principal may read. Throws AppError PERMISSION_DENIED if it may not read the table. */

@@ -4,7 +4,7 @@ import { fullSqlType } from '../../db/catalog/types.js';
 import { identifier, join, param, sql, type Slot, type Sql } from '../../db/sql.js';
 import { keyWithin } from '../filter/rows/securityBarrier.js';
 import { argumentNode, argumentSlot } from '../read/argument.js';
-import { columnSql, tableSql, where } from '../read/rowsSql.js';
+import { comparedSql, tableSql, where } from '../read/rowsSql.js';
 import { ID } from '../schema/scalars.js';
 import { keySlot, valueSql } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';
@@ -42,7 +42,7 @@ export function updateByKey(
     (column) => sql`${identifier(column.sqlName)} = ${valueSql(column, valueSlot(column))}`,
   );
   const same = join(
-    table.primaryKey.map((column) => sql`${columnSql(t, column)} = ${columnSql(prior, column)}`),
+    table.primaryKey.map((column) => sql`${comparedSql(t, column)} = ${comparedSql(prior, column)}`),
     ' and ',
   );
   return {
@@ -79,7 +79,7 @@ export function byKey(table: Table, alias: Sql, keyOf: SlotOf): Sql {
   return join(
     table.primaryKey.map(
       (column) =>
-        sql`${columnSql(alias, column)} = ${param(keySlot(column, keyOf(column)), fullSqlType(column.type))}`,
+        sql`${comparedSql(alias, column)} = ${param(keySlot(column, keyOf(column)), fullSqlType(column.type))}`,
     ),
     ' and ',
   );

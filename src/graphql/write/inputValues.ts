@@ -69,6 +69,8 @@ export function valueSql(column: Column, slot: Slot): Sql {
   // PostgreSQL accepts objects, arrays of objects, and the text form of either.
   if (type.composite)
     return sql`(select v from json_to_record(${param(read, 'json')}) r(v ${typeName(fullSqlType(type))}))`;
+  // The only type whose lists are not separated by commas.
+  if (type.array && type.sqlType === 'box') return sql`${param(read, 'text[]')}::box[]`;
   return param(read, fullSqlType(type));
 }
 

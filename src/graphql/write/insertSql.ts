@@ -12,7 +12,7 @@ import {
 } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { writeJson } from '../../losslessJson.js';
-import { columnSql, tableSql, where } from '../read/rowsSql.js';
+import { columnSql, comparedSql, tableSql, where } from '../read/rowsSql.js';
 import { fromRecord, slotOfRows, toRecordValue, valueSql, type InputRow } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';
 import type { WrittenRows } from './writtenRow.js';
@@ -124,7 +124,7 @@ function upsert(
   const target = identifier('t');
   const same = (one: Sql, other: Sql): Sql =>
     join(
-      key.map((column) => sql`${columnSql(one, column)} = ${columnSql(other, column)}`),
+      key.map((column) => sql`${comparedSql(one, column)} = ${comparedSql(other, column)}`),
       ' and ',
     );
   const old = identifier('p');

@@ -1,7 +1,7 @@
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { identifier, join, param, quoted, sql, textConstant, typeName, type Sql } from '../../db/sql.js';
-import { columnSql, readable, rowJson, tableSql } from '../read/rowsSql.js';
+import { columnSql, comparedSql, readable, rowJson, tableSql } from '../read/rowsSql.js';
 import { rowKey } from '../files/rowKey.js';
 import type { RowSelection } from '../read/selection.js';
 import { refuse, type WriteContext } from './writeContext.js';
@@ -83,7 +83,7 @@ export function writtenRowsJson(context: WriteContext, { selection, path, keySet
   const keys = sql`json_array_elements(nullif(current_setting(${textConstant(keySetting)}, true), '')::json)`;
   const matches = table.primaryKey.map(
     (column, index) =>
-      sql`${columnSql(alias, column)} = (k.key ->> ${textConstant(String(index))}::int)::${typeName(fullSqlType(column.type))}`,
+      sql`${comparedSql(alias, column)} = (k.key ->> ${textConstant(String(index))}::int)::${typeName(fullSqlType(column.type))}`,
   );
   const visible = readable(context, table, alias);
   const ties = visible === 'all' ? matches : [...matches, visible];

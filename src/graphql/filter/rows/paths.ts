@@ -1,5 +1,5 @@
 import type { Column, ColumnPair, ColumnType, Relation, Table } from '../../../db/catalog/catalog.js';
-import { fullSqlType } from '../../../db/catalog/types.js';
+import { fullSqlType, isComparedAsBase } from '../../../db/catalog/types.js';
 import { identifier, join, sql, typeName, type Sql } from '../../../db/sql.js';
 import { conjunction } from '../conjunction.js';
 import type { Condition, Place, Value } from '../environment.js';
@@ -117,7 +117,7 @@ export function compileColumn({ start, hops, column }: ResolvedPath, node: PathN
   const stored = sql`${reached.alias}.${identifier(column.sqlName)}`;
   const value = column.searchedAs ? sql`${identifier('rowpost', column.searchedAs)}(${stored})` : stored;
   const { type } = column;
-  const comparedAs = type.ofDomain ? type : convertedType(type);
+  const comparedAs = isComparedAsBase(type) ? type : convertedType(type);
   if (comparedAs) {
     const written = joined.select(sql`${value}::${typeName(fullSqlType(comparedAs))}`);
     return { is: 'value', sql: written, type: comparedAs, operand: 'computed', reads: joined.reads };

@@ -83,9 +83,9 @@ export const moment: LiteralForm = (text) => {
 /** A time of day, in any form with a digit. */
 export const time: LiteralForm = (text) => (/\d/.test(text) ? text : undefined);
 
-/** Any form that has a digit and is not a date. */
+/** Any form that has a digit and is not a date, or infinity, which PostgreSQL has from version 17 on. */
 export const interval: LiteralForm = (text) =>
-  /\d/.test(text) && !ISO_MOMENT.test(text.trim()) ? text : undefined;
+  /\d|^\s*[+-]?infinity\s*$/i.test(text) && !ISO_MOMENT.test(text.trim()) ? text : undefined;
 
 export const json: LiteralForm = (text) => {
   try {
