@@ -89,7 +89,12 @@ function buildTable(
     ...(raw.kind === 'p' ? { partitioned: true } : {}),
     columns,
     primaryKey: primary.flatMap((name) => bySqlName.get(name) ?? []),
-    uniqueKeys: raw.keys.filter((key) => !key.primary).map((key) => key.columns),
+    uniqueKeys: raw.keys
+      .filter((key) => !key.primary)
+      .map(({ columns: names, nullsNotDistinct }) => ({
+        columns: names.flatMap((name) => bySqlName.get(name) ?? []),
+        nullsNotDistinct,
+      })),
     constraints: new Map(raw.constraints.map(({ name, columns: names }) => [name, names])),
     relations,
     ...fileColumn(raw, bySqlName, isView),

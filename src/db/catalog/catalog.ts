@@ -22,14 +22,20 @@ export interface Table {
   readonly columns: ReadonlyMap<string, Column>;
   /** Empty for views and for tables without one, which are read-only. */
   readonly primaryKey: readonly Column[];
-  /** Unique keys besides the primary key, by SQL name, for `onconflict`. */
-  readonly uniqueKeys?: readonly (readonly string[])[];
+  /** Unique keys besides the primary key, for `onconflict`. */
+  readonly uniqueKeys?: readonly UniqueKey[];
   /** SQL names of the columns of checks and foreign keys, by constraint name. */
   readonly constraints?: ReadonlyMap<string, readonly string[]>;
   /** By GraphQL field name. */
   readonly relations: ReadonlyMap<string, Relation>;
   /** For a file table: the column that holds each row's newest file, or a primary key column, which uploads don't write. */
   readonly fileColumn?: Column;
+}
+
+export interface UniqueKey {
+  readonly columns: readonly Column[];
+  /** Whether a null equals another. */
+  readonly nullsNotDistinct: boolean;
 }
 
 /** The column that only uploads write; undefined if the file column is part of the key. */

@@ -39,6 +39,7 @@ export interface RawColumn {
 export interface RawKey {
   readonly primary: boolean;
   readonly columns: readonly string[];
+  readonly nullsNotDistinct: boolean;
 }
 
 export interface RawConstraint {
@@ -131,6 +132,7 @@ select coalesce(json_agg(json_build_object(
       where a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped),
     'keys', (select coalesce(json_agg(json_build_object(
         'primary', i.indisprimary,
+        'nullsNotDistinct', i.indnullsnotdistinct,
         'columns', (select json_agg(a.attname order by o.n) from unnest(i.indkey::int2[]) with ordinality o(attnum, n)
           join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = o.attnum where o.n <= i.indnkeyatts)
       ) order by not i.indisprimary, x.relname), '[]')

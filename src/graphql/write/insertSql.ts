@@ -1,4 +1,4 @@
-import type { Column, Table } from '../../db/catalog/catalog.js';
+import type { Column, Table, UniqueKey } from '../../db/catalog/catalog.js';
 import {
   empty,
   identifier,
@@ -115,18 +115,23 @@ function upsert(
   parts: { ctes: readonly Sql[]; insert: Sql; written: Sql; prior: Sql; given: Sql },
 ): Insertion {
   const { written, prior, given } = parts;
-  const key = conflictKey(table, rows.columns);
+  const { columns: key, nullsNotDistinct } = conflictKey(table, rows.columns);
   const names = key.map((column) => identifier(column.sqlName));
   const others = rows.columns.filter((column) => !key.includes(column));
   const set = (others.length > 0 ? others : key).map(
     (column) => sql`${identifier(column.sqlName)} = excluded.${identifier(column.sqlName)}`,
   );
   const target = identifier('t');
-  const same = (one: Sql, other: Sql): Sql =>
-    join(
-      key.map((column) => sql`${comparedSql(one, column)} = ${comparedSql(other, column)}`),
-      ' and ',
-    );
+  const same = (one: Sql, other: Sql): Sql => {
+    const equal = key.map((column) => {
+      const [a, b] = [comparedSql(one, column), comparedSql(other, column)];
+      // `is not distinct from` would not use the index.
+      return nullsNotDistinct && column.nullable
+        ? sql`(${a} = ${b} or ${a} is null and ${b} is null)`
+        : sql`${a} = ${b}`;
+    });
+    return join(equal, ' and ');
+  };
   const old = identifier('p');
   // Locked, so that the recorded old row is exactly the one the update replaces.
   const priorRows = sql`select p.* from ${tableSql(table)} p join ${given} on ${same(old, given)} for update of p`;
@@ -161,15 +166,12 @@ function upsert(
 }
 
 /** The key that identifies existing rows: the primary key if the input has it, otherwise a unique key. */
-function conflictKey(table: Table, given: readonly Column[]): readonly Column[] {
-  const bySqlName = new Map([...table.columns.values()].map((column) => [column.sqlName, column]));
-  const unique = (table.uniqueKeys ?? []).map((key) => key.flatMap((name) => bySqlName.get(name) ?? []));
-  const key = [table.primaryKey, ...unique].find((columns) =>
-    columns.every((column) => given.includes(column)),
-  );
+function conflictKey({ primaryKey, uniqueKeys = [], name }: Table, given: readonly Column[]): UniqueKey {
+  const keys = [{ columns: primaryKey, nullsNotDistinct: false }, ...uniqueKeys];
+  const key = keys.find(({ columns }) => columns.every((column) => given.includes(column)));
   if (key) return key;
   throw new AppError('BAD_USER_INPUT', 'onconflict: update needs the primary key or a unique key in input.', {
-    details: { table: table.name, argument: 'onconflict' },
+    details: { table: name, argument: 'onconflict' },
   });
 }
 
