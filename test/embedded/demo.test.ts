@@ -17,8 +17,12 @@ describe('rowpost demo', function () {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  const play = () =>
-    runRowpost(['demo', '--once'], { ROWPOST_DATA_DIR: path.join(folder, '.rowpost'), LOG_LEVEL: 'warn' });
+  const play = (env: Readonly<Record<string, string>> = {}) =>
+    runRowpost(['demo', '--once'], {
+      ROWPOST_DATA_DIR: path.join(folder, '.rowpost'),
+      LOG_LEVEL: 'warn',
+      ...env,
+    });
 
   it('sets up a shop, changes it, and succeeds once four emails have arrived', async () => {
     const { code, stdout, stderr } = await play();
@@ -40,6 +44,12 @@ describe('rowpost demo', function () {
     expect(mailsIn(stdout)[0]).to.equal('Your order R-1002 is confirmed');
     expect(stdout).to.include('Émilie du Châtelet <emilie@example.com>');
     expect(stderr).to.not.include('password');
+  });
+
+  it('says in one line that its installation has another password', async () => {
+    const { code, stderr } = await play({ PXADMIN_PASSWORD: 'another password' });
+    expect(code).to.equal(1);
+    expect(stderr).to.match(/^rowpost: the demo can't sign in as pxadmin .* PXADMIN_PASSWORD .*\n$/);
   });
 
   it('keeps running without --once, and says where to look', async () => {

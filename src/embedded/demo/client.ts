@@ -1,3 +1,5 @@
+import { UsageError } from '../../errors.js';
+
 /** A role's access to a running Rowpost, exclusively over HTTP. */
 export interface Client {
   readonly token: string;
@@ -26,9 +28,13 @@ interface GraphqlBody {
   readonly errors?: readonly { readonly message: string }[];
 }
 
-/** Signs in with POST /auth. Throws an Error with the service's message. */
+/** Signs in with POST /auth. Throws UsageError: the installation is from a start with another password. */
 export async function signIn(baseUrl: string, credentials: Credentials): Promise<Client> {
-  const auth = (await post(`${baseUrl}/auth`, credentials)) as AuthBody;
+  const auth = (await post(`${baseUrl}/auth`, credentials).catch((error: unknown) => {
+    throw new UsageError(
+      `the demo can't sign in as ${credentials.login} (${(error as Error).message}): start it with the PXADMIN_PASSWORD of its first start, or with another ROWPOST_DATA_DIR`,
+    );
+  })) as AuthBody;
   const run = async (route: string, document: string, variables: Variables): Promise<unknown> => {
     const body = (await post(
       `${baseUrl}${route}`,
