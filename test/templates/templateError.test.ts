@@ -37,6 +37,12 @@ describe('templates: errors', () => {
     expect(failure('a\r\nb\r\n{{ x. }}').line).to.equal(3);
   });
 
+  it('are the first of several', () => {
+    const error = failure('{{ a b }}\n{{ "c }}');
+    expect(error.message).to.equal("expected token 'end of print statement', got 'b'");
+    expect(error.line).to.equal(1);
+  });
+
   it('name an unclosed tag', () => {
     expect(failure('{% if x %}a').message).to.contain("'endif'").and.to.contain("'if'");
   });
@@ -49,6 +55,7 @@ describe('templates: errors', () => {
     ['{% if a contains b %}{% endif %}', 'in'],
     ['{% for i in [1] %}{{ forloop.index }}{% endfor %}', 'loop'],
     ['{{ a && b }}', 'and'],
+    ["{{ [1]|sort('name') }}", 'attribute='],
     ['{{ x|downcase }}', 'lower'],
     ['{% render "x" %}', 'include'],
     ['{{ x|trunctae(3) }}', 'truncate'],

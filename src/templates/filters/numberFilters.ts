@@ -126,8 +126,9 @@ export const NUMBER_FILTERS = filterTable({
     if (number === undefined) throw renderFault(`bad operand type for abs(): '${typeName(input)}'`);
     return number < 0 || Object.is(number, -0) ? negate(input) : input;
   }),
+  // Python ignores a base that is not an integer.
   int: filter(['default', 'base'], (input, _, fallback = 0, base = 10) =>
-    toInt(input, fallback, indexArgument(base)),
+    toInt(input, fallback, Number(asInteger(base) ?? -1)),
   ),
   float: filter(['default'], (input, _, fallback = toFloat(0)) => {
     const number = floatOf(input);

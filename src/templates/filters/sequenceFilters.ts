@@ -5,7 +5,7 @@ import { dictEntries, dictKeys, DictView, hashKey, isDict } from '../values/dict
 import type { HashKey } from '../values/dict.js';
 import { like } from '../values/escape.js';
 import { codePoints } from '../values/codePoints.js';
-import { sortValues } from '../values/sort.js';
+import { reverseArgument, sortValues } from '../values/sort.js';
 import { isTrue } from '../values/truth.js';
 import {
   isList,
@@ -164,13 +164,13 @@ export const SEQUENCE_FILTERS = filterTable({
     (input, { budget }, reversed = false, caseSensitive = false, attribute = null) => {
       const get = attributesGetter(attribute, budget);
       const key = isTrue(caseSensitive) ? get : (item: Value) => get(item).map(ignoreCase);
-      return sortValues(itemsOf(input, budget), budget, { key, reverse: isTrue(reversed) });
+      return sortValues(itemsOf(input, budget), budget, { key, reverse: reverseArgument(reversed) });
     },
   ),
   dictsort: filter(
     ['case_sensitive', 'by', 'reverse'],
     (input, evaluation, caseSensitive = false, by = 'key', reversed = false) =>
-      dictSort(input, isTrue(caseSensitive), textArgument(by, 'by'), isTrue(reversed), evaluation),
+      dictSort(input, isTrue(caseSensitive), textArgument(by, 'by'), reverseArgument(reversed), evaluation),
   ),
   unique: filter(
     ['case_sensitive', 'attribute'],

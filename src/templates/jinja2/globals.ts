@@ -1,11 +1,11 @@
 import { limitFault, renderFault } from '../errors.js';
-import { entriesOf } from '../methods/dictMethods.js';
-import { BuiltinFunction, Callable, bindArguments } from '../values/callable.js';
+import { DICT_METHODS, entriesOf } from '../methods/dictMethods.js';
+import { BoundMethod, BuiltinFunction, Callable, bindArguments } from '../values/callable.js';
 import type { CallArguments, Evaluation } from '../values/callable.js';
 import { Dict, dictEntries } from '../values/dict.js';
 import { asInteger, indexArgument } from '../values/numbers.js';
 import { isTrue } from '../values/truth.js';
-import { Markup, PyObject, Range, typeName } from '../values/value.js';
+import { Markup, PyObject, Range, Tuple, typeName } from '../values/value.js';
 import type { Value } from '../values/value.js';
 
 /** `range(stop)`, `range(start, stop, step)`, of a bounded length. */
@@ -14,9 +14,11 @@ function range({ positional, named }: CallArguments, { budget }: Evaluation): Va
   if (positional.length < 1 || positional.length > 3)
     throw renderFault(`range expected 1 to 3 arguments, got ${positional.length}`);
   const [first = 0, second, third = 1] = positional.map((value) => {
-    if (asInteger(value) === undefined)
+    const integer = asInteger(value);
+    if (integer === undefined)
       throw renderFault(`'${typeName(value)}' object cannot be interpreted as an integer`);
-    return indexArgument(value);
+    if (typeof integer === 'bigint') throw renderFault('range() takes integers of up to 2 ** 53');
+    return integer;
   });
   if (third === 0) throw renderFault('range() arg 3 must not be zero');
   const made = second === undefined ? new Range(0, first, 1) : new Range(first, second, third);
@@ -34,6 +36,28 @@ function dict(args: CallArguments, evaluation: Evaluation): Dict {
   for (const [name, value] of args.named) made.set(name, value);
   evaluation.budget.allocate(made.size());
   return made;
+}
+
+/** A class of Python's, which templates call to get an object. */
+class BuiltinClass extends BuiltinFunction {
+  constructor(
+    private readonly name: string,
+    invoke: (args: CallArguments, evaluation: Evaluation) => Value,
+  ) {
+    super(invoke, 'type');
+  }
+
+  override repr(): string {
+    return `<class '${this.name}'>`;
+  }
+}
+
+/** `dict`; its method `fromkeys` needs no dict. */
+class DictClass extends BuiltinClass {
+  override attribute(name: string): Value | undefined {
+    const method = name === 'fromkeys' ? DICT_METHODS.get(name) : undefined;
+    return method && new BoundMethod(new Dict(), method);
+  }
 }
 
 /** An object whose attributes `{% set ns.name = … %}` may set, from any scope. */
@@ -74,6 +98,8 @@ class Cycler extends PyObject {
     switch (name) {
       case 'current':
         return this.current;
+      case 'items':
+        return new Tuple(this.items);
       case 'pos':
         return this.position;
       case 'next':
@@ -132,16 +158,19 @@ function lipsum(args: CallArguments, { budget }: Evaluation): Value {
 
 /** The functions every template can call. */
 export const GLOBALS: ReadonlyMap<string, Value> = new Map<string, Value>([
-  ['range', new BuiltinFunction(range)],
-  ['dict', new BuiltinFunction(dict)],
+  ['range', new BuiltinFunction(range, 'function')],
+  ['dict', new DictClass('dict', dict)],
   [
     'namespace',
-    new BuiltinFunction((args, evaluation) => new Namespace(Dict.of(dictEntries(dict(args, evaluation))))),
+    new BuiltinClass(
+      'jinja2.utils.Namespace',
+      (args, evaluation) => new Namespace(Dict.of(dictEntries(dict(args, evaluation)))),
+    ),
   ],
-  ['cycler', new BuiltinFunction(({ positional }) => new Cycler(positional))],
+  ['cycler', new BuiltinClass('jinja2.utils.Cycler', ({ positional }) => new Cycler(positional))],
   [
     'joiner',
-    new BuiltinFunction((args) => {
+    new BuiltinClass('jinja2.utils.Joiner', (args) => {
       const [separator = ', '] = bindArguments({ name: 'joiner', parameters: ['sep'], required: 0 }, args);
       return new Joiner(separator);
     }),

@@ -1,3 +1,4 @@
+import { Fault } from '../errors.js';
 import { isSpace, stripEnd } from '../values/whitespace.js';
 import { characterHint, COMMENT_HINT } from './hints.js';
 import { unescapeString } from './stringLiteral.js';
@@ -17,8 +18,15 @@ export function normalizeSource(source: string): string {
   return text.endsWith('\n') ? text.slice(0, -1) : text;
 }
 
-/** All tokens of a normalised source, ending with `eof`. @throws Fault for an invalid token */
-export function tokenize(source: string): Token[] {
+/** Tokens that end with `eof`, or before one that can't be read. */
+export interface Tokens {
+  readonly tokens: readonly Token[];
+  /** Why the next token can't be read. */
+  readonly fault: Fault | undefined;
+}
+
+/** The tokens of a normalised source. */
+export function tokenize(source: string): Tokens {
   return new Lexer(source).run();
 }
 
@@ -34,10 +42,17 @@ class Lexer {
 
   constructor(private readonly source: string) {}
 
-  run(): Token[] {
-    while (this.position < this.source.length) this.readData();
-    this.push('eof', '', this.source.length);
-    return this.tokens;
+  run(): Tokens {
+    const { tokens } = this;
+    try {
+      while (this.position < this.source.length) this.readData();
+      this.push('eof', '', this.source.length);
+      return { tokens, fault: undefined };
+    } catch (fault) {
+      // The parser may find an error before it.
+      if (fault instanceof Fault) return { tokens, fault };
+      throw fault;
+    }
   }
 
   private push(type: TokenType, value: string, offset: number): void {
@@ -86,6 +101,8 @@ class Lexer {
 
   private skipComment(begin: number): void {
     const start = this.position;
+    // Jinja2 lets one be that nothing follows, and likewise a raw block.
+    if (start === this.source.length) return;
     const end = this.source.indexOf('#}', start);
     if (end < 0) throw syntaxFault('Missing end of comment tag', begin, COMMENT_HINT);
     this.position = end + 2;
@@ -95,6 +112,7 @@ class Lexer {
   private readRaw(begin: number, tag: string): void {
     this.position = begin + tag.length;
     if (tag.endsWith('-%}')) this.skipSpace();
+    if (this.position === this.source.length) return;
     RAW_END.lastIndex = this.position;
     const end = RAW_END.exec(this.source);
     if (end === null) throw syntaxFault('Missing end of raw directive', begin);

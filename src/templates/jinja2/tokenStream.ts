@@ -1,5 +1,6 @@
 import type { TemplateLimits } from '../limits.js';
 import { Fault } from '../errors.js';
+import type { Tokens } from './lexer.js';
 import { endHint, tokenHint } from './hints.js';
 import { syntaxFault } from './syntaxFault.js';
 import { describeToken, describeType } from './tokens.js';
@@ -14,12 +15,15 @@ export interface NodeCount {
 export class TokenStream {
   private index = 0;
   private depth = 0;
+  private readonly tokens: readonly Token[];
 
   constructor(
-    private readonly tokens: readonly Token[],
+    private readonly source: Tokens,
     private readonly limits: TemplateLimits,
     private readonly nodeCount: NodeCount,
-  ) {}
+  ) {
+    this.tokens = source.tokens;
+  }
 
   get current(): Token {
     return this.at(this.index);
@@ -30,11 +34,16 @@ export class TokenStream {
     return this.at(this.index + 1);
   }
 
-  /** The last token, `eof`, stands for everything after the end. */
   private at(index: number): Token {
-    const token = this.tokens[index] ?? this.tokens.at(-1);
-    if (token === undefined) throw new Error('a token stream ends with eof');
-    return token;
+    return this.tokens[index] ?? this.end();
+  }
+
+  /** `eof` stands for everything after the end. @throws Fault for a token that can't be read */
+  private end(): Token {
+    if (this.source.fault) throw this.source.fault;
+    const eof = this.tokens.at(-1);
+    if (eof === undefined) throw new Error('a token stream ends with eof');
+    return eof;
   }
 
   next(): Token {

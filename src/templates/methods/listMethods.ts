@@ -10,10 +10,8 @@ import {
 import { equals } from '../values/compare.js';
 import { itemsOf, toList } from '../values/iterate.js';
 import { indexArgument } from '../values/numbers.js';
-import { sortValues } from '../values/sort.js';
-import { isTrue } from '../values/truth.js';
-import { isList, typeName } from '../values/value.js';
-import type { Value } from '../values/value.js';
+import { reverseArgument, sortValues } from '../values/sort.js';
+import { isList, typeName, type Value } from '../values/value.js';
 
 function narrowList(value: Value): Value[] {
   if (!isList(value)) throw renderFault('a list is required');
@@ -118,7 +116,7 @@ export const LIST_METHODS: MethodTable = new Map([
     copy: method((list, { budget }) => toList(list, budget)),
     sort: namedMethod(['key', 'reverse'], (list, evaluation, key = null, reverse = false) => {
       const call = key === null ? {} : { key: keyOf(key, evaluation) };
-      const sorted = sortValues(list, evaluation.budget, { reverse: isTrue(reverse), ...call });
+      const sorted = sortValues(list, evaluation.budget, { reverse: reverseArgument(reverse), ...call });
       changeable(list, evaluation).splice(0, list.length, ...sorted);
       return null;
     }),

@@ -88,7 +88,7 @@ export class BoundMethod extends Callable {
 export class BuiltinFunction extends Callable {
   constructor(
     private readonly invoke: (args: CallArguments, evaluation: Evaluation) => Value,
-    readonly typeName = 'type',
+    readonly typeName: string,
   ) {
     super();
   }

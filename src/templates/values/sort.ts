@@ -1,5 +1,8 @@
+import { renderFault } from '../errors.js';
 import type { Budget } from '../limits.js';
 import { ordered } from './compare.js';
+import { asInteger } from './numbers.js';
+import { isText, typeName } from './value.js';
 import type { Value } from './value.js';
 
 export interface SortOptions {
@@ -26,4 +29,12 @@ export function sortValues(
     return before(y.key, x.key) ? 1 : 0;
   });
   return keyed.map(({ item }) => item);
+}
+
+/** The argument `reverse`: an int or bool. It is the first one of the filter `sort`, where a field's name is often meant. */
+export function reverseArgument(value: Value): boolean {
+  const integer = asInteger(value);
+  if (integer !== undefined) return Number(integer) !== 0;
+  const hint = isText(value) ? "write sort(attribute='name') to sort by a field" : undefined;
+  throw renderFault(`'${typeName(value)}' object cannot be interpreted as an integer`, hint);
 }

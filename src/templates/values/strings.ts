@@ -113,10 +113,18 @@ export function titleCase(text: string): string {
   return text.replace(CASED_RUN, capitalize);
 }
 
+const CHEROKEE = /\p{Script=Cherokee}/u;
+
 /** Python's `text.casefold()`: characters that differ in case only become the same. */
 export function caseFold(text: string): string {
-  const fold = (character: string) =>
-    character === 'ı' ? character : Array.from(character.toUpperCase(), (c) => c.toLowerCase()).join('');
+  const fold = (character: string) => {
+    if (character === 'ı') return character;
+    // Cherokee's capitals are older than its small letters.
+    if (CHEROKEE.test(character)) return character.toUpperCase();
+    // Lowered first for ẞ, whose capital is itself.
+    const upper = character.toLowerCase().toUpperCase();
+    return Array.from(upper, (c) => c.toLowerCase()).join('');
+  };
   return Array.from(text, fold).join('');
 }
 

@@ -62,6 +62,10 @@ export class TemplateReference extends PyObject {
     const stack = this.run.blocks.get(name);
     return stack && new BlockReference(stack, 0, this.run);
   }
+
+  override repr(): string {
+    return '<TemplateReference None>';
+  }
 }
 
 /** A variable visible at a statement, which another template or a scoped block can see. */
