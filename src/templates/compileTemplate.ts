@@ -43,6 +43,8 @@ export interface TemplateRead {
   readonly path: readonly string[];
   readonly line: number;
   readonly column: number;
+  /** The last name is written as an attribute, and a method of dicts hides it. */
+  readonly isMethod: boolean;
 }
 
 /** A template ready to render, any number of times. */
@@ -98,9 +100,9 @@ function jinja2Template(
     uses: template.uses,
     check: () => attempt(source, () => template.check()),
     reads: () =>
-      template.reads().map(({ path, offset }) => {
+      template.reads().map(({ path, offset, isMethod }) => {
         const { line, column } = positionAt(source, offset);
-        return { path, line, column };
+        return { path, line, column, isMethod };
       }),
     render: (context) =>
       renderValues(changesValues ? copyContext(context as PlainDict) : (context as PlainDict), changesValues),

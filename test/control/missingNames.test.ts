@@ -76,6 +76,15 @@ describe('undefined names in an email type', () => {
     expect(await check({ subject: '{{ recods.new.name }}' })).to.have.length(1);
   });
 
+  it('are values that a method hides', async () => {
+    const queries = [{ query: '{ stay { items: nights guest { name } } }', outvar: 'stays' }];
+    expect(await check({ queries, template: '{% for s in stays %}{{ s.items }}{% endfor %}' })).to.deep.equal(
+      [`template 1:25 | "items" is a method, which hides the value of that name | Write stays[0]['items'].`],
+    );
+    const calls = "{{ stays[0]['items'] }} {% for k, v in records.new.items() %}{{ k }}{% endfor %}";
+    expect(await check({ queries, template: calls })).to.deep.equal([]);
+  });
+
   it('come with the file of changes that are no uploads', async () => {
     expect(await check({ attachments: ['file'] })).to.deep.equal([
       'attachments[0] null:null | "file" attaches nothing to mails about insert | Let a rule for upload send it, or query files (thefiles { storagekey }) and attach the outvar.',

@@ -68,8 +68,8 @@ describe('templates: the thread pool', function () {
       ok: true,
       uses: { names: [], any: false },
       reads: [
-        { path: ['x'], line: 1, column: 4 },
-        { path: ['x', 'y'], line: 1, column: 5 },
+        { path: ['x'], line: 1, column: 4, isMethod: false },
+        { path: ['x', 'y'], line: 1, column: 5, isMethod: false },
       ],
     });
     expect(broken).to.have.nested.property('error.kind', 'syntax');

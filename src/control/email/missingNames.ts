@@ -31,8 +31,8 @@ const MAX_SELECTIONS = 4_000;
 const MAX_LEVELS = 300;
 
 /**
- * Finds reads of names that the context will not have: columns that a target lacks, fields that a query does not select, and
- * fields of a list instead of its items.
+ * Finds reads of names that the context will not have: columns that a target lacks, fields that a query does not select,
+ * fields of a list instead of its items, and values that a method hides.
  * @param further names added by the email type's own settings
  * @param targets the tables whose changes trigger the email; without any, nothing is known about the records
  */
@@ -78,7 +78,8 @@ function pathsOf(shape: Shape, prefix: string): readonly string[] {
   return [...shape.names].flatMap(([name, inner]) => [prefix + name, ...pathsOf(inner, `${prefix}${name}.`)]);
 }
 
-function missingIn(context: Shape, { path, field, line, column }: FieldRead): EmailFailure | undefined {
+function missingIn(context: Shape, read: FieldRead): EmailFailure | undefined {
+  const { path, field, line, column, isMethod } = read;
   let shape = context;
   for (const [index, name] of path.entries()) {
     if (shape === 'anything') return undefined;
@@ -95,14 +96,24 @@ function missingIn(context: Shape, { path, field, line, column }: FieldRead): Em
     }
     if (shape.isList && path[index - 1] !== ITEM) {
       if (index !== path.length - 1) return undefined;
-      const list = path.slice(0, index).join('.').replaceAll(`.${ITEM}`, '[0]');
+      const list = written(path.slice(0, index));
       const message = `${shape.what} is a list, which has no "${name}"`;
       const hint = `Write ${list}[0].${name} for its first row, or loop over ${list}.`;
+      return { code: 'UNKNOWN_NAME', field, line, column, message, hint };
+    }
+    if (isMethod && index === path.length - 1) {
+      const message = `"${name}" is a method, which hides the value of that name`;
+      const hint = `Write ${written(path.slice(0, index))}['${name}'].`;
       return { code: 'UNKNOWN_NAME', field, line, column, message, hint };
     }
     shape = inner;
   }
   return undefined;
+}
+
+/** A path as templates write it, by the first item of a list. */
+function written(path: readonly string[]): string {
+  return path.join('.').replaceAll(`.${ITEM}`, '[0]');
 }
 
 /** Where a name is that was looked for in the context itself. */

@@ -1,3 +1,4 @@
+import { DICT_METHODS } from '../methods/dictMethods.js';
 import type { Arguments, Expression, Parameter, Statement, Target } from './ast.js';
 import { GLOBALS } from './globals.js';
 import { argumentsOf, partsOf } from './walk.js';
@@ -7,6 +8,8 @@ export interface OffsetRead {
   /** A path of names; ITEM stands for the items of a list. */
   readonly path: readonly string[];
   readonly offset: number;
+  /** Yields a method of dicts, whatever the context has under that name. */
+  readonly isMethod: boolean;
 }
 
 const ITEM = '[]';
@@ -122,7 +125,10 @@ class Reader {
   #value(node: Expression | undefined, names: Names): Known {
     if (node === undefined) return undefined;
     const path = this.#path(node, names);
-    if (path !== undefined && isLookup(node)) this.reads.push({ path, offset: node.offset });
+    if (path !== undefined && isLookup(node)) {
+      const isMethod = node.kind === 'attribute' && DICT_METHODS.has(node.name);
+      this.reads.push({ path, offset: node.offset, isMethod });
+    }
     return path;
   }
 
