@@ -27,7 +27,10 @@ export interface ParsedAddresses {
   readonly invalid: readonly string[];
 }
 
-/** Reads `a@b`, `Name <a@b>` and `"Last, First" <a@b>`, separated by commas or semicolons. Separators inside a template's values don't count. */
+/**
+ * Reads `a@b`, `Name <a@b>`, `Last, First <a@b>` (also in quotes) and groups (`Team: a@b, c@d;`), separated by commas or
+ * semicolons. Separators inside a template's values don't count.
+ */
 export function parseAddresses(text: string): ParsedAddresses {
   if (text.length > MAX_LIST_CHARACTERS)
     return { valid: [], invalid: [unmarkSeparators(text.slice(0, 100))] };
@@ -70,29 +73,40 @@ export function formatAddress({ email, name }: Address): string {
   return `${quoted} <${email}>`;
 }
 
-/** Splits at commas and semicolons outside quotes and angle brackets; collapses whitespace. */
+/**
+ * Splits at commas and semicolons outside quotes and angle brackets; collapses whitespace. A comma before the first `@` belongs
+ * to the name if an address in angle brackets follows.
+ */
 function splitList(text: string): readonly string[] {
   const pieces: string[] = [];
   let piece = '';
   let quoted = false;
   let bracketed = false;
   let isEscaped = false;
+  let read: 'nothing' | 'name' | 'address' = 'nothing';
   // eslint-disable-next-line no-control-regex -- control characters are what must not pass
   for (const character of text.replace(/[\s\u0000-\u001f\u007f]+/g, ' ')) {
     if (character === '"' && !bracketed && !isEscaped) quoted = !quoted;
     else if (character === '<' && !quoted) bracketed = true;
     else if (character === '>' && !quoted) bracketed = false;
-    if ((character === ',' || character === ';') && !quoted && !bracketed) {
+    if (!quoted && !bracketed && (character === ';' || (character === ',' && read !== 'name'))) {
       pieces.push(piece);
       piece = '';
+      read = 'nothing';
     } else {
       piece += character;
+      if (character === '@') read = 'address';
+      else if (character !== ' ' && read === 'nothing') read = 'name';
     }
     // Kept, since reading it from the piece would copy the piece for each quote.
     isEscaped = character === '\\';
   }
   pieces.push(piece);
-  return pieces.map((item) => item.trim()).filter((item) => item !== '');
+  return pieces
+    .map((item) => item.trim())
+    .flatMap((item) => (item.endsWith('>') ? item : item.split(',')))
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
 }
 
 function parseAddress(piece: string): Address | undefined {
@@ -102,7 +116,9 @@ function parseAddress(piece: string): Address | undefined {
   return { email, name: unquote(unmarkSeparators(named?.[1] ?? '')) };
 }
 
-function normalize(email: string): string | undefined {
+function normalize(text: string): string | undefined {
+  // The name of a group, or `mailto:`; but not `https:`.
+  const email = text.replace(/^[^@:]*: *(?!\/)/, '');
   const at = email.lastIndexOf('@');
   const local = email.slice(0, at);
   if (at < 1 || local.length > MAX_LOCAL_CHARACTERS || !LOCAL_PART.test(local)) return undefined;

@@ -19,6 +19,30 @@ describe('delivery: addresses (contract 5.4)', () => {
     expect(valid('jürgen@müller.example')).to.deep.equal(['jürgen@xn--mller-kva.example']);
   });
 
+  it('parses names with commas, as Outlook copies them, and groups', () => {
+    expect(valid('Lovelace, Ada <ada@b.org>; Hopper, Grace, PhD <grace@b.org>')).to.deep.equal([
+      '"Lovelace, Ada" <ada@b.org>',
+      '"Hopper, Grace, PhD" <grace@b.org>',
+    ]);
+    expect(valid('x@y.org, Lovelace, Ada <ada@b.org>, <z@y.org>, , Grace <grace@b.org>')).to.deep.equal([
+      'x@y.org',
+      '"Lovelace, Ada" <ada@b.org>',
+      'z@y.org',
+      'Grace <grace@b.org>',
+    ]);
+    expect(parseAddresses('nobody, None, a@b.org, x')).to.deep.equal({
+      valid: [{ email: 'a@b.org', name: '' }],
+      invalid: ['nobody', 'None', 'x'],
+    });
+    expect(valid('Team: a@b.org, Ada <c@d.org>;mailto:e@f.org, g@h.org <mailto:g@h.org>')).to.deep.equal([
+      'a@b.org',
+      'Ada <c@d.org>',
+      'e@f.org',
+      '"g@h.org" <g@h.org>',
+    ]);
+    expect(valid('https://a@b.org')).to.deep.equal([]);
+  });
+
   it('rejects an overlong domain quickly', () => {
     const signs = Array.from({ length: 20_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('');
     const startedAt = performance.now();
