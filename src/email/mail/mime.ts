@@ -3,6 +3,7 @@ import MailComposer from 'nodemailer/lib/mail-composer';
 import type { Address } from '../addresses.js';
 import type { DkimKey } from './account.js';
 import type { LoadedMail } from './carrier.js';
+import { breakLongWords } from './encodedWords.js';
 
 /** The mail as a message (RFC 5322, MIME), without Bcc. */
 export async function toMime(mail: LoadedMail, dkim?: DkimKey): Promise<Buffer> {
@@ -11,7 +12,7 @@ export async function toMime(mail: LoadedMail, dkim?: DkimKey): Promise<Buffer> 
     to: mail.recipients.map(toMimeAddress),
     cc: mail.cc.map(toMimeAddress),
     ...(mail.replyTo ? { replyTo: mail.replyTo.map(toMimeAddress) } : {}),
-    subject: mail.subject,
+    subject: breakLongWords(mail.subject),
     ...(mail.messageId === undefined ? {} : { messageId: mail.messageId }),
     ...(mail.text === undefined ? {} : { text: withoutBareReturns(mail.text) }),
     html: withoutBareReturns(mail.html),

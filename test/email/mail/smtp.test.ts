@@ -159,6 +159,18 @@ describe('delivery: through SMTP', () => {
     ).to.be.at.most(998);
   });
 
+  for (const subject of [
+    `Order ${'x'.repeat(1_500)} of ${'y'.repeat(1_000)}!`,
+    `${'é'.repeat(700)} ${'x'.repeat(1_500)}`,
+  ]) {
+    it(`keeps the lines of a subject within 998 characters: ${subject.slice(0, 10)}…`, async () => {
+      expect(await send({ ...SHORT, subject })).to.include({ kind: 'sent' });
+      const { parsed, raw } = server.mails.at(-1)!;
+      expect(parsed.subject).to.equal(subject);
+      for (const line of raw.toString('latin1').split('\r\n')) expect(line.length).to.be.lessThan(999);
+    });
+  }
+
   it('accepts non-ASCII addresses if the server does', async () => {
     const jörg = { email: 'jörg@xn--exmple-cua.com', name: '' };
     expect(await send({ ...SHORT, recipients: [jörg] })).to.include({ kind: 'sent' });
