@@ -3,12 +3,11 @@ import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { at, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 
-/** Its key is checked by code of the tenant, which runs whenever a key is read. */
+/** Values of its key are checked by code of the tenant. */
 const TABLES = `
   create table orders (id int primary key, status text);
   create function spy(text) returns boolean language plpgsql as $$ begin
-    perform count(*) from rowpost.tenant;
-    return true;
+    raise exception 'it runs as %', current_user;
   end $$;
   create domain watched as text check (spy(value));
   create table trap (id watched primary key);`;
@@ -62,9 +61,7 @@ describe('attack: a tenant that writes events of its own to confuse explanations
     expect(operations(await ask(hostile, 'orders', 8))).to.deep.equal(['made up', 'truncate']);
   });
 
-  it("reads keys as the tenant: code in a key's type gains nothing", async () => {
-    const { errors, data } = await ask(hostile, 'trap', 'x');
-    expect(errors?.[0]?.extensions.code).to.equal('PERMISSION_DENIED');
-    expect(data?.['Utility']).to.not.have.nested.property('explain_event.events');
+  it("runs no code of a key's type", async () => {
+    expect(operations(await ask(hostile, 'trap', 'x'))).to.deep.equal([]);
   });
 });

@@ -21,6 +21,8 @@ export function breakWithoutAnswer(
   createClient: (config: pg.ClientConfig) => pg.Client,
 ): Stoppable {
   const waitingSinceMs = new WeakMap<object, number>();
+  /** Statements that the server was not working for. Their answers may have been on the way. */
+  const unserved = new WeakSet<object>();
   const look = async (): Promise<void> => {
     const late = [...connections].flatMap((connection) => {
       const statement = internalsOf(connection)._activeQuery;
@@ -33,7 +35,9 @@ export function breakWithoutAnswer(
     const isAtWork = await askServer(createClient);
     for (const { connection, statement } of late) {
       const { processID, _activeQuery } = internalsOf(connection);
-      if (_activeQuery === statement && !isAtWork(processID)) connection.sever();
+      if (_activeQuery !== statement || isAtWork(processID)) continue;
+      if (unserved.has(statement)) connection.sever();
+      else unserved.add(statement);
     }
   };
   let looking: Promise<void> | undefined;
