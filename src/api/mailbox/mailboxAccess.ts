@@ -15,9 +15,9 @@ const FORWARDED =
   /^(forwarded|via|x-forwarded(-.+)?|x-real-ip|x-client-ip|x-original-.+|true-client-ip|cf-.+)$/;
 
 /**
- * Mail contains what tenants write to their customers. An embedded installation, which is for evaluation, shows it to this machine; elsewhere a
- * tenant's root and admins may read their tenant's mail, and the installation's root all mail: browsers with a session of
- * the console, programs with a token. Throws AppError TOKEN_* when not signed in, PERMISSION_DENIED.
+ * Mail contains what tenants write to their customers. An embedded installation, which is for evaluation, shows it to this
+ * machine; elsewhere a tenant's root and admins may read their tenant's mail, and the installation's root all mail: browsers
+ * with a session of the console, programs with a token. Throws AppError TOKEN_* when not signed in, PERMISSION_DENIED.
  */
 export async function mailboxScope(
   req: Request,

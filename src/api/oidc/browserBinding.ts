@@ -8,7 +8,10 @@ export function browserHashOf(req: IncomingMessage, state: string, baseUrl: stri
   return sha256(readCookie(req, cookieName(state, baseUrl)) ?? '');
 }
 
-/** Of the cookie that binds a sign-in to the browser that started it; one for each, so that tabs don't interfere. The prefix prevents sibling subdomains from setting the cookie; browsers allow it over https only. */
+/**
+ * Of the cookie that binds a sign-in to the browser that started it; one for each, so that tabs don't interfere. The prefix
+ * prevents sibling subdomains from setting the cookie; browsers allow it over https only.
+ */
 export function cookieName(state: string, baseUrl: string): string {
   const id = sha256(state).toString('hex').slice(0, 16);
   return `${baseUrl.startsWith('https:') ? '__Host-' : ''}rowpost_oidc_${id}`;
