@@ -18,10 +18,10 @@ describe('the request log', () => {
     const { tenantid } = await fixture.createTenant(
       'shop',
       `create table customer (id int primary key, name text);
-       create table full_disk (id int primary key);
-       create function no_space() returns trigger language plpgsql as
-         $$ begin raise 'No space left on device' using errcode = '53100'; end $$;
-       create trigger no_space before insert on full_disk for each row execute function no_space();`,
+       create table standby (id int primary key);
+       create function refuse_writes() returns trigger language plpgsql as
+         $$ begin set local transaction_read_only = on; delete from standby; return new; end $$;
+       create trigger refuse_writes before insert on standby for each row execute function refuse_writes();`,
     );
     const signedIn = await fixture.signIn(tenantid);
     token = signedIn.access_token;
@@ -78,11 +78,11 @@ describe('the request log', () => {
   it('contains what PostgreSQL said to a mutation that it refused', async () => {
     const response = await fixture.postJson(
       '/query',
-      { query: 'mutation { create_full_disk(input: { id: 1 }) { id } }' },
+      { query: 'mutation { create_standby(input: { id: 1 }) { id } }' },
       { authorization: `Bearer ${token}` },
     );
     const line = await lineOf(response.headers.get('x-request-id'));
-    expect(line).to.include({ status: 503, code: 'DATABASE_UNAVAILABLE', cause: '53100', level: 50 });
+    expect(line).to.include({ status: 503, code: 'DATABASE_UNAVAILABLE', cause: '25006', level: 50 });
   });
 
   it('logs internal errors under the request id', async () => {

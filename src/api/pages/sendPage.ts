@@ -79,7 +79,7 @@ export async function sendPage(
     nonce,
     packaged: hasEditor ? CODEMIRROR : [],
   })) as string;
-  const own = nonce === undefined ? '' : `; script-src 'nonce-${nonce}'; connect-src 'self'`;
+  const own = nonce && html.includes(nonce) ? `; script-src 'nonce-${nonce}'; connect-src 'self'` : '';
   res.setHeader('content-security-policy', policy + own);
   res.setHeader('x-frame-options', framed ? 'SAMEORIGIN' : 'DENY');
   res.setHeader('cache-control', 'no-store');

@@ -148,7 +148,7 @@ describe('GET /signin', () => {
         const complaints: string[] = [];
         tab.on('console', (message) => complaints.push(message.text()));
         await tab.goto(page);
-        await tab.keyboard.press('Tab');
+        // The first field has the focus.
         await tab.keyboard.type('ada');
         await tab.keyboard.press('Tab');
         await tab.keyboard.type('wrong');
