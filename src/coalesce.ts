@@ -1,6 +1,8 @@
+import { setImmediate as endOfTick } from 'node:timers/promises';
+
 /**
- * Coalesces requests into batches. A request that arrives while idle runs immediately; those that arrive while it runs are
- * run together afterwards. So one statement serves many deliveries under load, without adding latency when idle.
+ * Coalesces requests into batches: those of one tick of the event loop run together, and so do those that arrive while a
+ * batch runs. So one statement serves many deliveries under load, without adding latency when idle.
  */
 export function coalesce<Request, Answer>(
   run: (requests: readonly Request[]) => Promise<readonly Answer[]>,
@@ -28,6 +30,7 @@ export function coalesce<Request, Answer>(
   const drain = async (): Promise<void> => {
     running = true;
     while (waiting.length > 0) {
+      await endOfTick();
       const group = waiting.slice(0, maxBatchSize);
       waiting = waiting.slice(maxBatchSize);
       await runTogether(group);
