@@ -52,6 +52,8 @@ export async function connectRedis(url: string, prefix: string, log: Logger): Pr
     throw error instanceof UsageError ? error : unreachable(error as Error);
   }
   isOpen = true;
+  // A worker waits for jobs on a duplicate of it. BullMQ gives up a lazy one whose first connection breaks, and never works then.
+  consumer.options.lazyConnect = false;
   return {
     producer,
     consumer,

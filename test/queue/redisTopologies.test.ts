@@ -77,7 +77,8 @@ for (const [name, ways, more, start] of [
         });
       };
       try {
-        await goesOn();
+        // By then, all connections of a worker are open.
+        await waitFor('a hundred jobs', () => taken.size >= 100, { timeoutMs: MAX_PAUSE_MS });
         if (topology.moveQueue) {
           await topology.moveQueue();
           await goesOn();
