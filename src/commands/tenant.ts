@@ -1,5 +1,6 @@
 import { open, readFile, rm } from 'node:fs/promises';
 import { withInstallation } from '../compose.js';
+import { holdTenant } from '../control/holdTenant.js';
 import {
   adoptTenant,
   createTenant,
@@ -161,9 +162,10 @@ async function capture(args: readonly string[]): Promise<number> {
       import('../control/utility/capture.js'),
     ]);
     const catalog = await engine.introspect(tenantid, schema);
-    await database.knex.transaction((trx) =>
-      captureTable(trx, database, { tenantid, catalog, table }, writers),
-    );
+    await database.knex.transaction(async (trx) => {
+      await holdTenant(trx, tenantid);
+      await captureTable(trx, database, { tenantid, catalog, table }, writers);
+    });
     printJson({ tenantid, table, writers });
   });
 }

@@ -11,8 +11,7 @@ import {
 import { AppError } from '../errors.js';
 import { isDatabaseAnswer, isSessionEnd } from '../db/sqlState.js';
 import type { ControlDb, ControlTransaction } from '../db/connection/database.js';
-import { requireHere } from '../db/placement.js';
-import type { Principal } from '../db/principal.js';
+import { readPrincipal, type Principal } from '../db/principal.js';
 import { failedResponse, requestError, type GraphqlResponse } from '../graphql/response.js';
 import { DocumentError, readDocument, type ReadyDocument } from '../graphql/document/document.js';
 import { documentLimits } from '../graphql/document/limits.js';
@@ -27,6 +26,7 @@ import { TenantGate } from '../tenantGate.js';
 import { requireResponseWithin } from './request/responseSize.js';
 import { CONTROL_CATALOG } from './controlCatalog.js';
 import { buildControlSchema } from './controlSchema.js';
+import { holdTenant } from './holdTenant.js';
 import type { ControlContext, ControlEngineDeps, ControlOptions } from './controlContext.js';
 import { hashPasswords, type PasswordHashes } from './request/passwordHashes.js';
 import { executionResponse, explained } from './request/executionResponse.js';
@@ -182,11 +182,12 @@ async function mutate(run: Run): Promise<GraphqlResponse> {
 }
 
 async function mutateInTransaction(run: Run, hashes: PasswordHashes): Promise<GraphqlResponse> {
-  const { deps, principal, ready } = run;
+  const { deps, ready } = run;
   const trx = await deps.database.knex.transaction();
   try {
-    await holdTenant(trx, principal.tenantid);
-    const context = contextOf(run, trx, hashes);
+    await holdTenant(trx, run.principal.tenantid);
+    const principal = await currentPrincipal(trx, run.principal);
+    const context = contextOf({ ...run, principal }, trx, hashes);
     const result = await executeWith(context, run, ready.document);
     if (result.errors) {
       await trx.rollback();
@@ -201,14 +202,17 @@ async function mutateInTransaction(run: Run, hashes: PasswordHashes): Promise<Gr
   } finally {
     if (!trx.isCompleted()) await trx.rollback();
     // Roles and rules take effect immediately in this process, and within a second in others.
-    deps.principals.forget(principal.tenantid);
+    deps.principals.forget(run.principal.tenantid);
   }
 }
 
-/** It is not handed over before the transaction ends. Throws AppError TENANT_MOVED, TENANT_MOVING. */
-async function holdTenant(trx: ControlTransaction, tenantid: number): Promise<void> {
-  await trx.raw('select from rowpost.tenant where tenantid = ? for key share', [tenantid]);
-  await requireHere(trx, tenantid);
+/** What the caller may do by now: earlier changes have ended. Throws AppError TOKEN_REVOKED, TENANT_SUSPENDED. */
+async function currentPrincipal(trx: ControlTransaction, known: Principal): Promise<Principal> {
+  const current = await readPrincipal(trx, known.tenantid, known.roleid);
+  if (!current || known.tokensValidFromMs < current.tokensValidFromMs)
+    throw new AppError('TOKEN_REVOKED', 'The token was revoked.');
+  if (current.isSuspended) throw new AppError('TENANT_SUSPENDED', 'The tenant is suspended.');
+  return current;
 }
 
 async function commit(trx: ControlTransaction): Promise<void> {

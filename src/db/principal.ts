@@ -142,7 +142,8 @@ interface PrincipalRow {
   rules: GrantedRule[];
 }
 
-async function readPrincipal(knex: Knex, tenantid: number, roleid: number): Promise<Principal | undefined> {
+/** Not from a cache. Throws AppError TENANT_MOVED, TENANT_MOVING. */
+export async function readPrincipal(knex: Knex, tenantid: number, roleid: number): Promise<Principal | undefined> {
   const { rows } = await knex.raw<{ rows: PrincipalRow[] }>(PRINCIPAL_SQL, {
     tenantid,
     roleid,
@@ -194,7 +195,7 @@ const PRINCIPAL_SQL = `
       where c.tenantid = r.tenantid and c.inherit = 'full' and not c.classid = any (r.classes) and exists (
         with recursive above(roleid, parentid, classes) as (
           select p.roleid, p.parentid, p.classes from rowpost.role p where p.roleid = r.parentid
-          union all
+          union
           select p.roleid, p.parentid, p.classes from rowpost.role p join above a on p.roleid = a.parentid
         ) select from above where c.classid = any (above.classes))
     ) inherited

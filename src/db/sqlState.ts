@@ -41,6 +41,11 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return sqlState(error) === '23503';
 }
 
+/** Whether a row would violate the constraint of this name. */
+export function isOfConstraint(error: unknown, name: string): boolean {
+  return error instanceof pg.DatabaseError && error.constraint === name;
+}
+
 /** Whether PostgreSQL itself responded, so that the statement's outcome is known. */
 export function isDatabaseAnswer(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError;

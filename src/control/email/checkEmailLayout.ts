@@ -5,7 +5,7 @@ import { badInput } from '../object/badInput.js';
 import { readRow } from '../object/rows.js';
 import { emailTypes } from '../objects/emailTypes.js';
 import { checkTemplates, templatesOf } from './checkTemplates.js';
-import { lockLayouts, readLayoutSources, type LayoutUse } from './layoutSources.js';
+import { readLayoutSources, type LayoutUse } from './layoutSources.js';
 
 /** Maximum per tenant. All are loaded together if a template computes their names from data. */
 const MAX_LAYOUTS = 200;
@@ -23,7 +23,6 @@ export async function checkEmailLayout(change: {
   readonly row: Layout;
 }): Promise<LayoutUse> {
   const { context, before, row } = change;
-  await lockLayouts(context);
   const others = without(before?.name, await readLayoutSources(context));
   const layouts = { ...others, [row.name]: row.template };
   requireRoom(layouts);
@@ -53,7 +52,6 @@ export async function checkDependents(context: ControlContext, names: readonly s
 
 /** Called before a layout is deleted. Throws AppError EMAIL_LAYOUT_IN_USE. */
 export async function requireNoDependents(context: ControlContext, name: string): Promise<void> {
-  await lockLayouts(context);
   await requireUnused(context, name);
   await checkWith(context, [name], without(name, await readLayoutSources(context)));
 }

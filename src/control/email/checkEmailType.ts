@@ -11,7 +11,7 @@ import type { EmailQuery } from './emailTypeParts.js';
 import { requireSchema } from '../permissions.js';
 import { checkFilter, type QueryCheck } from './checkStoredQuery.js';
 import { checkTemplates, templatesOf } from './checkTemplates.js';
-import { lockLayouts, readLayoutSources, type LayoutUse } from './layoutSources.js';
+import { readLayoutSources, type LayoutUse } from './layoutSources.js';
 
 type CheckedEmailType = Omit<EmailType, 'queries'> & { readonly queries: readonly EmailQuery[] };
 
@@ -25,7 +25,6 @@ export async function checkEmailType(context: ControlContext, type: CheckedEmail
   const schema = requireSchema(principal);
   const templates = templatesOf(type);
   const loads = templates.some(({ source }) => mayLoadLayouts(source));
-  if (loads) await lockLayouts(context);
   const use = await checkTemplates(context, templates, loads ? await readLayoutSources(context) : {});
   requireSender(type.sender);
   requireReplyTo(type.reply_to);

@@ -11,6 +11,7 @@ import { openAccounts, openTransports, type StoredTransport } from '../../email/
 import { AppError } from '../../errors.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
+import { holdTenant } from '../holdTenant.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { requireOnlyMutation } from '../request/externalCalls.js';
 import { emailApikeyMissing } from './emailApikey.js';
@@ -76,14 +77,15 @@ export const setEmailTransport: GraphQLFieldConfig<unknown, ControlContext, { in
     const accounts = await context.composing.run(tenantid, () => verify(context, transports));
     if (accounts.length < transports.length) throw emailApikeyMissing();
     const isDefault = transports.length === 1 && transports[0]?.kind === 'sendgrid';
-    await db.transaction((transaction) =>
-      storeAccounts(transaction, deps.keyRing, {
+    await db.transaction(async (transaction) => {
+      await holdTenant(transaction, tenantid);
+      await storeAccounts(transaction, deps.keyRing, {
         tenantid,
         setBy,
         transports: isDefault ? null : JSON.stringify(transports),
         emailsPerSecond: config.tenantEmailsPerSecond,
-      }),
-    );
+      });
+    });
     return shown(context);
   },
 };

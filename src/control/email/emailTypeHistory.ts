@@ -2,8 +2,7 @@ import { AppError } from '../../errors.js';
 import type { ControlContext } from '../controlContext.js';
 
 /**
- * Prevents a save from overwriting one that its author has not seen. Locks the email type, so that the second of two
- * concurrent saves is rejected. Throws AppError EMAIL_TYPE_CHANGED.
+ * Prevents a save from overwriting one that its author has not seen. Throws AppError EMAIL_TYPE_CHANGED.
  * @param basedOn the version that the author read; null to overwrite any version
  */
 export async function requireUnchanged(
@@ -15,7 +14,6 @@ export async function requireUnchanged(
   const row = await context
     .db('rowpost.email_types')
     .where(keyOf(context, emailType))
-    .forUpdate()
     .first<{ version: number } | undefined>('version');
   if (row?.version === basedOn) return;
   throw new AppError('EMAIL_TYPE_CHANGED', 'The email type has been saved since it was read.', {

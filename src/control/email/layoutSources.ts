@@ -7,15 +7,6 @@ export interface LayoutUse {
   readonly any_layout: boolean | null;
 }
 
-/**
- * Locks the tenant's layouts and everything that loads them until the transaction ends, since each is checked against the
- * other. Locks a row, because tenants could hold an advisory lock.
- */
-export async function lockLayouts({ db, principal, isTransaction }: ControlContext): Promise<void> {
-  if (!isTransaction) return;
-  await db('rowpost.tenant').where({ tenantid: principal.tenantid }).forNoKeyUpdate().select('tenantid');
-}
-
 /** The sources of the tenant's layouts by name: all layouts, or those that a row loads. */
 export async function readLayoutSources(
   { db, principal }: ControlContext,

@@ -62,6 +62,8 @@ export async function requireUsableProvider(
   { db, principal }: ControlContext,
   providerid: number,
 ): Promise<void> {
+  // Its tenant is changed by the installation's root, whose changes don't wait for this tenant's.
+  await db('rowpost.oidc_providers').where({ providerid }).forShare().first('providerid');
   if (await isUsableProvider(db, principal.tenantid, providerid)) return;
   throw new AppError('OIDC_PROVIDER_NOT_FOUND', `There is no provider ${providerid}.`, {
     details: { field: 'providerid', providerid },

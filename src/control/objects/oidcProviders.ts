@@ -60,6 +60,11 @@ export const oidcProviders = controlObject({
       checkOidcUri(row[field], field, deps.config);
     }
     if (!before || row.tenantid === null) return;
+    // Whoever is about to use it holds it.
+    await db('rowpost.oidc_providers')
+      .where({ providerid: before.providerid })
+      .forUpdate()
+      .first('providerid');
     const others = db('rowpost.oidc_config').where({ providerid: before.providerid });
     if ((await others.whereNot({ tenantid: row.tenantid }).first('confid')) !== undefined) {
       throw badInput('tenantid', 'Other tenants have configurations with this provider.');

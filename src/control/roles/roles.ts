@@ -1,5 +1,7 @@
 import type { ControlDb } from '../../db/connection/database.js';
 import { TOKENS_VALID_FROM_MS } from '../../db/principal.js';
+import { isOfConstraint } from '../../db/sqlState.js';
+import { badInput } from '../object/badInput.js';
 import { orNameTaken } from '../object/nameTaken.js';
 
 /** What permission checks need to know about a role. */
@@ -40,7 +42,7 @@ export interface Login {
   readonly tokens_valid_from_ms: number;
 }
 
-/** Throws AppError NAME_TAKEN if another role of the tenant has the login. @returns roleid */
+/** Throws AppError NAME_TAKEN if another role of the tenant has the login, BAD_USER_INPUT. @returns roleid */
 export async function insertRole(db: ControlDb, role: NewRole): Promise<number> {
   const { passwordHash, ...values } = role;
   const columns = {
@@ -50,12 +52,12 @@ export async function insertRole(db: ControlDb, role: NewRole): Promise<number> 
     password_setby: passwordHash === null ? null : role.creatorid,
   };
   const insert = db('rowpost.role').insert(columns).returning<{ roleid: number }[]>('roleid');
-  const [row] = await orNameTaken(insert, ...loginTaken(role.login));
+  const [row] = await orTooDeep(orNameTaken(insert, ...loginTaken(role.login)));
   if (!row) throw new Error('the role was not inserted');
   return row.roleid;
 }
 
-/** Throws AppError NAME_TAKEN if another role of the tenant has the login. */
+/** Throws AppError NAME_TAKEN if another role of the tenant has the login, BAD_USER_INPUT. */
 export async function updateRole(
   db: ControlDb,
   tenantid: number,
@@ -64,10 +66,22 @@ export async function updateRole(
 ): Promise<void> {
   const values = endsTokens ? { ...changes, tokens_valid_from: db.raw(NEXT_STATE) } : changes;
   if (Object.keys(values).length === 0) return;
-  await orNameTaken(
-    db('rowpost.role').where({ tenantid, roleid }).update(values),
-    ...loginTaken(changes.login ?? null),
+  await orTooDeep(
+    orNameTaken(
+      db('rowpost.role').where({ tenantid, roleid }).update(values),
+      ...loginTaken(changes.login ?? null),
+    ),
   );
+}
+
+async function orTooDeep<T>(write: Promise<T>): Promise<T> {
+  try {
+    return await write;
+  } catch (error) {
+    if (isOfConstraint(error, 'role_tree'))
+      throw badInput('parentid', 'A role has at most 100 roles above it.');
+    throw error;
+  }
 }
 
 /** Later than that of any token that was issued, whatever the clocks say. */

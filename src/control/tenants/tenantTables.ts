@@ -17,7 +17,7 @@ export const MOVING_TABLES: readonly TenantTable[] = [
     rows: `
       with recursive tree as (
         select roleid, 0 as depth from rowpost.role where tenantid = $1 and parentid is null
-        union all
+        union
         select r.roleid, tree.depth + 1 from rowpost.role r join tree on r.parentid = tree.roleid
       ) select row_to_json(t)::text as row from rowpost.role t join tree using (roleid) order by tree.depth`,
   },
