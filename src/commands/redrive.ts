@@ -62,7 +62,7 @@ async function redriveFiltered(
   let redriven = 0;
   let after: string | undefined = '0';
   while (after !== undefined) {
-    const ids = await findUnsent(database, root, filter, CHUNK_SIZE, after);
+    const ids = await findUnsent(database.knex, root, filter, CHUNK_SIZE, after);
     redriven += await redriveDeliveries(database.knex, tenantid, ids, config.tenantEmailsPerSecond);
     after = ids.at(-1);
   }

@@ -14,7 +14,12 @@ export const why: Command = async (args) => {
   return withInstallation(async ({ config, database, openEngine }) => {
     const schema = await findTenantSchema(database.knex, tenantid);
     const explanation = await explainEvent(
-      { database, engine: await openEngine(), retentionDays: config.retentionDays },
+      {
+        database,
+        engine: await openEngine(),
+        retentionDays: config.retentionDays,
+        search: (work) => work(),
+      },
       { tenantid, schema, target, key },
     );
     process.stdout.write(describe(explanation));

@@ -7,6 +7,7 @@ import type { TemplatePool } from '../templates/index.js';
 import type { Allowance } from '../graphql/allowance.js';
 import type { TenantGate } from '../tenantGate.js';
 import type { PasswordHashes } from './request/passwordHashes.js';
+import type { ServiceShare } from './request/serviceShare.js';
 
 /** Dependencies of the control objects. */
 export interface ControlEngineDeps extends Services {
@@ -34,6 +35,8 @@ export interface ControlContext {
   readonly isTransaction: boolean;
   /** Limits how many emails a tenant composes at once. */
   readonly composing: TenantGate;
+  /** Limits how many of the service's connections a tenant holds. Lists and transactions are within it. */
+  readonly serviceShare: ServiceShare;
   readonly deps: ControlEngineDeps;
   readonly options: ControlOptions;
   readonly passwordHashes: PasswordHashes;

@@ -1,4 +1,4 @@
-import { Mutex, Semaphore } from 'async-mutex';
+import { Mutex } from 'async-mutex';
 import {
   execute,
   introspectionFromSchema,
@@ -20,6 +20,7 @@ import { FairCache } from '../graphql/fairCache.js';
 import { InternalErrors } from '../internalErrors.js';
 import type { GraphqlRequest } from '../graphql/dataEngine.js';
 import { createListReader } from '../graphql/listReader.js';
+import { CLIENT_FILTER_MS, ServiceShare } from './request/serviceShare.js';
 import { planOwnerOf, type PlanOwner } from '../graphql/plan/planOwner.js';
 import type { Steps } from '../graphql/steps.js';
 import { TenantGate } from '../tenantGate.js';
@@ -70,7 +71,7 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
     new TenantGate({ ...limits, waitMs: deps.config.connectTimeoutMs });
   const [composing, changing, reading] = [gate(COMPOSING), gate(CHANGING), gate(READING)];
   const internal = new InternalErrors(deps.log);
-  const transactions = new Semaphore(Math.max(1, deps.database.pool.options.max - INNER_CONNECTIONS));
+  const serviceShare = new ServiceShare(deps.database.pool.options.max, deps.config.connectTimeoutMs);
   const description = {
     sdl: printSchema(schema),
     introspectionJson: JSON.stringify(introspectionFromSchema(schema)),
@@ -94,7 +95,7 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
           composing,
           changing,
           reading,
-          transactions,
+          serviceShare,
           reportFieldError: report('a control field failed'),
         };
         return counted(run, await answer(run));
@@ -116,13 +117,10 @@ interface Run {
   readonly composing: TenantGate;
   readonly changing: TenantGate;
   readonly reading: TenantGate;
-  readonly transactions: Semaphore;
+  readonly serviceShare: ServiceShare;
   /** Logs an internal error. */
   readonly reportFieldError: (error: unknown) => void;
 }
-
-/** Connections that a transaction may need besides its own, for example to reread the tables. Waiting transactions must leave them free. */
-const INNER_CONNECTIONS = 2;
 
 const NO_PASSWORDS: PasswordHashes = {
   take: () => {
@@ -178,7 +176,7 @@ async function executeOutsideTransaction(run: Run, introspected?: Introspected):
 async function mutate(run: Run): Promise<GraphqlResponse> {
   const { ready, variables } = run;
   const hashes = await hashPasswords(run.schema, ready.operation, ready.fragments, variables);
-  return run.transactions.runExclusive(() => mutateInTransaction(run, hashes));
+  return run.serviceShare.run(run.principal.tenantid, () => mutateInTransaction(run, hashes));
 }
 
 async function mutateInTransaction(run: Run, hashes: PasswordHashes): Promise<GraphqlResponse> {
@@ -228,7 +226,8 @@ async function commit(trx: ControlTransaction): Promise<void> {
 }
 
 function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): ControlContext {
-  const { deps, principal, options, composing } = run;
+  const { deps, principal, options, composing, serviceShare } = run;
+  const { tenantid } = principal;
   const reader = createListReader({
     database: deps.database,
     config: deps.config,
@@ -236,6 +235,7 @@ function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): Con
     visible: visibleTo(principal),
     principal,
     checkSize: requireFewValues,
+    statementTimeoutMs: Math.min(deps.config.statementTimeoutMs, CLIENT_FILTER_MS),
   });
   // A transaction is one connection, which takes one statement at a time.
   const [fields, reads] = [new Mutex(), new Mutex()];
@@ -246,16 +246,17 @@ function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): Con
     db,
     isTransaction: db.isTransaction === true,
     composing,
+    serviceShare,
     deps,
     options,
     passwordHashes,
     list: (info, table) =>
       reads.runExclusive(async () => {
-        const rows = await reader.read(info, table);
+        const rows = await serviceShare.run(tenantid, () => reader.read(info, table));
         countValues(rows);
         return listedRows(rows);
       }),
-    aggregate: (info) => reads.runExclusive(() => reader.aggregate(info)),
+    aggregate: (info) => reads.runExclusive(() => serviceShare.run(tenantid, () => reader.aggregate(info))),
     serialize: (work) => fields.runExclusive(work),
     countRelatedRead: () => {
       if (++relatedReads <= MAX_RELATED_READS) return;

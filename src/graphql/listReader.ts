@@ -40,6 +40,7 @@ export interface ListReaderDeps {
   readonly principal: Principal;
   /** Throws AppError for rows that would take long to parse. */
   readonly checkSize: (json: string) => void;
+  readonly statementTimeoutMs: number;
 }
 
 export function createListReader(deps: ListReaderDeps): ListReader {
@@ -67,7 +68,7 @@ export function createListReader(deps: ListReaderDeps): ListReader {
     if (!field) throw new Error('a resolver is called for at least one field');
     const list = bounded(compile(context, field), config.maxAnswerBytes);
     const inputs = inputsOf(info.variableValues, filters, principal);
-    const rows = await runStatement(transactions, null, 'read', list, inputs);
+    const rows = await runStatement(transactions, null, 'read', list, inputs, deps.statementTimeoutMs);
     const json = rows[0]?.[0];
     characters += json?.length ?? 0;
     if (json == null || characters > config.maxAnswerBytes) {

@@ -1,8 +1,8 @@
 import { GraphQLNonNull, GraphQLString, type GraphQLFieldConfig, type GraphQLObjectType } from 'graphql';
-import type { Database } from '../../db/connection/database.js';
+import type { ControlDb } from '../../db/connection/database.js';
 import { redriveDeliveries, redriveDelivery } from '../../db/delivery/redrive.js';
 import type { Principal } from '../../db/principal.js';
-import { bind, constant, identifier, sql, toStatement, type Sql } from '../../db/sql.js';
+import { constant, identifier, sql, type Sql } from '../../db/sql.js';
 import { compileFilter } from '../../graphql/filter/compile.js';
 import { parseFilter } from '../../graphql/filter/syntax/parser.js';
 import { createAliasSource } from '../../graphql/filter/rows/scope.js';
@@ -14,7 +14,8 @@ import { bigintId } from '../object/badInput.js';
 import type { ControlFields } from '../object/objectFields.js';
 import { emailDelivery } from '../objects/emailDelivery.js';
 import { visibleTo } from '../objects/index.js';
-import { findRow } from '../object/rows.js';
+import { findRow, runSql } from '../object/rows.js';
+import { CLIENT_FILTER_MS } from '../request/serviceShare.js';
 import { requireTenantAdmin } from '../permissions.js';
 
 type Redrive<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
@@ -45,7 +46,9 @@ const redriveMany: Redrive<{ filter?: string | null }> = {
   args: { filter: { type: GraphQLString } },
   resolve: async (_source, { filter }, { principal, db, deps }) => {
     requireTenantAdmin(principal);
-    const ids = await findUnsent(deps.database, principal, filter ?? '', MAX_AT_ONCE);
+    await db.raw(`set local statement_timeout = ${CLIENT_FILTER_MS}`);
+    const ids = await findUnsent(db, principal, filter ?? '', MAX_AT_ONCE);
+    await db.raw('set local statement_timeout to default');
     return redriveDeliveries(db, principal.tenantid, ids, deps.config.tenantEmailsPerSecond);
   },
 };
@@ -56,18 +59,18 @@ const redriveMany: Redrive<{ filter?: string | null }> = {
  * @param after only those with a higher id
  */
 export async function findUnsent(
-  database: Pick<Database, 'pool'>,
+  db: ControlDb,
   principal: Principal,
   filter: string,
   limit: number,
   after = '0',
 ): Promise<readonly string[]> {
-  const statement = toStatement(sql`select d.deliveryid::text from rowpost.email_delivery d
+  const unsent = sql`select d.deliveryid::text from rowpost.email_delivery d
     where d.tenantid = ${constant(principal.tenantid, 'int4')} and ${conditionOf(principal, filter)}
       and d.state in ('failed', 'skipped', 'unknown') and d.deliveryid > ${constant(after, 'int8')}
-    order by d.deliveryid limit ${constant(limit, 'int4')}`);
+    order by d.deliveryid limit ${constant(limit, 'int4')}`;
   const inputs = { variables: {}, principal: principalInputs(principal) };
-  const { rows } = await database.pool.query<{ deliveryid: string }>(statement.text, bind(statement, inputs));
+  const rows = await runSql<{ deliveryid: string }>(db, unsent, inputs);
   return rows.map((row) => row.deliveryid);
 }
 

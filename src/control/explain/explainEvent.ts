@@ -21,6 +21,8 @@ export interface ExplainDeps {
   readonly database: Database;
   readonly engine: Pick<DataEngine, 'catalog' | 'evaluateCondition'>;
   readonly retentionDays: number;
+  /** Runs the search, which holds a connection of the service for seconds. */
+  readonly search: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 export interface RowQuestion {
@@ -61,7 +63,7 @@ const CONDITIONS_MS = 10_000;
  * and permissions. Throws AppError UNKNOWN_TABLE, BAD_USER_INPUT for an invalid key, or an error if the database is busy.
  */
 export async function explainEvent(
-  { database, engine, retentionDays }: ExplainDeps,
+  { database, engine, retentionDays, search }: ExplainDeps,
   question: RowQuestion,
 ): Promise<Explanation> {
   const { tenantid, schema, target } = question;
@@ -81,7 +83,7 @@ export async function explainEvent(
   const { key, exists } = await readEventKey(database, tenantid, table, question.key);
   // Sequential, because the service's connections are few.
   const capture = await readCapture(database.pool, tenantid, table);
-  const history = await readRowHistory(database.pool, { tenantid, target, key }, LIMITS);
+  const history = await search(() => readRowHistory(database.pool, { tenantid, target, key }, LIMITS));
   const events = await explainEvents(engine, { tenantid, schema, table }, history);
   const notes = [
     ...captureNotes(table, tenantid, capture),

@@ -138,12 +138,17 @@ export const explainEventField: GraphQLFieldConfig<
       description: 'Key of the row: an object of values by column, or the bare value of a single-column key.',
     },
   },
-  resolve: (_source, { target, key }, { principal, deps, composing }) => {
+  resolve: (_source, { target, key }, { principal, deps, composing, serviceShare }) => {
     const schema = requireTenantAdmin(principal);
     const { tenantid } = principal;
     return composing.run(tenantid, () =>
       explainEvent(
-        { database: deps.database, engine: deps.engine, retentionDays: deps.config.retentionDays },
+        {
+          database: deps.database,
+          engine: deps.engine,
+          retentionDays: deps.config.retentionDays,
+          search: (work) => serviceShare.run(tenantid, work),
+        },
         { tenantid, schema, target, key },
       ),
     );

@@ -1,5 +1,5 @@
 import type { ControlDb } from '../../db/connection/database.js';
-import { bind, empty, identifier, join, NO_INPUTS, Sql, sql, toStatement } from '../../db/sql.js';
+import { bind, empty, identifier, join, NO_INPUTS, Sql, sql, type Inputs } from '../../db/sql.js';
 import { parseJson } from '../../losslessJson.js';
 import type { ControlContext } from '../controlContext.js';
 import { notFound } from './badInput.js';
@@ -22,18 +22,27 @@ export async function readRows<C extends Columns>(
 ): Promise<readonly RowOf<C>[]> {
   const read = Object.keys(columns).filter((name) => !columns[name]?.inputOnly && !columns[name]?.secret);
   const conditions = [...Object.entries(where).map(([name, value]) => isEqual(name, value)), ...and];
-  const { text, slots } = toStatement(sql`select to_json(t)::text as row from (
+  const rows = await runSql<{ row: string }>(
+    db,
+    sql`select to_json(t)::text as row from (
     select ${join(read.map(columnSql), ', ')} from ${identifier('rowpost', view)} r
     ${conditions.length === 0 ? empty : sql`where ${join(conditions, ' and ')}`}
-    order by ${join(key.map(columnSql), ', ')}) t`);
-  const values = bind({ slots }, NO_INPUTS);
-  // knex uses a question mark for each parameter; our own SQL contains none.
-  const { rows } = await db.raw<{ rows: readonly { row: string }[] }>(
-    text.replaceAll(/\$\d+/g, '?'),
-    values as string[],
+    order by ${join(key.map(columnSql), ', ')}) t`,
   );
   // As text: the driver's own parser would round numbers.
   return rows.map(({ row }) => parseJson(row) as RowOf<C>);
+}
+
+/** Runs a statement in the transaction of the request's mutations, or outside one. */
+export async function runSql<Row>(
+  db: ControlDb,
+  { texts, slots }: Sql,
+  inputs: Inputs = NO_INPUTS,
+): Promise<readonly Row[]> {
+  // knex writes a question mark for each parameter.
+  const text = texts.map((part) => part.replaceAll('?', '\\?')).join('?');
+  const { rows } = await db.raw<{ rows: readonly Row[] }>(text, bind({ slots }, inputs) as string[]);
+  return rows;
 }
 
 /** Reads the row with this key, as `readRows` does. @returns undefined if there is none */

@@ -16,6 +16,9 @@ const ENTER_AND_READ = preparedText(
   "select set_config('role', $1, true), set_config('transaction_read_only', 'on', true)",
 );
 const ONLY_READ = preparedText("select set_config('transaction_read_only', 'on', true)");
+const ONLY_READ_BRIEFLY = preparedText(
+  "select set_config('transaction_read_only', 'on', true), set_config('statement_timeout', $1, true)",
+);
 /** Stored with the transaction's events. */
 const TRACE = preparedText("select set_config('rowpost.traceparent', $1, true)");
 
@@ -46,11 +49,14 @@ export function openingStatements(
 function enteringStatements(
   connections: Pick<TenantConnections, 'role'>,
   lease: Lease,
-  { tenantid, mode }: TransactionRequest,
+  { tenantid, mode, statementTimeoutMs }: TransactionRequest,
   { isShared, isPooled }: OpeningOptions,
 ): readonly TransactionStatement[] {
   if (tenantid === null || lease.login !== 'shared') {
-    return mode === 'read' ? [{ statement: ONLY_READ, values: [] }] : [];
+    if (mode !== 'read') return [];
+    return statementTimeoutMs === undefined
+      ? [{ statement: ONLY_READ, values: [] }]
+      : [{ statement: ONLY_READ_BRIEFLY, values: [String(statementTimeoutMs)] }];
   }
   const enter = { statement: enterStatement(mode, isShared), values: [connections.role(tenantid)] };
   const isClean = lease.servedTenant === tenantid && !isPooled;

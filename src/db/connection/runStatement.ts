@@ -10,9 +10,10 @@ export async function runStatement(
   mode: 'read' | 'write',
   piece: Sql,
   inputs: Inputs = NO_INPUTS,
+  statementTimeoutMs?: number,
 ): Promise<Rows> {
   const statements = [boundStatement(compiledStatement(piece), inputs)];
-  const outcome = await transactions.run({ tenantid, mode, statements });
+  const outcome = await transactions.run({ tenantid, mode, statements, statementTimeoutMs });
   if (outcome.kind === 'failed') throw outcome.error;
   return outcome.results[0] ?? [];
 }
