@@ -25,6 +25,7 @@ import type { RouteDeps } from './routeDeps.js';
 import { failedSignIn } from './signIn/failedSignIn.js';
 import { signInRoutes } from './signIn/signInRoutes.js';
 import { unsubscribeRoutes } from './unsubscribe/unsubscribeRoutes.js';
+import type { VisitorLimits } from './visitorLimits.js';
 import type { WebDeps } from './webDeps.js';
 import { eventRoutes } from './webhooks/eventRoutes.js';
 import { MailEventMetrics } from './webhooks/mailEventMetrics.js';
@@ -34,6 +35,7 @@ export interface ExpressAppDeps extends WebDeps {
   readonly authenticator: Authenticator;
   readonly metrics: HttpMetrics;
   readonly bodies: BodyBudget;
+  readonly visitors: VisitorLimits;
   readonly isStopping: () => boolean;
 }
 

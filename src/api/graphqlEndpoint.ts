@@ -22,7 +22,8 @@ export type GraphqlExecutor = Pick<DataEngine, 'execute'>;
 
 export interface GraphqlEndpointDeps extends WebDeps {
   readonly authenticator: Authenticator;
-  readonly visitors: VisitorLimits;
+  /** Counts the request. @returns what the caller may spend. Throws AppError RATE_LIMITED. */
+  readonly admit: VisitorLimits['admit'];
   readonly bodies: BodyBudget;
 }
 
@@ -63,7 +64,7 @@ export function createGraphqlEndpoint(
       const principal = await deps.authenticator.authenticate(headers.authorization, 'access');
       const record = recordOf(res);
       record?.askedBy(principal);
-      const allowance = await deps.visitors.admit(principal, req);
+      const allowance = await deps.admit(principal, req);
       context = {
         principal,
         allowance,

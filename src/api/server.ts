@@ -54,10 +54,23 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
 
   const visitors = new VisitorLimits(config);
   const bodies = new BodyBudget();
-  const endpointDeps = { ...deps, authenticator, visitors, bodies };
+  const endpointDeps = { ...deps, authenticator, bodies };
   const graphql = new Map([
-    ['/query', createGraphqlEndpoint(deps.engine, endpointDeps)],
-    ['/roles_pbac', createGraphqlEndpoint(withTokens(deps.control, tokens), endpointDeps)],
+    [
+      '/query',
+      createGraphqlEndpoint(deps.engine, {
+        ...endpointDeps,
+        admit: (principal, req) => visitors.admit(principal, req),
+      }),
+    ],
+    [
+      '/roles_pbac',
+      createGraphqlEndpoint(withTokens(deps.control, tokens), {
+        ...endpointDeps,
+        admit: async (principal, req) =>
+          (await visitors.admit(principal, req)) ?? visitors.ofRole(principal, req),
+      }),
+    ],
   ]);
   const pages = createExpressApp({
     ...deps,
@@ -65,6 +78,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     authenticator,
     metrics,
     bodies,
+    visitors,
     isStopping: () => stopped !== undefined,
   });
   const cors = createCors(config.corsOrigins);

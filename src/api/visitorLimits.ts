@@ -16,22 +16,30 @@ const MAX_DELAYED_REFUSALS = 1_000;
 interface Counters {
   readonly ofTenant: RateLimiterMemory | undefined;
   readonly ofAddress: RateLimiterMemory | undefined;
+  readonly refusal: { readonly message: string; readonly hint: string };
 }
 
 /**
- * Rate limits per minute for anonymous visitors, who all share one role. Counted in memory, per tenant and, so that one
- * visitor can't use up the others' share, per address.
+ * Rate limits per minute for anonymous visitors, who all share one role, and for what signed-in roles do to find out what
+ * visitors may not. Counted in memory, per tenant and, so that one visitor can't use up the others' share, per address.
  */
 export class VisitorLimits {
   readonly #requests: Counters;
   readonly #rows: Counters;
   readonly #roles: Counters;
+  readonly #logins: Counters;
   #delayed = 0;
 
   constructor(private readonly config: Config) {
-    this.#requests = counters(config.nobodyRequestsPerMinute, config.nobodyRequestsPerAddress);
-    this.#rows = counters(config.nobodyRowsPerMinute, 0);
-    this.#roles = counters(config.nobodyRolesPerMinute, config.nobodyRolesPerAddress);
+    const { nobodyRequestsPerAddress, nobodyRolesPerMinute, nobodyRolesPerAddress } = config;
+    this.#requests = counters(
+      config.nobodyRequestsPerMinute,
+      nobodyRequestsPerAddress,
+      ofVisitors('requests'),
+    );
+    this.#rows = counters(config.nobodyRowsPerMinute, 0, ofVisitors('rows'));
+    this.#roles = counters(nobodyRolesPerMinute, nobodyRolesPerAddress, ofVisitors('roles'));
+    this.#logins = counters(nobodyRolesPerAddress, nobodyRolesPerAddress, OF_LOGINS);
   }
 
   /** Counts a request. @returns the visitor's write allowance; undefined for a signed-in role. Throws AppError RATE_LIMITED. */
@@ -40,13 +48,31 @@ export class VisitorLimits {
     const tenant = String(principal.tenantid);
     const address = `${tenant} ${clientAddress(req, this.config.trustProxy)}`;
     try {
-      await spend(this.#requests, tenant, address, 1, 'requests');
+      await spend(this.#requests, tenant, address, 1);
     } catch (error) {
       await this.#delay();
       throw error;
     }
     return {
-      spend: (what, count) => spend(what === 'rows' ? this.#rows : this.#roles, tenant, address, count, what),
+      spend: async (what, count) => {
+        if (what !== 'logins')
+          await spend(what === 'rows' ? this.#rows : this.#roles, tenant, address, count);
+      },
+    };
+  }
+
+  /**
+   * The allowance of a signed-in role that may have signed up itself: whoever proposes a login learns whether it is taken. Per
+   * role, as if each were a tenant, and per address.
+   */
+  ofRole({ tenantid, roleid, isAdmin }: Principal, req: IncomingMessage): Allowance | undefined {
+    if (isAdmin) return undefined;
+    return {
+      spend: async (what, count) => {
+        if (what !== 'logins') return;
+        const address = `${tenantid} ${clientAddress(req, this.config.trustProxy)}`;
+        await spend(this.#logins, `${tenantid} role ${roleid}`, address, count);
+      },
     };
   }
 
@@ -58,44 +84,37 @@ export class VisitorLimits {
   }
 }
 
-function counters(perTenant: number, perAddress: number): Counters {
+function counters(perTenant: number, perAddress: number, refusal: Counters['refusal']): Counters {
   const counter = (points: number): RateLimiterMemory | undefined =>
     points === 0 ? undefined : new RateLimiterMemory({ points, duration: WINDOW_SECONDS });
-  return { ofTenant: counter(perTenant), ofAddress: counter(perAddress) };
+  return { ofTenant: counter(perTenant), ofAddress: counter(perAddress), refusal };
 }
+
+const ofVisitors = (what: string): Counters['refusal'] => ({
+  message: `Anonymous visitors have used up their ${what} for this minute.`,
+  hint: 'Sign in, or wait for the time given in Retry-After.',
+});
+const OF_LOGINS: Counters['refusal'] = {
+  message: 'Too many logins were tried in this minute.',
+  hint: 'Wait for the time given in Retry-After.',
+};
 
 /** Once the tenant's limit is reached, addresses are no longer counted, because their number is unbounded. */
 async function spend(
-  { ofTenant, ofAddress }: Counters,
+  { ofTenant, ofAddress, refusal }: Counters,
   tenant: string,
   address: string,
   count: number,
-  what: string,
 ): Promise<void> {
+  const limited = ({ msBeforeNext }: RateLimiterRes): AppError =>
+    rateLimited(refusal.message, msBeforeNext, refusal.hint);
   const spent = await ofTenant?.get(tenant);
-  if (ofTenant && spent && spent.consumedPoints + count > ofTenant.points) throw limited(spent, what);
-  await consume(ofAddress, address, count, what);
-  await consume(ofTenant, tenant, count, what);
-}
-
-async function consume(
-  counter: RateLimiterMemory | undefined,
-  key: string,
-  count: number,
-  what: string,
-): Promise<void> {
+  if (ofTenant && spent && spent.consumedPoints + count > ofTenant.points) throw limited(spent);
   try {
-    await counter?.consume(key, count);
+    await ofAddress?.consume(address, count);
+    await ofTenant?.consume(tenant, count);
   } catch (error) {
-    if (error instanceof RateLimiterRes) throw limited(error, what);
+    if (error instanceof RateLimiterRes) throw limited(error);
     throw error;
   }
-}
-
-function limited({ msBeforeNext }: RateLimiterRes, what: string): AppError {
-  return rateLimited(
-    `Anonymous visitors have used up their ${what} for this minute.`,
-    msBeforeNext,
-    'Sign in, or wait for the time given in Retry-After.',
-  );
 }

@@ -29,6 +29,7 @@ import { CONTROL_CATALOG } from './controlCatalog.js';
 import { buildControlSchema } from './controlSchema.js';
 import { holdTenant } from './holdTenant.js';
 import type { ControlContext, ControlEngineDeps, ControlOptions } from './controlContext.js';
+import { inputsOf } from './request/inputs.js';
 import { hashPasswords, type PasswordHashes } from './request/passwordHashes.js';
 import { executionResponse, explained } from './request/executionResponse.js';
 import { introspectQuery, withIntrospected, type Introspected } from './request/introspection.js';
@@ -142,6 +143,11 @@ async function answer(run: Run): Promise<GraphqlResponse> {
   requireFewMutations(operation, fragments);
   const roles = rootFields(operation, fragments).filter(({ name }) => name.value === 'create_role').length;
   if (roles > 0) await run.options.allowance?.spend('roles', roles);
+  // Each tells whether the login is taken.
+  const logins = inputsOf(run.schema, operation, fragments, run.variables).filter(
+    ({ name, input }) => name === 'update_role' && input['login'] != null,
+  ).length;
+  if (logins > 0) await run.options.allowance?.spend('logins', logins);
   return run.changing.run(tenantid, () => mutate(run));
 }
 

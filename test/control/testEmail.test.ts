@@ -63,6 +63,23 @@ describe('roles_pbac: send_test_email', () => {
     expect(rows).to.deep.equal([{ paused_code: null, wait_until: null }]);
   });
 
+  it('reaches no suppressed or unsubscribed address', async () => {
+    const change = (mutation: string) =>
+      shop.fixture.control(shop.root, `mutation { ${mutation} { address } }`);
+    await change('create_email_suppression(input: {address: "Gone@Example.com"})');
+    await change('create_email_unsubscribe(input: {address: "left@example.com", all_types: true})');
+    const before = shop.provider.calls.length;
+    const plain = await shop.createPlainType();
+    const newsletter = await shop.createPlainType({ unsubscribe: 'type' });
+    const send = (type: string, to: string) => shop.sent({ type, to, context: {} });
+    expect(await send(plain, 'Gone <gone@EXAMPLE.com>')).to.deep.include({ sent: false });
+    expect((await send(plain, 'gone@example.com'))['error']).to.include({ code: 'SUPPRESSED' });
+    expect((await send(newsletter, 'left@example.com'))['error']).to.include({ code: 'UNSUBSCRIBED' });
+    expect(shop.provider.calls).to.have.length(before);
+    // Mail without an unsubscribe link, such as a receipt.
+    expect(await send(plain, 'left@example.com')).to.include({ sent: true });
+  });
+
   it('uses the provider timeout of deliveries', async () => {
     const { pool } = shop.fixture.testDatabase.database;
     await pool.query(`update rowpost.email_apikey set wait_until = now() + interval '1 minute'`);

@@ -1,5 +1,6 @@
 import type { Principal } from '../../db/principal.js';
 import { AppError, ERROR_CODES, type ErrorCode, type ErrorDetails } from '../../errors.js';
+import type { Allowance } from '../../graphql/allowance.js';
 import { parseJson } from '../../losslessJson.js';
 import type { GraphqlExecutor } from '../graphqlEndpoint.js';
 
@@ -18,6 +19,7 @@ interface Answer {
 
 export interface AskOptions {
   readonly allowMutation: boolean;
+  readonly allowance?: Allowance | undefined;
   /** A longer answer is not parsed, because other requests would wait meanwhile: it is an error. */
   readonly maxCharacters?: number;
 }
@@ -26,10 +28,11 @@ export interface AskOptions {
 export function askAs(
   executor: GraphqlExecutor,
   principal: Principal,
-  { allowMutation, maxCharacters = Infinity }: AskOptions,
+  { allowMutation, allowance, maxCharacters = Infinity }: AskOptions,
 ): Ask {
   return async <Data>(query: string, variables: Readonly<Record<string, unknown>> = {}) => {
-    const { body, release } = await executor.execute(principal, { query, variables }, { allowMutation });
+    const options = { allowMutation, ...(allowance ? { allowance } : {}) };
+    const { body, release } = await executor.execute(principal, { query, variables }, options);
     // Pages are small and rendered from the response immediately.
     release?.();
     if (body.length > maxCharacters) {

@@ -76,6 +76,11 @@ const FORMS: readonly CarrierForm[] = [
   },
 ];
 
+/** Fields with secrets. */
+export const SECRET_FIELDS: readonly string[] = FORMS.flatMap(({ fields }) =>
+  fields.filter(({ kind }) => kind === 'secret').map(({ name }) => name),
+);
+
 /** The input of `set_email_transport`. Throws AppError BAD_USER_INPUT for an unknown carrier. */
 export function readCarrier(values: Values): Readonly<Record<string, string | number>> {
   const kind = textOf(values, 'kind');

@@ -23,6 +23,7 @@ import { redrivePages } from './redrivePages.js';
 import { rolePages } from './rolePages.js';
 import { rowPages } from './rowPages.js';
 import { rulePages } from './rulePages.js';
+import { SECRET_FIELDS } from './carrierForms.js';
 import { carrierPage } from './carrierPage.js';
 import { sendPage } from '../pages/sendPage.js';
 import { sentMailPages } from './sentMailPages.js';
@@ -42,7 +43,10 @@ const VISITORS = { key: 'console visitors', isNobody: true };
 /** `/console`: pages about a tenant's emails. They work without scripts. */
 export function consoleRoutes(deps: RouteDeps): Router {
   const visitOf = (req: Request, res: Response, session: ConsoleSession, values?: Values): Visit => ({
-    ask: askAs(deps.control, session.principal, { allowMutation: values !== undefined }),
+    ask: askAs(deps.control, session.principal, {
+      allowMutation: values !== undefined,
+      allowance: deps.visitors.ofRole(session.principal, req),
+    }),
     askData: askAs(deps.engine, session.principal, {
       allowMutation: values !== undefined,
       maxCharacters: MAX_ROWS_CHARACTERS,
@@ -167,12 +171,13 @@ function failedPage({ log }: RouteDeps): ErrorRequestHandler {
   };
 }
 
-const NOT_SHOWN: ReadonlySet<string> = new Set(['csrf', 'secret']);
+const SECRETS: readonly string[] = ['secret', ...SECRET_FIELDS];
 
-/** The form fields with text that the user typed. */
+/** The form fields with text that the user typed; none if one is a secret, without which the rest would say something else. */
 function writtenIn(values: Values = {}): readonly { readonly name: string; readonly value: string }[] {
+  if (SECRETS.some((name) => (values[name] ?? '') !== '')) return [];
   return Object.entries(values).flatMap(([name, value]) =>
-    typeof value === 'string' && !NOT_SHOWN.has(name) ? [{ name, value }] : [],
+    typeof value === 'string' && name !== 'csrf' ? [{ name, value }] : [],
   );
 }
 

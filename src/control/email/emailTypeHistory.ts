@@ -1,5 +1,6 @@
 import { AppError } from '../../errors.js';
 import type { ControlContext } from '../controlContext.js';
+import { badInput } from '../object/badInput.js';
 
 /**
  * Prevents a save from overwriting one that its author has not seen. Throws AppError EMAIL_TYPE_CHANGED.
@@ -63,8 +64,12 @@ export async function deleteVersions(context: ControlContext, emailType: string)
 
 const DRAFT = 0;
 
-/** Saves a draft, valid or not. It is not live. */
+/** Drafts are not validated, so that their number is not bounded by that of anything else. */
+const MAX_DRAFTS = { ofTenant: 1_000, ofRole: 250, bytes: 20_000_000 };
+
+/** Saves a draft, valid or not. It is not live. Throws AppError BAD_USER_INPUT for more than a tenant may have. */
 export async function saveDraft(context: ControlContext, emailType: string, input: object): Promise<void> {
+  await requireDraftRoom(context, emailType, JSON.stringify(input).length);
   await context
     .db('rowpost.email_type_version')
     .insert({
@@ -79,6 +84,24 @@ export async function saveDraft(context: ControlContext, emailType: string, inpu
       creatorid: context.principal.roleid,
       createtime: context.db.fn.now(),
     });
+}
+
+async function requireDraftRoom(context: ControlContext, emailType: string, size: number): Promise<void> {
+  const { db, principal } = context;
+  const { ofTenant, ofRole, bytes } = MAX_DRAFTS;
+  const [others]: { drafts: number; own: number; bytes: number }[] = await db('rowpost.email_type_version')
+    .where({ tenantid: principal.tenantid, version: DRAFT })
+    .whereNot({ email_type: emailType })
+    .select(
+      db.raw('count(*)::int as drafts'),
+      db.raw('(count(*) filter (where creatorid = ?))::int as own', [principal.roleid]),
+      db.raw('coalesce(sum(pg_column_size(content)), 0)::float8 as bytes'),
+    );
+  if (!others) return;
+  if (others.drafts >= ofTenant) throw badInput('email_type', `A tenant has at most ${ofTenant} drafts.`);
+  if (others.own >= ofRole) throw badInput('email_type', `A role has at most ${ofRole} drafts.`);
+  if (size + others.bytes > bytes)
+    throw badInput('input', `A tenant's drafts take at most ${bytes} bytes together.`);
 }
 
 /** @returns whether there was one */

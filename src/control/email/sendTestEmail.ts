@@ -6,7 +6,8 @@ import {
   type GraphQLFieldConfig,
 } from 'graphql';
 import { readAccounts } from '../../db/delivery/emailAccounts.js';
-import { parseOneAddress, type Address } from '../../email/addresses.js';
+import { findSuppressed, UNSUBSCRIBED } from '../../db/delivery/suppressions.js';
+import { comparable, parseOneAddress, type Address } from '../../email/addresses.js';
 import type { Email, EmailFailure } from '../../email/email.js';
 import type { Account } from '../../email/mail/account.js';
 import { openAccounts } from '../../email/mail/openAccounts.js';
@@ -40,6 +41,12 @@ export const sendTestEmail: GraphQLFieldConfig<unknown, ControlContext, ComposeA
     const { account, waitMs } = await requireSendableAccount(context);
     const composed = await composeOnRequest(context, args);
     if (composed.kind !== 'email') return notSent(composed.failure);
+    const refusal = await findSuppression(
+      context,
+      to,
+      composed.email.canUnsubscribe ? args.email_type : null,
+    );
+    if (refusal) return notSent(refusal);
     if (waitMs > 0) return notSent(rateLimited(waitMs));
     return toResult(await send(context, addressedTo(to, composed.email), account));
   },
@@ -58,6 +65,30 @@ async function requireSendableAccount({ db, principal: { tenantid }, deps }: Con
   const [account] = stored ? openAccounts(deps.keyRing, tenantid, stored) : [];
   if (!stored || !account) throw emailApikeyMissing();
   return { account, waitMs: stored.waitMs };
+}
+
+/** As workers leave addresses out. @param emailType one that has an unsubscribe link */
+async function findSuppression(
+  { principal: { tenantid }, deps }: ControlContext,
+  to: Address,
+  emailType: string | null | undefined,
+): Promise<EmailFailure | undefined> {
+  const address = comparable(to.email);
+  const asked = { tenantid, addresses: [address], emailType: emailType ?? null };
+  const [suppressed] = await findSuppressed(deps.database.ledger, [asked]);
+  const source = suppressed?.get(address);
+  if (source === undefined) return undefined;
+  return source === UNSUBSCRIBED
+    ? {
+        code: 'UNSUBSCRIBED',
+        message: `${to.email} has unsubscribed`,
+        hint: 'Send the test to another address.',
+      }
+    : {
+        code: 'SUPPRESSED',
+        message: `${to.email} is on the suppression list`,
+        hint: 'Send the test to another address, or take this one off the list with delete_email_suppression.',
+      };
 }
 
 function addressedTo(to: Address, email: Email): Email {

@@ -1,16 +1,9 @@
 import { Semaphore } from 'async-mutex';
-import {
-  getArgumentValues,
-  getVariableValues,
-  type FieldNode,
-  type FragmentDefinitionNode,
-  type GraphQLSchema,
-  type OperationDefinitionNode,
-} from 'graphql';
+import type { FragmentDefinitionNode, GraphQLSchema, OperationDefinitionNode } from 'graphql';
 import { hashPassword } from '../roles/passwords.js';
 import { AppError } from '../../errors.js';
 import { passwordWeakness } from '../../passwordRules.js';
-import { rootFields } from '../../graphql/document/rootFields.js';
+import { inputsOf, type MutationInput } from './inputs.js';
 
 /** Precomputed hashes of the passwords that a request sets. */
 export interface PasswordHashes {
@@ -41,7 +34,7 @@ export async function hashPasswords(
   fragments: ReadonlyMap<string, FragmentDefinitionNode>,
   variables: Readonly<Record<string, unknown>>,
 ): Promise<PasswordHashes> {
-  const passwords = findPasswords(schema, operation, fragments, variables);
+  const passwords = inputsOf(schema, operation, fragments, variables).flatMap(passwordOf);
   if (passwords.length > MAX_PASSWORDS) {
     throw new AppError(
       'DOCUMENT_TOO_COMPLEX',
@@ -62,34 +55,10 @@ export async function hashPasswords(
   };
 }
 
-function findPasswords(
-  schema: GraphQLSchema,
-  operation: OperationDefinitionNode,
-  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
-  given: Readonly<Record<string, unknown>>,
-): readonly string[] {
-  const variables = getVariableValues(schema, operation.variableDefinitions ?? [], given).coerced;
-  // Invalid variables: execution reports them before anything is resolved.
-  if (!variables) return [];
-  return rootFields(operation, fragments).flatMap((node) => passwordOf(schema, node, variables) ?? []);
-}
-
-function passwordOf(
-  schema: GraphQLSchema,
-  node: FieldNode,
-  variables: Record<string, unknown>,
-): string | undefined {
-  const field = schema.getMutationType()?.getFields()[node.name.value];
-  const inputField = SETTERS.get(node.name.value);
-  if (!field || inputField === undefined) return undefined;
-  let args: { readonly input?: Readonly<Record<string, string | null>> | null };
-  try {
-    args = getArgumentValues(field, node, variables);
-  } catch {
-    // An invalid argument is an error of the field, which sets nothing.
-    return undefined;
-  }
-  const password = args.input?.[inputField] || undefined;
+function passwordOf({ name, input }: MutationInput): readonly string[] {
+  const password = input[SETTERS.get(name) ?? ''];
   // Weak passwords are rejected later and need not be hashed.
-  return password === undefined || passwordWeakness(password) !== undefined ? undefined : password;
+  const isHashed =
+    typeof password === 'string' && password !== '' && passwordWeakness(password) === undefined;
+  return isHashed ? [password] : [];
 }
