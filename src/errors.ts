@@ -33,6 +33,10 @@ const CODES = {
     422,
     'Generate a new key, such as a UUID, for each request, and repeat both unchanged.',
   ],
+  IDEMPOTENCY_ANSWER_NOT_KEPT: [
+    410,
+    'It took effect once: read the rows, and do not send it with another key. Smaller answers are always kept.',
+  ],
   INTERNAL_ERROR: [500, 'Not your fault. Report the request id to the operator.'],
 
   // Sign-in and tokens

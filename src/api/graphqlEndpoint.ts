@@ -4,6 +4,7 @@ import type { Principal } from '../db/principal.js';
 import { AppError } from '../errors.js';
 import type { Allowance } from '../graphql/allowance.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
+import type { IdempotencyKey } from '../graphql/idempotency.js';
 import { planOwnerOf } from '../graphql/plan/planOwner.js';
 import { oneStep } from '../graphql/steps.js';
 import type { Authenticator } from './auth/authenticate.js';
@@ -30,7 +31,7 @@ export interface GraphqlEndpointDeps extends WebDeps {
 interface Context {
   readonly principal: Principal;
   readonly allowance: Allowance | undefined;
-  readonly idempotencyKey: string | undefined;
+  readonly idempotencyKey: IdempotencyKey | undefined;
   readonly readFrom: ReadFrom | undefined;
   readonly record: RequestRecord | undefined;
   readonly res: ServerResponse;
@@ -61,14 +62,15 @@ export function createGraphqlEndpoint(
         fail(error, { allow: 'GET, POST' });
         return;
       }
-      const principal = await deps.authenticator.authenticate(headers.authorization, 'access');
+      const { principal, visitor } = await deps.authenticator.identify(headers.authorization, 'access');
       const record = recordOf(res);
       record?.askedBy(principal);
       const allowance = await deps.admit(principal, req);
+      const key = readIdempotencyKey(req);
       context = {
         principal,
         allowance,
-        idempotencyKey: readIdempotencyKey(req),
+        idempotencyKey: key === undefined ? undefined : { key, visitor },
         readFrom: readFromHeader(req),
         record,
         res,

@@ -41,7 +41,7 @@ import {
   type StoredBytes,
 } from './files/fileRows.js';
 import { FileUrls } from './files/fileUrls.js';
-import { findFirstAnswer, idempotencyOf } from './idempotency.js';
+import { findFirstAnswer, idempotencyOf, type IdempotencyKey } from './idempotency.js';
 import { ParsedFilters } from './plan/parsedFilters.js';
 import { PlanCache } from './plan/planCache.js';
 import { planOwnerOf, tenantPlans } from './plan/planOwner.js';
@@ -65,7 +65,7 @@ export interface DataEngine {
       readonly allowMutation: boolean;
       readonly allowance?: Allowance;
       /** Of a mutation. */
-      readonly idempotencyKey?: string | undefined;
+      readonly idempotencyKey?: IdempotencyKey | undefined;
       /** For log messages. */
       readonly requestId?: string | undefined;
       readonly span?: Span | undefined;

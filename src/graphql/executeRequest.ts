@@ -89,7 +89,10 @@ export async function executeRequest(
         )
       : NONE;
     const inputs = inputsOf(variables, deps.filters, principalInputs(principal));
-    if (allowance && plan.kind === 'mutation') await allowance.spend('rows', rowsToWrite(prepared));
+    if (allowance && plan.kind === 'mutation') {
+      // A kept key is a row as well.
+      await allowance.spend('rows', Math.max(rowsToWrite(prepared), idempotency ? 1 : 0));
+    }
     const run = async (): Promise<Execution> => {
       const results = await runPlan(plan, {
         transactions: reads ?? deps.transactions,

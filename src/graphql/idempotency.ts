@@ -8,8 +8,13 @@ import { writeJson } from '../losslessJson.js';
 import { ownOnly } from './document/variables.js';
 
 /** A client-chosen key that identifies one mutation, so that it takes effect once however often it is sent. */
-export interface Idempotency {
+export interface IdempotencyKey {
   readonly key: string;
+  /** Of an anonymous client, who shares its role with all others; otherwise empty. */
+  readonly visitor: string;
+}
+
+export interface Idempotency extends IdempotencyKey {
   /** SHA-256 of the request, in hexadecimal. */
   readonly requestHash: string;
   /** Whether another request was answered with this key: a mutation is refused. Queries may have any key. */
@@ -23,9 +28,9 @@ interface Request {
 }
 
 /** Throws AppError BAD_USER_INPUT if the variables are nested too deeply, whether the document declares them or not. */
-export function idempotencyOf(key: string, { query, operationName, variables }: Request): Idempotency {
+export function idempotencyOf(given: IdempotencyKey, { query, operationName, variables }: Request): Idempotency {
   const request = writeJson([query, operationName ?? null, ownOnly(variables ?? null)]);
-  return { key, requestHash: createHash('sha256').update(request).digest('hex') };
+  return { ...given, requestHash: createHash('sha256').update(request).digest('hex') };
 }
 
 interface FirstAnswer {
@@ -33,20 +38,30 @@ interface FirstAnswer {
   readonly body: string | undefined;
 }
 
-/** What was answered with this key in the last 24 hours. Throws the transaction's error. */
+/**
+ * What was answered with this key in the last 24 hours. Throws AppError IDEMPOTENCY_ANSWER_NOT_KEPT, and the transaction's
+ * error.
+ */
 export async function findFirstAnswer(
   transactions: Transactions,
   { tenantid, roleid }: Principal,
-  { key, requestHash }: Idempotency,
+  { visitor, key, requestHash }: Idempotency,
   answer: AnswerShare,
 ): Promise<FirstAnswer | undefined> {
-  const statements = [{ statement: FIRST_ANSWER, values: [roleid, key, requestHash] }];
+  const statements = [{ statement: FIRST_ANSWER, values: [roleid, visitor, key, requestHash] }];
   const outcome = await transactions.run({ tenantid, mode: 'read', statements, answer });
   if (outcome.kind === 'failed') throw outcome.error;
   const [row] = outcome.results[0] ?? [];
   if (!row) return undefined;
   const [isSame, body] = row;
-  return { body: isSame === 't' ? (body ?? undefined) : undefined };
+  if (isSame !== 't') return { body: undefined };
+  if (body == null) {
+    throw new AppError(
+      'IDEMPOTENCY_ANSWER_NOT_KEPT',
+      'The request with this Idempotency-Key was carried out, but its answer was not kept.',
+    );
+  }
+  return { body };
 }
 
 /** Throws AppError IDEMPOTENCY_KEY_REUSED. */
@@ -56,22 +71,29 @@ export function requireNewKey(idempotency: Idempotency | undefined): void {
 }
 
 /** Fails the transaction if the key is in use. */
-export function claimKey({ roleid }: Principal, { key, requestHash }: Idempotency): TransactionStatement {
-  return { statement: CLAIM, values: [roleid, key, requestHash] };
+export function claimKey(
+  { roleid }: Principal,
+  { visitor, key, requestHash }: Idempotency,
+): TransactionStatement {
+  return { statement: CLAIM, values: [roleid, visitor, key, requestHash] };
 }
 
 /** Maximum size of a stored response: a small mutation may select all of a tenant's rows. */
 const MAX_KEPT_BYTES = 1_048_576;
 
-/** Stores the response. Fails the transaction if it is too large. */
-export function keepAnswer({ roleid }: Principal, { key }: Idempotency, body: string): TransactionStatement {
+/** Stores the response, if there is room. Fails the transaction if it is too large. */
+export function keepAnswer(
+  { roleid }: Principal,
+  { visitor, key }: Idempotency,
+  body: string,
+): TransactionStatement {
   if (Buffer.byteLength(body) > MAX_KEPT_BYTES) return { statement: REFUSE, values: [] };
-  return { statement: KEEP, values: [roleid, key, body] };
+  return { statement: KEEP, values: [roleid, visitor, key, body] };
 }
 
 const FIRST_ANSWER = preparedText(
-  "select is_same, answer from rowpost_tenant.first_answer($1, $2, decode($3, 'hex'))",
+  "select is_same, answer from rowpost_tenant.first_answer($1, $2, $3, decode($4, 'hex'))",
 );
-const CLAIM = preparedText("select rowpost_tenant.claim_request($1, $2, decode($3, 'hex'))");
+const CLAIM = preparedText("select rowpost_tenant.claim_request($1, $2, $3, decode($4, 'hex'))");
 const REFUSE = preparedText("select rowpost_tenant.refuse('answerNotKept')");
-const KEEP = preparedText('select rowpost_tenant.keep_answer($1, $2, $3)');
+const KEEP = preparedText('select rowpost_tenant.keep_answer($1, $2, $3, $4)');

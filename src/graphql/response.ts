@@ -50,7 +50,11 @@ export function requestError(error: AppError, graphqlErrors: readonly GraphQLErr
  */
 const VISIBLE_STATUSES: ReadonlySet<number> = new Set([421, 429, 500, 503]);
 /** Errors with a status of their own, see the Idempotency-Key header draft. */
-const IDEMPOTENCY_CODES: ReadonlySet<string> = new Set(['IDEMPOTENCY_IN_FLIGHT', 'IDEMPOTENCY_KEY_REUSED']);
+const IDEMPOTENCY_CODES: ReadonlySet<string> = new Set([
+  'IDEMPOTENCY_IN_FLIGHT',
+  'IDEMPOTENCY_KEY_REUSED',
+  'IDEMPOTENCY_ANSWER_NOT_KEPT',
+]);
 
 /** The operation as a whole failed. */
 export function failedResponse(error: AppError | FieldError): GraphqlResponse {

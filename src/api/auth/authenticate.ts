@@ -1,6 +1,13 @@
-import type { Principal, PrincipalSource } from '../../db/principal.js';
+import { isNobody, type Principal, type PrincipalSource } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
 import type { Tokens, TokenType } from './tokens.js';
+
+/** Who sends a request. */
+export interface Client {
+  readonly principal: Principal;
+  /** Which of the anonymous clients, who are one role. Empty for other roles. */
+  readonly visitor: string;
+}
 
 /** Resolves an Authorization header to a principal. */
 export class Authenticator {
@@ -11,10 +18,19 @@ export class Authenticator {
 
   /** Throws AppError TOKEN_MISSING, TOKEN_MALFORMED, TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_WRONG_TYPE, TOKEN_REVOKED, TENANT_SUSPENDED. */
   async authenticate(authorization: string | undefined, type: TokenType): Promise<Principal> {
-    return this.authenticateToken(bearerToken(authorization), type);
+    return (await this.identify(authorization, type)).principal;
+  }
+
+  /** Throws what `authenticate` throws. */
+  async identify(authorization: string | undefined, type: TokenType): Promise<Client> {
+    return this.#resolve(bearerToken(authorization), type);
   }
 
   async authenticateToken(token: string, type: TokenType): Promise<Principal> {
+    return (await this.#resolve(token, type)).principal;
+  }
+
+  async #resolve(token: string, type: TokenType): Promise<Client> {
     const claims = await this.tokens.verify(token);
     if (claims.type !== type) {
       throw new AppError(
@@ -27,7 +43,7 @@ export class Authenticator {
       throw new AppError('TOKEN_REVOKED', 'The token was revoked.');
     }
     requireActiveTenant(principal);
-    return principal;
+    return { principal, visitor: isNobody(principal) ? claims.visitor : '' };
   }
 }
 

@@ -1,14 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { introspectionFromSchema, printSchema } from 'graphql';
-import type { Principal } from '../../db/principal.js';
+import { isNobody, type Principal } from '../../db/principal.js';
 import { buildDataSchema } from '../../graphql/schema/dataSchema.js';
 import { sendResponse, whenGone } from '../http/sendResponse.js';
 import { recordOf } from '../http/requestRecord.js';
 import type { WebDeps } from '../webDeps.js';
 import type { Tokens } from './tokens.js';
 
-/** Throws AppError TOO_BUSY while the tenant's unread responses take too much memory. */
-export type SignInResponder = (res: ServerResponse, principal: Principal) => Promise<void>;
+/**
+ * Throws AppError TOO_BUSY while the tenant's unread responses take too much memory.
+ * @param visitor the anonymous client whose tokens these are, if it had some before
+ */
+export type SignInResponder = (res: ServerResponse, principal: Principal, visitor?: string) => Promise<void>;
 
 const HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
@@ -17,11 +21,11 @@ export function createSignInResponder({ config, engine, control }: WebDeps, toke
   const { baseUrl } = config;
   const routes = { base: `${baseUrl}/`, query: `${baseUrl}/query`, roles_pbac: `${baseUrl}/roles_pbac` };
   const withoutTables = describeEmpty();
-  return async (res, principal) => {
+  return async (res, principal, visitor = randomUUID()) => {
     recordOf(res)?.askedBy(principal);
     const { tenantid, roleid, login, schema } = principal;
     const [issued, tables] = await Promise.all([
-      tokens.issuePair(principal),
+      tokens.issuePair(principal, isNobody(principal) ? visitor : undefined),
       // The installation's own roles have no tables.
       schema === null ? withoutTables : engine.describe(tenantid, schema, principal),
     ]);

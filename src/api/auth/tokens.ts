@@ -18,6 +18,8 @@ export interface TokenClaims {
   readonly tokensValidFromMs: number;
   readonly notBeforeMs: number;
   readonly expiresAtMs: number;
+  /** The client that signed in anonymously, through all refreshes; for other tokens, their own id. */
+  readonly visitor: string;
 }
 
 export interface TokenPair {
@@ -51,15 +53,16 @@ export class Tokens {
     private readonly clock: Clock,
   ) {}
 
-  async issuePair(subject: TokenSubject): Promise<TokenPair> {
+  /** @param visitor an anonymous client */
+  async issuePair(subject: TokenSubject, visitor?: string): Promise<TokenPair> {
     const [access_token, refresh_token] = await Promise.all([
-      this.issue(subject, 'access'),
-      this.issue(subject, 'refresh'),
+      this.issue(subject, 'access', visitor),
+      this.issue(subject, 'refresh', visitor),
     ]);
     return { access_token, refresh_token };
   }
 
-  async issue(subject: TokenSubject, type: TokenType): Promise<string> {
+  async issue(subject: TokenSubject, type: TokenType, visitor?: string): Promise<string> {
     const { tenantid, roleid, tokensValidFromMs } = subject;
     const iat = Math.floor(this.clock.now() / 1000);
     const { accessTokenSeconds, refreshTokenSeconds, cell } = this.config;
@@ -74,6 +77,7 @@ export class Tokens {
       sub: { roleid, tenantid },
       roleid,
       tenantid,
+      ...(visitor === undefined ? {} : { visitor }),
       ...(tenantid === INSTALLATION_TENANTID && cell !== undefined ? { cell } : {}),
     };
     const { kid, privateKey } = await this.keys.signer();
@@ -136,7 +140,7 @@ function readClaims(payload: Uint8Array): TokenClaims & { readonly cell: unknown
   } catch (error) {
     throw malformed(error);
   }
-  const { type, tenantid, roleid, nbf, exp, jti, cell } = claims;
+  const { type, tenantid, roleid, nbf, exp, jti, cell, visitor } = claims;
   if (
     (type !== 'access' && type !== 'refresh') ||
     typeof tenantid !== 'number' ||
@@ -155,6 +159,7 @@ function readClaims(payload: Uint8Array): TokenClaims & { readonly cell: unknown
     tokensValidFromMs,
     notBeforeMs: nbf * 1000,
     expiresAtMs: exp * 1000,
+    visitor: typeof visitor === 'string' ? visitor : jti,
     cell,
   };
 }
