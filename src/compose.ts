@@ -129,10 +129,11 @@ async function announceWaiting(
   dependency: Dependency,
   log: Logger,
 ): Promise<() => Promise<void>> {
-  const port = role === 'web' || role === 'all' ? config.port : config.healthPort;
+  const isWeb = role === 'web' || role === 'all';
+  const port = isWeb ? config.port : config.healthPort;
   if (role === 'command' || port === undefined) return () => Promise.resolve();
   const { serveWhileWaiting } = await import('./health/waitingServer.js');
-  return serveWhileWaiting(port, dependency, log);
+  return serveWhileWaiting({ host: isWeb ? config.host : config.healthHost, port }, dependency, log);
 }
 
 /** Database URL and keys. */

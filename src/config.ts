@@ -6,14 +6,20 @@ import { SETTINGS, type Setting } from './settings.js';
 type Values = { -readonly [K in keyof typeof SETTINGS]: (typeof SETTINGS)[K]['fallback'] };
 
 /** All settings, read once by main and passed in. `embedded` is true if no DATABASE_URL is given. */
-export type Config = Readonly<Omit<Values, 'baseUrl' | 'cellUrl' | 'mailTransport' | 'storageUrl'>> & {
+export type Config = Readonly<Omit<Values, 'baseUrl' | 'cellUrl' | 'host' | 'healthHost' | 'mailTransport' | 'storageUrl'>> & {
   readonly production: boolean;
   readonly embedded: boolean;
+  readonly host: string;
+  readonly healthHost: string;
   readonly baseUrl: string;
   readonly cellUrl: string;
   readonly mailTransport: 'sendgrid' | 'mailbox';
   readonly storageUrl: string;
 };
+
+/** What a production process listens on unless told otherwise: platforms and containers connect from other machines. */
+const ALL_ADDRESSES = '::';
+export const LOOPBACK = '127.0.0.1';
 
 /** Lists everything wrong with the environment. */
 export class ConfigError extends Error {
@@ -46,10 +52,13 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   if (production) problems.push(...productionProblems(values));
   if (problems.length > 0) throw new ConfigError(problems);
   const baseUrl = (values.baseUrl ?? `http://localhost:${values.port}`).replace(/\/+$/, '');
+  const host = values.host ?? (production ? ALL_ADDRESSES : LOOPBACK);
   return {
     ...values,
     production,
     embedded,
+    host,
+    healthHost: values.healthHost ?? host,
     baseUrl,
     cellUrl: values.cellUrl?.replace(/\/+$/, '') ?? baseUrl,
     mailTransport: values.mailTransport ?? (embedded ? 'mailbox' : 'sendgrid'),

@@ -1,4 +1,5 @@
 import { accessSync, constants } from 'node:fs';
+import { isIP } from 'node:net';
 import { parseDatabaseUrl } from './databaseUrl.js';
 import { parseRedisUrl } from './queue/redisAddress.js';
 import { parseStorageUrl } from './files/storage/storageUrl.js';
@@ -14,6 +15,10 @@ export const flag = (value: string): boolean => {
   if (/^(1|true|yes|on)$/i.test(value)) return true;
   if (/^(0|false|no|off)$/i.test(value)) return false;
   throw new Error('is not a yes or no');
+};
+export const listeningAddress = (value: string): string => {
+  if (isIP(value) !== 0) return value;
+  throw new Error('is not an IP address of this machine, such as 127.0.0.1 or ::');
 };
 export const list = (value: string): readonly string[] =>
   value

@@ -1,5 +1,6 @@
 import { KeyRing } from './secrets.js';
 import type { LogLevel } from './log.js';
+import { NO_PROXIES, parseTrustedProxies } from './trustedProxies.js';
 import {
   cellName,
   databaseAddress,
@@ -7,6 +8,7 @@ import {
   flag,
   integer,
   list,
+  listeningAddress,
   mediaTypes,
   oneOf,
   optional,
@@ -91,6 +93,13 @@ export const SETTINGS = {
     'BullMQ on the same PostgreSQL',
   ),
   port: setting('PORT', integer(0, 65_535), 8080, 'Port of the web process.'),
+  host: setting(
+    'HOST',
+    optional(listeningAddress),
+    undefined,
+    'The address on which `web` and `all` listen: `0.0.0.0` is every IPv4 address, `::` every address.',
+    '`::` with `NODE_ENV=production`, otherwise `127.0.0.1`, as for `demo`',
+  ),
   directoryUrl: setting(
     'DIRECTORY_URL',
     optional(databaseAddress),
@@ -222,9 +231,10 @@ export const SETTINGS = {
   ),
   trustProxy: setting(
     'TRUST_PROXY',
-    integer(0, 10),
-    0,
-    'Number of trusted proxies in front of the service, for X-Forwarded-For.',
+    parseTrustedProxies,
+    NO_PROXIES,
+    "The proxies whose X-Forwarded-For is believed: a list of addresses, networks such as `10.0.0.0/8`, and `loopback`, `linklocal` and `uniquelocal`; or their number, of which the nearest is in one of these three.",
+    'none',
   ),
   bodyLimitBytes: setting(
     'BODY_LIMIT_BYTES',
@@ -535,6 +545,13 @@ export const SETTINGS = {
     undefined,
     'Port on which a relay or worker serves `/livez` (also as `/healthz`), `/readyz` and `/metrics`; each process needs its own. No token is required, so do not expose it. `web` and `all` serve them on `PORT`.',
     'none',
+  ),
+  healthHost: setting(
+    'HEALTH_HOST',
+    optional(listeningAddress),
+    undefined,
+    'The address on which `HEALTH_PORT` listens.',
+    '`HOST`',
   ),
   backlogAlarmSeconds: setting(
     'BACKLOG_ALARM_SECONDS',

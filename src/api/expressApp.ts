@@ -45,7 +45,6 @@ export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, r
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-  app.set('trust proxy', config.trustProxy);
   app.use(securityHeaders(config.baseUrl));
   const { registry } = deps.metrics;
   const readBacklog = registerInstallationMetrics(registry, deps);

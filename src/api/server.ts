@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Principal } from '../db/principal.js';
 import { FILES_PATH } from '../files/fileLinks.js';
 import { openStorage } from '../files/storage/openStorage.js';
-import { listen } from '../listen.js';
+import { listen, WEB_SETTINGS } from '../listen.js';
 import { closing, stopAll, type Stoppable } from '../shutdown.js';
 import { Authenticator } from './auth/authenticate.js';
 import { SigningKeys } from './auth/signingKeys.js';
@@ -38,7 +38,7 @@ const SWEEP_MS = 50;
 /** How long a stopping process waits for the first request of a new connection. */
 const REQUEST_GRACE_MS = 1_000;
 
-/** Starts the HTTP server on `config.port`. Stopping it drains requests in flight. */
+/** Starts the HTTP server on `config.host` and `config.port`. Stopping it drains requests in flight. */
 export async function startWeb(deps: WebDeps): Promise<Web> {
   const { config, database, log, clock } = deps;
   const keys = new SigningKeys(database.knex, deps.keyRing, clock);
@@ -126,7 +126,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   // File transfers may take hours and have time limits of their own. So do all other bodies.
   server.requestTimeout = 0;
-  await listen(server, config.port, 'PORT');
+  await listen(server, { host: config.host, port: config.port }, WEB_SETTINGS);
   const { port } = server.address() as AddressInfo;
   log.info({ port }, 'listening');
   return {

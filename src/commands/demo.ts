@@ -1,5 +1,5 @@
 import { openInstallation } from '../compose.js';
-import { loadConfig } from '../config.js';
+import { loadConfig, LOOPBACK } from '../config.js';
 import { runTenantSql } from '../db/tenants/tenantSql.js';
 import { runDemo } from '../embedded/demo/demo.js';
 import { findFreePort } from '../embedded/freePort.js';
@@ -15,7 +15,13 @@ export const demo: Command = async (args) => {
 
   // The narration goes to stdout; log lines would interrupt it.
   const port = process.env['PORT'] ?? String(await findFreePort(SETTINGS.port.fallback));
-  const config = loadConfig({ LOG_LEVEL: 'warn', KEEP_MAIL_DAYS: '7', ...process.env, PORT: port });
+  const config = loadConfig({
+    HOST: LOOPBACK,
+    LOG_LEVEL: 'warn',
+    KEEP_MAIL_DAYS: '7',
+    ...process.env,
+    PORT: port,
+  });
   const installation = await openInstallation('demo', 'all', config);
   const { web, parts } = await startEverything(installation);
   const missing = await runDemo(

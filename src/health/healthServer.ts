@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
 import type { Config } from '../config.js';
 import type { Database } from '../db/connection/database.js';
-import { listen } from '../listen.js';
+import { HEALTH_SETTINGS, listen } from '../listen.js';
 import type { Logger } from '../log.js';
 import { collectProcessMetrics, processRegistry } from '../metrics.js';
 import type { Stoppable } from '../shutdown.js';
@@ -50,15 +50,15 @@ export async function startHealthServer(deps: HealthServerDeps, port: number): P
   const alive = (res: ServerResponse): void => {
     send(res, 200, 'application/json', '{"status":"ok"}');
   };
-  const pages: Readonly<Record<string, (res: ServerResponse) => void | Promise<void>>> = {
-    '/livez': alive,
-    '/healthz': alive,
-    '/readyz': readiness,
-    '/metrics': metrics,
-  };
+  const pages = new Map<string, (res: ServerResponse) => void | Promise<void>>([
+    ['/livez', alive],
+    ['/healthz', alive],
+    ['/readyz', readiness],
+    ['/metrics', metrics],
+  ]);
 
   const server = createServer((req, res) => {
-    const page = pages[(req.url ?? '').split('?', 1)[0] ?? ''];
+    const page = pages.get((req.url ?? '').split('?', 1)[0] ?? '');
     if (!page || (req.method !== 'GET' && req.method !== 'HEAD')) {
       send(res, page ? 405 : 404, 'application/json', '{"status":"not found"}');
       return;
@@ -68,7 +68,7 @@ export async function startHealthServer(deps: HealthServerDeps, port: number): P
       res.destroy();
     });
   });
-  await listen(server, port, 'HEALTH_PORT');
+  await listen(server, { host: config.healthHost, port }, HEALTH_SETTINGS);
   const { port: listeningAt } = server.address() as AddressInfo;
   deps.log.info({ healthPort: listeningAt }, 'health and metrics');
   return {

@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import { listenOptions, type Address } from '../listen.js';
 import type { Logger } from '../log.js';
 import type { Dependency } from '../startup.js';
 import { readinessBody } from './readiness.js';
@@ -7,7 +8,7 @@ const RETRY_AFTER_SECONDS = 1;
 
 /** Serves a process's port before it can start: alive, not ready, and 503 for everything else. @returns a function that stops it */
 export async function serveWhileWaiting(
-  port: number,
+  at: Address,
   dependency: Dependency,
   log: Logger,
 ): Promise<() => Promise<void>> {
@@ -28,10 +29,10 @@ export async function serveWhileWaiting(
   const isListening = await new Promise<boolean>((resolve) => {
     server.once('error', (error) => {
       // Startup itself will report what is wrong with the port.
-      log.warn({ err: error, port }, "probes can't be answered while waiting");
+      log.warn({ err: error, port: at.port }, "probes can't be answered while waiting");
       resolve(false);
     });
-    server.listen(port, () => resolve(true));
+    server.listen(listenOptions(at), () => resolve(true));
   });
   return () =>
     new Promise((resolve) => {

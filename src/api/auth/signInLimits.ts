@@ -11,7 +11,7 @@ import {
 import type { Database } from '../../db/connection/database.js';
 import { AppError, rateLimited } from '../../errors.js';
 import type { Logger } from '../../log.js';
-import { visitorNetwork } from '../../networkAddress.js';
+import { clientAddress } from '../http/clientAddress.js';
 import type { Credentials } from './signIn.js';
 
 const ADDRESS_WINDOW_SECONDS = 60;
@@ -24,7 +24,10 @@ const CLEANUP_MS = 60_000;
 export interface SignInLimitsDeps {
   readonly database: Pick<Database, 'pool'>;
   readonly log: Logger;
-  readonly config: Pick<Config, 'signInsPerAddress' | 'signInFailuresPerLogin' | 'signInFailuresBeforeDelay'>;
+  readonly config: Pick<
+    Config,
+    'signInsPerAddress' | 'signInFailuresPerLogin' | 'signInFailuresBeforeDelay' | 'trustProxy'
+  >;
   /** For tests. */
   readonly wait?: (ms: number) => Promise<unknown>;
 }
@@ -43,7 +46,7 @@ export class SignInLimits {
   readonly byAddress: RequestHandler = async (req, _res, next) => {
     const limit = this.deps.config.signInsPerAddress;
     if (limit > 0) {
-      const counted = { key: keyOf('address', networkOf(req)), windowSeconds: ADDRESS_WINDOW_SECONDS };
+      const counted = { key: keyOf('address', clientAddress(req, this.deps.config.trustProxy)), windowSeconds: ADDRESS_WINDOW_SECONDS };
       const [count] = await countSignIns(this.deps.database.pool, [counted]);
       this.#cleanUp();
       if (count && count.count > limit) throw limited(count);
@@ -59,7 +62,7 @@ export class SignInLimits {
     const { pool } = this.deps.database;
     const { signInFailuresPerLogin: maxFailuresHere, signInFailuresBeforeDelay: failuresBeforeDelay } =
       this.deps.config;
-    const here = keyOf('login and address', tenantid, login, networkOf(req));
+    const here = keyOf('login and address', tenantid, login, clientAddress(req, this.deps.config.trustProxy));
     const everywhere = keyOf('login', tenantid, login);
     const [countHere, countEverywhere] = await countSignIns(
       pool,
@@ -101,11 +104,6 @@ export class SignInLimits {
 
 function limited({ msLeft }: Count): AppError {
   return rateLimited('Too many attempts to sign in.', msLeft);
-}
-
-/** A visitor may control a whole /64 of IPv6 addresses. */
-function networkOf(req: Request): string {
-  return visitorNetwork(req.ip ?? '');
 }
 
 /** A key of fixed size, whatever was sent. */

@@ -24,7 +24,7 @@ export async function mailboxScope(
   { authenticator, consoleSessions, config }: RouteDeps,
 ): Promise<MailboxScope> {
   // If a proxy is configured, no request counts as local, whatever its headers.
-  if (config.embedded && config.trustProxy === 0 && isLocal(req)) return {};
+  if (config.embedded && config.trustProxy.count === 'none' && isLocal(req)) return {};
   const session = await consoleSessions.read(req);
   const { tenantid, isAdmin } =
     session?.principal ?? (await authenticator.authenticate(req.headers.authorization, 'access'));
