@@ -1,15 +1,17 @@
 import { BoundedEmitter } from './emitter.js';
 import { limitFault, positionAt, toTemplateError } from './errors.js';
+import { toDict } from './contextValues.js';
 import { compileJinja2 } from './jinja2/compileJinja2.js';
 import { NO_LAYOUTS, type LayoutSources, type UsedLayouts } from './jinja2/compileLayouts.js';
 import { DEFAULT_LIMITS, type TemplateLimits } from './limits.js';
 import { compileLiquid } from './liquid/compileLiquid.js';
+import { toRecord, type LiquidRecord } from './liquid/liquidRecord.js';
 import { AddressEncoder, AddressListEncoder } from './literals/addressEncoder.js';
 import { FilterEncoder } from './literals/filterEncoder.js';
 import { GuardedEmitter } from './literals/guardedEmitter.js';
 import { JsonEncoder } from './literals/jsonEncoder.js';
-import { copyContext, JsonContext } from './renderContext.js';
-import type { PlainDict } from './values/value.js';
+import { JsonContext } from './renderContext.js';
+import type { Dict } from './values/dict.js';
 
 export type Syntax = 'jinja2' | 'liquid';
 
@@ -89,10 +91,10 @@ function jinja2Template(
   const options = { limits, escaping: mode === 'html', strict, layouts, isLayout };
   const template = compileJinja2(text, options);
   const { source, changesValues } = template;
-  const renderValues = (context: PlainDict, owned: boolean) =>
+  const renderValues = (context: () => Dict, owned: boolean) =>
     attempt(source, () => {
       const emitter = emitterFor(mode, limits);
-      template.render(context, owned, emitter);
+      template.render(context(), owned, emitter);
       return emitter.buffer;
     });
   return {
@@ -104,14 +106,10 @@ function jinja2Template(
         const { line, column } = positionAt(source, offset);
         return { path, line, column, isMethod };
       }),
-    render: (context) =>
-      renderValues(changesValues ? copyContext(context as PlainDict) : (context as PlainDict), changesValues),
+    render: (context) => renderValues(() => toDict(context), changesValues),
     renderJson: (contextJson) => {
       const json = JsonContext.of(contextJson);
-      return renderValues(
-        attempt(source, () => (changesValues ? json.ownValues() : json.values())),
-        changesValues,
-      );
+      return renderValues(() => (changesValues ? json.ownValues() : json.values()), changesValues);
     },
   };
 }
@@ -123,10 +121,10 @@ function liquidTemplate(
   strict: boolean,
 ): CompiledTemplate {
   const renderValues = compileLiquid(source, limits, mode === 'html', strict);
-  const render = (context: Record<string, unknown>) =>
+  const render = (record: () => LiquidRecord) =>
     attempt(source, () => {
       const emitter = emitterFor(mode, limits);
-      renderValues(context, emitter);
+      renderValues(record(), emitter);
       return emitter.buffer;
     });
   return {
@@ -134,8 +132,8 @@ function liquidTemplate(
     uses: NO_LAYOUTS,
     check: () => undefined,
     reads: () => [],
-    render,
-    renderJson: (contextJson) => render(attempt(source, () => JsonContext.of(contextJson).plainValues())),
+    render: (context) => render(() => toRecord(context)),
+    renderJson: (contextJson) => render(() => JsonContext.of(contextJson).liquidRecord()),
   };
 }
 

@@ -1,4 +1,5 @@
 import { readJson, type JsonValues } from '../jsonReader.js';
+import { toValue } from './contextValues.js';
 import { Decimal, MAX_DIGITS } from './values/decimal.js';
 import { fromBigInt } from './values/numbers.js';
 import { Dict } from './values/dict.js';
@@ -15,7 +16,7 @@ const NEEDS_OWN_READER = /\d\.0*(?!\d)|\d[eE]|\d{16}|"\d+"\s*:/;
  * @throws SyntaxError if it is not JSON
  */
 export function parseContextJson(text: string): Value {
-  return (NEEDS_OWN_READER.test(text) ? readJson(text, VALUES, MAX_DEPTH) : JSON.parse(text)) as Value;
+  return toValue(NEEDS_OWN_READER.test(text) ? readJson(text, VALUES, MAX_DEPTH) : JSON.parse(text));
 }
 
 const MAX_DEPTH = 500;
@@ -24,7 +25,7 @@ const DECIMAL_MARK = 'E0';
 
 const VALUES: JsonValues = {
   number: numberOf,
-  object: (members) => Dict.of(members as readonly (readonly [string, Value])[]),
+  object: (members) => Dict.of(members.map(([name, value]) => [name, toValue(value)])),
 };
 
 function numberOf(literal: string): Value {

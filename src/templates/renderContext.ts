@@ -1,13 +1,13 @@
+import { ownValue } from '../ownValue.js';
 import { parseContextJson } from './contextJson.js';
-import { limitFault, renderFault } from './errors.js';
-import { Dict, dictEntries, dictGet, isDict } from './values/dict.js';
-import { isPlainDict, isText, textOf, typeName, type PlainDict, type Value } from './values/value.js';
-
-const MAX_DEPTH = 500;
+import { renderFault } from './errors.js';
+import { toRecord, type LiquidRecord } from './liquid/liquidRecord.js';
+import { Dict } from './values/dict.js';
+import { typeName, type Value } from './values/value.js';
 
 /** A context given as JSON text (or as a member of an object in it), parsed once for all templates that render with it. */
 export class JsonContext {
-  private shared: PlainDict | undefined;
+  private shared: Dict | undefined;
 
   constructor(
     private readonly text: string,
@@ -19,51 +19,36 @@ export class JsonContext {
   }
 
   /** Values with Python's types, shared by templates that don't change them. @throws Fault if it is not a JSON object */
-  values(): PlainDict {
+  values(): Dict {
     this.shared ??= this.ownValues();
     return this.shared;
   }
 
   /** Values that one render may change. */
-  ownValues(): PlainDict {
-    return toContext(this.read((text) => parseContextJson(text)));
+  ownValues(): Dict {
+    const root = this.read(parseContextJson);
+    if (this.member === undefined) return toContext(root);
+    // A member that is null or absent is an empty context.
+    return toContext((root instanceof Dict ? root.get(this.member) : undefined) ?? new Dict());
   }
 
-  /** Values with JavaScript's types, for Liquid. */
-  plainValues(): Record<string, unknown> {
-    return toContext(this.read((text) => JSON.parse(text) as Value));
+  /** Values with JavaScript's types, for Liquid, which one render may change. */
+  liquidRecord(): LiquidRecord {
+    const root = this.read((text) => JSON.parse(text) as unknown);
+    if (this.member === undefined) return toRecord(root);
+    return toRecord(root !== null && typeof root === 'object' ? (ownValue(root, this.member) ?? {}) : {});
   }
 
-  private read(parse: (text: string) => Value): Value {
+  private read<T>(parse: (text: string) => T): T {
     try {
-      const root = parse(this.text);
-      return this.member === undefined ? root : memberOf(root, this.member);
+      return parse(this.text);
     } catch (error) {
       throw renderFault(`the context is no JSON: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 }
 
-/** A member that is null or absent is an empty context. */
-function memberOf(root: Value, member: string): Value {
-  const value = isDict(root) ? dictGet(root, member) : undefined;
-  return value === undefined || value === null ? {} : value;
-}
-
-function toContext(value: Value): PlainDict {
-  if (isPlainDict(value)) return value;
-  if (!(value instanceof Dict)) throw renderFault(`the context must be an object, not ${typeName(value)}`);
-  return Object.fromEntries(dictEntries(value).map(([key, item]) => [isText(key) ? textOf(key) : '', item]));
-}
-
-/** A deep copy that a template may change. @throws Fault for cyclic data */
-export function copyContext(context: PlainDict): PlainDict {
-  return Object.fromEntries(Object.entries(context).map(([key, value]) => [key, copyValue(value, 0)]));
-}
-
-function copyValue(value: Value, depth: number): Value {
-  if (depth > MAX_DEPTH) throw limitFault(`the context nests deeper than ${MAX_DEPTH} levels`);
-  if (Array.isArray(value)) return value.map((item) => copyValue(item, depth + 1));
-  if (!isPlainDict(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyValue(item, depth + 1)]));
+function toContext(value: Value): Dict {
+  if (value instanceof Dict) return value;
+  throw renderFault(`the context must be an object, not ${typeName(value)}`);
 }

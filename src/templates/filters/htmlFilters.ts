@@ -1,7 +1,7 @@
 import { renderFault } from '../errors.js';
 import type { Budget } from '../limits.js';
 import type { Evaluation } from '../values/callable.js';
-import { dictEntries, isDict } from '../values/dict.js';
+import { Dict } from '../values/dict.js';
 import { escape, escapeHtml, htmlOf, softText } from '../values/escape.js';
 import { iterate, toList, tryIterate } from '../values/iterate.js';
 import { repr, str } from '../values/text.js';
@@ -43,7 +43,7 @@ function quoteUrl(text: string): string {
 /** Percent-encodes a text (slashes stay), or the pairs of a dict or list as a query string. */
 function urlEncode(input: Value, evaluation: Evaluation): Value {
   const { budget } = evaluation;
-  const items = isText(input) ? undefined : isDict(input) ? dictEntries(input) : tryIterate(input, budget);
+  const items = isText(input) ? undefined : input instanceof Dict ? input.entries() : tryIterate(input, budget);
   if (items === undefined) {
     const text = str(input, budget);
     budget.allocate(text.length * 3);
@@ -67,9 +67,9 @@ function urlEncode(input: Value, evaluation: Evaluation): Value {
 const INVALID_ATTRIBUTE = /[ \t\n\r\f\v/>=]/;
 
 function xmlAttributes(input: Value, autospace: boolean, { budget, autoescape }: Evaluation): Value {
-  if (!isDict(input)) throw renderFault(`'${typeName(input)}' object has no attribute 'items'`);
+  if (!(input instanceof Dict)) throw renderFault(`'${typeName(input)}' object has no attribute 'items'`);
   const parts: string[] = [];
-  for (const [key, value] of dictEntries(input)) {
+  for (const [key, value] of input.entries()) {
     if (value === null || value instanceof Undefined) continue;
     const name = textArgument(key, 'an attribute name');
     if (INVALID_ATTRIBUTE.test(name))

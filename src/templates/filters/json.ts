@@ -1,7 +1,7 @@
 import type { Budget } from '../limits.js';
 import { limitFault, renderFault } from '../errors.js';
 import { Decimal } from '../values/decimal.js';
-import { dictEntries, isDict, sequenceItems } from '../values/dict.js';
+import { Dict, sequenceItems } from '../values/dict.js';
 import { asNumber, floatText } from '../values/numbers.js';
 import { sortValues } from '../values/sort.js';
 import { MAX_DATA_DEPTH, str } from '../values/text.js';
@@ -39,8 +39,8 @@ class JsonWriter {
         ']',
         depth,
       );
-    if (!isDict(value)) throw renderFault(`Object of type ${typeName(value)} is not JSON serializable`);
-    const entries: Value[] = dictEntries(value).map((entry) => new Tuple(entry));
+    if (!(value instanceof Dict)) throw renderFault(`Object of type ${typeName(value)} is not JSON serializable`);
+    const entries: Value[] = value.entries().map((entry) => new Tuple(entry));
     const sorted = sortValues(entries, this.budget, {
       key: (entry) => (entry instanceof Tuple ? (entry.items[0] ?? null) : null),
     });

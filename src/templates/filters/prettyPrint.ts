@@ -1,7 +1,7 @@
 import type { Budget } from '../limits.js';
 import { compareText } from '../values/compare.js';
 import { codePointLength } from '../values/codePoints.js';
-import { Dict, dictEntries, isDict } from '../values/dict.js';
+import { Dict } from '../values/dict.js';
 import { ordered } from '../values/compare.js';
 import { Fault } from '../errors.js';
 import { repr } from '../values/text.js';
@@ -29,7 +29,7 @@ class PrettyPrinter {
     const text = repr(value, this.budget);
     if (codePointLength(text) <= WIDTH - place.indent - place.allowance) return text;
     const inner = { ...place, level: place.level + 1 };
-    if (isDict(value)) return `{${this.entries(dictEntries(value), inner)}}`;
+    if (value instanceof Dict) return `{${this.entries(value.entries(), inner)}}`;
     if (isList(value)) return `[${this.items(value, inner, 1)}]`;
     if (value instanceof Tuple) {
       const end = value.items.length === 1 ? ',)' : ')';
@@ -104,8 +104,8 @@ function sorted(value: Value, budget: Budget, depth: number): Value {
   budget.allocate(1);
   if (isList(value)) return value.map((item) => sorted(item, budget, depth + 1));
   if (value instanceof Tuple) return new Tuple(value.items.map((item) => sorted(item, budget, depth + 1)));
-  if (!isDict(value)) return value;
-  const entries = dictEntries(value).map(([key, item]) => [key, sorted(item, budget, depth + 1)] as const);
+  if (!(value instanceof Dict)) return value;
+  const entries = value.entries().map(([key, item]) => [key, sorted(item, budget, depth + 1)] as const);
   return Dict.of(entries.sort(([a], [b]) => compareKeys(a, b, budget)));
 }
 

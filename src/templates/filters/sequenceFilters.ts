@@ -1,8 +1,7 @@
 import { renderFault } from '../errors.js';
 import type { Evaluation } from '../values/callable.js';
 import { lengthOf, iterate, toList, itemsOf } from '../values/iterate.js';
-import { dictEntries, dictKeys, DictView, hashKey, isDict } from '../values/dict.js';
-import type { HashKey } from '../values/dict.js';
+import { Dict, DictView, hashKey, type HashKey } from '../values/dict.js';
 import { like } from '../values/escape.js';
 import { codePoints } from '../values/codePoints.js';
 import { reverseArgument, sortValues } from '../values/sort.js';
@@ -26,7 +25,7 @@ import { groupBy } from './grouping.js';
 /** The items of a value that Python's `reversed()` accepts, in order; undefined for others. */
 function reversible(value: Value, evaluation: Evaluation): readonly Value[] | undefined {
   const known = isText(value) || isList(value) || value instanceof Tuple || value instanceof Range;
-  if (known || isDict(value) || value instanceof DictView || value instanceof Undefined)
+  if (known || value instanceof Dict || value instanceof DictView || value instanceof Undefined)
     return itemsOf(value, evaluation.budget);
   return undefined;
 }
@@ -117,8 +116,8 @@ function* unique(
 
 function* pairs(input: Value, { budget }: Evaluation): Generator<Value> {
   if (input instanceof Undefined) return;
-  if (!isDict(input)) throw renderFault('Can only get item pairs from a mapping.');
-  for (const entry of dictEntries(input)) {
+  if (!(input instanceof Dict)) throw renderFault('Can only get item pairs from a mapping.');
+  for (const entry of input.entries()) {
     budget.allocate(1);
     yield new Tuple(entry);
   }
@@ -131,10 +130,10 @@ function dictSort(
   reversed: boolean,
   { budget }: Evaluation,
 ): Value {
-  if (!isDict(input)) throw renderFault(`'${typeName(input)}' object has no attribute 'items'`);
+  if (!(input instanceof Dict)) throw renderFault(`'${typeName(input)}' object has no attribute 'items'`);
   if (by !== 'key' && by !== 'value') throw renderFault('You can only sort by either "key" or "value"');
   const at = by === 'key' ? 0 : 1;
-  const entries: Value[] = dictEntries(input).map((entry) => new Tuple(entry));
+  const entries: Value[] = input.entries().map((entry) => new Tuple(entry));
   const key = (entry: Value) => {
     const value = entry instanceof Tuple ? (entry.items[at] ?? null) : null;
     return caseSensitive ? value : ignoreCase(value);
@@ -143,7 +142,7 @@ function dictSort(
 }
 
 function randomItem(input: Value, { budget }: Evaluation): Value {
-  if (isDict(input) || input instanceof PyIterator) throw renderFault(`can't choose from ${typeName(input)}`);
+  if (input instanceof Dict || input instanceof PyIterator) throw renderFault(`can't choose from ${typeName(input)}`);
   const items = itemsOf(input, budget);
   const item = items[Math.floor(Math.random() * items.length)];
   return item === undefined ? new Undefined('No random item, sequence was empty.') : item;
@@ -156,7 +155,7 @@ export const SEQUENCE_FILTERS = filterTable({
   first: filter([], first),
   last: filter([], last),
   random: filter([], randomItem),
-  list: filter([], (input, { budget }) => (isDict(input) ? dictKeys(input) : toList(input, budget))),
+  list: filter([], (input, { budget }) => (input instanceof Dict ? input.keys() : toList(input, budget))),
   reverse: filter([], reverse),
   items: filter([], (input, evaluation) => lazily(() => pairs(input, evaluation))),
   sort: filter(

@@ -1,13 +1,13 @@
 import { renderFault } from '../errors.js';
 import type { Evaluation } from '../values/callable.js';
-import { dictGet, type DictLike } from '../values/dict.js';
+import { type Dict } from '../values/dict.js';
 import { repr, str, hexEscape } from '../values/text.js';
 import { Markup, type Value } from '../values/value.js';
 import { formatValue } from './spec.js';
 
 export interface BraceArguments {
   readonly positional: readonly Value[];
-  readonly named: ReadonlyMap<string, Value> | DictLike;
+  readonly named: ReadonlyMap<string, Value> | Dict;
 }
 
 /**
@@ -130,10 +130,7 @@ class BraceFormatter {
 
   private namedArgument(name: string): Value {
     const { named } = this.args;
-    const value =
-      named instanceof Map
-        ? (named as ReadonlyMap<string, Value>).get(name)
-        : dictGet(named as DictLike, name);
+    const value = named.get(name);
     if (value === undefined) throw renderFault(`KeyError: '${name}'`);
     return value;
   }

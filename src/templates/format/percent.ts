@@ -3,7 +3,7 @@ import { renderFault } from '../errors.js';
 import { codePointLength, sliceCodePoints } from '../values/codePoints.js';
 import { Decimal } from '../values/decimal.js';
 import { decimalToInt } from '../values/decimalOperators.js';
-import { dictGet, isDict } from '../values/dict.js';
+import { Dict } from '../values/dict.js';
 import { escapeHtml, htmlOf } from '../values/escape.js';
 import { asInteger, asNumber, fromBigInt } from '../values/numbers.js';
 import { hexEscape, repr, str } from '../values/text.js';
@@ -86,8 +86,8 @@ class PercentFormatter {
 
   private lookup(key: string): Value {
     this.keyed = true;
-    if (!isDict(this.argument)) throw renderFault('format requires a mapping');
-    const value = dictGet(this.argument, key);
+    if (!(this.argument instanceof Dict)) throw renderFault('format requires a mapping');
+    const value = this.argument.get(key);
     if (value === undefined) throw renderFault(`KeyError: '${key}'`);
     return value;
   }
@@ -112,7 +112,7 @@ class PercentFormatter {
   private checkAllUsed(): void {
     const { argument } = this;
     const mapping =
-      isDict(argument) || isList(argument) || argument instanceof Undefined || argument instanceof Range;
+      argument instanceof Dict || isList(argument) || argument instanceof Undefined || argument instanceof Range;
     if (!this.keyed && !mapping && this.used < this.positional.length) {
       throw renderFault('not all arguments converted during string formatting');
     }

@@ -2,7 +2,7 @@ import { locate, renderFault } from '../errors.js';
 import { methodOf } from '../methods/methods.js';
 import { getAttribute } from '../values/attributes.js';
 import { Callable, type CallArguments, type Evaluation } from '../values/callable.js';
-import { dictEntries, isDict } from '../values/dict.js';
+import { Dict } from '../values/dict.js';
 import { toList } from '../values/iterate.js';
 import { isText, PyObject, textOf, typeName, Undefined, type Value } from '../values/value.js';
 import type { Arguments, Call, Expression } from './ast.js';
@@ -44,8 +44,8 @@ export function compileArguments(
 }
 
 function spreadNames(names: Map<string, Value>, mapping: Value): void {
-  if (!isDict(mapping)) throw renderFault(`argument after ** must be a mapping, not ${typeName(mapping)}`);
-  for (const [key, value] of dictEntries(mapping)) {
+  if (!(mapping instanceof Dict)) throw renderFault(`argument after ** must be a mapping, not ${typeName(mapping)}`);
+  for (const [key, value] of mapping.entries()) {
     if (!isText(key)) throw renderFault('keywords must be strings');
     const name = textOf(key);
     if (names.has(name)) throw renderFault(`got multiple values for keyword argument '${name}'`);

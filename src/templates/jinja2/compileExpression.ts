@@ -8,7 +8,7 @@ import { softText, htmlOf } from '../values/escape.js';
 import { BINARY_OPERATORS, negate, positive } from '../values/operators.js';
 import { str } from '../values/text.js';
 import { isTrue } from '../values/truth.js';
-import { Markup, Tuple, Undefined, type PlainDict, type Value } from '../values/value.js';
+import { Markup, Tuple, Undefined, type Value } from '../values/value.js';
 import type {
   Attribute,
   Compare,
@@ -241,30 +241,17 @@ function comparison(operator: CompareOperator): Comparison {
   }
 }
 
-/**
- * Whether reading this name from a context object can only yield an own property and needs no check. True of most names
- * and most reads.
- */
-function isOwnName(name: string): boolean {
-  return !(name in Object.prototype);
-}
-
-/** The own property of a plain object, or undefined for anything else. */
-function plainProperty(target: Value, name: string): Value | undefined {
-  if (typeof target !== 'object' || target === null) return undefined;
-  return Object.getPrototypeOf(target) === Object.prototype ? (target as PlainDict)[name] : undefined;
-}
-
 function compileAttribute({ target, name, offset }: Attribute, scope: Scope): Evaluate {
   const object = compileExpression(target, scope);
-  const direct = isOwnName(name) && !DICT_METHODS.has(name);
+  const isItem = !DICT_METHODS.has(name);
   return (frame) => {
     const { budget } = frame.run;
     budget.step();
     const value = object(frame);
-    if (direct) {
-      const property = plainProperty(value, name);
-      if (property !== undefined) return property;
+    // Most reads are of this kind: only methods come before the items of a dict.
+    if (isItem && value instanceof Dict) {
+      const item = value.get(name);
+      if (item !== undefined) return item;
     }
     try {
       return getAttribute(value, name, budget);
@@ -276,17 +263,11 @@ function compileAttribute({ target, name, offset }: Attribute, scope: Scope): Ev
 
 function compileItem({ target, key, offset }: Item, scope: Scope): Evaluate {
   const object = compileExpression(target, scope);
-  const constant =
-    key.kind === 'constant' && typeof key.value === 'string' && isOwnName(key.value) ? key.value : undefined;
   const keyOf = compileExpression(key, scope);
   return (frame) => {
     const { budget } = frame.run;
     budget.step();
     const value = object(frame);
-    if (constant !== undefined) {
-      const property = plainProperty(value, constant);
-      if (property !== undefined) return property;
-    }
     const at = keyOf(frame);
     try {
       return getItem(value, at, budget);

@@ -1,7 +1,8 @@
 import { Context, Liquid, LiquidError, Token, TokenKind, toValueSync, type Template } from 'liquidjs';
 import type { BoundedEmitter } from '../emitter.js';
 import { Budget } from '../limits.js';
-import type { PlainDict, Value } from '../values/value.js';
+import type { Dict } from '../values/dict.js';
+import type { Value } from '../values/value.js';
 import { linkTemplate, type LinkedTemplate, type LinkOptions } from './compileLayouts.js';
 import { enterProgram, leaveProgram } from './program.js';
 import { Run, type Execute, type Frame, type Program } from './runtime.js';
@@ -41,7 +42,7 @@ export interface Jinja2Template extends Pick<LinkedTemplate, 'isPlain' | 'uses' 
   /** See `readsOf`. */
   reads(): readonly OffsetRead[];
   /** Renders into the emitter. @throws Fault */
-  render(context: PlainDict, ownsContext: boolean, emitter: BoundedEmitter): void;
+  render(context: Dict, ownsContext: boolean, emitter: BoundedEmitter): void;
 }
 
 /** Methods that mutate lists and dicts, after a dot or in quotes. Filters of the same names don't mutate. */

@@ -2,7 +2,7 @@ import { limitFault, renderFault } from '../errors.js';
 import { DICT_METHODS, entriesOf } from '../methods/dictMethods.js';
 import { BoundMethod, BuiltinFunction, Callable, bindArguments } from '../values/callable.js';
 import type { CallArguments, Evaluation } from '../values/callable.js';
-import { Dict, dictEntries } from '../values/dict.js';
+import { Dict } from '../values/dict.js';
 import { asInteger, indexArgument } from '../values/numbers.js';
 import { isTrue } from '../values/truth.js';
 import { Markup, PyObject, Range, Tuple, typeName } from '../values/value.js';
@@ -164,7 +164,7 @@ export const GLOBALS: ReadonlyMap<string, Value> = new Map<string, Value>([
     'namespace',
     new BuiltinClass(
       'jinja2.utils.Namespace',
-      (args, evaluation) => new Namespace(Dict.of(dictEntries(dict(args, evaluation)))),
+      (args, evaluation) => new Namespace(Dict.of(dict(args, evaluation).entries())),
     ),
   ],
   ['cycler', new BuiltinClass('jinja2.utils.Cycler', ({ positional }) => new Cycler(positional))],

@@ -3,7 +3,7 @@ import type { CallArguments, Evaluation } from '../values/callable.js';
 import { bindArguments } from '../values/callable.js';
 import { contains, equals, ordered, type Ordering } from '../values/compare.js';
 import { Decimal } from '../values/decimal.js';
-import { hashKey, isDict } from '../values/dict.js';
+import { Dict, hashKey } from '../values/dict.js';
 import { tryIterate, tryLength } from '../values/iterate.js';
 import { BINARY_OPERATORS } from '../values/operators.js';
 import { isLower, isUpper } from '../values/strings.js';
@@ -65,7 +65,7 @@ function isSequence(value: Value): boolean {
   return (
     isText(value) ||
     isList(value) ||
-    isDict(value) ||
+    value instanceof Dict ||
     value instanceof Tuple ||
     value instanceof Range ||
     value instanceof Undefined
@@ -83,7 +83,7 @@ const DEFINITIONS: Readonly<Record<string, (name: string) => Predicate>> = {
   float: simple(isFloat),
   number: simple((value) => isInt(value) || isFloat(value) || value instanceof Decimal),
   string: simple(isText),
-  mapping: simple(isDict),
+  mapping: simple((value) => value instanceof Dict),
   sequence: simple((value) => isSequence(value) && tryLength(value) !== undefined),
   iterable: simple((value, { budget }) => tryIterate(value, budget) !== undefined),
   callable: simple((value) => value instanceof Callable || value instanceof Undefined),

@@ -4,7 +4,8 @@ import type { Budget } from '../limits.js';
 import { FILTERS } from '../filters/filters.js';
 import { getAttribute, getItem } from '../values/attributes.js';
 import type { CallArguments, Evaluation } from '../values/callable.js';
-import type { PlainDict, Value } from '../values/value.js';
+import { Dict } from '../values/dict.js';
+import type { Value } from '../values/value.js';
 import { GLOBALS } from './globals.js';
 import { PREDICATES } from './predicates.js';
 
@@ -73,7 +74,7 @@ export class Run implements Evaluation {
     /** The current output; replaced while the output of a macro or block is captured. */
     public out: BoundedEmitter,
     public autoescape: boolean,
-    readonly context: PlainDict,
+    readonly context: Dict,
     /** Names from the including template, which take precedence over the context. */
     private readonly inherited: Names = NO_NAMES,
   ) {
@@ -89,7 +90,7 @@ export class Run implements Evaluation {
 
   /** The run of a template that sees nothing of this one. */
   apart(out: BoundedEmitter): Run {
-    return new Run(this.rendering, out, this.rendering.escaping, {});
+    return new Run(this.rendering, out, this.rendering.escaping, new Dict());
   }
 
   /** The run of a scoped block. */
@@ -126,7 +127,7 @@ export class Run implements Evaluation {
     if (assigned !== undefined) return assigned;
     const inherited = this.inherited.get(name);
     if (inherited !== undefined) return inherited;
-    const value = Object.hasOwn(this.context, name) ? this.context[name] : undefined;
+    const value = this.context.get(name);
     return value === undefined ? GLOBALS.get(name) : value;
   }
 

@@ -1,10 +1,10 @@
 import {
-  Context,
   Liquid,
   LiquidError,
   Parser,
   TokenKind,
   toValueSync,
+  type Context,
   type Emitter,
   type Template,
   type TopLevelToken,
@@ -12,6 +12,9 @@ import {
 import { BoundedEmitter } from '../emitter.js';
 import { Fault, limitFault, renderFault } from '../errors.js';
 import { Budget, type TemplateLimits } from '../limits.js';
+import { BudgetLimiter } from './budgetLimiter.js';
+import { LiquidContext } from './liquidContext.js';
+import type { LiquidRecord } from './liquidRecord.js';
 
 /** Tags that would load other templates, which Liquid templates may not do. */
 const LOADING_TAGS = ['include', 'render', 'layout', 'block'];
@@ -51,19 +54,6 @@ class LiquidParser extends Parser {
   }
 }
 
-/** A LiquidJS limiter backed by our budget. LiquidJS calls it at every node, and before it allocates memory. */
-class BudgetLimiter {
-  constructor(readonly budget: Budget) {}
-
-  check(): void {
-    this.budget.step();
-  }
-
-  use(count: number): void {
-    if (count > 0) this.budget.allocate(count);
-  }
-}
-
 /** Creates the engine for one kind of escaping. Captured output of blocks is bounded like the final output. */
 function createLiquid(escaping: boolean): Liquid {
   const liquid = new Liquid({
@@ -93,7 +83,7 @@ export function compileLiquid(
   limits: TemplateLimits,
   escaping: boolean,
   strict: boolean,
-): (context: Record<string, unknown>, emitter: BoundedEmitter) => void {
+): (record: LiquidRecord, emitter: BoundedEmitter) => void {
   const liquid = escaping ? ESCAPING : PLAIN;
   let templates: Template[];
   try {
@@ -101,16 +91,10 @@ export function compileLiquid(
   } catch (error) {
     throw toFault(error, 'syntax');
   }
-  return (context, emitter) => {
-    const limiter = new BudgetLimiter(new Budget(limits)) as unknown as Context['renderLimit'];
-    const liquidContext = new Context(
-      context,
-      liquid.options,
-      { sync: true, strictVariables: strict },
-      { renderLimit: limiter, memoryLimit: limiter, liquid },
-    );
+  return (record, emitter) => {
+    const context = new LiquidContext(record, liquid, new BudgetLimiter(new Budget(limits)), strict);
     try {
-      toValueSync(liquid.renderer.renderTemplates(templates, liquidContext, emitter));
+      toValueSync(liquid.renderer.renderTemplates(templates, context, emitter));
     } catch (error) {
       throw toFault(error, 'render');
     }

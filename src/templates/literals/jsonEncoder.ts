@@ -1,6 +1,6 @@
 import { renderFault, limitFault, type Fault } from '../errors.js';
 import { Decimal } from '../values/decimal.js';
-import { dictEntries, isDict, sequenceItems } from '../values/dict.js';
+import { Dict, sequenceItems } from '../values/dict.js';
 import { asNumber, floatText } from '../values/numbers.js';
 import { isFloat, isText, JsonMarkup, textOf, typeName, Undefined, type Value } from '../values/value.js';
 import type { LiteralEncoder } from './literalEncoder.js';
@@ -70,8 +70,8 @@ function jsonOf(value: Value, depth: number): string {
   if (value instanceof Decimal) return value.text;
   const items = sequenceItems(value);
   if (items !== undefined) return `[${items.map((item) => jsonOf(item, depth + 1)).join(', ')}]`;
-  if (isDict(value)) {
-    const parts = dictEntries(value).map(([key, item]) => {
+  if (value instanceof Dict) {
+    const parts = value.entries().map(([key, item]) => {
       if (!isText(key)) throw renderFault(`a key of JSON must be text, not ${typeName(key)}`);
       return `${JSON.stringify(textOf(key))}: ${jsonOf(item, depth + 1)}`;
     });

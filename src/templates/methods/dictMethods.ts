@@ -1,24 +1,13 @@
 import { renderFault } from '../errors.js';
 import { methodTable, method, type CallArguments, type Evaluation } from '../values/callable.js';
-import {
-  Dict,
-  dictDelete,
-  dictEntries,
-  dictGet,
-  dictKeys,
-  dictSet,
-  dictSize,
-  DictView,
-  isDict,
-} from '../values/dict.js';
-import type { DictLike } from '../values/dict.js';
+import { Dict, DictView } from '../values/dict.js';
 import { iterate, toList } from '../values/iterate.js';
 import { repr } from '../values/text.js';
 import { Tuple, Undefined } from '../values/value.js';
 import type { Value } from '../values/value.js';
 
-function narrow(value: Value): DictLike {
-  if (!isDict(value)) throw renderFault('a dict is required');
+function narrow(value: Value): Dict {
+  if (!(value instanceof Dict)) throw renderFault('a dict is required');
   return value;
 }
 
@@ -27,29 +16,28 @@ function orElse(value: Value | undefined, fallback: Value): Value {
   return value === undefined ? fallback : value;
 }
 
-/** Mutating a dict of the context would change the caller's object. */
-function changeable(dict: DictLike, evaluation: Evaluation): DictLike {
-  if (!(dict instanceof Dict) && !evaluation.ownsContext)
-    throw renderFault('a dict of the context cannot be changed');
+/** A dict of the context may be shared by several templates, and one created by the template can't be distinguished from it. */
+function changeable(dict: Dict, evaluation: Evaluation): Dict {
+  if (!evaluation.ownsContext) throw renderFault('dicts cannot be changed in this template');
   return dict;
 }
 
 export const DICT_METHODS = methodTable(narrow, {
   update,
-  get: method((dict, _, key = null, fallback = null) => orElse(dictGet(dict, key), fallback), 2, 1),
+  get: method((dict, _, key = null, fallback = null) => orElse(dict.get(key), fallback), 2, 1),
   keys: method((dict) => new DictView(dict, 'keys')),
   values: method((dict) => new DictView(dict, 'values')),
   items: method((dict) => new DictView(dict, 'items')),
   copy: method((dict, { budget }) => {
-    budget.allocate(dictSize(dict));
-    return Dict.of(dictEntries(dict));
+    budget.allocate(dict.size());
+    return Dict.of(dict.entries());
   }),
   setdefault: method(
     (dict, evaluation, key = null, fallback = null) => {
-      const known = dictGet(dict, key);
+      const known = dict.get(key);
       if (known !== undefined) return known;
       evaluation.budget.allocate(1);
-      dictSet(changeable(dict, evaluation), key, fallback);
+      changeable(dict, evaluation).set(key, fallback);
       return fallback;
     },
     2,
@@ -57,23 +45,23 @@ export const DICT_METHODS = methodTable(narrow, {
   ),
   pop: method(
     (dict, evaluation, key = null, fallback) => {
-      const known = dictGet(dict, key);
+      const known = dict.get(key);
       const value = known === undefined ? fallback : known;
       if (value === undefined) throw renderFault(`KeyError: ${repr(key, evaluation.budget)}`);
-      dictDelete(changeable(dict, evaluation), key);
+      changeable(dict, evaluation).delete(key);
       return value;
     },
     2,
     1,
   ),
   popitem: method((dict, evaluation) => {
-    const last = dictEntries(changeable(dict, evaluation)).at(-1);
+    const last = changeable(dict, evaluation).entries().at(-1);
     if (last === undefined) throw renderFault("'popitem(): dictionary is empty'");
-    dictDelete(dict, last[0]);
+    dict.delete(last[0]);
     return new Tuple(last);
   }),
   clear: method((dict, evaluation) => {
-    for (const key of dictKeys(changeable(dict, evaluation))) dictDelete(dict, key);
+    for (const key of changeable(dict, evaluation).keys()) dict.delete(key);
     return null;
   }),
   fromkeys: method(
@@ -93,14 +81,14 @@ function update(self: Value, args: CallArguments, evaluation: Evaluation): Value
   return null;
 }
 
-function set(dict: DictLike, key: Value, value: Value, { budget }: Evaluation): void {
+function set(dict: Dict, key: Value, value: Value, { budget }: Evaluation): void {
   budget.allocate(1);
-  dictSet(dict, key, value);
+  dict.set(key, value);
 }
 
 /** The entries of a dict or of an iterable of pairs, as accepted by `dict(…)`. */
 export function entriesOf(source: Value, { budget }: Evaluation): Iterable<readonly [Value, Value]> {
-  if (isDict(source)) return dictEntries(source);
+  if (source instanceof Dict) return source.entries();
   if (source instanceof Undefined) throw source.fault();
   return Array.from(iterate(source, budget), (pair, index) => {
     const items = toList(pair, budget);

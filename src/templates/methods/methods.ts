@@ -1,6 +1,6 @@
 import type { Invoke, MethodTable } from '../values/callable.js';
 import { Decimal } from '../values/decimal.js';
-import { isDict } from '../values/dict.js';
+import { Dict } from '../values/dict.js';
 import { isFloat, isInt, isList, isText, Range, Tuple, type Value } from '../values/value.js';
 import { DECIMAL_METHODS } from './decimalMethods.js';
 import { DICT_METHODS } from './dictMethods.js';
@@ -18,7 +18,7 @@ function tableOf(value: Value): MethodTable | undefined {
   if (typeof value === 'string') return STR_METHODS;
   if (isList(value)) return LIST_METHODS;
   if (isText(value)) return MARKUP_METHODS;
-  if (isDict(value)) return DICT_METHODS;
+  if (value instanceof Dict) return DICT_METHODS;
   if (isInt(value)) return INT_METHODS;
   if (isFloat(value)) return FLOAT_METHODS;
   if (value instanceof Decimal) return DECIMAL_METHODS;

@@ -3,7 +3,7 @@ import { braceFormat, type BraceArguments } from '../format/braces.js';
 import { characterOf } from '../format/spec.js';
 import { method, methodTable, namedMethod, type CallArguments, type Evaluation } from '../values/callable.js';
 import { codePointLength, toCodePointIndex, toUnitIndex } from '../values/codePoints.js';
-import { Dict, dictEntries, dictGet, dictSize, isDict } from '../values/dict.js';
+import { Dict } from '../values/dict.js';
 import { iterate } from '../values/iterate.js';
 import { asInteger, indexArgument } from '../values/numbers.js';
 import {
@@ -249,11 +249,11 @@ export const STR_METHODS = methodTable<string>(textArgument, {
 
 /** A translation table of `str.maketrans`: None deletes a character. */
 function translate(text: string, table: Value, { budget }: Evaluation): string {
-  if (!isDict(table)) throw renderFault('translate() takes a dict of code points');
+  if (!(table instanceof Dict)) throw renderFault('translate() takes a dict of code points');
   let out = '';
   for (const character of text) {
     budget.step();
-    const replacement = dictGet(table, character.codePointAt(0) ?? 0);
+    const replacement = table.get(character.codePointAt(0) ?? 0);
     if (replacement === null) continue;
     const code = replacement === undefined ? undefined : asInteger(replacement);
     const written =
@@ -277,9 +277,9 @@ function codePointKey(value: Value): Value {
 
 function translationTable(from: Value, to: Value | undefined, dropped: Value, { budget }: Evaluation): Dict {
   if (to === undefined) {
-    if (!isDict(from)) throw renderFault('if you give only one argument to maketrans it must be a dict');
-    budget.allocate(dictSize(from));
-    return Dict.of(dictEntries(from).map(([key, value]) => [codePointKey(key), value]));
+    if (!(from instanceof Dict)) throw renderFault('if you give only one argument to maketrans it must be a dict');
+    budget.allocate(from.size());
+    return Dict.of(from.entries().map(([key, value]) => [codePointKey(key), value]));
   }
   const [keys, values] = [Array.from(textArgument(from)), Array.from(textArgument(to))];
   if (keys.length !== values.length)
@@ -310,7 +310,7 @@ function joinTexts(separator: string, items: Value, evaluation: Evaluation): str
 /** The mapping of `format_map`. */
 export function mapArguments({ positional }: CallArguments): BraceArguments {
   const [mapping] = positional;
-  if (mapping === undefined || !isDict(mapping) || positional.length > 1) {
+  if (mapping === undefined || !(mapping instanceof Dict) || positional.length > 1) {
     throw renderFault('format_map() takes exactly one argument, a mapping');
   }
   return { positional: [], named: mapping };

@@ -4,7 +4,7 @@ import { methodOf } from '../methods/methods.js';
 import { BoundMethod } from './callable.js';
 import { codePointLength, sliceCodePoints } from './codePoints.js';
 import { Decimal } from './decimal.js';
-import { dictGet, isDict, isHashable } from './dict.js';
+import { Dict, isHashable } from './dict.js';
 import { asInteger, indexArgument } from './numbers.js';
 import { repr } from './text.js';
 import {
@@ -36,7 +36,10 @@ function ownAttribute(target: Value, name: string): Value | undefined {
 
 /** Attributes of Python's numbers. */
 function numberAttribute(target: Value, name: string): Value | undefined {
-  if (target instanceof Decimal) return { real: target, imag: Decimal.of(0) }[name];
+  if (target instanceof Decimal) {
+    if (name === 'real') return target;
+    return name === 'imag' ? Decimal.of(0) : undefined;
+  }
   const integer = asInteger(target);
   const number = integer ?? (target instanceof Float || typeof target === 'number' ? target : undefined);
   if (number === undefined) return undefined;
@@ -56,8 +59,8 @@ export function hasAttribute(target: Value, name: string): boolean {
 export function getAttribute(target: Value, name: string, budget: Budget): Value {
   const own = ownAttribute(target, name);
   if (own !== undefined) return own;
-  if (isDict(target)) {
-    const item = dictGet(target, name);
+  if (target instanceof Dict) {
+    const item = target.get(name);
     if (item !== undefined) return item;
   }
   return missing(target, name, budget);
@@ -76,7 +79,7 @@ export function getItem(target: Value, key: Value, budget: Budget): Value {
 
 function itemOf(target: Value, key: Value): Value | undefined {
   if (target instanceof Undefined) throw target.fault();
-  if (isDict(target)) return isHashable(key) ? dictGet(target, key) : undefined;
+  if (target instanceof Dict) return isHashable(key) ? target.get(key) : undefined;
   const index = asInteger(key);
   return index === undefined ? undefined : itemAt(target, Number(index));
 }
@@ -133,7 +136,7 @@ export function slice(target: Value, start: Value, stop: Value, step: Value, bud
     const [from, to, by] = bounds(start, stop, step, target.length);
     return new Range(target.at(from), target.at(to), target.step * by);
   }
-  if (isDict(target)) throw renderFault("unhashable type: 'slice'");
+  if (target instanceof Dict) throw renderFault("unhashable type: 'slice'");
   throw renderFault(`'${typeName(target)}' object is not subscriptable`);
 }
 

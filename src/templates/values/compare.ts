@@ -2,7 +2,7 @@ import type { Budget } from '../limits.js';
 import { limitFault, renderFault } from '../errors.js';
 import { Decimal } from './decimal.js';
 import { compareExactly } from './decimalOperators.js';
-import { dictEntries, dictGet, dictHas, dictSize, DictView, isDict, sequenceItems } from './dict.js';
+import { Dict, DictView, sequenceItems } from './dict.js';
 import { iterate, tryIterate } from './iterate.js';
 import { asNumber } from './numbers.js';
 import { MAX_DATA_DEPTH } from './text.js';
@@ -36,7 +36,7 @@ function equalObjects(a: Value, b: Value, budget: Budget, depth: number): boolea
       x.every((item, i) => (budget.work(1), equals(item, y[i] ?? null, budget, depth)))
     );
   }
-  if (isDict(a)) return isDict(b) && equalDicts(a, b, budget, depth);
+  if (a instanceof Dict) return b instanceof Dict && equalDicts(a, b, budget, depth);
   if (a instanceof Range && b instanceof Range) {
     return (
       a.length === b.length &&
@@ -50,10 +50,10 @@ function equalObjects(a: Value, b: Value, budget: Budget, depth: number): boolea
 }
 
 function equalDicts(a: Value, b: Value, budget: Budget, depth: number): boolean {
-  if (!isDict(a) || !isDict(b) || dictSize(a) !== dictSize(b)) return false;
-  budget.work(dictSize(a));
-  return dictEntries(a).every(([key, value]) => {
-    const other = dictGet(b, key);
+  if (!(a instanceof Dict) || !(b instanceof Dict) || a.size() !== b.size()) return false;
+  budget.work(a.size());
+  return a.entries().every(([key, value]) => {
+    const other = b.get(key);
     return other !== undefined && equals(value, other, budget, depth);
   });
 }
@@ -128,8 +128,8 @@ export function contains(container: Value, item: Value, budget: Budget): boolean
     budget.work(textOf(container).length);
     return textOf(container).includes(textOf(item));
   }
-  if (isDict(container)) return dictHas(container, item);
-  if (container instanceof DictView && container.part === 'keys') return dictHas(container.dict, item);
+  if (container instanceof Dict) return container.has(item);
+  if (container instanceof DictView && container.part === 'keys') return container.dict.has(item);
   if (tryIterate(container, budget) === undefined) {
     throw renderFault(`argument of type '${typeName(container)}' is not iterable`);
   }

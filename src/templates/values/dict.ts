@@ -4,13 +4,11 @@ import { decimalHash } from './decimalOperators.js';
 import {
   Float,
   isList,
-  isPlainDict,
   Markup,
   PyObject,
   Tuple,
   typeName,
   Undefined,
-  type PlainDict,
   type Value,
 } from './value.js';
 
@@ -37,7 +35,7 @@ export function hashKey(value: Value): HashKey {
   }
 }
 
-function hashObject(value: null | Value[] | PlainDict | PyObject): HashKey {
+function hashObject(value: null | Value[] | PyObject): HashKey {
   if (value === null) return null;
   if (value instanceof Markup) return hashKey(value.text);
   if (value instanceof Float) return value.value;
@@ -50,14 +48,14 @@ function hashObject(value: null | Value[] | PlainDict | PyObject): HashKey {
   }
   if (value instanceof Decimal) return decimalHash(value);
   if (value instanceof Undefined) return UNDEFINED_KEY;
-  if (value instanceof PyObject && !(value instanceof Dict)) return value;
+  if (!isList(value) && !(value instanceof Dict)) return value;
   throw renderFault(`unhashable type: '${typeName(value)}'`);
 }
 
 /** Whether `hashKey` accepts a value. */
 export function isHashable(value: Value): boolean {
   if (value instanceof Tuple) return value.items.every(isHashable);
-  return !isList(value) && !isDict(value);
+  return !isList(value) && !(value instanceof Dict);
 }
 
 const identities = new WeakMap<PyObject, number>();
@@ -74,7 +72,7 @@ interface Entry {
   value: Value;
 }
 
-/** A dict created by the template: keys of any hashable type, in insertion order. */
+/** A dict: keys of any hashable type, in insertion order. In a Map, no key means anything to JavaScript. */
 export class Dict extends PyObject {
   readonly typeName: string = 'dict';
   private readonly map = new Map<HashKey, Entry>();
@@ -89,8 +87,13 @@ export class Dict extends PyObject {
     return this.map.size;
   }
 
+  /** The value under a key, or JavaScript's undefined if there is none. @throws Fault for a key that can't be hashed */
   get(key: Value): Value | undefined {
     return this.map.get(hashKey(key))?.value;
+  }
+
+  has(key: Value): boolean {
+    return this.map.has(hashKey(key));
   }
 
   set(key: Value, value: Value): void {
@@ -104,75 +107,20 @@ export class Dict extends PyObject {
     this.map.delete(hashKey(key));
   }
 
-  entries(): IterableIterator<Entry> {
-    return this.map.values();
+  keys(): Value[] {
+    return Array.from(this.map.values(), ({ key }) => key);
   }
-}
 
-export type DictLike = Dict | PlainDict;
-
-export function isDict(value: Value): value is DictLike {
-  return value instanceof Dict || isPlainDict(value);
-}
-
-/** The value under a key, or JavaScript's undefined if there is none. */
-export function dictGet(dict: DictLike, key: Value): Value | undefined {
-  if (dict instanceof Dict) return dict.get(key);
-  const name = plainKey(key);
-  return name !== undefined && Object.hasOwn(dict, name) ? dict[name] : undefined;
-}
-
-/** Keys of plain dicts are strings; other hashable keys are never found. */
-function plainKey(key: Value): string | undefined {
-  if (typeof key === 'string') return key;
-  if (key instanceof Markup) return key.text;
-  hashKey(key);
-  return undefined;
-}
-
-export function dictHas(dict: DictLike, key: Value): boolean {
-  return dictGet(dict, key) !== undefined;
-}
-
-export function dictSize(dict: DictLike): number {
-  return dict instanceof Dict ? dict.size() : Object.keys(dict).length;
-}
-
-export function dictKeys(dict: DictLike): Value[] {
-  return dict instanceof Dict ? Array.from(dict.entries(), (entry) => entry.key) : Object.keys(dict);
-}
-
-export function dictEntries(dict: DictLike): [Value, Value][] {
-  return dict instanceof Dict
-    ? Array.from(dict.entries(), ({ key, value }) => [key, value])
-    : Object.entries(dict);
-}
-
-/** Sets a key. A key named like a property of JavaScript's objects is an ordinary key. */
-export function dictSet(dict: DictLike, key: Value, value: Value): void {
-  if (dict instanceof Dict) {
-    dict.set(key, value);
-    return;
+  entries(): [Value, Value][] {
+    return Array.from(this.map.values(), ({ key, value }) => [key, value]);
   }
-  const name = plainKey(key);
-  if (name === undefined) throw renderFault('a dict of the context takes strings as keys only');
-  Object.defineProperty(dict, name, { value, writable: true, enumerable: true, configurable: true });
-}
-
-export function dictDelete(dict: DictLike, key: Value): void {
-  if (dict instanceof Dict) {
-    dict.delete(key);
-    return;
-  }
-  const name = plainKey(key);
-  if (name !== undefined) Reflect.deleteProperty(dict, name);
 }
 
 /** `d.keys()`, `d.values()`, `d.items()`: live views of a dict. */
 export class DictView extends PyObject {
   readonly typeName: string;
   constructor(
-    readonly dict: DictLike,
+    readonly dict: Dict,
     readonly part: 'keys' | 'values' | 'items',
   ) {
     super();
@@ -180,7 +128,7 @@ export class DictView extends PyObject {
   }
 
   override size(): number {
-    return dictSize(this.dict);
+    return this.dict.size();
   }
 
   override repr(print: (value: Value) => string): string {
@@ -188,8 +136,8 @@ export class DictView extends PyObject {
   }
 
   items(): Value[] {
-    if (this.part === 'keys') return dictKeys(this.dict);
-    const entries = dictEntries(this.dict);
+    if (this.part === 'keys') return this.dict.keys();
+    const entries = this.dict.entries();
     return this.part === 'values'
       ? entries.map(([, value]) => value)
       : entries.map((entry) => new Tuple(entry));

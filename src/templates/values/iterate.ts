@@ -2,7 +2,7 @@ import type { Budget } from '../limits.js';
 import { renderFault } from '../errors.js';
 import { BoundMethod } from './callable.js';
 import { codePointLength, codePoints } from './codePoints.js';
-import { dictKeys, dictSize, DictView, isDict } from './dict.js';
+import { Dict, DictView } from './dict.js';
 import {
   isList,
   isText,
@@ -28,12 +28,12 @@ export function tryIterate(value: Value, budget: Budget): Iterable<Value> | unde
   }
   if (value instanceof Range) return rangeItems(value);
   if (value instanceof DictView) {
-    budget.allocate(dictSize(value.dict));
+    budget.allocate(value.dict.size());
     return value.items();
   }
-  if (isDict(value)) {
-    budget.allocate(dictSize(value));
-    return dictKeys(value);
+  if (value instanceof Dict) {
+    budget.allocate(value.size());
+    return value.keys();
   }
   return value instanceof Undefined ? [] : undefined;
 }
@@ -81,7 +81,7 @@ export function tryLength(value: Value): number | undefined {
   if (isList(value)) return value.length;
   if (isText(value)) return codePointLength(textOf(value));
   if (value instanceof PyObject) return value.size?.();
-  return isDict(value) ? dictSize(value) : undefined;
+  return undefined;
 }
 
 /** Python's `len(value)`. @throws Fault when it has none. */

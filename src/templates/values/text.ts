@@ -1,7 +1,7 @@
 import type { Budget } from '../limits.js';
 import { limitFault } from '../errors.js';
 import { Decimal } from './decimal.js';
-import { dictEntries, isDict, type DictLike } from './dict.js';
+import { Dict } from './dict.js';
 import { floatText } from './numbers.js';
 import { Float, isList, Markup, PyObject, Tuple, Undefined, type Value } from './value.js';
 
@@ -59,7 +59,7 @@ class ReprWriter {
 
   private writeObject(value: object & Value): string {
     if (isList(value)) return this.nested(value, '[', ']', value);
-    if (isDict(value)) return this.writeDict(value);
+    if (value instanceof Dict) return this.writeDict(value);
     if (value instanceof Tuple) {
       return value.items.length === 1
         ? this.nested(value, '(', ',)', value.items)
@@ -75,9 +75,9 @@ class ReprWriter {
     );
   }
 
-  private writeDict(value: DictLike): string {
+  private writeDict(value: Dict): string {
     return this.guarded(value, '{...}', () => {
-      const parts = dictEntries(value).map(([key, item]) => `${this.write(key)}: ${this.write(item)}`);
+      const parts = value.entries().map(([key, item]) => `${this.write(key)}: ${this.write(item)}`);
       return `{${parts.join(', ')}}`;
     });
   }

@@ -19,10 +19,6 @@ export function isTrue(value: Value): boolean {
 
 function isTrueObject(value: object & Value): boolean {
   if (Array.isArray(value)) return value.length > 0;
-  if (!(value instanceof PyObject)) {
-    for (const key in value) if (Object.hasOwn(value, key)) return true;
-    return false;
-  }
   if (value instanceof Markup) return value.text !== '';
   if (value instanceof Float) return value.value !== 0;
   if (value instanceof Decimal) return !value.isZero;

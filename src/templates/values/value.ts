@@ -11,15 +11,11 @@ import { renderFault, type Fault } from '../errors.js';
  *  | float             | number when it has a fraction; a `Float` box when whole (`10/2` is 5.0)   |
  *  | str               | string                                                                   |
  *  | list              | Value[]                                                                  |
- *  | dict              | `Dict` if created by the template, a plain object if from the context    |
- *  | everything else   | a subclass of `PyObject`                                                 |
+ *  | everything else   | a subclass of `PyObject`: a dict is a `Dict`                              |
+ *
+ * No other object is a value: a name that a template chose never indexes an object, so that no prototype is in reach.
  */
-export type Value = null | boolean | number | bigint | string | Value[] | PlainDict | PyObject;
-
-/** A dict from the context; only own properties count. */
-export interface PlainDict {
-  [key: string]: Value;
-}
+export type Value = null | boolean | number | bigint | string | Value[] | PyObject;
 
 /** A Python object without a JavaScript equivalent. */
 export abstract class PyObject {
@@ -157,10 +153,6 @@ export function isList(value: Value): value is Value[] {
   return Array.isArray(value);
 }
 
-export function isPlainDict(value: Value): value is PlainDict {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof PyObject);
-}
-
 /** A float of any value: boxed when whole. */
 export function toFloat(value: number): Value {
   return Number.isInteger(value) ? new Float(value) : value;
@@ -193,6 +185,6 @@ export function typeName(value: Value): string {
     default:
       if (value === null) return 'NoneType';
       if (Array.isArray(value)) return 'list';
-      return value instanceof PyObject ? value.typeName : 'dict';
+      return value.typeName;
   }
 }

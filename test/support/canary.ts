@@ -1,0 +1,137 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { runInNewContext } from 'node:vm';
+import * as liquidjs from 'liquidjs';
+
+const TEMPLATES = path.resolve(import.meta.dirname, '../../src/templates');
+/** Starting these would start a thread's work, or they hold what changes with every job. */
+const NOT_TABLES = /pool[/\\]/;
+
+/** JavaScript's own globals, without those of Node.js. */
+const INTRINSIC_NAMES = (runInNewContext('Object.getOwnPropertyNames(globalThis)') as string[]).filter(
+  (name) => name !== 'globalThis' && name !== 'console',
+);
+
+/** Intrinsics that no global names. */
+function hiddenIntrinsics(): Record<string, unknown> {
+  const iterators = [[][Symbol.iterator](), new Map().values(), new Set().values(), ''[Symbol.iterator](), 'a'.matchAll(/a/g)];
+  return {
+    iterators: iterators.map((iterator) => Object.getPrototypeOf(iterator) as object),
+    functions: [function* () {}, async function () {}, async function* () {}],
+    typedArray: Object.getPrototypeOf(Int8Array) as object,
+  };
+}
+
+const modules: Record<string, unknown> = {};
+for (const file of readdirSync(TEMPLATES, { recursive: true, encoding: 'utf8' })) {
+  if (file.endsWith('.ts') && !NOT_TABLES.test(file)) modules[file] = await import(path.join(TEMPLATES, file));
+}
+
+/** The objects that LiquidJS hands to templates; it does not export their classes. */
+function liquidDrops(): unknown[] {
+  const drops: unknown[] = [];
+  const liquid = new liquidjs.Liquid();
+  liquid.registerFilter('keep', (drop) => drops.push(drop));
+  const print = '{{ forloop | keep }}{{ tablerowloop | keep }}{{ empty | keep }}{{ blank | keep }}{{ nil | keep }}';
+  liquid.parseAndRenderSync(`{% for i in (1..1) %}${print}{% endfor %}{% tablerow i in (1..1) %}${print}{% endtablerow %}`);
+  return drops;
+}
+
+const DROPS = liquidDrops();
+
+interface Held {
+  readonly path: string;
+  readonly object: object;
+  readonly prototype: object | null;
+  readonly isExtensible: boolean;
+  readonly keys: readonly PropertyKey[];
+  readonly descriptors: readonly (PropertyDescriptor | undefined)[];
+  /** Of a Map or Set. */
+  readonly members: readonly unknown[] | undefined;
+}
+
+/** The state of everything that renders share. */
+export type Snapshot = readonly Held[];
+
+/** Everything reachable from JavaScript's own objects, from what the template modules export, and from LiquidJS. */
+export function takeSnapshot(): Snapshot {
+  const held: Held[] = [];
+  const seen = new Set<object>();
+  const waiting: [string, unknown][] = [
+    ...INTRINSIC_NAMES.map((name): [string, unknown] => [name, Reflect.get(globalThis, name)]),
+    ...Object.entries(hiddenIntrinsics()),
+    ...Object.entries(modules),
+    ['liquidjs', liquidjs],
+    ['drops', DROPS],
+  ];
+  for (const [at, value] of waiting) {
+    if (!isObject(value) || seen.has(value) || value === globalThis || value === process) continue;
+    seen.add(value);
+    const record = describe(at, value);
+    held.push(record);
+    waiting.push([`${at}.[[Prototype]]`, record.prototype]);
+    record.members?.forEach((member, index) => waiting.push([`${at}<${index}>`, member]));
+    record.keys.forEach((key, index) => {
+      const descriptor = record.descriptors[index];
+      for (const part of [descriptor?.value, descriptor?.get, descriptor?.set])
+        waiting.push([`${at}.${String(key)}`, part]);
+    });
+  }
+  return held;
+}
+
+/** Where the state differs from a snapshot; empty if nothing changed. */
+export function findChanges(snapshot: Snapshot): string[] {
+  const changes: string[] = [];
+  for (const held of snapshot) {
+    const { object, path: at, keys, descriptors } = held;
+    if (Object.getPrototypeOf(object) !== held.prototype) changes.push(`${at} has another prototype`);
+    if (Object.isExtensible(object) !== held.isExtensible) changes.push(`${at} was frozen`);
+    const now = Reflect.ownKeys(object);
+    if (now.length !== keys.length) changes.push(`${at} has ${now.length} properties, not ${keys.length}`);
+    keys.forEach((key, index) => {
+      if (!isSame(Reflect.getOwnPropertyDescriptor(object, key), descriptors[index]))
+        changes.push(`${at}.${String(key)} is different`);
+    });
+    if (held.members && !isSameList(membersOf(object) ?? [], held.members)) changes.push(`${at} has other members`);
+  }
+  return changes;
+}
+
+function describe(at: string, object: object): Held {
+  const keys = Reflect.ownKeys(object);
+  return {
+    path: at,
+    object,
+    prototype: Object.getPrototypeOf(object) as object | null,
+    isExtensible: Object.isExtensible(object),
+    keys,
+    descriptors: keys.map((key) => Reflect.getOwnPropertyDescriptor(object, key)),
+    members: membersOf(object),
+  };
+}
+
+function membersOf(object: object): unknown[] | undefined {
+  if (object instanceof Map) return [...object].flat();
+  return object instanceof Set ? [...object] : undefined;
+}
+
+function isSame(a: PropertyDescriptor | undefined, b: PropertyDescriptor | undefined): boolean {
+  if (!a || !b) return a === b;
+  return (
+    Object.is(a.value, b.value) &&
+    a.get === b.get &&
+    a.set === b.set &&
+    a.writable === b.writable &&
+    a.enumerable === b.enumerable &&
+    a.configurable === b.configurable
+  );
+}
+
+function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, index) => Object.is(item, b[index]));
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function';
+}
