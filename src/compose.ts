@@ -163,7 +163,9 @@ async function openBackend(config: Config, log: Logger): Promise<Backend> {
 
 /** Opens the process's template threads. */
 export async function openTemplates({ config }: Installation): Promise<TemplatePool> {
-  const { createTemplatePool } = await import('./templates/index.js');
+  const { createTemplatePool, freezeIntrinsics } = await import('./templates/index.js');
+  // Small emails are rendered on this thread.
+  freezeIntrinsics();
   return createTemplatePool({ threads: config.renderThreads, deadlineMs: RENDER_DEADLINE_MS });
 }
 

@@ -4,7 +4,7 @@ import { PyObject, type Value } from './values/value.js';
 
 const MAX_DEPTH = 500;
 
-/** The values of plain data: objects become dicts. The data is only read. @throws Fault for anything that isn't data */
+/** The values of plain data, which is only read: objects become dicts. @throws Fault for anything that isn't data */
 export function toValue(data: unknown, depth = 0): Value {
   switch (typeof data) {
     case 'string':
@@ -15,17 +15,24 @@ export function toValue(data: unknown, depth = 0): Value {
     case 'object':
       if (data === null || data instanceof PyObject) return data;
       if (depth > MAX_DEPTH) throw limitFault(`the context nests deeper than ${MAX_DEPTH} levels`);
-      return Array.isArray(data) ? data.map((item) => toValue(item, depth + 1)) : toDict(data, depth);
+      return Array.isArray(data) ? toList(data, depth + 1) : toDict(data, depth + 1);
     default:
       throw renderFault(`the context holds a ${typeof data}, which is no data`);
   }
 }
 
+function toList(data: readonly unknown[], depth: number): Value[] {
+  const list: Value[] = [];
+  for (const item of data) list.push(toValue(item, depth));
+  return list;
+}
+
 /** The own properties of an object; one that is undefined is absent. */
 export function toDict(data: object, depth = 0): Dict {
   const dict = new Dict();
-  for (const [key, item] of Object.entries(data) as [string, unknown][]) {
-    if (item !== undefined) dict.set(key, toValue(item, depth + 1));
+  for (const key of Object.keys(data)) {
+    const item = (data as Readonly<Record<string, unknown>>)[key];
+    if (item !== undefined) dict.set(key, toValue(item, depth));
   }
   return dict;
 }

@@ -6,6 +6,7 @@ export { CompiledCache, mayLoadLayouts } from './pool/compiledCache.js';
 export { JsonContext } from './renderContext.js';
 export { DEFAULT_LIMITS } from './limits.js';
 export type { TemplateLimits } from './limits.js';
+export { freezeIntrinsics } from './pool/freezeIntrinsics.js';
 export { createTemplatePool } from './pool/templatePool.js';
 export type { RenderOutcome, TemplateJob, TemplatePool, TemplateRequest } from './pool/templatePool.js';
 export { unmarkSeparators } from './literals/addressEncoder.js';

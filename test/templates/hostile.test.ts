@@ -35,7 +35,7 @@ interface HostileResult {
 const HERE = import.meta.dirname;
 const SOURCE = path.resolve(HERE, '../../src');
 /** The library, and the reader of JSON that it shares with the rest. */
-const FILES = /^(?:templates[/\\].*|jsonReader|suggestion)\.ts$/;
+const FILES = /^(?:templates[/\\].*|jsonReader|ownValue|suggestion)\.ts$/;
 /** Within node_modules, so that the library's own dependencies are found from there. */
 const BUILT = path.resolve(HERE, `../../node_modules/.cache/rowpost-hostile-${process.pid}`);
 const AT_ONCE = 2;

@@ -5,7 +5,7 @@ import type { Dict } from '../values/dict.js';
 import type { Value } from '../values/value.js';
 import { linkTemplate, type LinkedTemplate, type LinkOptions } from './compileLayouts.js';
 import { enterProgram, leaveProgram } from './program.js';
-import { Run, type Execute, type Frame, type Program } from './runtime.js';
+import { executeAll, Run, type Execute, type Frame, type Program } from './runtime.js';
 import { readsOf, type OffsetRead } from './reads.js';
 
 /** The engine that renders the statements. */
@@ -26,11 +26,11 @@ class RenderContext extends Context implements FrameContext {
 class StatementToken extends Token {}
 
 /**
- * A statement as LiquidJS sees it: a template like its own tags. Nested statements run in plain loops, because LiquidJS's
+ * The statements as LiquidJS sees them: a template like its own tags. They run in plain loops, because LiquidJS's
  * generators check the clock at every node, which halves the speed.
  */
-function liquidTemplate(execute: Execute, token: Token): Template {
-  return { token, render: (context) => execute((context as FrameContext).frame) };
+function liquidTemplate(body: readonly Execute[], token: Token): Template {
+  return { token, render: (context) => executeAll(body, (context as FrameContext).frame) };
 }
 
 /** A compiled Jinja2 template. */
@@ -54,7 +54,7 @@ export function compileJinja2(text: string, options: LinkOptions): Jinja2Templat
   const { limits, escaping } = options;
   const { main, statements, layouts, sources, isPlain, uses, check } = linkTemplate(text, options);
   const token = new StatementToken(TokenKind.Tag, main.origin.source, 0, 0);
-  const templates = main.body.map((execute) => liquidTemplate(execute, token));
+  const templates = [liquidTemplate(main.body, token)];
   return {
     source: main.origin.source,
     changesValues: sources.some((source) => CHANGING_METHOD.test(source)),

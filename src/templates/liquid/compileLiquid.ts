@@ -58,6 +58,7 @@ class LiquidParser extends Parser {
 function createLiquid(escaping: boolean): Liquid {
   const liquid = new Liquid({
     ownPropertyOnly: true,
+    globals: Object.create(null) as object,
     // Applies to strict templates.
     lenientIf: true,
     ...(escaping ? { outputEscape: 'escape' as const } : {}),
@@ -67,6 +68,8 @@ function createLiquid(escaping: boolean): Liquid {
   const renderTemplates = renderer.renderTemplates.bind(renderer);
   renderer.renderTemplates = (templates, context, emitter) =>
     renderTemplates(templates, context, emitter ?? new BoundedEmitter(budgetOf(context).limits.outputLength));
+  for (const part of [liquid, liquid.filters, liquid.tags, liquid.options, liquid.options.globals, renderer])
+    Object.freeze(part);
   return liquid;
 }
 
@@ -74,8 +77,8 @@ function budgetOf(context: Context): Budget {
   return (context.renderLimit as unknown as BudgetLimiter).budget;
 }
 
-const PLAIN = createLiquid(false);
-const ESCAPING = createLiquid(true);
+/** Shared by all templates; frozen, because a render must leave nothing in them. */
+export const ENGINES = { plain: createLiquid(false), escaping: createLiquid(true) } as const;
 
 /** Compiles a Liquid template to a function that renders it, and throws Faults. @throws Fault of kind syntax or limit */
 export function compileLiquid(
@@ -84,7 +87,7 @@ export function compileLiquid(
   escaping: boolean,
   strict: boolean,
 ): (record: LiquidRecord, emitter: BoundedEmitter) => void {
-  const liquid = escaping ? ESCAPING : PLAIN;
+  const liquid = escaping ? ENGINES.escaping : ENGINES.plain;
   let templates: Template[];
   try {
     templates = new LiquidParser(liquid, limits).parse(source);

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { freezeIntrinsics } from './freezeIntrinsics.js';
 import { TaskRunner } from './taskRunner.js';
 import type { RenderOutcome, TaskResult, ThreadMessage, ThreadSettings, ThreadTask } from './templateJob.js';
 import { ThreadProgress } from './threadProgress.js';
@@ -6,6 +7,7 @@ import { ThreadProgress } from './threadProgress.js';
 /** Results are posted early at this size, so that a thread that dies for one task loses few results of others. */
 const MAX_UNPOSTED_CHARACTERS = 250_000;
 
+freezeIntrinsics();
 const settings = workerData as ThreadSettings;
 const progress = new ThreadProgress(settings.progress);
 const runner = new TaskRunner(settings.limits);

@@ -67,15 +67,15 @@ function identityOf(value: PyObject): string {
   return `object:${known}`;
 }
 
-interface Entry {
-  readonly key: Value;
-  value: Value;
-}
-
 /** A dict: keys of any hashable type, in insertion order. In a Map, no key means anything to JavaScript. */
 export class Dict extends PyObject {
-  readonly typeName: string = 'dict';
-  private readonly map = new Map<HashKey, Entry>();
+  private readonly map = new Map<HashKey, Value>();
+  /** The keys that differ from their hash keys, such as `True` and `1.0`. */
+  private originals: Map<HashKey, Value> | undefined;
+
+  get typeName(): string {
+    return 'dict';
+  }
 
   static of(entries: Iterable<readonly [Value, Value]>): Dict {
     const dict = new Dict();
@@ -89,7 +89,7 @@ export class Dict extends PyObject {
 
   /** The value under a key, or JavaScript's undefined if there is none. @throws Fault for a key that can't be hashed */
   get(key: Value): Value | undefined {
-    return this.map.get(hashKey(key))?.value;
+    return this.map.get(hashKey(key));
   }
 
   has(key: Value): boolean {
@@ -98,21 +98,26 @@ export class Dict extends PyObject {
 
   set(key: Value, value: Value): void {
     const hash = hashKey(key);
-    const entry = this.map.get(hash);
-    if (entry === undefined) this.map.set(hash, { key, value });
-    else entry.value = value;
+    if (hash !== key && !this.map.has(hash)) (this.originals ??= new Map<HashKey, Value>()).set(hash, key);
+    this.map.set(hash, value);
   }
 
   delete(key: Value): void {
-    this.map.delete(hashKey(key));
+    const hash = hashKey(key);
+    this.map.delete(hash);
+    this.originals?.delete(hash);
   }
 
   keys(): Value[] {
-    return Array.from(this.map.values(), ({ key }) => key);
+    return Array.from(this.map.keys(), (hash) => this.original(hash));
   }
 
   entries(): [Value, Value][] {
-    return Array.from(this.map.values(), ({ key, value }) => [key, value]);
+    return Array.from(this.map, ([hash, value]) => [this.original(hash), value]);
+  }
+
+  private original(hash: HashKey): Value {
+    return this.originals?.get(hash) ?? hash;
   }
 }
 
