@@ -37,17 +37,17 @@ const REPLACE_SQL = `
   $$;
 
   create or replace function bullmq.pg_advisory_xact_lock_shared(key1 int, key2 int) returns void
-    language sql immutable as $$ select $$;
+    language sql immutable set search_path = pg_catalog, pg_temp as $$ select $$;
 
-  -- pg_catalog is searched first unless it is named.
+  -- pg_catalog is searched first unless it is named, and pg_temp before it.
   do $$
   declare
     routine regprocedure;
   begin
     for routine in select oid from pg_catalog.pg_proc
-      where pronamespace = 'bullmq'::regnamespace and 'search_path=bullmq' = any (proconfig)
+      where pronamespace = 'bullmq'::regnamespace and proconfig && '{search_path=bullmq,"search_path=bullmq, pg_catalog"}'::text[]
     loop
-      execute format('alter routine %s set search_path = bullmq, pg_catalog', routine);
+      execute format('alter routine %s set search_path = bullmq, pg_catalog, pg_temp', routine);
     end loop;
   end $$;
   commit;`;

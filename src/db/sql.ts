@@ -64,9 +64,14 @@ export function quoted(...names: readonly string[]): string {
   return identifier(...names).texts.join('');
 }
 
+/** `"column" = value`, as in SET: no comparison. */
+export function assignment(column: string, value: Sql): Sql {
+  return sql`${identifier(column)} = ${value}`;
+}
+
 /** A parameter with its PostgreSQL type, a name from the catalog such as `int4`, `text[]` or `"my"."enum"`. */
 export function param(slot: Slot, type: string): Sql {
-  return new Sql(['', `::${type}`], [slot]);
+  return new Sql(['', `::${withSchema(type)}`], [slot]);
 }
 
 /** The same value on every run. */
@@ -82,12 +87,17 @@ export function wholeNumber(value: number): Sql {
 
 /** A type as the catalog writes it: `int4`, `"shop"."mood"`, `text[]`. */
 export function typeName(type: string): Sql {
-  return new Sql([type], []);
+  return new Sql([withSchema(type)], []);
+}
+
+/** A name without a schema is PostgreSQL's own type, whatever else has that name in the search_path. */
+function withSchema(type: string): string {
+  return /^"(?:[^"]|"")+"\."/.test(type) ? type : `pg_catalog.${type}`;
 }
 
 export function join(
   pieces: readonly Sql[],
-  separator: ', ' | ' and ' | ' or ' | ' || ' | ' union all ' | ' ' | '\n',
+  separator: ', ' | ' and ' | ' or ' | ' operator(pg_catalog.||) ' | ' union all ' | ' ' | '\n',
 ): Sql {
   const builder = new Builder('');
   pieces.forEach((piece, index) => {

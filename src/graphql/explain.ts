@@ -68,7 +68,7 @@ async function explain(
     tenantid,
     mode: 'read',
     statements: [
-      "select set_config('plan_cache_mode', 'force_generic_plan', true)",
+      "select pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true)",
       `prepare ${name} as ${text}`,
       `explain execute ${name}${nulls}`,
       `deallocate ${name}`,

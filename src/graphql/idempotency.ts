@@ -92,8 +92,8 @@ export function keepAnswer(
 }
 
 const FIRST_ANSWER = preparedText(
-  "select is_same, answer from rowpost_tenant.first_answer($1, $2, $3, decode($4, 'hex'))",
+  "select is_same, answer from rowpost_tenant.first_answer($1, $2, $3, pg_catalog.decode($4, 'hex'))",
 );
-const CLAIM = preparedText("select rowpost_tenant.claim_request($1, $2, $3, decode($4, 'hex'))");
+const CLAIM = preparedText("select rowpost_tenant.claim_request($1, $2, $3, pg_catalog.decode($4, 'hex'))");
 const REFUSE = preparedText("select rowpost_tenant.refuse('answerNotKept')");
 const KEEP = preparedText('select rowpost_tenant.keep_answer($1, $2, $3, $4)');

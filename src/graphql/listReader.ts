@@ -93,7 +93,7 @@ export function createListReader(deps: ListReaderDeps): ListReader {
 
 /** Null if the list is too large. */
 function bounded(list: Sql, bytes: number): Sql {
-  return sql`select case when octet_length(a.j) <= ${wholeNumber(bytes)} then a.j end from (${list}) a(j)`;
+  return sql`select case when pg_catalog.octet_length(a.j) operator(pg_catalog.<=) ${wholeNumber(bytes)} then a.j end from (${list}) a(j)`;
 }
 
 function ownErrors<T>(work: () => T): T {

@@ -1,5 +1,6 @@
 import { createPostgresBackend, runMigrations, type BackendFactory, type IQueueBackend } from 'bullmq';
 import { replaceAdvisoryLocks } from '../db/queueLocks.js';
+import { requireQueueSchema } from '../db/queueSchema.js';
 import { QUEUE_SCHEMA, type Database } from '../db/connection/database.js';
 import { UsageError } from '../errors.js';
 import type { Logger } from '../log.js';
@@ -31,11 +32,15 @@ export async function connectPostgres(database: Database, log: Logger): Promise<
   };
 }
 
-/** Creates or migrates BullMQ's tables. Safe to run concurrently: the second process waits for the first. */
+/**
+ * Creates or migrates BullMQ's tables. Safe to run concurrently: the second process waits for the first. Throws UsageError if the
+ * schema belongs to somebody else, whose functions would run with the service's rights.
+ */
 export async function migratePostgresQueue(database: Database): Promise<void> {
   const pool = database.openQueuePool();
   const client = await pool.connect();
   try {
+    await requireQueueSchema(client, QUEUE_SCHEMA);
     await runMigrations(client, QUEUE_SCHEMA);
     await replaceAdvisoryLocks(client);
   } finally {

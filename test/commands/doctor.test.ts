@@ -84,6 +84,7 @@ describe('rowpost doctor', () => {
         'migrations',
         'roles',
         'logins',
+        'schemas',
         'adopted',
         'clock',
         'secrets',

@@ -13,11 +13,12 @@ import { policyOf } from '../../src/graphql/policy/policy.js';
 import { complete } from '../../src/graphql/steps.js';
 import { buildDataSchema } from '../../src/graphql/schema/dataSchema.js';
 import { testLog } from '../support/testConfig.js';
+import { shownSql } from './support/shownSql.js';
 import { openShop, roleWith, SHOP_DDL, type Shop } from './support/shop.js';
 
 /**
  * One folder a case, to be read as documentation: query.graphql, variables.json, role.json (its rules) → the statements
- * it compiles to (expected.sql) → the answer (expected.json). UPDATE_GOLDEN=1 writes what is there now, to be read
+ * it compiles to (expected.sql, without `pg_catalog`) → the answer (expected.json). UPDATE_GOLDEN=1 writes what is there now, to be read
  * before it is committed.
  */
 const FOLDER = fileURLToPath(new URL('golden', import.meta.url));
@@ -88,7 +89,7 @@ async function statementsOf(
   const text = plan.fields
     .flatMap(statementFields)
     .flatMap(({ statements }) => statements)
-    .map(({ statement }) => `${laidOut(statement.text)};\n`)
+    .map(({ statement }) => `${laidOut(shownSql(statement.text))};\n`)
     .join('\n');
   return text.replaceAll(`"${shop.tenant.schema}".`, 'tenant.');
 }

@@ -60,11 +60,11 @@ describe("values beyond PostgreSQL's length or size limits", () => {
         type: columnType({ name, sqlType: name, typtype: 'b', array: false, modifier, enumLabels: null }),
       } as Column;
       await database.database.pool.query(
-        `create table t_${name}_${String(modifier).replace('-', 'm')} (x ${type})`,
+        `create table public.t_${name}_${String(modifier).replace('-', 'm')} (x ${type})`,
       );
       for (const value of isText ? TEXTS : NUMBERS) {
         const refused = await database.database.pool
-          .query(`insert into t_${name}_${String(modifier).replace('-', 'm')} values ($1)`, [value])
+          .query(`insert into public.t_${name}_${String(modifier).replace('-', 'm')} values ($1)`, [value])
           .then(
             () => false,
             (error: unknown) => ['22001', '22003'].includes((error as { code: string }).code),

@@ -1,5 +1,6 @@
 import type { Installation } from '../../compose.js';
 import { publicPrivileges, rolesThatMayNotConnect } from '../../db/connection/databaseGrants.js';
+import { readOpenSchemas } from '../../db/connection/schemaCreators.js';
 import { listTenants } from '../../control/tenants/tenants.js';
 import { statementsToAdopt } from '../../db/tenants/adoption.js';
 import { describeLostTenant, findLostRoles } from '../../db/tenants/lostRoles.js';
@@ -42,6 +43,7 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
       replicas: ready(() => checkReplicas(config, keyRing, log)),
     }),
     logins: ready(() => checkTenantLogins(database)),
+    schemas: ready(() => checkSchemas(database)),
     adopted: ready(() => checkAdoptedSchemas(database)),
     clock: () => checkClock(database),
     secrets: ready(() => checkSecrets(database, keyRing)),
@@ -148,6 +150,17 @@ async function checkTenantLogins({ knex, pool, tenants }: Database): Promise<Fin
   return bad(
     `every role of the cluster has ${privileges} on this database`,
     `Make the service its owner and run "rowpost release"; or grant ${open.join(', ')} on it to those who need them, and revoke them from public.`,
+  );
+}
+
+async function checkSchemas({ pool }: Database): Promise<Finding> {
+  const open = await readOpenSchemas(pool);
+  if (open.length === 0) return good('only their owners create objects in public and in those of Rowpost');
+  const who = open.map(({ schema, role }) => `${role === 'public' ? 'every role' : role} in ${quoted(schema)}`);
+  const revoked = open.map(({ schema, role }) => `revoke create on schema ${quoted(schema)} from ${role}`);
+  return bad(
+    `objects may be created by ${shortened(who)}, where the code of tenants may look for functions and operators`,
+    `As the owner, run: ${revoked.join('; ')}`,
   );
 }
 

@@ -1,4 +1,5 @@
 import type { Table } from '../../db/catalog/catalog.js';
+import { equal } from '../../db/catalog/operators.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import type { Rows } from '../../db/connection/pipeline.js';
 import { runStatement } from '../../db/connection/runStatement.js';
@@ -25,7 +26,7 @@ export async function readCurrentRow(
   const table = await requireTable(context, schema, target);
   const row = await readText(
     context,
-    sql`select row_to_json(t.*)::text from ${tableSql(table)} t ${oneRow(table, key)}`,
+    sql`select pg_catalog.row_to_json(t.*)::pg_catalog.text from ${tableSql(table)} t ${oneRow(table, key)}`,
   );
   if (row === undefined) {
     throw new AppError('NOT_FOUND', `${target} has no row${key == null ? ' yet' : ' with this key'}.`);
@@ -45,7 +46,7 @@ export async function readNewestFile(
   const files = sql`rowpost_tenant.files_of(${textConstant(table.sqlName)}, ${rowKey(table, sql`t`)})`;
   const newest = await readText(
     context,
-    sql`select row_to_json(f.*)::text from (select * from ${tableSql(table)} t ${oneRow(table, key)}) t, lateral ${files} f
+    sql`select pg_catalog.row_to_json(f.*)::pg_catalog.text from (select * from ${tableSql(table)} t ${oneRow(table, key)}) t, lateral ${files} f
       order by f.createtime desc, f.filenum desc limit 1`,
   );
   return newest ?? null;
@@ -76,8 +77,8 @@ function oneRow(table: Table, key: unknown): Sql {
   if (table.primaryKey.length === 0) throw badInput('target', `${table.name} has no primary key.`);
   if (key == null) return sql`${newestFirst(table)} limit 1`;
   const conditions = table.primaryKey.map((column) => {
-    const value = keyValue(table, column, key);
-    return sql`${comparedSql(sql`t`, column)} = ${constant(value, fullSqlType(column.type))}`;
+    const value = constant(keyValue(table, column, key), fullSqlType(column.type));
+    return equal(comparedSql(sql`t`, column), value, column.type);
   });
   return sql`where ${join(conditions, ' and ')}`;
 }

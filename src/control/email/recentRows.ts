@@ -56,10 +56,11 @@ function rowsSql(table: Table): Sql {
   const row = sql`t`;
   const shown = [...table.columns.values()].filter(isReadable).slice(0, LABEL_COLUMNS);
   const parts = shown.map(
-    (column) => sql`left(${columnSql(row, column)}::text, ${wholeNumber(LABEL_CHARACTERS)})`,
+    (column) =>
+      sql`pg_catalog.left(${columnSql(row, column)}::pg_catalog.text, ${wholeNumber(LABEL_CHARACTERS)})`,
   );
-  const label = parts.length === 0 ? sql`''` : sql`concat_ws(', ', ${join(parts, ', ')})`;
-  return sql`select ${rowKey(table, row)}::text, ${label} from ${tableSql(table)} ${row}
+  const label = parts.length === 0 ? sql`''` : sql`pg_catalog.concat_ws(', ', ${join(parts, ', ')})`;
+  return sql`select ${rowKey(table, row)}::pg_catalog.text, ${label} from ${tableSql(table)} ${row}
     ${newestFirst(table)} limit ${wholeNumber(MAX_ROWS)}`;
 }
 

@@ -5,7 +5,7 @@ import { runStatement } from '../../db/connection/runStatement.js';
 import { constant, join, sql, textConstant } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { parseJson, writeJson } from '../../losslessJson.js';
-import { columnSql, comparedSql, tableSql } from '../../graphql/read/rowsSql.js';
+import { columnSql, equalIn, tableSql } from '../../graphql/read/rowsSql.js';
 import { keyValue } from '../email/keyValue.js';
 import { badInput } from '../object/badInput.js';
 
@@ -35,19 +35,17 @@ export async function readEventKey(
     ]),
   );
   const pairs = given.map(({ column }) => sql`${textConstant(column.sqlName)}, ${columnSql(sql`k`, column)}`);
-  const isRow = given.map(
-    ({ column }) => sql`${comparedSql(sql`t`, column)} = ${comparedSql(sql`k`, column)}`,
-  );
   // If the type rounded the value, it would match another row.
   const isExact = given
     .filter(({ column }) => column.type.kind === 'numeric')
     .map(
-      ({ column, value }) => sql`${columnSql(sql`k`, column)} = ${constant(value, fullSqlType(column.type))}`,
+      ({ column, value }) =>
+        sql`${columnSql(sql`k`, column)} operator(pg_catalog.=) ${constant(value, fullSqlType(column.type))}`,
     );
   const statement = sql`
-    select json_build_object('key', json_build_object(${join(pairs, ', ')})::text,
-      'exists', exists (select from ${tableSql(table)} t where ${join(isRow, ' and ')}),
-      'isExact', ${join([sql`true`, ...isExact], ' and ')})::text
+    select pg_catalog.json_build_object('key', pg_catalog.json_build_object(${join(pairs, ', ')})::pg_catalog.text,
+      'exists', exists (select from ${tableSql(table)} t where ${equalIn(table.primaryKey, sql`t`, sql`k`)}),
+      'isExact', ${join([sql`true`, ...isExact], ' and ')})::pg_catalog.text
     from ${recordOf(table.primaryKey, constant(writeJson(record), 'json'), sql`k`)}`;
   const rows = await runStatement(database.transactions, tenantid, 'read', statement).catch(
     (error: unknown) => {

@@ -76,6 +76,8 @@ export interface ColumnType {
   readonly bounds?: { readonly length?: number; readonly precision?: number; readonly scale?: number };
   /** Labels of an enum. */
   readonly enumLabels?: readonly string[];
+  /** The schema of the type's own `=` and `<`, if that is not pg_catalog: citext's, for instance. */
+  readonly operators?: string;
   /** A row type, rendered as a JSON object. */
   readonly composite?: boolean;
 }
@@ -135,4 +137,6 @@ export interface ManyToMany {
 export interface ColumnPair {
   readonly here: string;
   readonly there: string;
+  /** Their type, if it has operators of its own. */
+  readonly type?: ColumnType;
 }

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { statementName } from '../connection/preparedStatements.js';
+import { TYPE_JOINS, TYPE_JSON } from './typeSql.js';
 import type { RawType } from './types.js';
 
 /** A schema's tables as described by pg_catalog. */
@@ -67,14 +68,6 @@ export async function readSchema(pool: Pool, schema: string): Promise<RawSchema>
   return { tables: JSON.parse(text) as RawTable[], text };
 }
 
-/** The type below all domains. For other types nothing is read. */
-function baseType(type: string): string {
-  return `case when ${type}.typtype <> 'd' then ${type}.oid else (
-          with recursive below(oid) as (select ${type}.typbasetype union select p.typbasetype
-            from below join pg_catalog.pg_type p using (oid) where p.typtype = 'd')
-          select oid from below join pg_catalog.pg_type p using (oid) where p.typtype <> 'd') end`;
-}
-
 /** `is true` keeps it a hash. As a join, PostgreSQL goes through all tables for each table: 3 s for a thousand. */
 const SERVED = '(k.confrelid in (select oid from relation))';
 
@@ -107,28 +100,10 @@ select coalesce(json_agg(json_build_object(
             join pg_catalog.pg_am am on am.oid = ic.relam
           where i.indrelid = r.oid and i.indkey[0] = a.attnum and i.indisvalid and i.indpred is null
             and am.amname in ('btree', 'hash')),
-        'type', json_build_object(
-          'name', e.typname,
-          'sqlType', case when en.nspname = 'pg_catalog' then quote_ident(e.typname)
-            else '"' || replace(en.nspname, '"', '""') || '"."' || replace(e.typname, '"', '""') || '"' end,
-          'typtype', e.typtype,
-          'array', l.oid is not null,
-          'ofDomain', i.oid <> b.oid and i.typtype = 'd',
-          'domain', case when t.typtype = 'd' then t.typname when i.typtype = 'd' then i.typname end,
-          'dimensions', case when t.typtype = 'd' then t.typndims else a.attndims end,
-          'modifier', case when t.typtype = 'd' then t.typtypmod else a.atttypmod end,
-          'enumLabels', (select json_agg(l.enumlabel order by l.enumsortorder)
-            from pg_catalog.pg_enum l where l.enumtypid = e.oid and e.typtype = 'e'))
+        'type', ${TYPE_JSON}
       ) order by a.attnum), '[]')
       from pg_catalog.pg_attribute a
-        join pg_catalog.pg_type t on t.oid = a.atttypid
-        -- a domain counts as its base type, an array as its element, of domains too; not int2vector, nor lists of lists
-        join pg_catalog.pg_type b on b.oid = ${baseType('t')}
-        left join pg_catalog.pg_type l on l.oid = b.typelem and l.typarray = b.oid
-          and not exists (select from pg_catalog.pg_type d where d.oid = ${baseType('l')} and d.typcategory = 'A')
-        join pg_catalog.pg_type i on i.oid = coalesce(l.oid, b.oid)
-        join pg_catalog.pg_type e on e.oid = ${baseType('i')}
-        join pg_catalog.pg_namespace en on en.oid = e.typnamespace
+        ${TYPE_JOINS}
       where a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped),
     'keys', (select coalesce(json_agg(json_build_object(
         'primary', i.indisprimary,

@@ -1,6 +1,7 @@
 import type { ColumnPair, Relation } from './catalog.js';
 import type { RawForeignKey, RawTable } from './introspect.js';
 import { graphqlName, NameScope } from './names.js';
+import { columnType } from './types.js';
 
 /** A relation before it is named, with its candidate names, best first. */
 interface RelationCandidate {
@@ -24,7 +25,7 @@ export function deriveRelations(
   const nameOf = (table: string): string => names.get(table) ?? table;
   for (const table of tables) {
     for (const key of table.foreignKeys) {
-      wishes.get(table.name)?.push(toOne(key, nameOf));
+      wishes.get(table.name)?.push(toOne(table, key, nameOf));
       wishes.get(key.target)?.push(toMany(table, key, nameOf));
     }
     for (const [near, far] of joinDirections(table)) {
@@ -67,12 +68,12 @@ function nameRelations(
 
 type NameOf = (table: string) => string;
 
-function toOne(key: RawForeignKey, nameOf: NameOf): RelationCandidate {
+function toOne(table: RawTable, key: RawForeignKey, nameOf: NameOf): RelationCandidate {
   const target = nameOf(key.target);
   return {
     names: [target, graphqlName(`${stem(key.columns)}_${target}`)],
     rank: 0,
-    build: (field) => ({ kind: 'to-one', field, target, pairs: pairs(key.columns, key.targetColumns) }),
+    build: (field) => ({ kind: 'to-one', field, target, pairs: pairs(table, key) }),
   };
 }
 
@@ -81,7 +82,7 @@ function toMany(child: RawTable, key: RawForeignKey, nameOf: NameOf): RelationCa
   return {
     names: [graphqlName(`${target}_collection`), graphqlName(`${stem(key.columns)}_${target}_collection`)],
     rank: 1,
-    build: (field) => ({ kind: 'to-many', field, target, pairs: pairs(key.targetColumns, key.columns) }),
+    build: (field) => ({ kind: 'to-many', field, target, pairs: reversed(pairs(child, key)) }),
   };
 }
 
@@ -103,8 +104,8 @@ function manyToMany(
       field,
       target,
       through: nameOf(join.name),
-      nearPairs: pairs(near.targetColumns, near.columns),
-      farPairs: pairs(far.columns, far.targetColumns),
+      nearPairs: reversed(pairs(join, near)),
+      farPairs: pairs(join, far),
     }),
   };
 }
@@ -136,6 +137,15 @@ function stem(columns: readonly string[]): string {
     .replace(/^__+/, '_');
 }
 
-function pairs(here: readonly string[], there: readonly string[]): ColumnPair[] {
-  return here.map((column, index) => ({ here: column, there: there[index] ?? column }));
+/** From the columns of a foreign key to those that it references. */
+function pairs(table: RawTable, { columns, targetColumns }: RawForeignKey): ColumnPair[] {
+  return columns.map((here, index) => {
+    const raw = table.columns.find(({ name }) => name === here)?.type;
+    const type = raw?.operators == null ? {} : { type: columnType(raw) };
+    return { here, there: targetColumns[index] ?? here, ...type };
+  });
+}
+
+function reversed(given: readonly ColumnPair[]): ColumnPair[] {
+  return given.map((pair) => ({ ...pair, here: pair.there, there: pair.here }));
 }

@@ -83,6 +83,8 @@ export interface RawType {
   /** pg_attribute.atttypmod */
   readonly modifier?: number;
   readonly enumLabels: readonly string[] | null;
+  /** The schema of its `=`, if that is not pg_catalog. */
+  readonly operators?: string | null;
 }
 
 export function columnType(raw: RawType): ColumnType {
@@ -94,6 +96,7 @@ export function columnType(raw: RawType): ColumnType {
     ...(raw.domain == null ? {} : { domain: raw.domain }),
     ...(raw.array && (raw.dimensions ?? 0) > 1 && raw.name !== 'bytea' ? { dimensions: raw.dimensions } : {}),
     ...boundsOf(raw),
+    ...(raw.operators == null ? {} : { operators: raw.operators }),
     ...(raw.enumLabels === null ? {} : { enumLabels: raw.enumLabels }),
     ...(raw.typtype === 'c' ? { composite: true } : {}),
   };
@@ -132,7 +135,7 @@ export function recordOf(columns: readonly Column[], json: Sql, alias: Sql): Sql
   const names = columns.map(
     ({ sqlName, type }) => sql`${identifier(sqlName)} ${typeName(declaredType(type))}`,
   );
-  return sql`json_to_record(${json}) as ${alias}(${join(names, ', ')})`;
+  return sql`pg_catalog.json_to_record(${json}) as ${alias}(${join(names, ', ')})`;
 }
 
 export function scalarOf(type: ColumnType): ScalarName {
@@ -149,45 +152,46 @@ export function jsonText(column: Column, value: Sql): Sql {
 export function templateJson(column: Column, value: Sql): Sql {
   const json = jsonText(column, value);
   if (column.type.kind !== 'numeric' || column.inPrimaryKey) return json;
-  return sql`regexp_replace(${json}, '([0-9])(?=[],]|$)', '\\1E0', 'g')`;
+  return sql`pg_catalog.regexp_replace(${json}, '([0-9])(?=[],]|$)', '\\1E0', 'g')`;
 }
 
 /** The value's text form as a JSON string, for `cast: text`. */
 export function jsonString(value: Sql): Sql {
-  return sql`coalesce(to_json(${value}::text)::text, 'null')`;
+  return sql`coalesce(pg_catalog.to_json(${value}::pg_catalog.text)::pg_catalog.text, 'null')`;
 }
 
 /** Arrays and composite values as PostgreSQL's text: as the key of a mutation, an ID, they can't be given in another form. */
 function keyText(type: ColumnType, value: Sql): Sql {
-  if (type.array || type.composite) return sql`to_json(${value}::text)::text`;
+  if (type.array || type.composite)
+    return sql`pg_catalog.to_json(${value}::pg_catalog.text)::pg_catalog.text`;
   if (type.kind === 'bytea') return valueText(type, value);
   const safe = ['integer', 'bigint', 'uuid'].includes(type.kind);
-  if (safe) return sql`'"' || ${value}::text || '"'`;
+  if (safe) return sql`'"' operator(pg_catalog.||) ${value}::pg_catalog.text operator(pg_catalog.||) '"'`;
   return rowOf(type).json === 'toJson' && type.kind !== 'numeric' && type.kind !== 'float'
-    ? sql`to_json(${value})::text`
-    : sql`to_json(${value}::text)::text`;
+    ? sql`pg_catalog.to_json(${value})::pg_catalog.text`
+    : sql`pg_catalog.to_json(${value}::pg_catalog.text)::pg_catalog.text`;
 }
 
 function valueText(type: ColumnType, value: Sql): Sql {
   const form = rowOf(type).json;
   if (type.array) {
     // An extension's type may have a cast to json, which to_json would use: hstore has.
-    if (form === 'asText') return sql`to_json(${value}::text[])::text`;
-    if (form !== 'base64') return sql`to_json(${value})::text`;
-    const items = sql`(select json_agg(translate(encode(e, 'base64'), E'\\n', ''))::text from unnest(${value}) e)`;
+    if (form === 'asText') return sql`pg_catalog.to_json(${value}::pg_catalog.text[])::pg_catalog.text`;
+    if (form !== 'base64') return sql`pg_catalog.to_json(${value})::pg_catalog.text`;
+    const items = sql`(select pg_catalog.json_agg(pg_catalog.translate(pg_catalog.encode(e, 'base64'), E'\\n', ''))::pg_catalog.text from pg_catalog.unnest(${value}) e)`;
     return sql`case when ${value} is not null then coalesce(${items}, '[]') end`;
   }
   switch (form) {
     case 'plain':
-      return sql`${value}::text`;
+      return sql`${value}::pg_catalog.text`;
     case 'quoted':
-      return sql`'"' || ${value}::text || '"'`;
+      return sql`'"' operator(pg_catalog.||) ${value}::pg_catalog.text operator(pg_catalog.||) '"'`;
     case 'toJson':
-      return sql`to_json(${value})::text`;
+      return sql`pg_catalog.to_json(${value})::pg_catalog.text`;
     case 'asText':
-      return sql`to_json(${value}::text)::text`;
+      return sql`pg_catalog.to_json(${value}::pg_catalog.text)::pg_catalog.text`;
     case 'base64':
-      return sql`'"' || translate(encode(${value}, 'base64'), E'\\n', '') || '"'`;
+      return sql`'"' operator(pg_catalog.||) pg_catalog.translate(pg_catalog.encode(${value}, 'base64'), E'\\n', '') operator(pg_catalog.||) '"'`;
   }
 }
 

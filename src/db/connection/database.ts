@@ -125,7 +125,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     pool,
     connector: pooled,
     direct,
-    roleDefaults: isPooled ? settings : undefined,
+    settings,
+    isPooled,
   });
   const timeoutMs = options.requestTimeoutMs ?? 2 * options.statementTimeoutMs;
   const transactions = new Transactions(tenants, {
@@ -144,7 +145,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         log,
         isReplica: true,
       }),
-      tenants: { ...ofTenants, primaryPool: pool },
+      tenants: { ...ofTenants, settings, primaryPool: pool },
       transactions: { timeoutMs, trace },
       primary: transactions,
     });
@@ -172,7 +173,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     // Commits asynchronously: a crash that loses jobs is one of the losses that the reconciler makes good.
     openQueuePool: () =>
       openPool(direct, budget.queue, {
-        options: `${startupOptions} -c search_path=${QUEUE_SCHEMA} -c synchronous_commit=off`,
+        options: `${startupOptions} -c search_path=${QUEUE_SCHEMA},pg_temp -c synchronous_commit=off`,
       }),
     createClient: () => direct.createClient(),
     isPooled,

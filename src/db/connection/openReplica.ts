@@ -13,7 +13,7 @@ export function openReplica(options: {
   readonly connector: Connector;
   readonly tenants: Pick<
     TenantConnectionsOptions,
-    'primaryPool' | 'keyRing' | 'max' | 'acquireTimeoutMs' | 'log'
+    'primaryPool' | 'settings' | 'keyRing' | 'max' | 'acquireTimeoutMs' | 'log'
   >;
   readonly transactions: { readonly timeoutMs: number; readonly trace: StatementTrace | undefined };
   /** Repeats what the replica fails. */
@@ -27,7 +27,7 @@ export function openReplica(options: {
     pool,
     connector,
     direct: connector,
-    roleDefaults: undefined,
+    isPooled: false,
   });
   const transactions = new Transactions(tenants, {
     ...options.transactions,

@@ -8,19 +8,19 @@ const SHARED_LOCK_TIMEOUT = '50ms';
 
 const BEGIN = preparedText('begin');
 const CLEAN = preparedText('select rowpost_tenant.clean_session()');
-const ENTER = preparedText("select set_config('role', $1, true)");
+const ENTER = preparedText("select pg_catalog.set_config('role', $1, true)");
 const ENTER_TO_SHARE = preparedText(
-  `select set_config('role', $1, true), set_config('lock_timeout', '${SHARED_LOCK_TIMEOUT}', true)`,
+  `select pg_catalog.set_config('role', $1, true), pg_catalog.set_config('lock_timeout', '${SHARED_LOCK_TIMEOUT}', true)`,
 );
 const ENTER_AND_READ = preparedText(
-  "select set_config('role', $1, true), set_config('transaction_read_only', 'on', true)",
+  "select pg_catalog.set_config('role', $1, true), pg_catalog.set_config('transaction_read_only', 'on', true)",
 );
-const ONLY_READ = preparedText("select set_config('transaction_read_only', 'on', true)");
+const ONLY_READ = preparedText("select pg_catalog.set_config('transaction_read_only', 'on', true)");
 const ONLY_READ_BRIEFLY = preparedText(
-  "select set_config('transaction_read_only', 'on', true), set_config('statement_timeout', $1, true)",
+  "select pg_catalog.set_config('transaction_read_only', 'on', true), pg_catalog.set_config('statement_timeout', $1, true)",
 );
 /** Stored with the transaction's events. */
-const TRACE = preparedText("select set_config('rowpost.traceparent', $1, true)");
+const TRACE = preparedText("select pg_catalog.set_config('rowpost.traceparent', $1, true)");
 
 interface OpeningOptions {
   readonly traceparent: string | undefined;

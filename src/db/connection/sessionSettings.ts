@@ -1,8 +1,14 @@
 import type { RoleNames, StatementRunner } from './roleNames.js';
 import { literal, quoted } from '../sql.js';
 
-/** Settings that every session must have, by name. */
+/** Settings that every session must have, by name. The items of a list are separated by a comma and a space. */
 export type SessionSettings = Readonly<Record<string, string>>;
+
+/**
+ * Names without a schema mean PostgreSQL's own objects. In any other schema of the path, somebody's function or operator
+ * whose argument types match better would run with the session's rights. Unless pg_temp is named, it comes first.
+ */
+const SEARCH_PATH = 'pg_catalog, pg_temp';
 
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000;
 
@@ -11,6 +17,7 @@ export function sessionSettings(timeouts: {
   readonly lockTimeoutMs: number;
 }): SessionSettings {
   return {
+    search_path: SEARCH_PATH,
     // JIT adds tens of milliseconds to statements that run for one. Times are returned in UTC.
     jit: 'off',
     timezone: 'UTC',
@@ -25,6 +32,11 @@ export function sessionSettings(timeouts: {
     lock_timeout: String(timeouts.lockTimeoutMs),
     idle_in_transaction_session_timeout: String(IDLE_IN_TRANSACTION_TIMEOUT_MS),
   };
+}
+
+/** The same for a tenant's own login: its role has a path in which the tenant's code finds what it names. */
+export function withoutSearchPath({ search_path: _, ...settings }: SessionSettings): SessionSettings {
+  return settings;
 }
 
 /** Renders the settings as the startup parameter `options`, which overrides all defaults. */
@@ -51,14 +63,18 @@ export async function setRoleDefaults(
   const all = { ...settings, client_connection_check_interval: String(CLIENT_CHECK_INTERVAL_MS) };
   for (const [name, value] of Object.entries(all)) {
     await runner.query(
-      `alter role ${quoted(role)} in database ${quoted(database)} set ${name} = ${literal(value)}`,
+      `alter role ${quoted(role)} in database ${quoted(database)} set ${name} = ${value.split(', ').map(literal).join(', ')}`,
     );
   }
 }
 
+/** PostgreSQL's own, for owners of schemas without another. */
+const DEFAULT_SEARCH_PATH = '"$user", public';
+
 /**
  * Makes names without a schema, as in triggers, mean in the tenant's sessions what they mean in those of the schema's owner:
- * the owner's search_path, or else our own, with the schema in it. Call it in a transaction. Throws what the driver throws.
+ * the owner's search_path, the database's or PostgreSQL's own, with the schema in it. Call it in a transaction. Throws what
+ * the driver throws.
  */
 export async function setSearchPath(runner: StatementRunner, role: string, schema: string): Promise<void> {
   const { rows } = await runner.query(
@@ -68,8 +84,8 @@ export async function setSearchPath(runner: StatementRunner, role: string, schem
      from pg_catalog.pg_namespace, lateral (select coalesce((
          select substr(o, 1 + length('search_path=')) from pg_catalog.pg_db_role_setting p, unnest(p.setconfig) o, pg_catalog.pg_database d
          where d.datname = current_database() and p.setdatabase in (0, d.oid) and starts_with(o, 'search_path=')
-           and p.setrole = case when nspowner = 'pg_database_owner'::regrole then d.datdba else nspowner end
-         order by p.setdatabase desc limit 1), (select reset_val from pg_catalog.pg_settings where name = 'search_path'))) configured(path)
+           and p.setrole in (0, case when nspowner = 'pg_database_owner'::regrole then d.datdba else nspowner end)
+         order by p.setrole = 0, p.setdatabase desc limit 1), ${literal(DEFAULT_SEARCH_PATH)})) configured(path)
      where nspname = ${literal(schema)}`,
   );
   const [found] = rows as readonly { readonly name: string }[];
@@ -87,7 +103,10 @@ export async function setDefaultsOfRoles(
   names: RoleNames,
   settings: SessionSettings,
 ): Promise<void> {
-  for (const role of await rolesThatLogIn(runner, names)) await setRoleDefaults(runner, role, settings);
+  for (const role of await rolesThatLogIn(runner, names)) {
+    const isTenant = role.startsWith(names.tenantPrefix);
+    await setRoleDefaults(runner, role, isTenant ? withoutSearchPath(settings) : settings);
+  }
 }
 
 /** The roles of this installation that log in: the service, the shared login, and tenants with their own login. */
@@ -112,7 +131,7 @@ export async function settingsNotInForce(
   const { rows } = await runner.query(
     `select wanted.name || ' is ' || s.setting || ', not ' || wanted.value as problem
      from (values ${list}) as wanted (name, value) join pg_catalog.pg_settings s on lower(s.name) = wanted.name
-     where split_part(s.setting, ',', 1) <> wanted.value`,
+     where wanted.value not in (s.setting, split_part(s.setting, ',', 1))`,
   );
   return (rows as readonly { readonly problem: string }[]).map(({ problem }) => problem);
 }

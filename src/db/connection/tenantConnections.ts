@@ -20,8 +20,9 @@ export interface TenantConnectionsOptions {
   readonly connector: Connector;
   /** Connects to PostgreSQL directly, for schema changes. */
   readonly direct: Connector;
-  /** Defaults set for a role when it gets its login, if there is a pooler. */
-  readonly roleDefaults: SessionSettings | undefined;
+  readonly settings: SessionSettings;
+  /** Whether `connector` leads to a pooler: the settings are then defaults that a role gets with its login. */
+  readonly isPooled: boolean;
   readonly keyRing: KeyRing;
   /** Connections of all logins together. */
   readonly max: number;
@@ -52,10 +53,9 @@ export class TenantConnections {
   readonly #own = new Map<number, 'settled' | 'refused'>();
 
   constructor(private readonly options: TenantConnectionsOptions) {
-    const { pool, connector, direct, roleDefaults, keyRing, max, log } = options;
+    const { keyRing, max, log } = options;
     this.fingerprintSeed = keyRing.number('schema fingerprints');
-    const primaryPool = options.primaryPool ?? pool;
-    this.#logins = new TenantLogins({ pool: primaryPool, connector, direct, roleDefaults, keyRing });
+    this.#logins = new TenantLogins({ ...options, pool: options.primaryPool ?? options.pool });
     this.#pool = new ConnectionPool({
       max,
       maxPerTenant: this.maxPerTenant,

@@ -5,7 +5,12 @@ import type { KeyRing } from '../../secrets.js';
 import type { Login } from './connectionPool.js';
 import type { Connector } from './connector.js';
 import { readRoleNames, type RoleNames } from './roleNames.js';
-import { setRoleDefaults, type SessionSettings } from './sessionSettings.js';
+import {
+  asStartupOptions,
+  setRoleDefaults,
+  withoutSearchPath,
+  type SessionSettings,
+} from './sessionSettings.js';
 import { quoted } from '../sql.js';
 
 /** Maximum server connections of one tenant's own login, in all processes together. */
@@ -43,7 +48,8 @@ export class TenantLogins {
       readonly pool: Pool;
       readonly connector: Connector;
       readonly direct: Connector;
-      readonly roleDefaults: SessionSettings | undefined;
+      readonly settings: SessionSettings;
+      readonly isPooled: boolean;
       readonly keyRing: KeyRing;
     },
   ) {}
@@ -75,37 +81,48 @@ export class TenantLogins {
     const names = await this.names();
     const role = login === 'shared' ? names.shared : names.tenant(login);
     try {
-      return await connected(this.#client(role, connector));
+      return await connected(this.#client(login, role, connector));
     } catch (error) {
       if (!isRefused(error as { code?: string; message: string })) throw error;
-      await this.#enableLoginOnce(role, login === 'shared' ? -1 : MAX_CONNECTIONS_PER_TENANT);
-      return connected(this.#client(role, connector));
+      await this.#enableLoginOnce(login, role);
+      return connected(this.#client(login, role, connector));
     }
   }
 
-  #client(role: string, connector: Connector): pg.Client {
-    return connector.createClient({ user: role, password: this.#password(role), pipeline: true });
+  #client(login: Login, role: string, connector: Connector): pg.Client {
+    const { options } = connector.config;
+    return connector.createClient({
+      user: role,
+      password: this.#password(role),
+      pipeline: true,
+      ...(options === undefined ? {} : { options: asStartupOptions(this.#settingsOf(login)) }),
+    });
+  }
+
+  #settingsOf(login: Login): SessionSettings {
+    return login === 'shared' ? this.deps.settings : withoutSearchPath(this.deps.settings);
   }
 
   #password(role: string): string {
     return this.deps.keyRing.password(role, 'database logins');
   }
 
-  #enableLoginOnce(role: string, limit: number): Promise<void> {
+  #enableLoginOnce(login: Login, role: string): Promise<void> {
     let enabling = this.#enabling.get(role);
     if (!enabling) {
-      enabling = this.#enableLogin(role, limit).finally(() => this.#enabling.delete(role));
+      enabling = this.#enableLogin(login, role).finally(() => this.#enabling.delete(role));
       this.#enabling.set(role, enabling);
     }
     return enabling;
   }
 
-  async #enableLogin(role: string, limit: number): Promise<void> {
+  async #enableLogin(login: Login, role: string): Promise<void> {
     const verifier = scramVerifier(this.#password(role));
-    const { pool, roleDefaults } = this.deps;
-    if (roleDefaults) await setRoleDefaults(pool, role, roleDefaults);
+    const limit = login === 'shared' ? -1 : MAX_CONNECTIONS_PER_TENANT;
+    const { pool, isPooled } = this.deps;
+    if (isPooled) await setRoleDefaults(pool, role, this.#settingsOf(login));
     // One query, so one transaction. It takes no lock that others wait for, since the tenant itself may block a change of its role.
-    await this.deps.pool
+    await pool
       .query(
         `select set_config('lock_timeout', '${ROLE_LOCK_TIMEOUT_MS}', true);
          alter role ${quoted(role)} login connection limit ${limit} password '${verifier}'`,

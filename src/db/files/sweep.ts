@@ -1,6 +1,9 @@
 import type { Pool } from 'pg';
-import { preparedText } from '../connection/preparedStatements.js';
-import { quoted } from '../sql.js';
+import { AppError } from '../../errors.js';
+import { equal } from '../catalog/operators.js';
+import { readColumnTypes } from '../catalog/typeSql.js';
+import { runStatement } from '../connection/runStatement.js';
+import { constant, identifier, join, quoted, sql } from '../sql.js';
 import { isStaleSchema } from '../sqlState.js';
 import type { Transactions } from '../connection/transactions.js';
 
@@ -76,32 +79,24 @@ export async function findOrphans(
   { tenantid, schema, target, storagekeys, keys }: FilesOfTable,
 ): Promise<readonly string[] | undefined> {
   if (schema === null) return storagekeys;
-  const table = quoted(schema, target);
-  const { rows } = await pool.query<{ present: boolean }>('select to_regclass($1) is not null as present', [
-    table,
-  ]);
-  if (rows[0]?.present !== true) return storagekeys;
-  const columns = Object.keys(JSON.parse(keys[0] ?? '{}') as object).map((name) => quoted(name));
-  const same = columns.map((column) => `t.${column} = w.${column}`).join(' and ');
-  const outcome = await transactions.run({
-    tenantid,
-    mode: 'read',
-    statements: [
-      {
-        statement: preparedText(
-          `select coalesce(json_agg(k.n), '[]')::text from unnest($1::json[]) with ordinality k(key, n),
-             lateral json_populate_record(null::${table}, k.key) w
-           where not exists (select from ${table} t where ${same})`,
-        ),
-        values: [keys],
-      },
-    ],
+  const types = await readColumnTypes(pool, quoted(schema, target));
+  if (types.size === 0) return storagekeys;
+  const table = identifier(schema, target);
+  const same = Object.keys(JSON.parse(keys[0] ?? '{}') as object).map((name) =>
+    equal(identifier('t', name), identifier('w', name), types.get(name)),
+  );
+  const orphans = sql`
+    select coalesce(pg_catalog.json_agg(k.n), '[]')::pg_catalog.text
+    from pg_catalog.unnest(${constant(keys, 'json[]')}) with ordinality k(key, n),
+      lateral pg_catalog.json_populate_record(null::${table}, k.key) w
+    where not exists (select from ${table} t where ${join(same, ' and ')})`;
+  const rows = await runStatement(transactions, tenantid, 'read', orphans).catch((error: unknown) => {
+    if (error instanceof AppError && (isStaleSchema(error) || error.code === 'BAD_USER_INPUT'))
+      return undefined;
+    throw error;
   });
-  if (outcome.kind === 'failed') {
-    if (isStaleSchema(outcome.error) || outcome.error.code === 'BAD_USER_INPUT') return undefined;
-    throw outcome.error;
-  }
-  const places = JSON.parse(outcome.results[0]?.[0]?.[0] ?? '[]') as number[];
+  if (!rows) return undefined;
+  const places = JSON.parse(rows[0]?.[0] ?? '[]') as number[];
   return places.flatMap((place) => storagekeys[place - 1] ?? []);
 }
 

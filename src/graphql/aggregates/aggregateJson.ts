@@ -53,7 +53,7 @@ export function aggregateJson(context: ReadContext, node: FieldNode): Sql {
   const rows = orderedRows(results, groups, page.ordering, distinctKeys(context, node, results.table));
   const limited = sql`${rows}${windowSql(page)}`;
   const row = context.aliases.next();
-  return sql`select '[' || coalesce(string_agg(${objectJson(context, table, row)}, ','), '') || ']' from (${limited}) ${row}`;
+  return sql`select '[' operator(pg_catalog.||) coalesce(pg_catalog.string_agg(${objectJson(context, table, row)}, ','), '') operator(pg_catalog.||) ']' from (${limited}) ${row}`;
 }
 
 /**
@@ -88,7 +88,7 @@ function groupsOf(
   ]);
   const order = compileOrdering(page.ordering, scope);
   const names = [...result.columns.values()].map((column) => identifier(column.sqlName));
-  const values = [aggregate.write(aggregated), ...keys];
+  const values = [aggregate.write(aggregated, columns[0].column.type), ...keys];
   const results = values.map((value, i) => sql`${value} as ${names[i] ?? empty}`);
   const grouping = keys.length === 0 ? empty : sql` group by ${join(keys, ', ')}`;
   if (!isPaged) return sql`select ${join(results, ', ')} from ${rows.from()}${condition}${grouping} offset 0`;

@@ -141,11 +141,12 @@ function compile(catalog: Catalog, table: Table, condition: string): CompiledSta
     (inputs) =>
       inputs.variables[which];
   const record = (value: Sql): Sql =>
-    sql`json_populate_record(null::${row}, ${withHstoresAsText(value, table)})`;
+    sql`pg_catalog.json_populate_record(null::${row}, ${withHstoresAsText(value, table)})`;
   // An absent record is a row of nulls.
   return compiledStatement(sql`
-    select json_agg(coalesce(${holds}, false) order by event.n)::text
-    from unnest(${param(records('old'), 'json[]')}, ${param(records('new'), 'json[]')}) with ordinality event(o, c, n),
+    select pg_catalog.json_agg(coalesce(${holds}, false) order by event.n)::pg_catalog.text
+    from rows from (pg_catalog.unnest(${param(records('old'), 'json[]')}), pg_catalog.unnest(${param(records('new'), 'json[]')}))
+      with ordinality event(o, c, n),
       lateral ${record(sql`event.o`)} old_row,
       lateral ${record(sql`event.c`)} new_row`);
 }
@@ -160,11 +161,12 @@ function withHstoresAsText(record: Sql, table: Table): Sql {
     hstores.map(({ sqlName }) => textConstant(sqlName)),
     ', ',
   );
-  const quote = (text: Sql): Sql => sql`'"' || replace(replace(${text}, '\\', '\\\\'), '"', '\\"') || '"'`;
-  const hstore = sql`(select coalesce(string_agg(${quote(sql`p.key`)} || '=>' || coalesce(${quote(sql`p.value`)}, 'null'), ','), '')
-    from json_each_text(f.value) p)`;
-  return sql`(select json_object_agg(f.key, case when f.key in (${names}) and json_typeof(f.value) = 'object'
-    then to_json(${hstore}) else f.value end) from json_each(${record}) f)`;
+  const quote = (text: Sql): Sql =>
+    sql`'"' operator(pg_catalog.||) pg_catalog.replace(pg_catalog.replace(${text}, '\\', '\\\\'), '"', '\\"') operator(pg_catalog.||) '"'`;
+  const hstore = sql`(select coalesce(pg_catalog.string_agg(${quote(sql`p.key`)} operator(pg_catalog.||) '=>' operator(pg_catalog.||) coalesce(${quote(sql`p.value`)}, 'null'), ','), '')
+    from pg_catalog.json_each_text(f.value) p)`;
+  return sql`(select pg_catalog.json_object_agg(f.key, case when f.key operator(pg_catalog.=) any (array[${names}]) and pg_catalog.json_typeof(f.value) operator(pg_catalog.=) 'object'
+    then pg_catalog.to_json(${hstore}) else f.value end) from pg_catalog.json_each(${record}) f)`;
 }
 
 /** Conditions have no caller: `$_PRINCIPAL` is null in them. */

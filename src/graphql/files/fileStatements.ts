@@ -1,9 +1,20 @@
 import { namedFileColumn, type Column, type Table } from '../../db/catalog/catalog.js';
+import { equal } from '../../db/catalog/operators.js';
 import { fullSqlType, recordOf } from '../../db/catalog/types.js';
-import { identifier, join, param, sql, textConstant, typeName, type Slot, type Sql } from '../../db/sql.js';
+import {
+  assignment,
+  identifier,
+  join,
+  param,
+  sql,
+  textConstant,
+  typeName,
+  type Slot,
+  type Sql,
+} from '../../db/sql.js';
 import { keyWithin } from '../filter/rows/securityBarrier.js';
 import type { Predicate } from '../filter/rows/scope.js';
-import { comparedSql, tableSql, where } from '../read/rowsSql.js';
+import { comparedSql, equalIn, tableSql, where } from '../read/rowsSql.js';
 import { refuse } from '../write/writeContext.js';
 import { rowKey } from './rowKey.js';
 
@@ -26,9 +37,11 @@ export function priorRow(table: Table, isRow: Sql, reach: Reach, lock: 'lock' | 
 /** Whether `t` is the row with this key, a JSON object by SQL names. */
 function keyIs(table: Table, keyJson: Slot): Sql {
   const given = identifier('k');
-  const columns = table.primaryKey.map((column) => comparedSql(given, column));
-  const own = table.primaryKey.map((column) => comparedSql(T, column));
-  return sql`(${join(own, ', ')}) = (select ${join(columns, ', ')} from ${recordOf(table.primaryKey, param(keyJson, 'json'), given)})`;
+  const record = recordOf(table.primaryKey, param(keyJson, 'json'), given);
+  const same = table.primaryKey.map((column) =>
+    equal(comparedSql(T, column), sql`(select ${comparedSql(given, column)} from ${record})`, column.type),
+  );
+  return sql`(${join(same, ' and ')})`;
 }
 
 /** Returns one row if the principal can reach the row, else none. */
@@ -64,15 +77,15 @@ export function recordFile(table: Table, slots: RecordSlots, reach: Reach): Sql 
       param(slots.size, 'int8'),
       param(slots.sha256, 'bytea'),
       textConstant(table.name),
-      sql`${rowKey(table, row)}::json`,
-      sql`row_to_json(prior.*)`,
-      sql`row_to_json(${row}.*)`,
+      sql`${rowKey(table, row)}::pg_catalog.json`,
+      sql`pg_catalog.row_to_json(prior.*)`,
+      sql`pg_catalog.row_to_json(${row}.*)`,
     ],
     ', ',
-  )})::text`;
+  )})::pg_catalog.text`;
   const from = column ? sql`prior cross join changed` : PRIOR;
   // The upload event stands for this change, so capture triggers must skip it.
-  const recorded = sql`case when set_config('rowpost.uploading', 'on', true) = 'on' then ${file} end`;
+  const recorded = sql`case when pg_catalog.set_config('rowpost.uploading', 'on', true) operator(pg_catalog.=) 'on' then ${file} end`;
   return sql`with ${join([prior, ...changed], ', ')}
     select coalesce((select coalesce(${recorded}, ${refuse('uploadGone')}) from ${from}), ${refuse('notFound')})`;
 }
@@ -93,13 +106,13 @@ export function dropFile(
   const column = namedFileColumn(table);
   // files_of still sees the rows that this statement deletes.
   const left = sql`(select f.storagekey from rowpost_tenant.files_of(${target}, ${rowKey(table, PRIOR)}) f
-    where f.storagekey not in (select d.storagekey from dropped d) order by f.createtime desc, f.filenum desc limit 1)`;
+    where not f.storagekey operator(pg_catalog.=) any (select d.storagekey from dropped d) order by f.createtime desc, f.filenum desc limit 1)`;
   const changed = column
     ? [
         setColumn(
           table,
           column,
-          sql`${left}::text::${typeName(fullSqlType(column.type))}`,
+          sql`${left}::pg_catalog.text::${typeName(fullSqlType(column.type))}`,
           sql` and exists (select from dropped)`,
         ),
       ]
@@ -109,7 +122,6 @@ export function dropFile(
 }
 
 function setColumn(table: Table, column: Column, value: Sql, condition: Sql): Sql {
-  const same = table.primaryKey.map((key) => sql`${comparedSql(T, key)} = ${comparedSql(PRIOR, key)}`);
-  return sql`changed as (update ${tableSql(table)} t set ${identifier(column.sqlName)} = ${value}
-    from prior where ${join(same, ' and ')}${condition} returning t.*)`;
+  return sql`changed as (update ${tableSql(table)} t set ${assignment(column.sqlName, value)}
+    from prior where ${equalIn(table.primaryKey, T, PRIOR)}${condition} returning t.*)`;
 }

@@ -101,7 +101,7 @@ export class FileUrls {
 
 /** A placeholder for the storage key itself, as JSON text. */
 export function keyPlaceholder({ placeholders }: FileTerms, storagekey: Sql): Sql {
-  return sql`${param(placeholders.KEY, 'text')} || ${storagekey} || ':;"'`;
+  return sql`${param(placeholders.KEY, 'text')} operator(pg_catalog.||) ${storagekey} operator(pg_catalog.||) ':;"'`;
 }
 
 /** A placeholder for a file's URL, as JSON text. */
@@ -112,7 +112,7 @@ export function urlPlaceholder(
   size?: Sql,
 ): Sql {
   const start = param(placeholders[method], 'text');
-  return sql`${start} || ${storagekey} || ':' || ${size ? sql`coalesce(${size}::text, '')` : sql`''`} || ';"'`;
+  return sql`${start} operator(pg_catalog.||) ${storagekey} operator(pg_catalog.||) ':' operator(pg_catalog.||) ${size ? sql`coalesce(${size}::pg_catalog.text, '')` : sql`''`} operator(pg_catalog.||) ';"'`;
 }
 
 /** Whether results of a statement with these parameters contain placeholders. */

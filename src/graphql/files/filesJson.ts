@@ -13,7 +13,7 @@ export function filesJson(context: ReadContext, { table, fields }: SelectedFiles
   const file = context.aliases.next();
   const files = sql`rowpost_tenant.files_of(${textConstant(table.sqlName)}, ${rowKey(table, alias)})`;
   const json = fileJson(context, table, alias, file, fields);
-  return sql`(select '[' || coalesce(string_agg(${json}, ',' order by ${file}.filenum), '') || ']' from ${files} ${file})`;
+  return sql`(select '[' operator(pg_catalog.||) coalesce(pg_catalog.string_agg(${json}, ',' order by ${file}.filenum), '') operator(pg_catalog.||) ']' from ${files} ${file})`;
 }
 
 /** One file as JSON text. `row` determines whether it may be downloaded. */
@@ -30,7 +30,7 @@ export function fileJson(context: ReadContext, table: Table, row: Sql, file: Sql
       case 'mimetype':
         return jsonString(sql`${file}.${identifier(name)}`);
       default:
-        return sql`to_json(${file}.${identifier(name)})::text`;
+        return sql`pg_catalog.to_json(${file}.${identifier(name)})::pg_catalog.text`;
     }
   });
 }

@@ -76,7 +76,7 @@ function upload(context: WriteContext, table: Table, nodes: FieldNodes, files: F
   const json = objectJson(fieldNames(context, 'FileUpload', nodes), (name) => {
     if (name === '__typename') return '"FileUpload"';
     if (name === 'storagekey') return jsonString(sql`${p}.storagekey`);
-    if (name === 'expires') return sql`to_json(${p}.expires)::text`;
+    if (name === 'expires') return sql`pg_catalog.to_json(${p}.expires)::pg_catalog.text`;
     return sql`(${urlPlaceholder(files, 'PUT', sql`${p}.storagekey`, size)})`;
   });
   return sql`with ${prior} select coalesce((select ${json} from prior, lateral ${promise}), ${refuse('notFound')})`;

@@ -6,5 +6,5 @@ export function rowKey(table: Table, row: Sql): Sql {
   const pairs = table.primaryKey.map(
     (column) => sql`${textConstant(column.sqlName)}, ${row}.${identifier(column.sqlName)}`,
   );
-  return sql`jsonb_build_object(${join(pairs, ', ')})`;
+  return sql`pg_catalog.jsonb_build_object(${join(pairs, ', ')})`;
 }

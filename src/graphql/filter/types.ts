@@ -52,7 +52,7 @@ export const TYPES = {
   int8: plain('bigint', 'int8'),
   numeric: plain('numeric', 'numeric'),
   float8: plain('float', 'float8'),
-  boolean: plain('boolean', 'boolean'),
+  boolean: plain('boolean', 'bool'),
   text: plain('text', 'text'),
   date: plain('date', 'date'),
   timestamp: plain('timestamp', 'timestamp'),

@@ -79,7 +79,7 @@ export function* planOperation(
 
 /** Makes PostgreSQL reject a larger result, so that it never reaches this process. */
 function bounded(piece: Sql, bytes: number): Sql {
-  return sql`select case when octet_length(a.j) <= ${wholeNumber(bytes)} then a.j else ${refuse('answerTooLarge')} end from (${piece}) a(j)`;
+  return sql`select case when pg_catalog.octet_length(a.j) operator(pg_catalog.<=) ${wholeNumber(bytes)} then a.j else ${refuse('answerTooLarge')} end from (${piece}) a(j)`;
 }
 
 function* planQueryField(

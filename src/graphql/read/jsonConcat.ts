@@ -22,11 +22,15 @@ function concatText(parts: readonly (string | Sql)[]): Sql {
     const groups: Sql[] = [];
     for (let i = 0; i < pieces.length; i += CHAIN) {
       const group = pieces.slice(i, i + CHAIN);
-      groups.push(group.length === 1 ? join(group, ' || ') : sql`(${join(group, ' || ')})`);
+      groups.push(
+        group.length === 1
+          ? join(group, ' operator(pg_catalog.||) ')
+          : sql`(${join(group, ' operator(pg_catalog.||) ')})`,
+      );
     }
     pieces = groups;
   }
-  return join(pieces, ' || ');
+  return join(pieces, ' operator(pg_catalog.||) ');
 }
 
 function mergeConstants(parts: readonly (string | Sql)[]): Sql[] {

@@ -1,4 +1,5 @@
 import type { Column, ColumnPair, Relation, Table } from '../../db/catalog/catalog.js';
+import { equal } from '../../db/catalog/operators.js';
 import { fullSqlType, isComparedAsBase, jsonString, jsonText, templateJson } from '../../db/catalog/types.js';
 import { empty, identifier, join, param, sql, typeName, wholeNumber, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
@@ -50,6 +51,14 @@ export function columnSql(alias: Sql, column: Column): Sql {
 export function comparedSql(alias: Sql, column: Column): Sql {
   const value = columnSql(alias, column);
   return isComparedAsBase(column.type) ? sql`${value}::${typeName(fullSqlType(column.type))}` : value;
+}
+
+/** Whether the rows have the same values in these columns. */
+export function equalIn(columns: readonly Column[], one: Sql, other: Sql): Sql {
+  return join(
+    columns.map((column) => equal(comparedSql(one, column), comparedSql(other, column), column.type)),
+    ' and ',
+  );
 }
 
 /** The condition for rows that the principal may read. Throws AppError PERMISSION_DENIED if it may not read the table. */
@@ -123,7 +132,7 @@ function relationJson(
 function listOf(context: ReadContext, selection: RowSelection, rows: Sql, path: readonly string[]): Sql {
   const alias = context.aliases.next();
   const row = rowJson(context, selection, alias, path);
-  return sql`select '[' || coalesce(string_agg(${row}, ','), '') || ']' from (${rows}) ${alias}`;
+  return sql`select '[' operator(pg_catalog.||) coalesce(pg_catalog.string_agg(${row}, ','), '') operator(pg_catalog.||) ']' from (${rows}) ${alias}`;
 }
 
 /** Where a page's rows come from: FROM items for a row alias, a join condition, and policies of join tables. */
@@ -189,7 +198,9 @@ function filterSql(
 /** The condition that the rows of a relation meet. */
 export function matches(here: Sql, pairs: readonly ColumnPair[], there: Sql): Sql {
   return join(
-    pairs.map((pair) => sql`${there}.${identifier(pair.there)} = ${here}.${identifier(pair.here)}`),
+    pairs.map((pair) =>
+      equal(sql`${there}.${identifier(pair.there)}`, sql`${here}.${identifier(pair.here)}`, pair.type),
+    ),
     ' and ',
   );
 }

@@ -1,10 +1,11 @@
 import type { FieldNode } from 'graphql';
 import type { Column, Table } from '../../db/catalog/catalog.js';
+import { equal } from '../../db/catalog/operators.js';
 import { fullSqlType } from '../../db/catalog/types.js';
-import { identifier, join, param, sql, type Slot, type Sql } from '../../db/sql.js';
+import { assignment, identifier, join, param, sql, type Slot, type Sql } from '../../db/sql.js';
 import { keyWithin } from '../filter/rows/securityBarrier.js';
 import { argumentNode, argumentSlot } from '../read/argument.js';
-import { comparedSql, tableSql, where } from '../read/rowsSql.js';
+import { comparedSql, equalIn, tableSql, where } from '../read/rowsSql.js';
 import { ID } from '../schema/scalars.js';
 import { keySlot, valueSql } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';
@@ -38,13 +39,8 @@ export function updateByKey(
   const lock = columns.some((column) => column.inPrimaryKey)
     ? sql`for update of t`
     : sql`for no key update of t`;
-  const set = columns.map(
-    (column) => sql`${identifier(column.sqlName)} = ${valueSql(column, valueSlot(column))}`,
-  );
-  const same = join(
-    table.primaryKey.map((column) => sql`${comparedSql(t, column)} = ${comparedSql(prior, column)}`),
-    ' and ',
-  );
+  const set = columns.map((column) => assignment(column.sqlName, valueSql(column, valueSlot(column))));
+  const same = equalIn(table.primaryKey, t, prior);
   return {
     ctes: [
       sql`prior as materialized (select t.* from ${tableSql(table)} t${condition} ${lock})`,
@@ -77,10 +73,10 @@ export function deleteByKey(context: WriteContext, table: Table, keyOf: SlotOf):
 /** The condition for the row with this key. */
 export function byKey(table: Table, alias: Sql, keyOf: SlotOf): Sql {
   return join(
-    table.primaryKey.map(
-      (column) =>
-        sql`${comparedSql(alias, column)} = ${param(keySlot(column, keyOf(column)), fullSqlType(column.type))}`,
-    ),
+    table.primaryKey.map((column) => {
+      const given = param(keySlot(column, keyOf(column)), fullSqlType(column.type));
+      return equal(comparedSql(alias, column), given, column.type);
+    }),
     ' and ',
   );
 }

@@ -68,9 +68,9 @@ export function valueSql(column: Column, slot: Slot): Sql {
   const read = slotOf(column, (inputs) => toParameter(column, slot(inputs)));
   // PostgreSQL accepts objects, arrays of objects, and the text form of either.
   if (type.composite)
-    return sql`(select v from json_to_record(${param(read, 'json')}) r(v ${typeName(fullSqlType(type))}))`;
+    return sql`(select v from pg_catalog.json_to_record(${param(read, 'json')}) r(v ${typeName(fullSqlType(type))}))`;
   // The only type whose lists are not separated by commas.
-  if (type.array && type.sqlType === 'box') return sql`${param(read, 'text[]')}::box[]`;
+  if (type.array && type.sqlType === 'box') return sql`${param(read, 'text[]')}::pg_catalog.box[]`;
   return param(read, fullSqlType(type));
 }
 

@@ -1,5 +1,7 @@
 import type { Column, Table, UniqueKey } from '../../db/catalog/catalog.js';
+import { equal } from '../../db/catalog/operators.js';
 import {
+  assignment,
   empty,
   identifier,
   join,
@@ -58,7 +60,7 @@ export function manyRows(
   const json = param(slot, 'json');
   return {
     columns,
-    select: sql`select ${join(values, ', ')} from json_to_recordset(${json}) as ${record}(${join(definition, ', ')})`,
+    select: sql`select ${join(values, ', ')} from pg_catalog.json_to_recordset(${json}) as ${record}(${join(definition, ', ')})`,
   };
 }
 
@@ -97,15 +99,15 @@ export function insertion(
 }
 
 /** xmax is 0 for inserted rows, which no transaction has deleted or locked. */
-const IS_UPDATED = sql`t.xmax <> 0`;
+const IS_UPDATED = sql`t.xmax operator(pg_catalog.<>) 0`;
 
 /**
  * PostgreSQL can't return xmax of rows that it routes to partitions. Instead, the condition of an update notes that it is
  * one, for the same row's `returning`.
  */
-const NOTE_UPDATE = sql`set_config('rowpost.upsert', 'update', true) is not null`;
-const UPDATE_NOTED = sql`case when current_setting('rowpost.upsert', true) = 'update'
-  then set_config('rowpost.upsert', '', true) = '' else false end`;
+const NOTE_UPDATE = sql`pg_catalog.set_config('rowpost.upsert', 'update', true) is not null`;
+const UPDATE_NOTED = sql`case when pg_catalog.current_setting('rowpost.upsert', true) operator(pg_catalog.=) 'update'
+  then pg_catalog.set_config('rowpost.upsert', '', true) operator(pg_catalog.=) '' else false end`;
 
 /** Updates an existing row with the same key; its event is then an update. */
 function upsert(
@@ -118,19 +120,20 @@ function upsert(
   const { columns: key, nullsNotDistinct } = conflictKey(table, rows.columns);
   const names = key.map((column) => identifier(column.sqlName));
   const others = rows.columns.filter((column) => !key.includes(column));
-  const set = (others.length > 0 ? others : key).map(
-    (column) => sql`${identifier(column.sqlName)} = excluded.${identifier(column.sqlName)}`,
+  const set = (others.length > 0 ? others : key).map(({ sqlName }) =>
+    assignment(sqlName, identifier('excluded', sqlName)),
   );
   const target = identifier('t');
   const same = (one: Sql, other: Sql): Sql => {
-    const equal = key.map((column) => {
+    const columnsEqual = key.map((column) => {
       const [a, b] = [comparedSql(one, column), comparedSql(other, column)];
       // `is not distinct from` would not use the index.
+      const isEqual = equal(a, b, column.type);
       return nullsNotDistinct && column.nullable
-        ? sql`(${a} = ${b} or ${a} is null and ${b} is null)`
-        : sql`${a} = ${b}`;
+        ? sql`(${isEqual} or ${a} is null and ${b} is null)`
+        : isEqual;
     });
-    return join(equal, ' and ');
+    return join(columnsEqual, ' and ');
   };
   const old = identifier('p');
   // Locked, so that the recorded old row is exactly the one the update replaces.
@@ -146,9 +149,9 @@ function upsert(
       ...parts.ctes,
       sql`${prior} as materialized (${priorRows})`,
       // Existing rows must be read before the insert changes them, so the insert has reading them as a condition.
-      sql`${written} as (${parts.insert} where (select count(*) from ${prior}) >= 0 ${update} returning coalesce(t.*) as row, ${table.partitioned ? UPDATE_NOTED : IS_UPDATED} as updated)`,
+      sql`${written} as (${parts.insert} where (select pg_catalog.count(*) from ${prior}) operator(pg_catalog.>=) 0 ${update} returning coalesce(t.*) as row, ${table.partitioned ? UPDATE_NOTED : IS_UPDATED} as updated)`,
     ],
-    complete: sql`(select count(*) from ${written}) = (select count(*) from ${given})`,
+    complete: sql`(select pg_catalog.count(*) from ${written}) operator(pg_catalog.=) (select pg_catalog.count(*) from ${given})`,
     from: sql`${written} left join ${prior} on ${same(prior, row)}`,
     row: {
       table,

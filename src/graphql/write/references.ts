@@ -1,5 +1,6 @@
 import type { Column, ToOne } from '../../db/catalog/catalog.js';
-import { identifier, join, sql, type Sql } from '../../db/sql.js';
+import { equal } from '../../db/catalog/operators.js';
+import { empty, identifier, join, sql, type Sql } from '../../db/sql.js';
 import { matches, tableSql } from '../read/rowsSql.js';
 import { tableNamed } from '../read/readContext.js';
 import { refuse, type WriteContext } from './writeContext.js';
@@ -24,12 +25,11 @@ export function withReferences(
     const visible = context.access.predicate(target, alias);
     if (visible === 'all' || visible === 'none') return inner;
     const row = writtenAlias(written);
-    const here = relation.pairs.map((pair) => sql`${row}.${identifier(pair.here)}`);
     const allowed = [
-      ...here.map((column) => sql`${column} is null`),
+      ...relation.pairs.map((pair) => sql`${row}.${identifier(pair.here)} is null`),
       ...unchanged(written, relation),
       sql`exists (select from ${tableSql(target)} ${alias} where ${matches(row, relation.pairs, alias)} and (${visible}))`,
-      ...(target === table ? statement.map((item) => amongWritten(item, relation, here)) : []),
+      ...(target === table ? statement.map((item) => amongWritten(item, relation, row)) : []),
     ];
     const columns = relation.pairs.map((pair) => pair.here).join(', ');
     return sql`case when ${join(allowed, ' or ')} then ${inner} else ${refuse('noReference', columns)} end`;
@@ -43,14 +43,24 @@ function setsReference(relation: ToOne, given: readonly Column[]): boolean {
 /** An unchanged reference needs no check. */
 function unchanged({ old, oldColumns = old, changed }: WrittenRows['row'], { pairs }: ToOne): Sql[] {
   if (!oldColumns || !changed) return [];
-  const same = pairs.map(
-    ({ here }) => sql`${changed}.${identifier(here)} = ${oldColumns}.${identifier(here)}`,
+  const same = pairs.map(({ here, type }) =>
+    equal(sql`${changed}.${identifier(here)}`, sql`${oldColumns}.${identifier(here)}`, type),
   );
   return [sql`(${join(same, ' and ')})`];
 }
 
 /** A statement can't see its own writes, so references between new rows are looked up among the rows it wrote. */
-function amongWritten({ from, row }: WrittenRows, { pairs }: ToOne, here: readonly Sql[]): Sql {
-  const there = pairs.map((pair) => sql`${writtenAlias(row)}.${identifier(pair.there)}`);
-  return sql`(${join(here, ', ')}) in (select ${join(there, ', ')} from ${from})`;
+function amongWritten({ from, row }: WrittenRows, { pairs }: ToOne, referring: Sql): Sql {
+  const here = pairs.map((pair) => sql`${referring}.${identifier(pair.here)}`);
+  const there = join(
+    pairs.map((pair) => sql`${writtenAlias(row)}.${identifier(pair.there)}`),
+    ', ',
+  );
+  if (pairs.every(({ type }) => type === undefined))
+    return sql`(${join(here, ', ')}) operator(pg_catalog.=) any (select ${there} from ${from})`;
+  const names = pairs.map((_, index) => identifier(`c${index}`));
+  const same = pairs.map(({ type }, index) =>
+    equal(here[index] ?? empty, sql`keys.${names[index] ?? empty}`, type),
+  );
+  return sql`exists (select from (select ${there} from ${from}) keys(${join(names, ', ')}) where ${join(same, ' and ')})`;
 }

@@ -25,7 +25,7 @@ export function rowStatements(
   const value =
     keySetting === undefined
       ? answerOf(context, row, returning)
-      : remember(keySetting, sql`json_build_array(${keyTexts(change.row.table, row)})`);
+      : remember(keySetting, sql`pg_catalog.json_build_array(${keyTexts(change.row.table, row)})`);
   const referring = withReferences(context, change, [change], value);
   const answer = sql`select ${checked(change.row, referring)} from ${change.from}`;
   const write = sql`with ${join([...change.ctes, ...recorded([change])], ', ')}
@@ -47,17 +47,20 @@ export function listStatements(
     const value =
       keySetting === undefined
         ? answerOf(context, alias, returning)
-        : sql`${keyTexts(row.table, alias)}::text`;
+        : sql`${keyTexts(row.table, alias)}::pg_catalog.text`;
     const referring = withReferences(context, item, insertions, value);
     return sql`select ${checked(row, referring)} as j from ${from}`;
   });
   const ctes = join([...insertions.flatMap((item) => item.ctes), ...recorded(insertions)], ', ');
   const source = sql`from (${join(rows, ' union all ')}) w`;
-  const list = complete(insertions, sql`'[' || coalesce(string_agg(w.j, ','), '') || ']'`);
+  const list = complete(
+    insertions,
+    sql`'[' operator(pg_catalog.||) coalesce(pg_catalog.string_agg(w.j, ','), '') operator(pg_catalog.||) ']'`,
+  );
   if (keySetting === undefined) return [sql`with ${ctes}\nselect ${list} ${source}`];
   return [
     sql`with ${ctes}\nselect ${remember(keySetting, list)} ${source}`,
-    sql`select '[' || coalesce((${writtenRowsJson(context, returning)}), '') || ']'`,
+    sql`select '[' operator(pg_catalog.||) coalesce((${writtenRowsJson(context, returning)}), '') operator(pg_catalog.||) ']'`,
   ];
 }
 
@@ -70,5 +73,5 @@ function complete(insertions: readonly Insertion[], list: Sql): Sql {
 
 /** Passes keys to the next statement, via a transaction-local setting. */
 function remember(setting: string, keys: Sql): Sql {
-  return sql`set_config(${textConstant(setting)}, (${keys})::text, true)`;
+  return sql`pg_catalog.set_config(${textConstant(setting)}, (${keys})::pg_catalog.text, true)`;
 }

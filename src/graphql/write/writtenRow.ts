@@ -1,6 +1,17 @@
 import type { Column, Table } from '../../db/catalog/catalog.js';
+import { equal, nullWhen } from '../../db/catalog/operators.js';
 import { fullSqlType } from '../../db/catalog/types.js';
-import { identifier, join, param, quoted, sql, textConstant, typeName, type Sql } from '../../db/sql.js';
+import {
+  identifier,
+  join,
+  param,
+  quoted,
+  sql,
+  textConstant,
+  typeName,
+  wholeNumber,
+  type Sql,
+} from '../../db/sql.js';
 import { columnSql, comparedSql, readable, rowJson, tableSql } from '../read/rowsSql.js';
 import { rowKey } from '../files/rowKey.js';
 import type { RowSelection } from '../read/selection.js';
@@ -56,7 +67,9 @@ export function recorded(written: readonly WrittenRows[]): readonly Sql[] {
 
 /** Evaluates to `value` if the row satisfies the policy, and fails the statement otherwise. */
 export function checked(row: WrittenRow, value: Sql): Sql {
-  const given = row.table.fileColumn ? sql`case when ${captureFileRow(row)} > 0 then ${value} end` : value;
+  const given = row.table.fileColumn
+    ? sql`case when ${captureFileRow(row)} operator(pg_catalog.>) 0 then ${value} end`
+    : value;
   return row.check === 'all'
     ? given
     : sql`case when ${row.check} then ${given} else ${refuse('policyDenied')} end`;
@@ -72,26 +85,28 @@ export function answerOf(context: WriteContext, row: Sql, { selection, path }: R
 
 /** The row's key as a JSON array of texts, for the second statement. */
 export function keyTexts(table: Table, row: Sql): Sql {
-  const texts = table.primaryKey.map((column) => sql`${columnSql(row, column)}::text`);
-  return sql`json_build_array(${join(texts, ', ')})`;
+  const texts = table.primaryKey.map((column) => sql`${columnSql(row, column)}::pg_catalog.text`);
+  return sql`pg_catalog.json_build_array(${join(texts, ', ')})`;
 }
 
 /** The second statement: the written rows in order, comma-separated; `null` for one that may not be read. */
 export function writtenRowsJson(context: WriteContext, { selection, path, keySetting = '' }: Returning): Sql {
   const { table } = selection;
   const alias = context.aliases.next();
-  const keys = sql`json_array_elements(nullif(current_setting(${textConstant(keySetting)}, true), '')::json)`;
-  const matches = table.primaryKey.map(
-    (column, index) =>
-      sql`${comparedSql(alias, column)} = (k.key ->> ${textConstant(String(index))}::int)::${typeName(fullSqlType(column.type))}`,
-  );
+  const setting = sql`pg_catalog.current_setting(${textConstant(keySetting)}, true)`;
+  const keys = sql`pg_catalog.json_array_elements(${nullWhen(setting, sql`''`)}::pg_catalog.json)`;
+  const matches = table.primaryKey.map((column, index) => {
+    const text = sql`(k.key operator(pg_catalog.->>) ${wholeNumber(index)})`;
+    const key = sql`${text}::${typeName(fullSqlType(column.type))}`;
+    return equal(comparedSql(alias, column), key, column.type);
+  });
   const visible = readable(context, table, alias);
   const ties = visible === 'all' ? matches : [...matches, visible];
   // A null key means that the left join found no row. `is not null` would be false of a composite one that holds a null.
   const [first] = table.primaryKey;
   const isThere = first ? sql`${columnSql(alias, first)} is distinct from null` : sql`false`;
   const row = sql`case when ${isThere} then ${rowJson(context, selection, alias, path)} else 'null' end`;
-  return sql`select string_agg(${row}, ',' order by k.n)
+  return sql`select pg_catalog.string_agg(${row}, ',' order by k.n)
     from ${keys} with ordinality k(key, n) left join ${tableSql(table)} ${alias} on ${join(ties, ' and ')}`;
 }
 
@@ -109,24 +124,26 @@ function eventOf(written: WrittenRow): Sql {
   const { table, operation, old, changed } = written;
   const row = writtenAlias(written);
   const whole = (value: Sql | undefined): Sql => {
-    if (!value) return sql`null::json`;
+    if (!value) return sql`null::pg_catalog.json`;
     // A column may have the alias's name, which without the asterisk would be the column.
-    return written.oldColumns ? sql`row_to_json(${value})` : sql`row_to_json(${value}.*)`;
+    return written.oldColumns
+      ? sql`pg_catalog.row_to_json(${value})`
+      : sql`pg_catalog.row_to_json(${value}.*)`;
   };
   const key = table.primaryKey.map(
     (column) => sql`${textConstant(column.sqlName)}, ${row}.${identifier(column.sqlName)}`,
   );
-  return sql`${ROLEID}, ${byOperation(operation, textConstant)}, ${textConstant(table.name)}, json_build_object(${join(key, ', ')}), ${whole(old)}, ${whole(changed)}`;
+  return sql`${ROLEID}, ${byOperation(operation, textConstant)}, ${textConstant(table.name)}, pg_catalog.json_build_object(${join(key, ', ')}), ${whole(old)}, ${whole(changed)}`;
 }
 
 /** Whether no trigger of the table writes the event; if one does, tells it the role. PostgreSQL evaluates it at plan time, see the migration. */
 function isRecordedHere({ table, operation }: WrittenRow): Sql {
   const relation = textConstant(quoted(table.schema, table.sqlName));
-  const tellRole = sql`(select set_config('rowpost.roleid', ${ROLEID}::text, true))`;
+  const tellRole = sql`(select pg_catalog.set_config('rowpost.roleid', ${ROLEID}::pg_catalog.text, true))`;
   return byOperation(
     operation,
     (name) =>
-      sql`(not rowpost_tenant.is_captured(${relation}::regclass, ${textConstant(name)}) or ${tellRole} is null)`,
+      sql`(not rowpost_tenant.is_captured(${relation}::pg_catalog.regclass, ${textConstant(name)}) or ${tellRole} is null)`,
   );
 }
 

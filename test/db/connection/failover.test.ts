@@ -28,7 +28,7 @@ describe('connections to a primary that is replaced', function () {
   before(async () => {
     postgres = await startReplicatedPostgres();
     database = open(postgres.url());
-    await database.pool.query('create table note (id int primary key)');
+    await database.pool.query('create table public.note (id int primary key)');
   });
   after(async () => {
     await database.close();
@@ -39,7 +39,7 @@ describe('connections to a primary that is replaced', function () {
     database.transactions.run({
       tenantid: null,
       mode: 'write',
-      statements: [{ statement: preparedText(`insert into note values (${id})`), values: [] }],
+      statements: [{ statement: preparedText(`insert into public.note values (${id})`), values: [] }],
     });
   const portOf = async (): Promise<number> => {
     const { rows } = await database.pool.query<{ port: string }>(`select current_setting('port') as port`);
@@ -84,7 +84,7 @@ describe('connections to a primary that is replaced', function () {
     await waitFor('a write on the next primary', async () => (await write(3)).kind === 'done');
     expect(await portOf()).to.equal(postgres.primary.port);
     const { rows } = await database.pool.query<{ id: number }>(
-      'select id from note where id in (1, 3) order by id',
+      'select id from public.note where id in (1, 3) order by id',
     );
     expect(rows.map(({ id }) => id)).to.deep.equal([1, 3]);
     const before = wakeups;
@@ -131,7 +131,7 @@ describe('connections to a primary that is replaced', function () {
     expect(refused.retryAfterSeconds).to.equal(1);
     const client = await database.pool.connect();
     const ended = once(client as unknown as NodeJS.EventEmitter, 'end');
-    const error = await client.query('delete from note').catch((caught: unknown) => caught);
+    const error = await client.query('delete from public.note').catch((caught: unknown) => caught);
     client.release();
     expect(error).to.have.property('code', '25006');
     await ended;

@@ -44,7 +44,7 @@ describe('a commit whose synchronous standby does not answer', function () {
     operator = new pg.Client({ connectionString: server.url });
     await operator.connect();
     await operator.query('set synchronous_commit = local');
-    await operator.query('create table note (id int primary key)');
+    await operator.query('create table public.note (id int primary key)');
     database = open(60_000);
   });
   after(async () => {
@@ -69,14 +69,14 @@ describe('a commit whose synchronous standby does not answer', function () {
     return settled;
   };
   const insertion = (id: number): TransactionStatement => ({
-    statement: preparedText('insert into note values ($1::int4)'),
+    statement: preparedText('insert into public.note values ($1::int4)'),
     values: [id],
   });
   const write = (id: number, from = database): Promise<TransactionOutcome> =>
     from.transactions.run({ tenantid: null, mode: 'write', statements: [insertion(id)] });
   /** Not at once: PostgreSQL says that the wait was canceled before it shows the row. */
   const isThere = async (id: number): Promise<boolean> =>
-    (await operator.query('select from note where id = $1', [id])).rows.length === 1;
+    (await operator.query('select from public.note where id = $1', [id])).rows.length === 1;
   const messageOf = ({ reason }: { reason?: unknown }): string =>
     (reason as Error | undefined)?.message ?? '';
 
@@ -99,7 +99,7 @@ describe('a commit whose synchronous standby does not answer', function () {
 
   it('fails in the ledger, so that no mail is sent for a start that may be lost', async () => {
     const { ledger } = database;
-    const insert = { name: 'insert_note', text: 'insert into note values ($1) returning id' };
+    const insert = { name: 'insert_note', text: 'insert into public.note values ($1) returning id' };
     for (const [id, work] of [
       [4, () => ledger.query(insert, [4])],
       [5, () => ledger.transaction([[insert, [5]]])],
@@ -113,7 +113,7 @@ describe('a commit whose synchronous standby does not answer', function () {
 
   it('fails in a knex transaction, as the control objects use', async () => {
     const trx = await database.knex.transaction();
-    await trx.raw('insert into note values (6)');
+    await trx.raw('insert into public.note values (6)');
     const result = await canceling(Promise.all([trx.commit(), trx.executionPromise]));
     expect(result.status).to.equal('rejected');
   });

@@ -1,5 +1,6 @@
 import type { ColumnType } from '../../../db/catalog/catalog.js';
-import { join, sql, type Sql } from '../../../db/sql.js';
+import { compared, comparedWithItems } from '../../../db/catalog/operators.js';
+import { empty, join, sql, type Sql } from '../../../db/sql.js';
 import { formParameter, listParameter, naturalType } from '../values/conversions.js';
 import type { Condition, Environment, Value } from '../environment.js';
 import { widest } from '../rows/readExtent.js';
@@ -7,24 +8,8 @@ import { errorAt } from '../syntax/errors.js';
 import { comparesIndexed } from './indexable.js';
 import { pattern as patternForm } from '../values/literalForms.js';
 import { asType, compileSide, isNullLiteral, mismatch, unify, type Side } from '../values/operands.js';
-import type {
-  BetweenNode,
-  CompareNode,
-  CompareOperator,
-  DistinctNode,
-  InNode,
-  LikeNode,
-} from '../syntax/tree.js';
+import type { BetweenNode, CompareNode, DistinctNode, InNode, LikeNode } from '../syntax/tree.js';
 import { describe, elementOf, family, isCitext, isNative, orderable, textual, TYPES } from '../types.js';
-
-const OPERATORS: Readonly<Record<CompareOperator, Sql>> = {
-  '=': sql`=`,
-  '!=': sql`<>`,
-  '<': sql`<`,
-  '>': sql`>`,
-  '<=': sql`<=`,
-  '>=': sql`>=`,
-};
 
 /** Rejects comparisons with the keyword null: `= null` and `!= null` have been rewritten to null tests by now. */
 export function compileCompare(node: CompareNode, environment: Environment): Condition {
@@ -35,8 +20,9 @@ export function compileCompare(node: CompareNode, environment: Environment): Con
   if (equality) requireEquality(values, sides);
   else requireOrder(values, sides);
   const [left, right] = values.map((value) => comparableSql(value, equality)) as [Sql, Sql];
+  const comparison = node.operator === '!=' ? '<>' : node.operator;
   return {
-    sql: sql`(${left} ${OPERATORS[node.operator]} ${right})`,
+    sql: sql`(${compared(left, comparison, right, comparedType(values))})`,
     indexable: node.operator !== '!=' && comparesIndexed(values),
     reads: widest(values),
   };
@@ -47,8 +33,12 @@ export function compileDistinct(node: DistinctNode, environment: Environment): C
   const values = unify(sides, environment);
   requireEquality(values, sides);
   const [left, right] = values.map((value) => comparableSql(value, true)) as [Sql, Sql];
-  const operator = node.negated ? sql`is not distinct from` : sql`is distinct from`;
-  return { sql: sql`(${left} ${operator} ${right})`, indexable: false, reads: widest(values) };
+  const isList = values.some(({ type }) => type.array);
+  return {
+    sql: isSame(left, right, isList, node.negated),
+    indexable: false,
+    reads: widest(values),
+  };
 }
 
 export function compileBetween(node: BetweenNode, environment: Environment): Condition {
@@ -57,9 +47,14 @@ export function compileBetween(node: BetweenNode, environment: Environment): Con
   const values = unify(sides, environment);
   requireOrder(values, sides);
   const [value, low, high] = values.map((v) => v.sql) as [Sql, Sql, Sql];
-  const operator = node.negated ? sql`not between` : sql`between`;
+  const type = comparedType(values);
+  const within = repeated(value, (x) =>
+    node.negated
+      ? sql`(${compared(x, '<', low, type)} or ${compared(x, '>', high, type)})`
+      : sql`(${compared(x, '>=', low, type)} and ${compared(x, '<=', high, type)})`,
+  );
   return {
-    sql: sql`(${value} ${operator} ${low} and ${high})`,
+    sql: within,
     indexable: !node.negated && comparesIndexed(values),
     reads: widest(values),
   };
@@ -87,21 +82,46 @@ export function compileLike(node: LikeNode, environment: Environment): Condition
       : asText(side, environment);
   // citext ignores case in LIKE as well.
   const caseless = node.caseless || (left.operand.is === 'value' && isCitext(left.operand.type));
-  const operator = caseless ? sql`ilike` : sql`like`;
-  const not = node.negated ? sql`not ` : sql``;
   if (isList) {
-    const some = sql`exists (select from unnest(${subject.sql}) item(x) where item.x::text ${operator} ${pattern.sql})`;
+    const like = matchesPattern(caseless, false);
+    const some = sql`exists (select from pg_catalog.unnest(${subject.sql}) item(x) where item.x::pg_catalog.text ${like} ${pattern.sql})`;
     return {
-      sql: sql`(case when ${subject.sql} is not null then ${not}${some} end)`,
+      sql: sql`(case when ${subject.sql} is not null then ${node.negated ? sql`not ` : empty}${some} end)`,
       indexable: false,
       reads: widest([subject, pattern]),
     };
   }
   return {
-    sql: sql`(${subject.sql} ${not}${operator} ${pattern.sql})`,
+    sql: sql`(${subject.sql} ${matchesPattern(caseless, node.negated)} ${pattern.sql})`,
     indexable: false,
     reads: widest([subject, pattern]),
   };
+}
+
+/** `like` and its kind, which are names of operators. */
+function matchesPattern(caseless: boolean, negated: boolean): Sql {
+  if (negated) return caseless ? sql`operator(pg_catalog.!~~*)` : sql`operator(pg_catalog.!~~)`;
+  return caseless ? sql`operator(pg_catalog.~~*)` : sql`operator(pg_catalog.~~)`;
+}
+
+/**
+ * `is not distinct from`, which would look `=` up in the search_path. What is used instead takes the operator from the type,
+ * as an index does; one for lists is slower.
+ */
+function isSame(left: Sql, right: Sql, isList: boolean, same: boolean): Sql {
+  if (!isList)
+    return sql`(pg_catalog.array_position(array[${left}], ${right}) is ${same ? sql`not null` : sql`null`})`;
+  return sql`(${same ? empty : sql`not `}exists (select ${left} intersect select ${right}))`;
+}
+
+/** Longer values are computed once by a subquery: conditions nest, and with each level the text would double. */
+const MAX_REPEATED_CHARACTERS = 200;
+
+/** A condition that names a value more than once. */
+function repeated(value: Sql, write: (value: Sql) => Sql): Sql {
+  const length = value.texts.reduce((sum, text) => sum + text.length, 0);
+  if (length <= MAX_REPEATED_CHARACTERS) return write(value);
+  return sql`(select ${write(sql`one.x`)} from (select ${value} offset 0) one(x))`;
 }
 
 /**
@@ -122,7 +142,7 @@ export function compileIn(node: InNode, environment: Environment): Condition {
       const message = `The list does not go with ${describe(type)}`;
       throw errorAt('FILTER_TYPE', message, node.right.at, `Give a list of ${describe(type)}.`);
     }
-    return membership(value, list.sql, node.negated, operand.node.hasNull);
+    return membership(value, { sql: list.sql, type: value.type }, node.negated, operand.node.hasNull);
   }
   if (operand.is === 'list') return compileInExpressions(node, left, environment);
   if (operand.is === 'value' && operand.type.array) {
@@ -131,7 +151,7 @@ export function compileIn(node: InNode, environment: Environment): Condition {
     requireEquality([list], [right]);
     const among = { ...list, type: elementOf(list.type) };
     return {
-      ...membership(value, list.sql, node.negated, false),
+      ...membership(value, list, node.negated, false),
       indexable: !node.negated && value.operand === 'indexed' && comparesIndexed([value, among]),
       reads: widest([value, list]),
     };
@@ -139,18 +159,25 @@ export function compileIn(node: InNode, environment: Environment): Condition {
   throw errorAt('FILTER_TYPE', 'IN needs a list', node.right.at, 'Write IN [1, 2], or = for a single value.');
 }
 
-function membership(value: Value, array: Sql, negated: boolean, withNull: boolean): Condition {
+function membership(
+  value: Value,
+  { sql: array, type }: Pick<Value, 'sql' | 'type'>,
+  negated: boolean,
+  withNull: boolean,
+): Condition {
+  const listed = comparedType([value, { type: elementOf(type) }]);
   const subject = comparableSql(value, true);
-  const list = isNative(value.type) ? array : sql`${array}::text[]`;
+  const list = isNative(value.type) ? array : sql`${array}::pg_catalog.text[]`;
   const { reads } = value;
-  if (negated) {
-    const outside = sql`${subject} <> all (${list})`;
-    const written = withNull ? sql`(${outside} and ${subject} is not null)` : sql`(${outside})`;
-    return { sql: written, indexable: false, reads };
-  }
-  const inside = sql`${subject} = any (${list})`;
-  const written = withNull ? sql`(${inside} or ${subject} is null)` : sql`(${inside})`;
-  return { sql: written, indexable: comparesIndexed([value]), reads };
+  const comparison = negated ? '<> all' : '= any';
+  const among = (x: Sql): Sql => comparedWithItems(x, comparison, list, listed);
+  const orNull = (x: Sql): Sql =>
+    negated ? sql`(${among(x)} and ${x} is not null)` : sql`(${among(x)} or ${x} is null)`;
+  return {
+    sql: withNull ? repeated(subject, orNull) : sql`(${among(subject)})`,
+    indexable: !negated && comparesIndexed([value]),
+    reads,
+  };
 }
 
 function compileInExpressions(node: InNode, left: Side, environment: Environment): Condition {
@@ -160,9 +187,13 @@ function compileInExpressions(node: InNode, left: Side, environment: Environment
   const values = unify(sides, environment);
   requireEquality(values, sides);
   const [subject, ...items] = values.map((value) => comparableSql(value, true)) as [Sql, ...Sql[]];
-  const operator = node.negated ? sql`not in` : sql`in`;
+  const types = values.map((value) => comparedType([value, ...values.slice(0, 1)]));
+  const among = repeated(subject, (x) => {
+    const each = items.map((item, index) => compared(x, node.negated ? '<>' : '=', item, types[index + 1]));
+    return sql`(${join(each, node.negated ? ' and ' : ' or ')})`;
+  });
   return {
-    sql: sql`(${subject} ${operator} (${join(items, ', ')}))`,
+    sql: among,
     indexable: false,
     reads: widest(values),
   };
@@ -175,11 +206,18 @@ function listType(
   return first === undefined ? TYPES.text : naturalType(first);
 }
 
+/** The values' type, if its own operators compare them. */
+function comparedType(values: readonly Pick<Value, 'type'>[]): ColumnType | undefined {
+  const [{ type } = { type: undefined }] = values;
+  const isOne = type && isNative(type) && values.every((value) => value.type.sqlType === type.sqlType);
+  return isOne ? type : undefined;
+}
+
 /** An operand of `=` or `<`: json has neither operator, so it becomes jsonb; types without operators are compared as text. */
 function comparableSql({ sql: value, type }: Value, equality: boolean): Sql {
   if (type.array) return value;
-  if (equality && family(type) === 'json') return sql`${value}::jsonb`;
-  return isNative(type) ? value : sql`${value}::text`;
+  if (equality && family(type) === 'json') return sql`${value}::pg_catalog.jsonb`;
+  return isNative(type) ? value : sql`${value}::pg_catalog.text`;
 }
 
 function asText(side: Side, environment: Environment): Value {
@@ -192,7 +230,7 @@ function asText(side: Side, environment: Environment): Value {
       'Convert it with text(…).',
     );
   }
-  return { ...value, sql: value.type.sqlType === 'text' ? value.sql : sql`${value.sql}::text` };
+  return { ...value, sql: value.type.sqlType === 'text' ? value.sql : sql`${value.sql}::pg_catalog.text` };
 }
 
 /** Throws AppError FILTER_TYPE. */

@@ -1,4 +1,5 @@
 import type { Column, ColumnPair, ColumnType, Relation, Table } from '../../../db/catalog/catalog.js';
+import { equal } from '../../../db/catalog/operators.js';
 import { fullSqlType, isComparedAsBase } from '../../../db/catalog/types.js';
 import { identifier, join, sql, typeName, type Sql } from '../../../db/sql.js';
 import { conjunction } from '../conjunction.js';
@@ -221,7 +222,7 @@ export class JoinedRows {
       const column = sql`${here}.${identifier(pair.here)}`;
       const value =
         policy && (policy.reads ?? 'row') !== 'row' ? sql`case when ${policy} then ${column} end` : column;
-      this.#ties.push(sql`${there}.${identifier(pair.there)} = ${value}`);
+      this.#ties.push(equal(sql`${there}.${identifier(pair.there)}`, value, pair.type));
     }
   }
 }

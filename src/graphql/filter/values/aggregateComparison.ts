@@ -30,7 +30,8 @@ export function compileAggregate(node: CallNode, environment: Environment): Valu
   }
   const { joined, rows, reads } = aggregatedRows(node, environment);
   const computed = { is: 'value', operand: 'computed' } as const;
-  if (!argument) return { ...computed, sql: joined.select(sql`count(*)`), type: TYPES.int8, reads };
+  if (!argument)
+    return { ...computed, sql: joined.select(sql`pg_catalog.count(*)`), type: TYPES.int8, reads };
   const inner: Environment = { ...environment, rows, insideAggregate: true };
   const value = asItself(compileSide(argument, inner), inner);
   const type = aggregate.result(value.type);
@@ -39,7 +40,7 @@ export function compileAggregate(node: CallNode, environment: Environment): Valu
   }
   return {
     ...computed,
-    sql: joined.select(aggregate.write(value.sql)),
+    sql: joined.select(aggregate.write(value.sql, value.type)),
     type,
     reads: widest([{ reads }, value]),
   };

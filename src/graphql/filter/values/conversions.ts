@@ -27,7 +27,7 @@ export const castRank = (sqlType: string): number => CAST_RANKS.indexOf(sqlType)
  * used and nothing overflows. Text can be compared with every type: `roleid = "5"`.
  */
 function conversionOf(literal: LiteralClass, type: ColumnType): Conversion | undefined {
-  if (literal === 'boolean') return type.kind === 'boolean' ? convert('boolean', forms.boolean) : undefined;
+  if (literal === 'boolean') return type.kind === 'boolean' ? convert('bool', forms.boolean) : undefined;
   return literal === 'text' ? textConversion(type) : numberConversion(literal, type);
 
   function convert(castType: string, form: LiteralForm, expected = describe(type)): Conversion {
@@ -51,7 +51,7 @@ function conversionOf(literal: LiteralClass, type: ColumnType): Conversion | und
       case 'float':
         return convert(...floatForm(sqlType));
       case 'boolean':
-        return convert('boolean', forms.boolean, 'true or false');
+        return convert('bool', forms.boolean, 'true or false');
       case 'text':
         return convert(textParameterType(type), asIs);
       case 'uuid':

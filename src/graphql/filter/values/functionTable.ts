@@ -1,4 +1,5 @@
 import type { ColumnType } from '../../../db/catalog/catalog.js';
+import { nullWhen } from '../../../db/catalog/operators.js';
 import { join, sql, textConstant, type Sql } from '../../../db/sql.js';
 import type { Value } from '../environment.js';
 import { isWholeNumber, TYPES } from '../types.js';
@@ -62,7 +63,7 @@ function row(
 }
 
 const part = (unit: string, doc: string): FilterFunction =>
-  row(['moment'], int4, (x) => sql`date_part(${textConstant(unit)}, ${x})::int4`, doc);
+  row(['moment'], int4, (x) => sql`pg_catalog.date_part(${textConstant(unit)}, ${x})::pg_catalog.int4`, doc);
 
 const choice = (doc: string, write: (list: Sql) => Sql): FilterFunction =>
   row(['same'], first, (...args) => write(join(args, ', ')), doc, { variadic: true, strict: false });
@@ -73,95 +74,98 @@ const choice = (doc: string, write: (list: Sql) => Sql): FilterFunction =>
  */
 export const FUNCTIONS: ReadonlyMap<string, FilterFunction> = new Map(
   Object.entries<FilterFunction>({
-    lower: row(['text'], text, (t) => sql`lower(${t})`, 'in lower case'),
-    upper: row(['text'], text, (t) => sql`upper(${t})`, 'in upper case'),
-    initcap: row(['text'], text, (t) => sql`initcap(${t})`, 'every word capitalised'),
-    trim: row(['text'], text, (t) => sql`btrim(${t})`, 'without spaces at both ends'),
-    ltrim: row(['text'], text, (t) => sql`ltrim(${t})`, 'without spaces at the start'),
-    rtrim: row(['text'], text, (t) => sql`rtrim(${t})`, 'without spaces at the end'),
-    reverse: row(['text'], text, (t) => sql`reverse(${t})`, 'backwards'),
-    length: row(['text'], int4, (t) => sql`char_length(${t})`, 'number of characters'),
-    left: row(['text', 'whole'], text, (t, n) => sql`left(${t}, ${n})`, 'the first n characters'),
-    right: row(['text', 'whole'], text, (t, n) => sql`right(${t}, ${n})`, 'the last n characters'),
+    lower: row(['text'], text, (t) => sql`pg_catalog.lower(${t})`, 'in lower case'),
+    upper: row(['text'], text, (t) => sql`pg_catalog.upper(${t})`, 'in upper case'),
+    initcap: row(['text'], text, (t) => sql`pg_catalog.initcap(${t})`, 'every word capitalised'),
+    trim: row(['text'], text, (t) => sql`pg_catalog.btrim(${t})`, 'without spaces at both ends'),
+    ltrim: row(['text'], text, (t) => sql`pg_catalog.ltrim(${t})`, 'without spaces at the start'),
+    rtrim: row(['text'], text, (t) => sql`pg_catalog.rtrim(${t})`, 'without spaces at the end'),
+    reverse: row(['text'], text, (t) => sql`pg_catalog.reverse(${t})`, 'backwards'),
+    length: row(['text'], int4, (t) => sql`pg_catalog.char_length(${t})`, 'number of characters'),
+    left: row(['text', 'whole'], text, (t, n) => sql`pg_catalog.left(${t}, ${n})`, 'the first n characters'),
+    right: row(['text', 'whole'], text, (t, n) => sql`pg_catalog.right(${t}, ${n})`, 'the last n characters'),
     substring: substring(),
     substr: substring(),
     translate: row(
       ['text', 'text', 'text'],
       text,
-      (t, from, to) => sql`translate(${t}, ${from}, ${to})`,
+      (t, from, to) => sql`pg_catalog.translate(${t}, ${from}, ${to})`,
       'each character of the second text replaced by its counterpart in the third, or removed',
     ),
     split_part: row(
       ['text', 'text', 'whole'],
       text,
-      (t, separator, n) => sql`split_part(${t}, ${separator}, ${n})`,
+      (t, separator, n) => sql`pg_catalog.split_part(${t}, ${separator}, ${n})`,
       'the nth part between separators, from 1',
     ),
     strpos: row(
       ['text', 'text'],
       int4,
-      (t, part) => sql`strpos(${t}, ${part})`,
+      (t, part) => sql`pg_catalog.strpos(${t}, ${part})`,
       'where the second text is in the first, from 1; 0 for nowhere',
     ),
     contains: row(
       ['text', 'text'],
       boolean,
-      (t, part) => sql`(strpos(${t}, ${part}) > 0)`,
+      (t, part) => sql`(pg_catalog.strpos(${t}, ${part}) operator(pg_catalog.>) 0)`,
       'the first text holds the second',
     ),
     starts_with: row(
       ['text', 'text'],
       boolean,
-      (t, start) => sql`starts_with(${t}, ${start})`,
+      (t, start) => sql`pg_catalog.starts_with(${t}, ${start})`,
       'the first text begins with the second',
     ),
     ends_with: row(
       ['text', 'text'],
       boolean,
-      (t, end) => sql`(right(${t}, char_length(${end})) = ${end})`,
+      (t, end) => sql`pg_catalog.starts_with(pg_catalog.reverse(${t}), pg_catalog.reverse(${end}))`,
       'the first text ends with the second',
     ),
     concat: row(
       ['any'],
       text,
-      (...args) => sql`concat(${join(args, ', ')})`,
+      (...args) => sql`pg_catalog.concat(${join(args, ', ')})`,
       'the arguments joined as text, nulls left out',
       { variadic: true, strict: false },
     ),
-    text: row(['any'], text, (x) => sql`(${x})::text`, 'as text'),
+    text: row(['any'], text, (x) => sql`(${x})::pg_catalog.text`, 'as text'),
 
-    now: row([], timestamptz, () => sql`now()`, 'the moment at which the request began'),
+    now: row([], timestamptz, () => sql`pg_catalog.now()`, 'the moment at which the request began'),
     today: row([], date, () => sql`current_date`, 'the date, in UTC'),
-    date: row(['moment'], date, (x) => sql`(${x})::date`, 'the date of a timestamp, in UTC'),
+    date: row(['moment'], date, (x) => sql`(${x})::pg_catalog.date`, 'the date of a timestamp, in UTC'),
     interval: row(
       ['interval'],
       interval,
-      (x) => sql`(${x})::interval`,
+      (x) => sql`(${x})::pg_catalog.interval`,
       "a length of time: interval('7 days')",
     ),
     date_trunc: row(
       ['wholeUnit', 'moment'],
       zoneOfSecond,
-      (unit, x) => sql`date_trunc(${unit}, ${x})`,
+      (unit, x) => sql`pg_catalog.date_trunc(${unit}, ${x})`,
       "cut to a unit: date_trunc('month', createdate)",
     ),
     date_part: row(
       ['unit', 'moment'],
       float8,
-      (unit, x) => sql`date_part(${unit}, ${x})`,
+      (unit, x) => sql`pg_catalog.date_part(${unit}, ${x})`,
       "a part as a number: date_part('hour', createdate)",
     ),
     age: row(
       ['moment', 'moment'],
       interval,
-      (a, b) => sql`age(${a}::timestamptz, ${b}::timestamptz)`,
+      (a, b) => sql`pg_catalog.age(${a}::pg_catalog.timestamptz, ${b}::pg_catalog.timestamptz)`,
       'the time from the second to the first, in years, months and days',
     ),
     // The other parts of infinity are null already.
     year: row(
       ['moment'],
       int4,
-      (x) => sql`nullif(nullif(date_part('year', ${x}), 'infinity'), '-infinity')::int4`,
+      (x) => {
+        const finite = nullWhen(sql`pg_catalog.date_part('year', ${x})`, sql`'infinity'`);
+        return sql`${nullWhen(finite, sql`'-infinity'`)}::pg_catalog.int4`;
+      },
       'the year, null for infinity',
     ),
     quarter: part('quarter', 'the quarter, 1 to 4'),
@@ -174,69 +178,90 @@ export const FUNCTIONS: ReadonlyMap<string, FilterFunction> = new Map(
     epoch: row(
       ['span'],
       float8,
-      (x) => sql`date_part('epoch', ${x})`,
+      (x) => sql`pg_catalog.date_part('epoch', ${x})`,
       'seconds since 1970, or of an interval',
     ),
     to_char: row(
       ['span', 'text'],
       text,
-      (x, format) => sql`to_char(${x}, ${format})`,
+      (x, format) => sql`pg_catalog.to_char(${x}, ${format})`,
       "written in a format: to_char(createdate, 'YYYY-MM')",
     ),
 
-    abs: row(['number'], wideFirst, (x) => sql`abs(${x})`, 'without its sign'),
-    sign: row(['number'], int4, (x) => sql`sign(${x})::int4`, '-1, 0 or 1'),
-    ceil: row(['number'], numeric, (x) => sql`ceil(${x}::numeric)`, 'the next whole number up'),
-    floor: row(['number'], numeric, (x) => sql`floor(${x}::numeric)`, 'the next whole number down'),
+    abs: row(['number'], wideFirst, (x) => sql`pg_catalog.abs(${x})`, 'without its sign'),
+    sign: row(['number'], int4, (x) => sql`pg_catalog.sign(${x})::pg_catalog.int4`, '-1, 0 or 1'),
+    ceil: row(
+      ['number'],
+      numeric,
+      (x) => sql`pg_catalog.ceil(${x}::pg_catalog.numeric)`,
+      'the next whole number up',
+    ),
+    floor: row(
+      ['number'],
+      numeric,
+      (x) => sql`pg_catalog.floor(${x}::pg_catalog.numeric)`,
+      'the next whole number down',
+    ),
     round: row(
       ['number', 'whole'],
       numeric,
-      (x, n?: Sql) => sql`round(${x}::numeric, ${n ?? sql`0`})`,
+      (x, n?: Sql) => sql`pg_catalog.round(${x}::pg_catalog.numeric, ${n ?? sql`0`})`,
       'to n decimals, none without n',
       { optional: 1 },
     ),
     trunc: row(
       ['number', 'whole'],
       numeric,
-      (x, n?: Sql) => sql`trunc(${x}::numeric, ${n ?? sql`0`})`,
+      (x, n?: Sql) => sql`pg_catalog.trunc(${x}::pg_catalog.numeric, ${n ?? sql`0`})`,
       'cut to n decimals, none without n',
       { optional: 1 },
     ),
-    sqrt: row(['number'], float8, (x) => sql`sqrt(${x}::float8)`, 'the square root'),
-    exp: row(['number'], float8, (x) => sql`exp(${x}::float8)`, 'e to the power of x'),
-    ln: row(['number'], float8, (x) => sql`ln(${x}::float8)`, 'the natural logarithm'),
-    log: row(['number'], float8, (x) => sql`log(${x}::float8)`, 'the logarithm to base 10'),
+    sqrt: row(['number'], float8, (x) => sql`pg_catalog.sqrt(${x}::pg_catalog.float8)`, 'the square root'),
+    exp: row(['number'], float8, (x) => sql`pg_catalog.exp(${x}::pg_catalog.float8)`, 'e to the power of x'),
+    ln: row(['number'], float8, (x) => sql`pg_catalog.ln(${x}::pg_catalog.float8)`, 'the natural logarithm'),
+    log: row(
+      ['number'],
+      float8,
+      (x) => sql`pg_catalog.log(${x}::pg_catalog.float8)`,
+      'the logarithm to base 10',
+    ),
     power: row(
       ['number', 'number'],
       float8,
-      (x, y) => sql`power(${x}::float8, ${y}::float8)`,
+      (x, y) => sql`pg_catalog.power(${x}::pg_catalog.float8, ${y}::pg_catalog.float8)`,
       'x to the power of y',
     ),
-    number: row(['any'], numeric, (x) => sql`((${x})::text)::numeric`, 'text as a number'),
+    number: row(
+      ['any'],
+      numeric,
+      (x) => sql`((${x})::pg_catalog.text)::pg_catalog.numeric`,
+      'text as a number',
+    ),
 
     coalesce: choice('the first argument that is not null', (list) => sql`coalesce(${list})`),
     greatest: choice('the greatest argument, nulls left out', (list) => sql`greatest(${list})`),
     least: choice('the least argument, nulls left out', (list) => sql`least(${list})`),
-    nullif: row(
-      ['same', 'same'],
-      first,
-      (a, b) => sql`nullif(${a}, ${b})`,
-      'null when the two are equal, else the first',
-      { strict: false },
-    ),
+    nullif: row(['same', 'same'], first, nullWhen, 'null when the two are equal, else the first', {
+      strict: false,
+    }),
 
     json_text: row(
       ['json', 'text'],
       text,
-      (x, ...keys) => sql`(${x} #>> array[${join(keys, ', ')}]::text[])`,
+      (x, ...keys) => sql`(${x} operator(pg_catalog.#>>) array[${join(keys, ', ')}]::pg_catalog.text[])`,
       "what is in json under the keys, as text: json_text(data, 'address', 'city')",
       { variadic: true },
     ),
-    cardinality: row(['list'], int4, (x) => sql`cardinality(${x})`, 'number of items of a list column'),
+    cardinality: row(
+      ['list'],
+      int4,
+      (x) => sql`pg_catalog.cardinality(${x})`,
+      'number of items of a list column',
+    ),
     overlaps: row(
       ['list', 'list'],
       boolean,
-      (a, b) => sql`(${a} && ${b})`,
+      (a, b) => sql`(${a} operator(pg_catalog.&&) ${b})`,
       'the two lists have an item in common',
     ),
   }),
@@ -244,7 +269,9 @@ export const FUNCTIONS: ReadonlyMap<string, FilterFunction> = new Map(
 
 function substring(): FilterFunction {
   const write = (t: Sql, from: Sql, length?: Sql): Sql =>
-    length ? sql`substr(${t}, ${from}, greatest(${length}, 0))` : sql`substr(${t}, ${from})`;
+    length
+      ? sql`pg_catalog.substr(${t}, ${from}, greatest(${length}, 0))`
+      : sql`pg_catalog.substr(${t}, ${from})`;
   return row(['text', 'whole', 'whole'], text, write, 'from the nth character, from 1; at most so many', {
     optional: 1,
   });

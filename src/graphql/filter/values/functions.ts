@@ -151,7 +151,7 @@ function alike(
   }
   if (family(type) !== 'json') return values.map((value) => ({ ...value, type }));
   // PostgreSQL has no common type for json and jsonb.
-  return values.map((value) => ({ ...value, sql: sql`${value.sql}::jsonb`, type: TYPES.jsonb }));
+  return values.map((value) => ({ ...value, sql: sql`${value.sql}::pg_catalog.jsonb`, type: TYPES.jsonb }));
 }
 
 const MOMENTS = ['date', 'timestamp', 'timestamptz'];

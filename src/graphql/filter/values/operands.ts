@@ -51,7 +51,8 @@ export function asType(side: Side, type: ColumnType, environment: Environment): 
     return { is: 'value', sql: list.sql, type: { ...type, sqlType: list.itemType }, ...CONSTANT };
   }
   const literal = operand.node;
-  if (literal.kind === 'null') return { is: 'value', sql: sql`null`, type, ...CONSTANT };
+  if (literal.kind === 'null')
+    return { is: 'value', sql: sql`null::${typeName(fullSqlType(type))}`, type, ...CONSTANT };
   if (literal.kind === 'boolean' && type.kind === 'boolean' && !type.array) {
     return { is: 'value', sql: literal.value ? sql`true` : sql`false`, type, ...CONSTANT };
   }

@@ -1,3 +1,4 @@
+import { nullWhen } from '../../../db/catalog/operators.js';
 import { sql, type Sql } from '../../../db/sql.js';
 import type { Environment, Value } from '../environment.js';
 import { widest } from '../rows/readExtent.js';
@@ -22,34 +23,36 @@ export function compileSign(node: SignNode, environment: Environment): Value {
   const side = compileSide(node.operand, environment);
   const value = asItself(side, environment);
   if (node.operator === '-' && family(value.type) === 'interval')
-    return computed(sql`(- ${value.sql})`, value.type, value);
+    return computed(sql`(operator(pg_catalog.-) ${value.sql})`, value.type, value);
   requireNumber(value, side, node.operator);
   if (node.operator === '~') {
     requireWhole(value, side, '~');
-    return computed(sql`(~ ${wide(value)})`, TYPES.int8, value);
+    return computed(sql`(operator(pg_catalog.~) ${wide(value)})`, TYPES.int8, value);
   }
   const type = isWholeNumber(value.type) ? TYPES.int8 : value.type;
-  return computed(sql`(- ${wide(value)})`, type, value);
+  return computed(sql`(operator(pg_catalog.-) ${wide(value)})`, type, value);
 }
 
 type NumericOperator = Exclude<ArithmeticOperator, '&' | '|' | '#' | '<<' | '>>'>;
 
 const BITWISE: Readonly<Partial<Record<ArithmeticOperator, (a: Sql, b: Sql) => Sql>>> = {
-  '&': (a, b) => sql`(${a} & ${b})`,
-  '|': (a, b) => sql`(${a} | ${b})`,
-  '#': (a, b) => sql`(${a} # ${b})`,
-  '<<': (a, b) => sql`(${a} << ${b}::int4)`,
-  '>>': (a, b) => sql`(${a} >> ${b}::int4)`,
+  '&': (a, b) => sql`(${a} operator(pg_catalog.&) ${b})`,
+  '|': (a, b) => sql`(${a} operator(pg_catalog.|) ${b})`,
+  '#': (a, b) => sql`(${a} operator(pg_catalog.#) ${b})`,
+  '<<': (a, b) => sql`(${a} operator(pg_catalog.<<) ${b}::pg_catalog.int4)`,
+  '>>': (a, b) => sql`(${a} operator(pg_catalog.>>) ${b}::pg_catalog.int4)`,
 };
 
+const ZERO = sql`0`;
+
 const NUMERIC: Readonly<Record<NumericOperator, (a: Sql, b: Sql) => Sql>> = {
-  '+': (a, b) => sql`(${a} + ${b})`,
-  '-': (a, b) => sql`(${a} - ${b})`,
-  '*': (a, b) => sql`(${a} * ${b})`,
-  '/': (a, b) => sql`(${a} / nullif(${b}, 0))`,
-  '%': (a, b) => sql`(${a} % nullif(${b}, 0))`,
+  '+': (a, b) => sql`(${a} operator(pg_catalog.+) ${b})`,
+  '-': (a, b) => sql`(${a} operator(pg_catalog.-) ${b})`,
+  '*': (a, b) => sql`(${a} operator(pg_catalog.*) ${b})`,
+  '/': (a, b) => sql`(${a} operator(pg_catalog./) ${nullWhen(b, ZERO)})`,
+  '%': (a, b) => sql`(${a} operator(pg_catalog.%) ${nullWhen(b, ZERO)})`,
   // Floating point: exact powers can take 131,072 digits and seconds for one row.
-  '^': (a, b) => sql`(${a}::float8 ^ ${b}::float8)`,
+  '^': (a, b) => sql`(${a}::pg_catalog.float8 operator(pg_catalog.^) ${b}::pg_catalog.float8)`,
 };
 
 function numeric(node: ArithmeticNode, leftSide: Side, rightSide: Side, environment: Environment): Value {
@@ -71,13 +74,13 @@ function numeric(node: ArithmeticNode, leftSide: Side, rightSide: Side, environm
   if (type.kind === 'float' && operator === '%') {
     // PostgreSQL has no remainder operator for floating-point numbers.
     return computed(
-      sql`(${left.sql}::numeric % nullif(${right.sql}::numeric, 0))`,
+      NUMERIC['%'](sql`${left.sql}::pg_catalog.numeric`, sql`${right.sql}::pg_catalog.numeric`),
       TYPES.numeric,
       left,
       right,
     );
   }
-  const cast = type.kind === 'float' ? sql`::float8` : sql`::numeric`;
+  const cast = type.kind === 'float' ? sql`::pg_catalog.float8` : sql`::pg_catalog.numeric`;
   return computed(NUMERIC[operator](sql`${left.sql}${cast}`, sql`${right.sql}${cast}`), type, left, right);
 }
 
@@ -119,16 +122,18 @@ function temporalKind({ type }: Value): string {
   return own === 'moment' ? type.kind : own;
 }
 
-const add = (a: Sql, b: Sql): Sql => sql`(${a} + ${b})`;
-const subtract = (a: Sql, b: Sql): Sql => sql`(${a} - ${b})`;
+const add = (a: Sql, b: Sql): Sql => sql`(${a} operator(pg_catalog.+) ${b})`;
+const times = (a: Sql, b: Sql): Sql => sql`(${a} operator(pg_catalog.*) ${b}::pg_catalog.float8)`;
+const dividedBy = (a: Sql, b: Sql): Sql => NUMERIC['/'](a, sql`${b}::pg_catalog.float8`);
+const subtract = (a: Sql, b: Sql): Sql => sql`(${a} operator(pg_catalog.-) ${b})`;
 
 type Rule = readonly [result: Value['type'] | undefined, write: (a: Sql, b: Sql) => Sql];
 
 /** Keyed by the kinds of the operands. Without a result type, the result has the left operand's. */
 const TEMPORAL: Readonly<Record<string, Rule>> = {
-  'date + whole': [TYPES.date, (a, b) => sql`(${a} + ${b}::int4)`],
-  'whole + date': [TYPES.date, (a, b) => sql`(${b} + ${a}::int4)`],
-  'date - whole': [TYPES.date, (a, b) => sql`(${a} - ${b}::int4)`],
+  'date + whole': [TYPES.date, (a, b) => sql`(${a} operator(pg_catalog.+) ${b}::pg_catalog.int4)`],
+  'whole + date': [TYPES.date, (a, b) => sql`(${b} operator(pg_catalog.+) ${a}::pg_catalog.int4)`],
+  'date - whole': [TYPES.date, (a, b) => sql`(${a} operator(pg_catalog.-) ${b}::pg_catalog.int4)`],
   'date - date': [TYPES.int4, subtract],
   'date + interval': [TYPES.timestamp, add],
   'date - interval': [TYPES.timestamp, subtract],
@@ -141,21 +146,27 @@ const TEMPORAL: Readonly<Record<string, Rule>> = {
   'interval + timestamptz': [TYPES.timestamptz, add],
   'time + interval': [undefined, add],
   'time - interval': [undefined, subtract],
-  'time - time': [TYPES.interval, (a, b) => sql`(${a}::time - ${b}::time)`],
+  'time - time': [
+    TYPES.interval,
+    (a, b) => sql`(${a}::pg_catalog.time operator(pg_catalog.-) ${b}::pg_catalog.time)`,
+  ],
   'interval + interval': [TYPES.interval, add],
   'interval - interval': [TYPES.interval, subtract],
-  'interval * whole': [TYPES.interval, (a, b) => sql`(${a} * ${b}::float8)`],
-  'interval * number': [TYPES.interval, (a, b) => sql`(${a} * ${b}::float8)`],
-  'whole * interval': [TYPES.interval, (a, b) => sql`(${b} * ${a}::float8)`],
-  'number * interval': [TYPES.interval, (a, b) => sql`(${b} * ${a}::float8)`],
-  'interval / whole': [TYPES.interval, (a, b) => sql`(${a} / nullif(${b}::float8, 0))`],
-  'interval / number': [TYPES.interval, (a, b) => sql`(${a} / nullif(${b}::float8, 0))`],
+  'interval * whole': [TYPES.interval, times],
+  'interval * number': [TYPES.interval, times],
+  'whole * interval': [TYPES.interval, (a, b) => times(b, a)],
+  'number * interval': [TYPES.interval, (a, b) => times(b, a)],
+  'interval / whole': [TYPES.interval, dividedBy],
+  'interval / number': [TYPES.interval, dividedBy],
   ...momentDifferences(),
 };
 
 /** Differences of two dates or timestamps, at least one of them a timestamp. */
 function momentDifferences(): Record<string, Rule> {
-  const difference: Rule = [TYPES.interval, (a, b) => sql`(${a}::timestamptz - ${b}::timestamptz)`];
+  const difference: Rule = [
+    TYPES.interval,
+    (a, b) => sql`(${a}::pg_catalog.timestamptz operator(pg_catalog.-) ${b}::pg_catalog.timestamptz)`,
+  ];
   const kinds = ['date', 'timestamp', 'timestamptz'];
   const pairs = kinds
     .flatMap((a) => kinds.map((b) => `${a} - ${b}`))
@@ -168,7 +179,7 @@ function computed(written: Sql, type: Value['type'], ...from: readonly Value[]):
 }
 
 function wide(value: Value): Sql {
-  return value.type.kind === 'integer' ? sql`${value.sql}::int8` : value.sql;
+  return value.type.kind === 'integer' ? sql`${value.sql}::pg_catalog.int8` : value.sql;
 }
 
 function requireNumber(value: Value, { node }: Side, operator: string): void {

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { sql } from '../../../../src/db/sql.js';
 import type { RowAccess } from '../../../../src/graphql/filter/rows/scope.js';
 import { toStatement } from '../../../../src/db/sql.js';
+import { shownSql } from '../../support/shownSql.js';
 import { expectError } from '../expectError.js';
 import { compileShopFilter, openShop, type Shop } from '../shop.js';
 
@@ -124,7 +125,7 @@ describe('filters over relations', () => {
   });
 
   it('an aggregate over the whole table does not depend on the row', () => {
-    const { text } = toStatement(compileShopFilter('orders', 'created = max(created)').where);
+    const text = shownSql(toStatement(compileShopFilter('orders', 'created = max(created)').where).text);
     expect(text).to.equal('("r"."created" = (select max("f0"."created") from "shop"."orders" "f0"))');
   });
 });

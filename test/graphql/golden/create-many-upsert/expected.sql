@@ -6,7 +6,7 @@ with "given_0" as materialized (select "r"."customer_id" as "customer_id", "r"."
   from "given_0"
   where (select count(*)
   from "prior_0") >= 0
-  on conflict ("customer_id") do update set "name" = excluded."name"
+  on conflict ("customer_id") do update set "name" = "excluded"."name"
   returning coalesce(t.*) as row, t.xmax <> 0 as updated), recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new)
   select $2::int4, case when "written_0".updated then 'update' else 'insert' end, 'customer', json_build_object('customer_id', ("written_0".row)."customer_id"), row_to_json((case when "written_0".updated then "prior_0".* end)), row_to_json(("written_0".row))
   from "written_0"

@@ -5,7 +5,7 @@ with "given" as materialized (select $1::text as "name", $2::text as "email"), "
   from "given"
   where (select count(*)
   from "prior") >= 0
-  on conflict ("email") do update set "name" = excluded."name"
+  on conflict ("email") do update set "name" = "excluded"."name"
   returning coalesce(t.*) as row, t.xmax <> 0 as updated), recorded as (insert into rowpost_tenant.event (roleid, operation, target, key, old, new)
   select $3::int4, case when "written".updated then 'update' else 'insert' end, 'customer', json_build_object('customer_id', ("written".row)."customer_id"), row_to_json((case when "written".updated then "prior".* end)), row_to_json(("written".row))
   from "written"

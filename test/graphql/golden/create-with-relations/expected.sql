@@ -12,6 +12,6 @@ select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refu
   from tenant."customer" "f2"
   where "f2"."customer_id" = "f1"."customer_id"), 'null') || '}' else 'null' end, ','
   order by k.n)
-  from json_array_elements(nullif(current_setting('rowpost.written_0', true), '')::json)
+  from json_array_elements((array_remove(array[current_setting('rowpost.written_0', true)], ''))[1]::json)
   with ordinality k(key, n)
-  left join tenant."orders" "f1" on "f1"."order_id" = (k.key ->> '0'::int)::int4), 'null')) a(j);
+  left join tenant."orders" "f1" on "f1"."order_id" = (k.key ->> 0)::int4), 'null')) a(j);

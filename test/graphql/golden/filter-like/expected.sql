@@ -2,6 +2,6 @@ select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refu
   from (select '[' || coalesce(string_agg('{"order_id":' || '"' || "f1"."order_id"::text || '"' || '}', ','), '') || ']'
   from (select "f0".*
   from tenant."orders" "f0"
-  where ((("f0"."status" like $1::text) or ("f0"."status" ilike $2::text)))
+  where ((("f0"."status" ~~ $1::text) or ("f0"."status" ~~* $2::text)))
   order by "f0"."order_id"
   limit 100) "f1") a(j);

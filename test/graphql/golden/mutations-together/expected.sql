@@ -21,6 +21,6 @@ select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refu
   from tenant."orders" "f2"
   where "f2"."order_id" = "f1"."order_id"), 'null') || '}' else 'null' end, ','
   order by k.n)
-  from json_array_elements(nullif(current_setting('rowpost.written_1', true), '')::json)
+  from json_array_elements((array_remove(array[current_setting('rowpost.written_1', true)], ''))[1]::json)
   with ordinality k(key, n)
-  left join tenant."order_label" "f1" on "f1"."order_id" = (k.key ->> '0'::int)::int4 and "f1"."label_id" = (k.key ->> '1'::int)::text), 'null')) a(j);
+  left join tenant."order_label" "f1" on "f1"."order_id" = (k.key ->> 0)::int4 and "f1"."label_id" = (k.key ->> 1)::text), 'null')) a(j);
