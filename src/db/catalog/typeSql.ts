@@ -5,7 +5,7 @@ import { columnType, type RawType } from './types.js';
 /** The type below all domains. For other types nothing is read. */
 function baseType(type: string): string {
   return `case when ${type}.typtype <> 'd' then ${type}.oid else (
-          with recursive below(oid) as (select ${type}.typbasetype union all select p.typbasetype
+          with recursive below(oid) as (select ${type}.typbasetype union select p.typbasetype
             from below join pg_catalog.pg_type p using (oid) where p.typtype = 'd')
           select oid from below join pg_catalog.pg_type p using (oid) where p.typtype <> 'd') end`;
 }
