@@ -12,10 +12,11 @@ import { throwawayDataDir } from '../../test/support/preparedCluster.js';
 import { waitFor } from '../../test/support/waitFor.js';
 import { bytesProtocol } from '../wire/bytesProtocol.js';
 import { Link } from '../wire/link.js';
+import { makeCertificates } from './certificates.js';
 import { startEtcd } from './etcd.js';
 import { patroniEnv, PatroniNode } from './node.js';
 import { requirePatroni } from './programs.js';
-import { haproxyFile, patroniFile, SCOPE, SUPERUSER, type NodePlace } from './settings.js';
+import { CERTIFICATES, haproxyFile, patroniFile, SCOPE, SUPERUSER, type NodePlace } from './settings.js';
 
 /** Who does what, as etcd has it. */
 export interface Roles {
@@ -76,13 +77,14 @@ export async function startPatroni(): Promise<PatroniCluster> {
     if (user) await chown(place, user.uid, user.gid);
   };
   await makeFolder(folder);
-  const etcd = await startEtcd(folder, user);
+  const names = Array.from({ length: NODES }, (_, index) => `db${index + 1}`);
+  const credentials = await makeCertificates(folder, names, user);
+  const etcd = await startEtcd(folder, credentials, user);
   const nodes: PatroniNode[] = [];
-  for (let number = 1; number <= NODES; number++) {
+  for (const name of names) {
     const links = await Promise.all(
       etcd.ports.map((port) => Link.open({ host: '127.0.0.1', port }, bytesProtocol)),
     );
-    const name = `db${number}`;
     const place: NodePlace = {
       name,
       folder: path.join(folder, name),
@@ -91,7 +93,7 @@ export async function startPatroni(): Promise<PatroniCluster> {
       etcdPorts: links.map(({ port }) => port),
     };
     await makeFolder(place.folder);
-    const node = new PatroniNode(place, links, user);
+    const node = new PatroniNode(place, links, credentials, user);
     await writeFile(node.configFile, await patroniFile(place));
     nodes.push(node);
   }
@@ -102,6 +104,7 @@ export async function startPatroni(): Promise<PatroniCluster> {
     await haproxyFile(
       proxyPort,
       nodes.map(({ place }) => place),
+      path.join(folder, CERTIFICATES, 'ca.crt'),
     ),
   );
   const proxy = spawn('haproxy', ['-f', proxyFile], { stdio: 'ignore', detached: true });
@@ -109,8 +112,9 @@ export async function startPatroni(): Promise<PatroniCluster> {
   proxy.unref();
 
   const password = randomBytes(12).toString('hex');
+  const tls = `sslmode=verify-full&sslrootcert=${path.join(folder, CERTIFICATES, 'ca.crt')}`;
   const urlOf = (hosts: readonly number[]): string =>
-    `postgres://${SERVICE}:${password}@${hosts.map((port) => `127.0.0.1:${port}`).join(',')}/${SERVICE}`;
+    `postgres://${SERVICE}:${password}@${hosts.map((port) => `127.0.0.1:${port}`).join(',')}/${SERVICE}?${tls}`;
   const nodeNamed = (name: string): PatroniNode => {
     const found = nodes.find((node) => node.name === name);
     if (!found) throw new Error(`there is no server ${name}`);
@@ -152,7 +156,7 @@ export async function startPatroni(): Promise<PatroniCluster> {
   }
 
   const cluster: PatroniCluster = {
-    hostsUrl: `${urlOf(nodes.map(({ place }) => place.postgresPort))}?target_session_attrs=read-write`,
+    hostsUrl: `${urlOf(nodes.map(({ place }) => place.postgresPort))}&target_session_attrs=read-write`,
     proxyUrl: urlOf([proxyPort]),
     whole: () =>
       waitFor(
@@ -232,7 +236,7 @@ export async function startPatroni(): Promise<PatroniCluster> {
 }
 
 async function asSuperuser<Row extends pg.QueryResultRow>(
-  { place }: PatroniNode,
+  { place, credentials: { ca } }: PatroniNode,
   sql: string,
 ): Promise<readonly Row[]> {
   const { username, password } = SUPERUSER;
@@ -242,6 +246,7 @@ async function asSuperuser<Row extends pg.QueryResultRow>(
     user: username,
     password,
     database: 'postgres',
+    ssl: { ca },
     connectionTimeoutMillis: API_TIMEOUT_MS,
     query_timeout: START_MS,
   });

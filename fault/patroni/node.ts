@@ -6,6 +6,8 @@ import path from 'node:path';
 import type { SystemUser } from '../../src/embedded/systemUser.js';
 import { watchOver } from '../../src/embedded/watchdog.js';
 import type { Link } from '../wire/link.js';
+import { askServer } from './askServer.js';
+import type { Credentials } from './certificates.js';
 import { signalOne, signalTrees } from './processTree.js';
 import { dataFolder, type NodePlace } from './settings.js';
 
@@ -19,6 +21,7 @@ export class PatroniNode {
   constructor(
     readonly place: NodePlace,
     private readonly links: readonly Link[],
+    readonly credentials: Credentials,
     private readonly user: SystemUser | undefined,
   ) {}
 
@@ -91,9 +94,8 @@ export class PatroniNode {
   /** What Patroni's REST API says; undefined without an answer. */
   async ask<Answer>(route: string, timeoutMs: number): Promise<Answer | undefined> {
     try {
-      const url = `http://127.0.0.1:${this.place.apiPort}${route}`;
-      const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
-      return response.ok ? ((await response.json()) as Answer) : undefined;
+      const { ok, body } = await askServer(this.place.apiPort, route, this.credentials, timeoutMs);
+      return ok ? (body as Answer) : undefined;
     } catch {
       return undefined;
     }

@@ -8,15 +8,15 @@ const PROGRAMS = {
   haproxy: 'haproxy',
   'postgresql-15': '/usr/lib/postgresql/15/bin/postgres',
 } as const;
-/** Through which Patroni talks to etcd. */
-const CLIENT = 'python3-etcd';
+/** Through which Patroni talks to etcd; the second for TLS. */
+const CLIENT = ['python3-etcd', 'python3-idna'];
 
 /** Installs what is missing, as root on Debian. */
 export function requirePatroni(): void {
   if (missingPackages().length === 0) return;
   if (!canInstall())
     throw new Error(`Patroni's cluster needs the Debian packages ${missingPackages().join(', ')}`);
-  install([...Object.keys(PROGRAMS), CLIENT]);
+  install([...Object.keys(PROGRAMS), ...CLIENT]);
   if (missingPackages().length > 0) throw new Error(`apt-get did not bring ${missingPackages().join(', ')}`);
 }
 

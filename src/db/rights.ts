@@ -40,3 +40,28 @@ export async function missingRights(pool: Pool): Promise<readonly string[]> {
     ),
   ];
 }
+
+/** Roles of PostgreSQL whose members pass its permissions, or leave the database. */
+const POWERFUL_ROLES = [
+  'pg_execute_server_program',
+  'pg_read_all_data',
+  'pg_read_server_files',
+  'pg_write_all_data',
+  'pg_write_server_files',
+];
+
+/** What the service's role may do beyond what it needs, so that a mistake of the service, or who has its password, could do it. */
+export async function excessRights(
+  pool: Pool,
+): Promise<{ readonly role: string; readonly rights: readonly string[] }> {
+  const { rows } = await pool.query<{ role: string; rights: string[] }>(
+    `select rolname as role, array_remove(array[
+         case when rolsuper then 'SUPERUSER' end, case when rolbypassrls then 'BYPASSRLS' end,
+         case when rolreplication then 'REPLICATION' end], null)
+       || array(select p.rolname::text from pg_catalog.pg_roles p
+           where p.rolname = any ($1) and not r.rolsuper and pg_has_role(r.oid, p.oid, 'member') order by p.rolname) as rights
+     from pg_catalog.pg_roles r where rolname = current_user`,
+    [POWERFUL_ROLES],
+  );
+  return rows[0] ?? { role: '', rights: [] };
+}

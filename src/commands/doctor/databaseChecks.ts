@@ -11,7 +11,7 @@ import { readBacklog, type Backlog } from '../../db/delivery/backlog.js';
 import { readKeyStates, type KeyStates } from '../../db/delivery/emailAccounts.js';
 import { oldestSeconds, overdueIn, type Overdue, durationText } from '../../db/delivery/overdue.js';
 import { probeWrites, readServerFacts } from '../../db/reachability.js';
-import { missingRights } from '../../db/rights.js';
+import { excessRights, missingRights } from '../../db/rights.js';
 import { pendingMigrations } from '../../db/migrate.js';
 import type { Logger } from '../../log.js';
 import { quoted } from '../../db/sql.js';
@@ -58,7 +58,13 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
 
 async function checkRights({ pool }: Database): Promise<Finding> {
   const missing = await missingRights(pool);
-  return missing.length === 0 ? good('may create roles and schemas') : bad(missing.join('; '));
+  if (missing.length > 0) return bad(missing.join('; '));
+  const { role, rights } = await excessRights(pool);
+  if (rights.length === 0) return good('may create roles and schemas, and no more');
+  return bad(
+    `the database role "${role}" has ${rights.join(', ')}, which the service does not need`,
+    'Use a role with only LOGIN and CREATEROLE that owns the database: see docs/operations.md, "The service\'s role".',
+  );
 }
 
 async function checkMigrations({ knex }: Database): Promise<Finding> {
