@@ -14,7 +14,7 @@ import { CONTENT_POLICY } from './contentPolicy.js';
 import { graphiqlRoutes } from './graphiql.js';
 import { probeRoutes } from './probeRoutes.js';
 import type { BodyBudget } from './http/bodyBudget.js';
-import { explain, sendFailure } from './http/failure.js';
+import { explain, nothingHere, sendFailure } from './http/failure.js';
 import { mailboxRoutes } from './mailbox/mailboxRoutes.js';
 import type { HttpMetrics } from './metrics.js';
 import { oidcRoutes } from './oidc/oidcRoutes.js';
@@ -104,8 +104,6 @@ const otherMethods: RequestHandler = (req, res, next) => {
   }
   sendFailure(res, new AppError('METHOD_NOT_ALLOWED', `${req.method} is not allowed here.`), { allow });
 };
-
-export const nothingHere = (): AppError => new AppError('NOT_FOUND', 'There is nothing at this address.');
 
 const notFound: RequestHandler = (_req, res) => sendFailure(res, nothingHere());
 

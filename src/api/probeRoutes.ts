@@ -3,7 +3,8 @@ import { Registry } from 'prom-client';
 import type { BacklogReader } from '../health/backlogReader.js';
 import { findDown, findOverdue, readinessBody } from '../health/readiness.js';
 import { processRegistry } from '../metrics.js';
-import { sendJson } from './http/failure.js';
+import { nothingHere, sendFailure, sendJson } from './http/failure.js';
+import { isForwarded } from './http/forwarded.js';
 import type { WebDeps } from './webDeps.js';
 
 /**
@@ -26,7 +27,12 @@ export function probeRoutes(
       const ready = down.length === 0;
       sendJson(res, ready ? 200 : 503, readinessBody(ready, down, overdue));
     })
-    .get('/metrics', async (_req, res) => {
+    .get('/metrics', async (req, res) => {
+      // It needs no token, and Prometheus comes directly: what a proxy passes on comes from anyone.
+      if (isForwarded(req)) {
+        sendFailure(res, nothingHere());
+        return;
+      }
       res.setHeader('content-type', registry.contentType);
       res.end(await Registry.merge([processRegistry, registry]).metrics());
     });

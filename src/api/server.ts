@@ -15,14 +15,15 @@ import { createGraphqlEndpoint, type GraphqlExecutor } from './graphqlEndpoint.j
 import { wantsHtml } from './graphqlMediaType.js';
 import { BodyBudget } from './http/bodyBudget.js';
 import { createCors } from './http/cors.js';
-import { sendFailure } from './http/failure.js';
+import { nothingHere, sendFailure } from './http/failure.js';
 import { createRequestLog } from './http/requestLog.js';
 import { RequestRecord, requestIdOf, setRecord } from './http/requestRecord.js';
 import { beginSpan, endSpan } from './http/requestSpan.js';
 import { inTurn } from './http/requestsInTurn.js';
 import { endSlowResponse } from './http/sendResponse.js';
+import { unclearHeaders } from './http/unclearHeaders.js';
 import { HttpMetrics, routeOf } from './metrics.js';
-import { createExpressApp, nothingHere } from './expressApp.js';
+import { createExpressApp } from './expressApp.js';
 import { VisitorLimits } from './visitorLimits.js';
 import type { WebDeps } from './webDeps.js';
 
@@ -100,8 +101,9 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     });
     if (stopped) res.setHeader('connection', 'close');
     if (cors(req, res)) return;
-    if (!isPlainPath(req.url)) {
-      sendFailure(res, nothingHere());
+    const refusal = isPlainPath(req.url) ? unclearHeaders(req) : nothingHere();
+    if (refusal) {
+      sendFailure(res, refusal, { connection: 'close' });
       return;
     }
     const isFile = path.startsWith(FILES_PATH);

@@ -23,6 +23,12 @@ export async function receiveFile(
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
+  // RFC 9110, 14.4: a part of a file must not be taken for the whole.
+  if (req.headers['content-range'] !== undefined) {
+    throw new AppError('BAD_REQUEST', 'Content-Range is not accepted: an upload is a whole file.', {
+      hint: 'Send the whole file in one PUT.',
+    });
+  }
   const { tenantid, storagekey } = link;
   const size = readSize(req, link, deps.config.fileMaxBytes);
   const principal = await requirePrincipal(deps, link);

@@ -78,3 +78,5 @@ export function sendJson(
     })
     .end(body);
 }
+
+export const nothingHere = (): AppError => new AppError('NOT_FOUND', 'There is nothing at this address.');

@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import { INSTALLATION_TENANTID } from '../../control/tenants/installation.js';
 import { AppError } from '../../errors.js';
 import { isLoopback } from '../../networkAddress.js';
+import { isForwarded } from '../http/forwarded.js';
 import type { RouteDeps } from '../routeDeps.js';
 
 /** The mail that a visitor may read: all, or that of one tenant. */
@@ -10,9 +11,6 @@ export interface MailboxScope {
 }
 
 const LOCAL_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
-/** Headers added by proxies and tunnels: a request with one of these came from elsewhere. */
-const FORWARDED =
-  /^(forwarded|via|x-forwarded(-.+)?|x-real-ip|x-client-ip|x-original-.+|true-client-ip|cf-.+)$/;
 
 /**
  * Mail contains what tenants write to their customers. An embedded installation, which is for evaluation, shows it to this
@@ -36,8 +34,9 @@ export async function mailboxScope(
  * Whether this machine sent the request. A local proxy also connects from it, so forwarded requests don't count. The host
  * name is checked too, against DNS rebinding.
  */
-function isLocal({ headers, socket }: Request): boolean {
-  if (Object.keys(headers).some((name) => FORWARDED.test(name))) return false;
+function isLocal(req: Request): boolean {
+  if (isForwarded(req)) return false;
+  const { headers, socket } = req;
   const host = /^(\[[^\]]*\]|[^:]*)(:\d+)?$/.exec(headers.host ?? '')?.[1] ?? '';
   return isLoopback(socket.remoteAddress ?? '') && LOCAL_NAMES.has(host.toLowerCase());
 }
