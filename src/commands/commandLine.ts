@@ -39,8 +39,8 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
   tenant: {
     summary: 'Create, change, move and list tenants.',
     usage: [
-      'rowpost tenant create --name <name> --root-login <login> --root-password <password> [--schema <schema>]',
-      'rowpost tenant adopt --name <name> --schema <schema> --root-login <login> --root-password <password> [--print-sql]',
+      'rowpost tenant create --name <name> --root-login <login> --root-password-file <file> [--schema <schema>]    The password is the first line of the file, - for stdin.',
+      'rowpost tenant adopt --name <name> --schema <schema> --root-login <login> --root-password-file <file> [--print-sql]',
       'rowpost tenant adopt --schema <schema> --print-sql    Prints the grants that the owners of its tables still have to run.',
       'rowpost tenant release --tenant <id> [--print-sql]    Deletes the tenant and releases its adopted schema.',
       'rowpost tenant sql --tenant <id> -f <file>',

@@ -1,5 +1,3 @@
-import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
 import { withInstallation } from '../compose.js';
 import { hashPassword, requireStrongPassword } from '../control/roles/passwords.js';
 import { INSTALLATION_TENANTID } from '../control/tenants/installation.js';
@@ -9,11 +7,12 @@ import { bumpPolicyVersion, readTenant } from '../control/tenants/tenants.js';
 import { UsageError } from '../errors.js';
 import { ArgumentError, printJson, type Command } from './command.js';
 import { readId, readOptions } from './options.js';
+import { readPassword } from './readPassword.js';
 
 /** Resets a lost password, notably pxadmin's (tenant 0). Revokes the role's tokens, like any password change. */
 export const password: Command = async (args) => {
   const { tenantid, login } = readRole(args);
-  const given = await readPassword();
+  const given = await readPassword('New password');
   return withInstallation(async ({ database: { knex } }) => {
     const [tenant, role] = await Promise.all([readTenant(knex, tenantid), findLogin(knex, tenantid, login)]);
     if (!tenant || !role) throw new UsageError(`tenant ${tenantid} has no role with the login "${login}"`);
@@ -32,22 +31,4 @@ function readRole(args: readonly string[]): { readonly tenantid: number; readonl
   const tenantid = readId(tenant, '--tenant takes the id of a tenant', INSTALLATION_TENANTID);
   if (login === '' || login === NOBODY_LOGIN) throw new ArgumentError('--login takes the login of a role');
   return { tenantid, login };
-}
-
-/** Not taken from an argument, which every process on the machine can read, and not echoed on a terminal. */
-async function readPassword(): Promise<string> {
-  const isTerminal = process.stdin.isTTY;
-  if (isTerminal) process.stderr.write('New password: ');
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input: process.stdin, output: silent, terminal: isTerminal });
-  try {
-    for await (const line of lines) {
-      if (line !== '') return line;
-      break;
-    }
-    throw new ArgumentError('the first line of stdin must be the new password');
-  } finally {
-    lines.close();
-    if (isTerminal) process.stderr.write('\n');
-  }
 }

@@ -24,6 +24,7 @@ import { UsageError } from '../errors.js';
 import { withCells } from './cells.js';
 import { ArgumentError, printJson, type Command } from './command.js';
 import { readId, readOptions } from './options.js';
+import { readRootPassword, ROOT_PASSWORD_OPTIONS } from './readPassword.js';
 
 const MAX_PROBLEMS = 50;
 const PRINT_SQL = { flags: ['print-sql'] } as const;
@@ -50,11 +51,11 @@ export const tenant: Command = async ([name = '', ...args]) => {
 
 /** Prints one JSON line: {"tenantid":…,"schema":…,"root_roleid":…}. */
 async function create(args: readonly string[]): Promise<number> {
-  const options = readOptions(args, ['name', 'root-login', 'root-password', 'schema']);
+  const options = readOptions(args, ['name', 'root-login', ...ROOT_PASSWORD_OPTIONS, 'schema']);
   const request = {
     name: required(options, 'name'),
     rootLogin: required(options, 'root-login'),
-    rootPassword: required(options, 'root-password'),
+    rootPassword: await readRootPassword(options),
     ...(options['schema'] === undefined ? {} : { schema: options['schema'] }),
   };
   return withInstallation(async ({ database }) => {
@@ -68,11 +69,13 @@ async function create(args: readonly string[]): Promise<number> {
  * the owners of its tables still have to run. With only --schema and --print-sql, prints those for an adopted schema.
  */
 async function adopt(args: readonly string[]): Promise<number> {
-  const options = readOptions(args, ['name', 'root-login', 'root-password', 'schema'], PRINT_SQL);
+  const options = readOptions(args, ['name', 'root-login', ...ROOT_PASSWORD_OPTIONS, 'schema'], PRINT_SQL);
   const printsSql = options['print-sql'] === true;
   const schema = required(options, 'schema');
+  const prints = printsSql && options.name === undefined;
+  const rootPassword = prints ? '' : await readRootPassword(options);
   return withInstallation(async ({ database, openEngine }) => {
-    if (printsSql && options.name === undefined) {
+    if (prints) {
       const adopted = await findAdopted(database.knex, schema);
       printSql(await statementsToAdopt(database.pool, adopted));
       return;
@@ -80,7 +83,7 @@ async function adopt(args: readonly string[]): Promise<number> {
     const created = await adoptTenant(database.knex, {
       name: required(options, 'name'),
       rootLogin: required(options, 'root-login'),
-      rootPassword: required(options, 'root-password'),
+      rootPassword,
       schema,
     });
     printJson({ tenantid: created.tenantid, schema, root_roleid: created.rootRoleid });

@@ -13,6 +13,9 @@ import { waitFor } from '../support/waitFor.js';
 
 const GUIDE = readFileSync(new URL('../../docs/existing-database.md', import.meta.url), 'utf8');
 
+/** What the command that adopts asks for. */
+const ROOT_PASSWORD = 'long and secret';
+
 /** The text of the guide's block with this tag. */
 function block(tag: string): string {
   const found = new RegExp(`\`\`\`${tag}\\n([\\s\\S]*?)\`\`\``).exec(GUIDE)?.[1];
@@ -70,7 +73,7 @@ describe('docs/existing-database.md, with the built program', () => {
   });
 
   async function rowpost(args: readonly string[]): Promise<string> {
-    const { code, stdout, stderr } = await runRowpost(args, env);
+    const { code, stdout, stderr } = await runRowpost(args, env, `${ROOT_PASSWORD}\n`);
     expect(code, stderr).to.equal(0);
     return stdout;
   }
@@ -108,7 +111,7 @@ describe('docs/existing-database.md, with the built program', () => {
   const control = (query: string, bearer = token): Promise<unknown> =>
     post(`${baseUrl}/roles_pbac`, { query }, bearer);
   const signIn = async (tenantid: number): Promise<string> => {
-    const body = { login: 'root', password: 'long and secret', tenantid };
+    const body = { login: 'root', password: ROOT_PASSWORD, tenantid };
     return (await post<{ access_token: string }>(`${baseUrl}/auth`, body)).access_token;
   };
   it('leads from an existing application to its first email', async function () {
@@ -152,7 +155,7 @@ describe('docs/existing-database.md, with the built program', () => {
 
   /** A rule that mails the word of each row that is inserted or updated. @returns a token of the tenant's root */
   async function mailWords(schema: string, table: string): Promise<string> {
-    const root = { rootLogin: 'root', rootPassword: 'long and secret' };
+    const root = { rootLogin: 'root', rootPassword: ROOT_PASSWORD };
     const { tenantid, rootRoleid } = await adoptTenant(test.database.knex, { name: schema, schema, ...root });
     const bearer = await signIn(tenantid);
     await control(
