@@ -21,12 +21,15 @@ export function createRequestLog(log: Logger, linesPerSecond: number): RequestLo
   const [good, refused] = [sampler(linesPerSecond), sampler(linesPerSecond)];
   const failed = sampler(FAILURES_PER_SECOND);
   const isOn = log.isLevelEnabled('info');
+  // A tenant whose requests are rejected hides those of no other.
+  const takeLine = (status: number, tenantid: number | undefined): boolean =>
+    status < 400 ? good.take() : refused.take(tenantid);
   return {
     ended(record, status, isComplete) {
       // An unavailable dependency, or a shutdown, is logged elsewhere.
       if (isProbe(record.route) && (status < 400 || status === 503)) return;
       const { id, method, route, tenantid, roleid, code, cause } = record;
-      if (status >= 500 ? !failed.take(tenantid) : !isOn || !(status < 400 ? good : refused).take()) return;
+      if (!(status >= 500 ? failed.take(tenantid) : isOn && takeLine(status, tenantid))) return;
       // Callers may send any text as a name.
       const operation = NAME.test(record.operation ?? '') ? record.operation : undefined;
       const line = {
