@@ -6,7 +6,9 @@ import { SETTINGS, type Setting } from './settings.js';
 type Values = { -readonly [K in keyof typeof SETTINGS]: (typeof SETTINGS)[K]['fallback'] };
 
 /** All settings, read once by main and passed in. `embedded` is true if no DATABASE_URL is given. */
-export type Config = Readonly<Omit<Values, 'baseUrl' | 'cellUrl' | 'host' | 'healthHost' | 'mailTransport' | 'storageUrl'>> & {
+export type Config = Readonly<
+  Omit<Values, 'baseUrl' | 'cellUrl' | 'host' | 'healthHost' | 'mailTransport' | 'storageUrl'>
+> & {
   readonly production: boolean;
   readonly embedded: boolean;
   readonly host: string;

@@ -233,7 +233,7 @@ export const SETTINGS = {
     'TRUST_PROXY',
     parseTrustedProxies,
     NO_PROXIES,
-    "The proxies whose X-Forwarded-For is believed: a list of addresses, networks such as `10.0.0.0/8`, and `loopback`, `linklocal` and `uniquelocal`; or their number, of which the nearest is in one of these three.",
+    'The proxies whose X-Forwarded-For is believed: a list of addresses, networks such as `10.0.0.0/8`, and `loopback`, `linklocal` and `uniquelocal`; or their number, of which the nearest is in one of these three.',
     'none',
   ),
   bodyLimitBytes: setting(

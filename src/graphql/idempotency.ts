@@ -28,7 +28,10 @@ interface Request {
 }
 
 /** Throws AppError BAD_USER_INPUT if the variables are nested too deeply, whether the document declares them or not. */
-export function idempotencyOf(given: IdempotencyKey, { query, operationName, variables }: Request): Idempotency {
+export function idempotencyOf(
+  given: IdempotencyKey,
+  { query, operationName, variables }: Request,
+): Idempotency {
   const request = writeJson([query, operationName ?? null, ownOnly(variables ?? null)]);
   return { ...given, requestHash: createHash('sha256').update(request).digest('hex') };
 }

@@ -37,9 +37,21 @@ describe('attack: a client forges its address, to escape limits or use up those 
 
   it('and no setting believes everyone', () => {
     for (const setting of ['0.0.0.0/0', '::/0', 'loopback, 0.0.0.0/0']) {
-      expect(() => loadConfig({ TRUST_PROXY: setting }), setting).to.throw('TRUST_PROXY trusts every address');
+      expect(() => loadConfig({ TRUST_PROXY: setting }), setting).to.throw(
+        'TRUST_PROXY trusts every address',
+      );
     }
-    for (const setting of ['true', 'all', '11', '-1', '10.0.0.0/33', 'proxy.example', '1,2', '__proto__', ',']) {
+    for (const setting of [
+      'true',
+      'all',
+      '11',
+      '-1',
+      '10.0.0.0/33',
+      'proxy.example',
+      '1,2',
+      '__proto__',
+      ',',
+    ]) {
       expect(() => loadConfig({ TRUST_PROXY: setting }), setting).to.throw('TRUST_PROXY is not a number');
     }
   });

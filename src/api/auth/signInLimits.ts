@@ -46,7 +46,10 @@ export class SignInLimits {
   readonly byAddress: RequestHandler = async (req, _res, next) => {
     const limit = this.deps.config.signInsPerAddress;
     if (limit > 0) {
-      const counted = { key: keyOf('address', clientAddress(req, this.deps.config.trustProxy)), windowSeconds: ADDRESS_WINDOW_SECONDS };
+      const counted = {
+        key: keyOf('address', clientAddress(req, this.deps.config.trustProxy)),
+        windowSeconds: ADDRESS_WINDOW_SECONDS,
+      };
       const [count] = await countSignIns(this.deps.database.pool, [counted]);
       this.#cleanUp();
       if (count && count.count > limit) throw limited(count);
