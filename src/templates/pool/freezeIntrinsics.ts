@@ -28,6 +28,9 @@ const OVERRIDDEN_NAMES: ReadonlySet<unknown> = new Set([
   'valueOf',
   'hasOwnProperty',
   'then',
+  'bind',
+  'isPrototypeOf',
+  'propertyIsEnumerable',
 ]);
 
 let isFrozen = false;
