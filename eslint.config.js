@@ -1,5 +1,6 @@
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
+import { noInheritedNames } from './scripts/eslint/noInheritedNames.js';
 
 export default tseslint.config(
   { ignores: ['dist/', 'coverage/', 'assets/', 'bench/peers/', '.rowpost/'] },
@@ -17,6 +18,12 @@ export default tseslint.config(
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       '@typescript-eslint/consistent-type-imports': 'error',
     },
+  },
+  {
+    // What tenants name: columns, arguments, claims, headers, options.
+    files: ['src/**/*.ts'],
+    plugins: { rowpost: { rules: { 'no-inherited-names': noInheritedNames } } },
+    rules: { 'rowpost/no-inherited-names': 'error' },
   },
   {
     files: ['test/**/*.ts'],

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseStorageUrl } from './files/storage/storageUrl.js';
+import { ownValue } from './ownValue.js';
 import { passwordWeakness } from './passwordRules.js';
 import { SETTINGS, type Setting } from './settings.js';
 
@@ -101,8 +102,8 @@ function readGiven(
   env: Readonly<Record<string, string | undefined>>,
   problems: string[],
 ): string | undefined {
-  const given = env[name];
-  const file = IN_FILES.has(name) ? (env[`${name}_FILE`] ?? '') : '';
+  const given = ownValue(env, name);
+  const file = IN_FILES.has(name) ? (ownValue(env, `${name}_FILE`) ?? '') : '';
   if (file === '') return given;
   if ((given ?? '') !== '') problems.push(`${name} and ${name}_FILE are both set`);
   try {

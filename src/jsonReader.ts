@@ -112,6 +112,7 @@ class Reader {
       }
       if (open.list) open.list.push(value);
       else if (open.members) open.members.push([open.name, value]);
+      // eslint-disable-next-line rowpost/no-inherited-names -- no unusual name, such as __proto__, gets here
       else open.object[open.name] = value;
       if (this.#skip(COMMA)) {
         if (!open.list) this.#name(open);

@@ -3,6 +3,7 @@ import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
 import helmet from 'helmet';
 import { AppError } from '../errors.js';
 import { registerInstallationMetrics } from '../health/installationMetrics.js';
+import { ownValue } from '../ownValue.js';
 import type { Authenticator } from './auth/authenticate.js';
 import { authRoutes } from './auth/authRoutes.js';
 import { createSignInResponder } from './auth/signInResponder.js';
@@ -97,7 +98,7 @@ const METHODS: Readonly<Record<string, string>> = {
 };
 
 const otherMethods: RequestHandler = (req, res, next) => {
-  const allow = METHODS[req.path];
+  const allow = ownValue(METHODS, req.path);
   if (allow === undefined) {
     next();
     return;

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestParams } from 'graphql-http';
 import { AppError } from '../errors.js';
 import { isJsonObject, parseJson } from '../losslessJson.js';
+import { ownValue } from '../ownValue.js';
 import type { TakeRoom } from './http/bodyBudget.js';
 import { readFields, type Fields, type InTurn } from './http/readFields.js';
 
@@ -86,7 +87,7 @@ function operationNameOf(values: Values): string | undefined {
 }
 
 function objectOf(values: Values, name: string): Record<string, unknown> | undefined {
-  let value = values[name];
+  let value = ownValue(values, name);
   if (typeof value === 'string') {
     if (value.trim() === '') return undefined;
     try {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { UsageError } from '../errors.js';
+import { ownValue } from '../ownValue.js';
 import { ArgumentError, type Command } from './command.js';
 
 interface Declaration {
@@ -137,7 +138,7 @@ export async function runCommandLine(
     write(`${version()}\n`);
     return 0;
   }
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  const command = ownValue(COMMANDS, name);
   if (!command) throw new UsageError(`unknown command "${name}"\n\n${overview()}`);
   if (args.includes('--help') || args.includes('-h')) {
     write(`${command.summary}\n\n${usageOf(name, command)}\n`);

@@ -1,5 +1,6 @@
 import { readCells, readMovedTenants } from '../db/directory/cells.js';
 import { migrateDirectory, type Directory } from '../db/directory/directory.js';
+import { ownValue } from '../ownValue.js';
 import { withDirectory } from './cells.js';
 import { ArgumentError, printJson, type Command } from './command.js';
 
@@ -22,7 +23,7 @@ const SUBCOMMANDS: Readonly<Record<string, (directory: Directory) => Promise<voi
 };
 
 export const directory: Command = async ([name = '', ...args]) => {
-  const run = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
+  const run = ownValue(SUBCOMMANDS, name);
   if (!run || args.length > 0) {
     throw new ArgumentError(`directory takes ${Object.keys(SUBCOMMANDS).join(', ')}`);
   }

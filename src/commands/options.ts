@@ -1,4 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { ownValue } from '../ownValue.js';
 import { ArgumentError } from './command.js';
 
 /** PostgreSQL's int. */
@@ -13,12 +14,14 @@ export function readOptions<Name extends string, Flag extends string = never>(
   names: readonly Name[],
   { flags = [], shorts = {} }: { flags?: readonly Flag[]; shorts?: Partial<Record<Name, string>> } = {},
 ): { readonly [name in Name]?: string } & { readonly [name in Flag]?: boolean } {
-  const options: NonNullable<ParseArgsConfig['options']> = {};
-  for (const name of names) {
-    const short = shorts[name];
-    options[name] = { type: 'string', ...(short === undefined ? {} : { short }) };
-  }
-  for (const flag of flags) options[flag] = { type: 'boolean' };
+  type Options = NonNullable<ParseArgsConfig['options']>;
+  const options: Options = Object.fromEntries<Options[string]>([
+    ...names.map((name) => {
+      const short = ownValue<string | undefined>(shorts, name);
+      return [name, { type: 'string', ...(short === undefined ? {} : { short }) }] as const;
+    }),
+    ...flags.map((flag) => [flag, { type: 'boolean' }] as const),
+  ]);
   try {
     return parseArgs({ args: [...args], options }).values as ReturnType<typeof readOptions<Name, Flag>>;
   } catch (error) {

@@ -21,6 +21,7 @@ import {
 import { findTenantSchema } from '../db/tenants/tenantStorage.js';
 import { runTenantSql } from '../db/tenants/tenantSql.js';
 import { UsageError } from '../errors.js';
+import { ownValue } from '../ownValue.js';
 import { withCells } from './cells.js';
 import { ArgumentError, printJson, type Command } from './command.js';
 import { readId, readOptions } from './options.js';
@@ -44,7 +45,7 @@ const SUBCOMMANDS: Readonly<Record<string, Command>> = {
 };
 
 export const tenant: Command = async ([name = '', ...args]) => {
-  const subcommand = SUBCOMMANDS[name];
+  const subcommand = ownValue(SUBCOMMANDS, name);
   if (!subcommand) throw new ArgumentError(`tenant takes ${Object.keys(SUBCOMMANDS).join(', ')}`);
   return subcommand(args);
 };
@@ -262,7 +263,7 @@ function requiredTenant(options: Readonly<Partial<Record<'tenant', string>>>): n
 }
 
 function required(options: Readonly<Record<string, string | boolean | undefined>>, name: string): string {
-  const value = options[name];
+  const value = ownValue(options, name);
   if (typeof value !== 'string' || value === '') throw new ArgumentError(`--${name} is missing`);
   return value;
 }

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import { poolerRefusesOptions, type AddressSetting } from './connection/pooler.js';
 import { UsageError } from '../errors.js';
+import { ownValue } from '../ownValue.js';
 import { networkWaitMs, NotReadyError } from '../startup.js';
 
 const OLDEST_SERVER_VERSION = 150_000;
@@ -59,7 +60,8 @@ export async function requireReachable(pool: Pool, setting: AddressSetting = 'DA
       );
     }
     const says =
-      REFUSALS[code]?.replaceAll('<setting>', setting) ?? `PostgreSQL does not answer (${code}). ${hint}`;
+      ownValue(REFUSALS, code)?.replaceAll('<setting>', setting) ??
+      `PostgreSQL does not answer (${code}). ${hint}`;
     const maxWaitMs = TRANSIENT.has(code) ? Infinity : networkWaitMs(code);
     throw maxWaitMs === undefined ? new UsageError(says) : new NotReadyError(says, 'postgres', maxWaitMs);
   }

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { AppError, type ErrorCode, type ErrorDetails } from '../errors.js';
+import { ownValue } from '../ownValue.js';
 import {
   INSUFFICIENT_PRIVILEGE,
   isRaised,
@@ -50,7 +51,7 @@ export function locationIn(error: PostgresError): ErrorLocation {
 function describe(error: pg.DatabaseError, place: ErrorLocation): Description {
   const state = error.code ?? '';
   if (isRaised(error) && OUTAGES.test(state)) return ['CHECK_VIOLATION', error.message];
-  const exact = BY_STATE[state]?.(error, place);
+  const exact = ownValue(BY_STATE, state)?.(error, place);
   if (exact) return exact;
   switch (state.slice(0, 2)) {
     case '08':
@@ -59,7 +60,7 @@ function describe(error: pg.DatabaseError, place: ErrorLocation): Description {
     case '22':
       return [
         'BAD_USER_INPUT',
-        VALUE_WORDS[state] ?? 'A value in the request or in a row does not fit its type.',
+        ownValue(VALUE_WORDS, state) ?? 'A value in the request or in a row does not fit its type.',
       ];
     case '23':
       return ['CHECK_VIOLATION', 'A constraint of the table is broken.', names(error, place)];

@@ -1,4 +1,5 @@
 import type { EmailType } from '../db/delivery/emailTypes.js';
+import { ownValue } from '../ownValue.js';
 import type { TemplateRequest } from '../templates/index.js';
 
 /** A text of an email type that may be a template, with its name for errors. */
@@ -99,7 +100,7 @@ export function literalText(source: string, instead = ''): string {
   let text = '';
   let from = 0;
   for (let at = source.indexOf('{'); at >= 0; at = source.indexOf('{', Math.max(at + 1, from))) {
-    const end = ENDS[source.charAt(at + 1)];
+    const end = ownValue(ENDS, source.charAt(at + 1));
     if (end === undefined || missing.has(end)) continue;
     const endsAt = source.indexOf(end, at + 2);
     if (endsAt < 0) {

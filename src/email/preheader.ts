@@ -1,3 +1,4 @@
+import { ownValue } from '../ownValue.js';
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 /** `mso-hide` is for Outlook. */
@@ -7,7 +8,7 @@ const STYLE = 'display:none;max-height:0;overflow:hidden;mso-hide:all';
 export function withPreheader(html: string, preheader: string): string {
   const text = preheader.replace(/\s+/g, ' ').trim();
   if (text === '') return html;
-  const escaped = text.replace(/[&<>]/g, (character) => ESCAPES[character] ?? character);
+  const escaped = text.replace(/[&<>]/g, (character) => ownValue(ESCAPES, character) ?? character);
   const start = startOfBody(html);
   return `${html.slice(0, start)}<div style="${STYLE}">${escaped}</div>${html.slice(start)}`;
 }

@@ -13,6 +13,7 @@ import {
   type GraphQLSchema,
 } from 'graphql';
 import { answerTooLarge } from '../db/answerBudget.js';
+import { ownValue } from '../ownValue.js';
 import { collectFields } from './read/collectFields.js';
 import type { Steps } from './steps.js';
 
@@ -126,7 +127,7 @@ class Writer {
     if (known) return known;
     const fields = type.getFields();
     const made = Array.from(collectFields(this.introspection, type.name, nodes), ([key, of]) =>
-      selected(this.introspection, key, fields[of[0].name.value], of),
+      selected(this.introspection, key, ownValue(fields, of[0].name.value), of),
     );
     this.#selections.set(nodes, made);
     return made;

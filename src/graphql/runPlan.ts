@@ -5,6 +5,7 @@ import type { Inputs } from '../db/sql.js';
 import type { Transactions, TransactionStatement } from '../db/connection/transactions.js';
 import type { Rows } from '../db/connection/pipeline.js';
 import { AppError } from '../errors.js';
+import { ownValue } from '../ownValue.js';
 import type { Span } from '../tracing/tracing.js';
 import { FieldError } from './response.js';
 import { readError } from './filter/valueError.js';
@@ -88,7 +89,11 @@ export function inputsOf(
   filters: ParsedFilters,
   principal: Readonly<Record<string, unknown>>,
 ): Inputs {
-  return { variables, literals: (name) => filters.parse(String(variables[name])).literals, principal };
+  return {
+    variables,
+    literals: (name) => filters.parse(String(ownValue(variables, name))).literals,
+    principal,
+  };
 }
 
 /** A value that no parameter can hold is an error of the field. */

@@ -31,6 +31,7 @@ function toList(data: readonly unknown[], depth: number): Value[] {
 export function toDict(data: object, depth = 0): Dict {
   const dict = new Dict();
   for (const key of Object.keys(data)) {
+    // eslint-disable-next-line rowpost/no-inherited-names -- it is its own property
     const item = (data as Readonly<Record<string, unknown>>)[key];
     if (item !== undefined) dict.set(key, toValue(item, depth));
   }

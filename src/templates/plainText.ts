@@ -1,4 +1,5 @@
 import { Parser, type Handler } from 'htmlparser2';
+import { ownValue } from '../ownValue.js';
 
 /** Larger HTML is not converted: the parser takes quadratic time for unclosed elements. */
 const MAX_HTML_CHARACTERS = 200_000;
@@ -63,7 +64,7 @@ class PlainText implements Partial<Handler> {
       this.#unread += 1;
       return;
     }
-    this.#break(LINE_BREAKS[name] ?? 0);
+    this.#break(ownValue(LINE_BREAKS, name) ?? 0);
     switch (name) {
       case 'a':
         this.#links.push({ href: (attributes['href'] ?? '').trim(), start: this.#text.length });
@@ -105,7 +106,7 @@ class PlainText implements Partial<Handler> {
     else if (name === 'ul' || name === 'ol') this.#lists.pop();
     else if (name === 'blockquote') this.#quotations -= 1;
     else if (name === 'pre') this.#preformatted -= 1;
-    const breaks = LINE_BREAKS[name] ?? 0;
+    const breaks = ownValue(LINE_BREAKS, name) ?? 0;
     this.#break(this.#lists.length > 0 ? Math.min(breaks, 1) : breaks);
   }
 

@@ -1,4 +1,5 @@
 import { ConfigError } from '../config.js';
+import { ownValue } from '../ownValue.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -15,7 +16,7 @@ export interface TracingTerms {
 
 /** @returns undefined if tracing is off */
 export function readTerms(env: Environment): TracingTerms | undefined {
-  const given = (name: string): string | undefined => env[name]?.trim() || undefined;
+  const given = (name: string): string | undefined => ownValue(env, name)?.trim() || undefined;
   if (given('OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return undefined;
   const hasEndpoint =
     given('OTEL_EXPORTER_OTLP_ENDPOINT') !== undefined ||

@@ -2,6 +2,7 @@ import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
 import { UNSUBSCRIBED } from '../db/delivery/suppressions.js';
 import { comparable, type Address } from '../email/addresses.js';
 import type { Email } from '../email/email.js';
+import { ownValue } from '../ownValue.js';
 import type { DeliveryLedger } from './deliveryLedger.js';
 import type { NoEmail } from './retryPolicy.js';
 
@@ -45,7 +46,9 @@ function allSuppressed(
   const hasUnsubscribed = sources.size === 1 && sources.has(UNSUBSCRIBED);
   const named = recipients.slice(0, MAX_LISTED).map(({ email }) => {
     const source = suppressed.get(comparable(email)) ?? '';
-    return source === UNSUBSCRIBED && hasUnsubscribed ? email : `${email} (${REASONS[source] ?? source})`;
+    return source === UNSUBSCRIBED && hasUnsubscribed
+      ? email
+      : `${email} (${ownValue(REASONS, source) ?? source})`;
   });
   const listed = `${named.join(', ')}${recipients.length > MAX_LISTED ? ` and ${recipients.length - MAX_LISTED} more` : ''}`;
   return hasUnsubscribed

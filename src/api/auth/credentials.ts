@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors.js';
+import { ownValue } from '../../ownValue.js';
 import { readFields, type Fields } from '../http/readFields.js';
 import { readId } from '../http/readId.js';
 import { MAX_LOGIN_LENGTH, MAX_PASSWORD_LENGTH } from '../../passwordRules.js';
@@ -33,7 +34,7 @@ export function readTenantid(values: Values): number {
 
 /** The length is checked before anything is counted, looked up or hashed. Throws AppError BAD_REQUEST. */
 export function readText(values: Values, name: string, maxLength: number): string {
-  const value = values[name];
+  const value = ownValue(values, name);
   if (typeof value !== 'string' || value === '')
     throw new AppError('BAD_REQUEST', `${name} must be a string that is not empty.`);
   if (value.length > maxLength)

@@ -1,5 +1,6 @@
 import { Router } from 'express';
 import type { AppError } from '../../errors.js';
+import { ownValue } from '../../ownValue.js';
 import { CONSOLE, linkTo } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { itemsOf, numberOf, problemOf, textOf, type Values } from './formValues.js';
@@ -76,7 +77,7 @@ async function showList({ ask, show }: Visit, asked: Values, problem?: AppError)
       rows: shown,
       ...links,
       given: problem && { address: textOf(asked, 'address'), note: textOf(asked, 'note') },
-      notice: NOTICES[textOf(asked, 'done')],
+      notice: ownValue(NOTICES, textOf(asked, 'done')),
     },
     { problem },
   );

@@ -1,6 +1,7 @@
 import { Router } from 'express';
 import type { Config } from '../../config.js';
 import { AppError } from '../../errors.js';
+import { ownValue } from '../../ownValue.js';
 import { carrierName, readCarrier, showCarriers, withNames, type Transport } from './carrierForms.js';
 import { CONSOLE } from './consolePath.js';
 import { problemOf, textOf } from './formValues.js';
@@ -77,7 +78,9 @@ export function carrierPage({ page, form }: PageHandlers, mailTransport: Config[
   return Router()
     .get(
       SENDING,
-      page((visit, req) => show(visit, mailTransport, { notice: NOTICES[textOf(req.query, 'done')] })),
+      page((visit, req) =>
+        show(visit, mailTransport, { notice: ownValue(NOTICES, textOf(req.query, 'done')) }),
+      ),
     )
     .post(SENDING, change);
 }
@@ -120,7 +123,7 @@ async function show(
       webhooks: webhooks
         .map((webhook) => ({
           ...webhook,
-          ...CARRIERS[webhook.kind],
+          ...ownValue(CARRIERS, webhook.kind),
           name: carrierName(webhook.kind),
           isInUse: inUse.has(webhook.kind),
         }))

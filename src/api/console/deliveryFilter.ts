@@ -1,4 +1,5 @@
 import { AppError } from '../../errors.js';
+import { ownValue } from '../../ownValue.js';
 import { textOf, type Values } from './formValues.js';
 
 export const STATES = [
@@ -90,7 +91,7 @@ export function periodOf({ within, from, until }: Search): readonly string[] {
       ...(until === '' ? [] : [`createtime < ${literal(readTime(until, 'until'))}`]),
     ];
   }
-  const interval = PERIODS[within]?.interval;
+  const interval = ownValue(PERIODS, within)?.interval;
   return interval === undefined ? [] : [`createtime >= now() - interval(${literal(interval)})`];
 }
 

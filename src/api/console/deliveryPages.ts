@@ -1,5 +1,6 @@
 import { Router, type Request } from 'express';
 import { AppError } from '../../errors.js';
+import { ownValue } from '../../ownValue.js';
 import { CONSOLE } from './consolePath.js';
 import { deliveryError } from './deliveryErrors.js';
 import {
@@ -132,7 +133,7 @@ export function deliveryPages({ page }: PageHandlers): Router {
       mayRedrive: isAdmin && FINAL_STATES.has(row.state),
       notice:
         req.query['done'] === 'redriven'
-          ? (REDRIVE_RESULTS[row.state] ?? 'It is being sent again.')
+          ? (ownValue(REDRIVE_RESULTS, row.state) ?? 'It is being sent again.')
           : undefined,
     });
   });

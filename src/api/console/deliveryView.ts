@@ -1,4 +1,5 @@
 import { isJsonObject, writeJson, textOfValue } from '../../losslessJson.js';
+import { ownValue } from '../../ownValue.js';
 import { shortened } from './formValues.js';
 
 /** The fields to query for a delivery. */
@@ -88,7 +89,7 @@ export function toDelivery(row: DeliveryRow): object {
     ...row,
     key: showKey(row.key),
     recipients: all,
-    withoutRecipients: WITHOUT_RECIPIENTS[row.state] ?? 'not written yet',
+    withoutRecipients: ownValue(WITHOUT_RECIPIENTS, row.state) ?? 'not written yet',
     recipientsShown: all.slice(0, MAX_RECIPIENTS_SHOWN).join(', '),
     moreRecipients: Math.max(0, all.length - MAX_RECIPIENTS_SHOWN),
   };
@@ -111,7 +112,7 @@ export function toTimeline(row: FullDelivery, rule: Rule | undefined, isAdmin: b
 function changeOf({ operation, target, key, change, createtime }: FullDelivery, isAdmin: boolean): Moment {
   return {
     time: createtime,
-    title: `${CHANGES[operation] ?? operation}: ${target} ${showKey(key)}`,
+    title: `${ownValue(CHANGES, operation) ?? operation}: ${target} ${showKey(key)}`,
     kind: 'plain',
     facts: change ? writerOf(change) : isAdmin ? [['Values', 'no longer kept']] : [],
     ...(change ? { columns: changedColumns(change.old, change.new) } : {}),
@@ -178,7 +179,7 @@ function attemptOf(
   { started, finished, outcome, http_status, error, carrier }: Attempt,
   number: number,
 ): Moment {
-  const [title, kind] = OUTCOMES[outcome ?? ''] ?? [outcome ?? 'Being sent', 'waiting' as const];
+  const [title, kind] = ownValue(OUTCOMES, outcome ?? '') ?? [outcome ?? 'Being sent', 'waiting' as const];
   const tookMs = finished === null ? undefined : Date.parse(finished) - Date.parse(started);
   return {
     time: finished ?? started,
@@ -204,7 +205,7 @@ const EVENTS: Readonly<Record<string, readonly [title: string, kind: Moment['kin
 };
 
 function eventOf(event: FullDelivery['email_event_collection'][number]): Moment {
-  const [title, kind] = EVENTS[event.event] ?? [event.event, 'plain' as const];
+  const [title, kind] = ownValue(EVENTS, event.event) ?? [event.event, 'plain' as const];
   return {
     time: event.time,
     title,
@@ -241,7 +242,7 @@ function changedColumns(before: unknown, after: unknown): readonly ChangedColumn
 
 function showValue(row: Readonly<Record<string, unknown>>, name: string): string | undefined {
   if (!Object.hasOwn(row, name)) return undefined;
-  return shortened(textOfValue(row[name]), MAX_VALUE_CHARACTERS);
+  return shortened(textOfValue(ownValue(row, name)), MAX_VALUE_CHARACTERS);
 }
 
 /** `order_id = 7, line = 1` */

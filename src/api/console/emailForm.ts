@@ -1,5 +1,6 @@
 import { readKeyText } from '../../control/explain/rowKeyText.js';
 import { AppError } from '../../errors.js';
+import { ownValue } from '../../ownValue.js';
 import { typedText } from '../http/typedText.js';
 import { textOf, type Values } from './formValues.js';
 import { readQueries } from './queryBlocks.js';
@@ -80,7 +81,9 @@ const OPTIONS: ReadonlySet<string> = new Set(['cc', 'bcc']);
 /** The form's texts for a saved email type. */
 export function textsOf(type: Values): Record<string, string> {
   const all: Values = { ...type, ...(type['options'] as Values | null) };
-  return Object.fromEntries(EMAIL_FIELDS.map(({ name, kind }) => [name, writtenAs(kind, all[name])]));
+  return Object.fromEntries(
+    EMAIL_FIELDS.map(({ name, kind }) => [name, writtenAs(kind, ownValue(all, name))]),
+  );
 }
 
 function writtenAs(kind: FormField['kind'], value: unknown): string {
@@ -104,7 +107,7 @@ export function readTexts(values: Values): Record<string, string> {
 export function inputOf(texts: Readonly<Record<string, string>>): Values {
   const values = EMAIL_FIELDS.map(({ name, kind }): [string, unknown] => [
     name,
-    valueOf(name, texts[name] ?? '', kind),
+    valueOf(name, ownValue(texts, name) ?? '', kind),
   ]);
   const options = values.filter(([name]) => OPTIONS.has(name));
   return {

@@ -1,6 +1,7 @@
 import { Router } from 'express';
 import { OPERATIONS } from '../../control/email/checkEmailRule.js';
 import { AppError } from '../../errors.js';
+import { ownValue } from '../../ownValue.js';
 import { keyText, readChoices, readRecentRows } from './choices.js';
 import { withNames, type Transport } from './carrierForms.js';
 import { CONSOLE, linkTo } from './consolePath.js';
@@ -216,7 +217,7 @@ async function showForm({ ask, show }: Visit, state: FormState, status = 200): P
   const at = problem && fieldOf(problem);
   const fields = EMAIL_FIELDS.map((field) => ({
     ...field,
-    value: texts[field.name] ?? '',
+    value: ownValue(texts, field.name) ?? '',
     wrong: field === at,
   }));
   const values = {

@@ -1,5 +1,6 @@
 import { AppError } from '../../errors.js';
 import { parseJson, writeJson } from '../../losslessJson.js';
+import { ownValue } from '../../ownValue.js';
 import { typedText } from '../http/typedText.js';
 import type { Values } from './formValues.js';
 
@@ -45,7 +46,7 @@ export function fieldsOf(
   row: Readonly<Record<string, unknown>>,
 ): readonly RowField[] {
   return inputs.map((input) => {
-    const value = row[input.name] ?? null;
+    const value = ownValue(row, input.name) ?? null;
     const isNull = value === null;
     const text = isNull ? '' : input.kind !== 'json' && typeof value === 'string' ? value : writeJson(value);
     const isLong = text.length > MAX_EDITED_CHARACTERS;
@@ -108,5 +109,5 @@ function typed(values: Values, prefix: string, { name }: InputField): string {
 }
 
 function isChecked(values: Values, prefix: string, { name }: InputField): boolean {
-  return values[`${prefix}_${name}`] !== undefined;
+  return ownValue(values, `${prefix}_${name}`) !== undefined;
 }

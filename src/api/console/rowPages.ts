@@ -1,6 +1,7 @@
 import { Router } from 'express';
 import { AppError } from '../../errors.js';
 import { writeJson, textOfValue, parseJsonObject } from '../../losslessJson.js';
+import { ownValue } from '../../ownValue.js';
 import { CONSOLE, linkTo } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import { numberOf, problemOf, textOf, type Values, shortened } from './formValues.js';
@@ -63,7 +64,7 @@ export function rowPages({ page, form }: PageHandlers): Router {
         filter,
         rows: shown.map((row) => toLine(table, row)),
         ...links,
-        notice: NOTICES[textOf(req.query, 'done')],
+        notice: ownValue(NOTICES, textOf(req.query, 'done')),
         warning: req.query['done'] === 'skipped' ? SKIPPED : undefined,
         key: textOf(req.query, 'key', MAX_FILTER_LENGTH),
       },
@@ -178,7 +179,7 @@ const keyColumns = ({ columns }: Table): readonly string[] =>
   columns.filter((column) => column.in_primary_key).map(({ name }) => name);
 
 function keyOf(table: Table, row: Row): Key {
-  return Object.fromEntries(keyColumns(table).map((name) => [name, textOfValue(row[name])]));
+  return Object.fromEntries(keyColumns(table).map((name) => [name, textOfValue(ownValue(row, name))]));
 }
 
 /** @returns undefined for a new row. Throws AppError NOT_FOUND for a key of other columns. */
@@ -186,7 +187,7 @@ function readKey(table: Table, text: string): Key | undefined {
   if (text === '') return undefined;
   const names = keyColumns(table);
   const key = parseJsonObject(text);
-  if (!key || names.length === 0 || names.some((name) => key[name] == null)) {
+  if (!key || names.length === 0 || names.some((name) => ownValue(key, name) == null)) {
     throw new AppError('NOT_FOUND', 'There is no such row.');
   }
   return keyOf(table, key);
@@ -194,7 +195,7 @@ function readKey(table: Table, text: string): Key | undefined {
 
 function toLine(table: Table, row: Row): object {
   const cells = table.columns.map(({ name, in_primary_key }) => {
-    const value = row[name];
+    const value = ownValue(row, name);
     return {
       text: value == null ? '' : shortened(textOfValue(value), MAX_CELL_CHARACTERS),
       isNull: value == null,
@@ -237,7 +238,7 @@ async function showForm(
       table,
       key: isNew ? '' : writeJson(key),
       fields: isNew ? fields : fields.filter(({ isKey }) => !isKey),
-      notice: NOTICES[done],
+      notice: ownValue(NOTICES, done),
       field: problem?.details['column'] ?? problem?.details['field'],
     },
     { problem },

@@ -1,6 +1,7 @@
 import { Router } from 'express';
 import { OPERATIONS } from '../../control/email/checkEmailRule.js';
 import { AppError } from '../../errors.js';
+import { ownValue } from '../../ownValue.js';
 import { readChoices } from './choices.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
@@ -118,7 +119,7 @@ function tablesOf(tables: readonly string[], chosen: readonly string[]): readonl
 function labelOf({ code, details }: AppError): string | undefined {
   const given = typeof details['field'] === 'string' ? details['field'] : '';
   const field = code.startsWith('FILTER_') ? 'condition' : given;
-  return LABELS[/^\w+/.exec(field)?.[0] ?? ''];
+  return ownValue(LABELS, /^\w+/.exec(field)?.[0] ?? '');
 }
 
 const LABELS: Readonly<Record<string, string>> = {
@@ -135,7 +136,7 @@ function inputOf(values: Values): Values {
   return {
     name: textOf(values, 'name'),
     targets: checkedOf(values, 'of_'),
-    operations: OPERATIONS.filter((name) => values[`on_${name}`] !== undefined),
+    operations: OPERATIONS.filter((name) => ownValue(values, `on_${name}`) !== undefined),
     condition: textOf(values, 'condition', Infinity),
     email_type: textOf(values, 'email_type'),
     query_roleid: role === '' ? null : role,

@@ -1,6 +1,7 @@
 import { diffLines } from 'diff';
 import { Router } from 'express';
 import { AppError } from '../../errors.js';
+import { ownValue } from '../../ownValue.js';
 import { typedText } from '../http/typedText.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
@@ -80,7 +81,7 @@ function changesBetween(
 ): readonly Change[] {
   const [old, now] = [textsOf(before), textsOf(after)];
   return EMAIL_FIELDS.flatMap(({ name, label }): Change[] => {
-    const [from, to] = [readable(old[name]), readable(now[name])];
+    const [from, to] = [readable(ownValue(old, name)), readable(ownValue(now, name))];
     if (name === 'email_type' || from === to) return [];
     const found = diffLines(from, to, DIFF_BOUNDS) ?? [
       { removed: true, added: false, value: from },

@@ -1,7 +1,8 @@
+import { ownValue } from '../../ownValue.js';
 import type { Fields } from './readFields.js';
 
 /** The field of a form, or of a query string, as it was typed; empty if absent. */
 export function typedText(values: Fields['values'], name: string): string {
-  const value = values[name];
+  const value = ownValue(values, name);
   return typeof value === 'string' ? value : '';
 }

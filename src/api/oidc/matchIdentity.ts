@@ -1,5 +1,6 @@
 import type { JWTPayload } from 'jose';
 import type { OidcProvider } from '../../control/objects/oidcProviders.js';
+import { ownValue } from '../../ownValue.js';
 import { oidcFailure } from './oidcFailure.js';
 
 /**
@@ -11,7 +12,7 @@ export function matchIdentity(
   { comparison_field: comparisonField, email_always_verified: alwaysVerified }: OidcProvider,
   subId: string,
 ): void {
-  const value = Object.hasOwn(claims, comparisonField) ? claims[comparisonField] : undefined;
+  const value = ownValue(claims, comparisonField);
   if (typeof value !== 'string') {
     throw oidcFailure('OIDC_CLAIM_MISSING', `The ID token has no text in the claim "${comparisonField}".`);
   }

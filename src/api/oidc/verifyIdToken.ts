@@ -1,5 +1,6 @@
 import { errors, jwtVerify, type CryptoKey, type JWTPayload, type JWTVerifyOptions } from 'jose';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
+import { ownValue } from '../../ownValue.js';
 import { isIssuerOf, otherIssuerHint } from './issuer.js';
 import { oidcFailure } from './oidcFailure.js';
 import type { KeySet, ProviderKeys } from './providerKeys.js';
@@ -146,6 +147,6 @@ const CAUSES: Readonly<Record<string, string>> = {
   nbf: 'The ID token is not valid yet: check the clocks.',
 };
 
-function invalid(claim: string, hint = CAUSES[claim]): Error {
+function invalid(claim: string, hint = ownValue(CAUSES, claim)): Error {
   return oidcFailure('OIDC_ID_TOKEN_INVALID', `The ID token is not acceptable (claim ${claim}).`, hint);
 }

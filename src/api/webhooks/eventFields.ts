@@ -2,6 +2,7 @@ import type { MailEvent } from '../../db/delivery/mailEvents.js';
 import { comparable } from '../../email/addresses.js';
 import { storable } from '../../email/storableText.js';
 import { ExactNumber, isJsonObject } from '../../losslessJson.js';
+import { ownValue } from '../../ownValue.js';
 
 export const MAX_REASON_CHARACTERS = 1_000;
 const MAX_URL_CHARACTERS = 2_000;
@@ -98,7 +99,7 @@ export function listOf(value: unknown): readonly unknown[] {
 export type Names = Readonly<Record<string, string>>;
 
 export const nameIn = (names: Names, value: unknown): string | undefined =>
-  typeof value === 'string' && Object.hasOwn(names, value) ? names[value] : undefined;
+  typeof value === 'string' ? ownValue(names, value) : undefined;
 
 /** `Ada <ada@example.com>` or the address alone. */
 export function addressOf(recipient: unknown): unknown {

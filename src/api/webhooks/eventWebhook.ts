@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../../errors.js';
 import { isJsonObject } from '../../losslessJson.js';
+import { ownValue } from '../../ownValue.js';
 import type { GivenEvent, Json } from './eventFields.js';
 
 /** What a provider's event webhook is made of; `eventRoutes.ts` does the rest for all of them. */
@@ -77,6 +78,6 @@ export function isEqual(a: string, b: string): boolean {
 }
 
 export function headerOf(headers: IncomingHttpHeaders, name: string): string {
-  const value = headers[name];
+  const value = ownValue(headers, name);
   return typeof value === 'string' ? value : '';
 }

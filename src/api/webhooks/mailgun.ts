@@ -1,4 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
+import { ownValue } from '../../ownValue.js';
 import { MAX_REASON_CHARACTERS, nameIn, objectOf, textOf, type Names } from './eventFields.js';
 import {
   invalid,
@@ -74,7 +75,7 @@ const read: EventReader = (report) => {
       ...(event === 'bounce' ? { type: isGone ? 'bounce' : 'blocked' } : {}),
       url,
       suppress: isDropped
-        ? SUPPRESSED[reason]
+        ? ownValue(SUPPRESSED, reason)
         : event === 'spamreport' || event === 'unsubscribe'
           ? event
           : isGone

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { ownValue } from '../../ownValue.js';
 import {
   addressOf,
   listOf,
@@ -56,7 +57,7 @@ const read: EventReader = (report, { reportId }) => {
   const data = objectOf(report['data']);
   if (event === undefined) return [undefined];
   const tags = tagsOf(data['tags']);
-  const [bounce, click, failed] = ['bounce', 'click', 'failed'].map((name) => objectOf(data[name]));
+  const [bounce, click, failed] = ['bounce', 'click', 'failed'].map((name) => objectOf(ownValue(data, name)));
   const isGone = bounce?.['type'] === 'Permanent';
   const recipients = listOf(data['to']).slice(0, MAX_RECIPIENTS);
   // With several recipients, it is not certain which one complained.

@@ -1,3 +1,4 @@
+import { ownValue } from '../../ownValue.js';
 import {
   addressOf,
   listOf,
@@ -39,7 +40,7 @@ const read: EventReader = (report, { reportId }) => {
   const partName = nameIn(PARTS, given);
   if (named === undefined || partName === undefined) return [undefined];
   const mail = objectOf(report['mail']);
-  const part = objectOf(report[partName]);
+  const part = objectOf(ownValue(report, partName));
   const tags = objectOf(mail['tags']);
   const [deliveryid] = listOf(tags['deliveryid']);
   const [tenantid] = listOf(tags['tenantid']);

@@ -2,6 +2,7 @@ import { verify, X509Certificate, type KeyObject } from 'node:crypto';
 import { Semaphore } from 'async-mutex';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../errors.js';
+import { ownValue } from '../../ownValue.js';
 import { TenantGate } from '../../tenantGate.js';
 import { textOf, type Json } from './eventFields.js';
 import { invalid, missing, parse, requireAge, type Report, type VerifiedReport } from './eventWebhook.js';
@@ -50,8 +51,8 @@ export class SnsCheck {
     const { Type: type, TopicArn: arn, Signature: signature, SignatureVersion: version } = message;
     if (typeof signature !== 'string' || typeof message['SigningCertURL'] !== 'string') throw missing();
     requireAge(Date.parse(textOf(message['Timestamp'], 40) ?? ''), nowMs, OLDEST_MS);
-    const fields = typeof type === 'string' && Object.hasOwn(SIGNED, type) ? SIGNED[type] : undefined;
-    const algorithm = ALGORITHMS[String(version)];
+    const fields = typeof type === 'string' ? ownValue(SIGNED, type) : undefined;
+    const algorithm = ownValue(ALGORITHMS, String(version));
     if (topic === undefined || arn !== topic || !fields || algorithm === undefined) throw invalid();
     const key = await this.#keyAt(certificateUrl(message['SigningCertURL'], topic), tenantid);
     if (!verify(algorithm, Buffer.from(toSign(message, fields)), key, Buffer.from(signature, 'base64'))) {
@@ -117,8 +118,8 @@ function certificateUrl(given: string, topic: string): URL {
 
 function toSign(message: Json, fields: readonly string[]): string {
   return fields
-    .filter((name) => typeof message[name] === 'string')
-    .map((name) => `${name}\n${message[name] as string}\n`)
+    .filter((name) => typeof ownValue(message, name) === 'string')
+    .map((name) => `${name}\n${ownValue(message, name) as string}\n`)
     .join('');
 }
 

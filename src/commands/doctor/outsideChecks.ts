@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { Config } from '../../config.js';
 import { newObjectkey } from '../../files/storage/fileStorage.js';
 import { openStorage } from '../../files/storage/openStorage.js';
+import { ownValue } from '../../ownValue.js';
 import { inspectRedis } from '../../queue/inspectRedis.js';
 import { redisErrorCode } from '../../queue/redisClient.js';
 import { bad, codeOf, good, type Checks, type Finding } from './check.js';
@@ -60,7 +61,7 @@ async function checkRedis(url: string, prefix: string): Promise<Finding> {
   if (refusal !== undefined) {
     const code = redisErrorCode(refusal) ?? codeOf(refusal);
     const waits = 'Changes commit in the meantime, and their mail waits.';
-    return bad(`${says}; it refuses to write (${code})`, `${REFUSALS[code] ?? ''} ${waits}`.trim());
+    return bad(`${says}; it refuses to write (${code})`, `${ownValue(REFUSALS, code) ?? ''} ${waits}`.trim());
   }
   return good(`${says}, maxmemory-policy ${maxmemoryPolicy ?? 'not told'}`);
 }

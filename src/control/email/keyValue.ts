@@ -1,6 +1,7 @@
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { exactInteger, ExactNumber, isJsonObject } from '../../losslessJson.js';
 import { bytes } from '../../graphql/filter/values/literalForms.js';
+import { ownValue } from '../../ownValue.js';
 import { badInput } from '../object/badInput.js';
 
 /**
@@ -9,7 +10,7 @@ import { badInput } from '../object/badInput.js';
  */
 export function keyValue({ primaryKey }: Table, { name, sqlName, type }: Column, key: unknown): string {
   const given: unknown = isJsonObject(key)
-    ? (key[name] ?? key[sqlName])
+    ? (ownValue(key, name) ?? ownValue(key, sqlName))
     : primaryKey.length === 1
       ? key
       : undefined;

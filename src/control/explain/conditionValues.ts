@@ -5,6 +5,7 @@ import { requireSatisfiable } from '../../graphql/email/satisfiable.js';
 import { parseFilter } from '../../graphql/filter/syntax/parser.js';
 import { pathsOf } from '../../graphql/filter/syntax/walk.js';
 import { isJsonObject, parseJson, textOfValue } from '../../losslessJson.js';
+import { ownValue } from '../../ownValue.js';
 
 /** A value of the row that a condition refers to. */
 export interface SeenValue {
@@ -95,7 +96,7 @@ export function valuesSeen({ columns }: ConditionFacts, records: ShownRecords): 
   if (records.isLarge) return [];
   return columns.map(({ record, name, sqlName }) => {
     const row = records[record];
-    const value = row && Object.hasOwn(row, sqlName) ? row[sqlName] : null;
+    const value = row ? (ownValue(row, sqlName) ?? null) : null;
     return { name: `${record}.${name}`, value: shortened(value) };
   });
 }

@@ -1,4 +1,5 @@
 import { defaultFieldResolver, type GraphQLFieldResolver } from 'graphql';
+import { ownValue } from '../../ownValue.js';
 import type { ControlContext } from '../controlContext.js';
 
 /** A row of a list, which has its values by response key. All other objects have theirs by field name. */
@@ -8,7 +9,9 @@ export class ListedRow {
 
 /** Reads a field of an object. */
 export const resolveField: GraphQLFieldResolver<unknown, ControlContext> = (source, args, context, info) =>
-  source instanceof ListedRow ? source.row[info.path.key] : defaultFieldResolver(source, args, context, info);
+  source instanceof ListedRow
+    ? ownValue(source.row, info.path.key)
+    : defaultFieldResolver(source, args, context, info);
 
 /** The rows of a list, or of one below a listed row. */
 export function listedRows(rows: readonly unknown[]): readonly ListedRow[] {

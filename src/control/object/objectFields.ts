@@ -7,6 +7,7 @@ import {
 } from 'graphql';
 import { LIST_ARGS } from '../../graphql/schema/dataSchema.js';
 import { ID } from '../../graphql/schema/scalars.js';
+import { ownValue } from '../../ownValue.js';
 import { bumpPolicyVersion } from '../tenants/tenants.js';
 import type { ControlContext } from '../controlContext.js';
 import { bigintId, numericId, requireInput } from './badInput.js';
@@ -102,7 +103,9 @@ async function update(context: ControlContext, object: ControlObject, key: Key, 
   await updateRow(context, object, { key, before: change.before, changes: values });
   await object.afterWrite?.(checked, key);
   await recordChange(context, object);
-  return Object.fromEntries(object.key.map((name) => [name, (values[name] ?? key[name]) as string]));
+  return Object.fromEntries(
+    object.key.map((name) => [name, (ownValue(values, name) ?? ownValue(key, name)) as string]),
+  );
 }
 
 async function remove(context: ControlContext, object: ControlObject, key: Key): Promise<object | undefined> {
@@ -127,7 +130,10 @@ async function readKey(context: ControlContext, object: ControlObject, args: Arg
   const given = args as unknown as Readonly<Record<string, string>>;
   if (object.overrides?.readKey) return object.overrides.readKey(context, given);
   return Object.fromEntries(
-    object.key.map((name) => [name, readId(object.columns[name]?.type, given[name] ?? '', object.label)]),
+    object.key.map((name) => [
+      name,
+      readId(ownValue(object.columns, name)?.type, ownValue(given, name) ?? '', object.label),
+    ]),
   );
 }
 
@@ -138,5 +144,5 @@ function readId(type: string | undefined, id: string, label: string): string | n
 
 /** Secrets are shown only in the response to the creation that set them. */
 function secretsOf({ columns }: ControlObject, given: Values): Values {
-  return Object.fromEntries(Object.entries(given).filter(([name]) => columns[name]?.secret));
+  return Object.fromEntries(Object.entries(given).filter(([name]) => ownValue(columns, name)?.secret));
 }

@@ -11,6 +11,7 @@ import {
 } from 'graphql';
 import { LIST_ARGS } from '../../graphql/schema/dataSchema.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
+import { ownValue } from '../../ownValue.js';
 import type { ControlContext } from '../controlContext.js';
 import type { Column, ControlObject, Related } from './declaration.js';
 import { relatedRows } from './relatedRows.js';
@@ -67,7 +68,7 @@ function buildInputType(object: ControlObject): GraphQLInputObjectType {
   const { table, columns, inputOrder = [] } = object;
   const names = new Set([...inputOrder, ...Object.keys(columns)]);
   const fields = [...names].flatMap((name): [string, GraphQLInputFieldConfig][] => {
-    const column = columns[name];
+    const column = ownValue(columns, name);
     if (!column?.input) return [];
     const { input } = column;
     if (typeof input === 'object') return [[name, input]];

@@ -1,3 +1,4 @@
+import { ownValue } from '../../ownValue.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, requireItems, requireValue } from './badInput.js';
 import type { Change, CheckedChange, Column, Columns, ControlObject, RowOf } from './declaration.js';
@@ -15,16 +16,17 @@ export async function readValues(
 ): Promise<{ readonly values: Values; readonly checked: CheckedChange }> {
   const { context, before } = change;
   const given = change.given as Values;
-  const values: Record<string, unknown> = {};
+  const read: [string, unknown][] = [];
   for (const [name, column] of Object.entries(object.columns)) {
     if (!column.input) continue;
-    const value = given[name];
+    const value = ownValue(given, name);
     if (before && (value === undefined || (value === null && column.nullMeansUnchanged))) continue;
-    values[name] = readValue(column, value, name, context);
+    read.push([name, readValue(column, value, name, context)]);
   }
+  const values = Object.fromEntries(read);
   const checked = { ...change, row: { ...before, ...values } as RowOf<Columns> };
   for (const [name, { references }] of Object.entries(object.columns)) {
-    const value = (checked.row as Values)[name];
+    const value = ownValue(checked.row as Values, name);
     if (value != null) await references?.(context, value as never, name);
   }
   await object.check?.(checked);

@@ -2,6 +2,7 @@ import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import type { ControlDb } from '../../db/connection/database.js';
 import { AppError } from '../../errors.js';
 import { unknownTable } from '../../graphql/unknownTable.js';
+import { ownValue } from '../../ownValue.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from './badInput.js';
 
@@ -113,6 +114,6 @@ async function findUnknown<T extends string | number>(
     // One parameter: a statement has at most 65,535.
     .whereRaw('?? = any (?)', [column, [...wanted] as string[]])
     .select<Record<string, T>[]>(column);
-  const known = new Set(rows.map((row) => row[column]));
+  const known = new Set(rows.map((row) => ownValue(row, column)));
   return wanted.find((value) => !known.has(value));
 }

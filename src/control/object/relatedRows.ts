@@ -1,5 +1,6 @@
 import type { GraphQLFieldResolver } from 'graphql';
 import { identifier } from '../../db/sql.js';
+import { ownValue } from '../../ownValue.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from './badInput.js';
 import type { ControlObject, Related } from './declaration.js';
@@ -15,7 +16,7 @@ export function relatedRows(
   target: ControlObject,
 ): GraphQLFieldResolver<unknown, ControlContext> {
   return (source, args: Args, context, info) => {
-    if (source instanceof ListedRow) return listed(source.row[info.path.key]);
+    if (source instanceof ListedRow) return listed(ownValue(source.row, info.path.key));
     return context.serialize(async () => {
       context.countRelatedRead();
       const rows = await read(source as Args, name, related, target, context);
@@ -45,8 +46,8 @@ async function read(
   const known: Args = { tenantid: principal.tenantid, ...row };
   const wanted =
     kind === 'many-to-many'
-      ? [[target.key[0], known[name]]]
-      : Object.entries(pairs).map(([here, there]) => [there, known[here]]);
+      ? [[target.key[0], ownValue(known, name)]]
+      : Object.entries(pairs).map(([here, there]) => [there, ownValue(known, here)]);
   if (wanted.some(([, value]) => value == null)) return [];
   const where = Object.fromEntries(wanted) as Record<string, string | number>;
   return readRows(db, target, where, visible === 'all' ? [] : [visible]);
@@ -55,7 +56,7 @@ async function read(
 /** Throws AppError BAD_USER_INPUT for arguments that only lists in queries support. */
 function pageOf<T>(rows: readonly T[], { deps: { config } }: ControlContext, args: Args): readonly T[] {
   for (const arg of ['filter', 'ordering']) {
-    if (args[arg] != null)
+    if (ownValue(args, arg) != null)
       throw badInput(arg, `Lists in a mutation's answer take limit and offset; query with ${arg}.`);
   }
   const limit = (args['limit'] as number | null | undefined) ?? config.listDefaultLimit;

@@ -1,6 +1,7 @@
 import type { ControlDb } from '../../db/connection/database.js';
 import { bind, empty, identifier, join, NO_INPUTS, Sql, sql, type Inputs } from '../../db/sql.js';
 import { parseJson } from '../../losslessJson.js';
+import { ownValue } from '../../ownValue.js';
 import type { ControlContext } from '../controlContext.js';
 import { notFound } from './badInput.js';
 import type { Columns, Declared, Key, RowOf } from './declaration.js';
@@ -20,7 +21,9 @@ export async function readRows<C extends Columns>(
   where: Equalities,
   and: readonly Sql[] = [],
 ): Promise<readonly RowOf<C>[]> {
-  const read = Object.keys(columns).filter((name) => !columns[name]?.inputOnly && !columns[name]?.secret);
+  const read = Object.keys(columns).filter(
+    (name) => !ownValue(columns, name)?.inputOnly && !ownValue(columns, name)?.secret,
+  );
   const conditions = [...Object.entries(where).map(([name, value]) => isEqual(name, value)), ...and];
   const rows = await runSql<{ row: string }>(
     db,

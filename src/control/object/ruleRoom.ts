@@ -1,3 +1,4 @@
+import { ownValue } from '../../ownValue.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from './badInput.js';
 
@@ -24,7 +25,7 @@ export async function requireRoom<Column extends string>(
   row: Values<Column>,
 ): Promise<void> {
   const sizeOf = (values: Values<Column>): number =>
-    columns.reduce((sum, column) => sum + JSON.stringify(values[column] ?? '').length, 0);
+    columns.reduce((sum, column) => sum + JSON.stringify(ownValue(values, column) ?? '').length, 0);
   const size = sizeOf(row);
   if (before && size <= sizeOf(before)) return;
   const lengths = columns.map(() => "length(coalesce(??::text, ''))").join(' + ');

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ControlDb } from '../../db/connection/database.js';
 import { isForeignKeyViolation } from '../../db/sqlState.js';
+import { ownValue } from '../../ownValue.js';
 import type { KeyRing } from '../../secrets.js';
 import type { ControlContext } from '../controlContext.js';
 import type { Columns, ControlObject, Key, RowOf } from './declaration.js';
@@ -43,7 +44,9 @@ export async function updateRow(
   };
   if (Object.keys(values).length === 0) return;
   const update = atKey(context, object, key).update(values);
-  const write = object.key.some((name) => name in changes) ? orInUse(object, before, update) : update;
+  const write = object.key.some((name) => Object.hasOwn(changes, name))
+    ? orInUse(object, before, update)
+    : update;
   await orRefused(object, { ...before, ...changes }, write);
 }
 
@@ -79,7 +82,7 @@ async function drawKey(db: ControlDb, { table, key: [name = ''] }: ControlObject
 
 function storedValues(object: ControlObject, key: Key, values: Values, keyRing: KeyRing): Values {
   const entries = Object.entries(values).flatMap(([name, value]): [string, unknown][] => {
-    const column = object.columns[name];
+    const column = ownValue(object.columns, name);
     if (!column || column.derived || column.inputOnly) return [];
     // pg would send a JavaScript array as a PostgreSQL array, and a string unquoted.
     if (column.type === 'jsonb') return [[name, JSON.stringify(value)]];
@@ -100,11 +103,13 @@ export function secretContext(table: string, key: string | number | undefined): 
 
 async function orRefused<T>(object: ControlObject, row: Values, write: PromiseLike<T>): Promise<T> {
   const { label, columns, ofTenant } = object;
-  const unique = Object.keys(columns).find((name) => columns[name]?.unique);
+  const unique = Object.keys(columns).find((name) => ownValue(columns, name)?.unique);
   const among = ofTenant === false ? label : `${label} of the tenant`;
   try {
     if (unique === undefined) return await write;
-    return await orNameTaken(write, `Another ${among} is named "${String(row[unique])}".`, { field: unique });
+    return await orNameTaken(write, `Another ${among} is named "${String(ownValue(row, unique))}".`, {
+      field: unique,
+    });
   } catch (error) {
     if (isForeignKeyViolation(error) && object.referenceLost) throw object.referenceLost(row);
     throw error;

@@ -5,6 +5,7 @@ import { coerceVariables } from '../../graphql/document/variables.js';
 import { introspect } from '../../graphql/introspect.js';
 import { collectFields } from '../../graphql/read/collectFields.js';
 import type { Steps } from '../../graphql/steps.js';
+import { ownValue } from '../../ownValue.js';
 
 /** The results of a query's `__schema` and `__type`, which graphql-js would compute in one block on the event loop. */
 export interface Introspected {
@@ -49,7 +50,7 @@ export function withIntrospected(result: ExecutionResult, { fields }: Introspect
   if (!data) return result;
   return {
     ...result,
-    data: Object.fromEntries([...fields].map(([key, value]) => [key, value ?? data[key] ?? null])),
+    data: Object.fromEntries([...fields].map(([key, value]) => [key, value ?? ownValue(data, key) ?? null])),
   };
 }
 

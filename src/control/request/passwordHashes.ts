@@ -3,6 +3,7 @@ import type { FragmentDefinitionNode, GraphQLSchema, OperationDefinitionNode } f
 import { hashPassword } from '../roles/passwords.js';
 import { AppError } from '../../errors.js';
 import { passwordWeakness } from '../../passwordRules.js';
+import { ownValue } from '../../ownValue.js';
 import { inputsOf, type MutationInput } from './inputs.js';
 
 /** Precomputed hashes of the passwords that a request sets. */
@@ -56,7 +57,7 @@ export async function hashPasswords(
 }
 
 function passwordOf({ name, input }: MutationInput): readonly string[] {
-  const password = input[SETTERS.get(name) ?? ''];
+  const password = ownValue(input, SETTERS.get(name) ?? '');
   // Weak passwords are rejected later and need not be hashed.
   const isHashed =
     typeof password === 'string' && password !== '' && passwordWeakness(password) === undefined;

@@ -1,3 +1,4 @@
+import { ownValue } from '../../ownValue.js';
 import { identifier, join, sql, typeName, type Sql } from '../sql.js';
 import type { Column, ColumnType, TypeKind } from './catalog.js';
 
@@ -206,5 +207,5 @@ function lookUp(name: string, typtype: string): TypeRow {
   if (typtype === 'c') return COMPOSITE;
   // Types outside pg_catalog are given as "schema"."name".
   const bare = /"([^"]+)"$/.exec(name)?.[1] ?? name;
-  return TYPES[bare] ?? OTHER;
+  return ownValue(TYPES, bare) ?? OTHER;
 }

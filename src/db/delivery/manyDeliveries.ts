@@ -1,3 +1,4 @@
+import { ownValue } from '../../ownValue.js';
 import type { Ledger, LedgerStatement } from '../connection/ledger.js';
 import type { DeliveryKey } from './deliveryKey.js';
 
@@ -9,7 +10,7 @@ export function columnsOf<Item extends DeliveryKey>(
   ...columns: readonly (keyof Item)[]
 ): readonly unknown[][] {
   return (['tenantid', 'deliveryid', 'createtime', ...columns] as const).map((column) =>
-    items.map((item) => item[column]),
+    items.map((item) => ownValue(item, column)),
   );
 }
 

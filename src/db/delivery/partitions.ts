@@ -1,3 +1,4 @@
+import { ownValue } from '../../ownValue.js';
 import type { Ledger, LedgerStatement } from '../connection/ledger.js';
 import { LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
 
@@ -81,7 +82,7 @@ export async function dropOldPartitions(
   { retentionDays, keepMailDays }: RetentionDays,
 ): Promise<readonly string[]> {
   const oldestOf = (table: string): string => {
-    const days = { rule_firing: FIRING_DAYS, sent_mail: keepMailDays }[table] ?? retentionDays;
+    const days = ownValue({ rule_firing: FIRING_DAYS, sent_mail: keepMailDays }, table) ?? retentionDays;
     return startOfDay(nowMs - Math.min(days, retentionDays) * DAY_MS);
   };
   const dropped: string[] = [];

@@ -109,11 +109,11 @@ function connectionEnv(url: string): Record<string, string> {
     PGTARGETSESSIONATTRS: 'read-write',
   };
   if (password !== '') env['PGPASSWORD'] = decodeURIComponent(password);
-  for (const name of ['sslmode', 'sslrootcert', 'sslcert', 'sslkey']) {
+  const tls = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'].flatMap((name): [string, string][] => {
     const value = searchParams.get(name);
-    if (value !== null) env[`PG${name.toUpperCase()}`] = value;
-  }
-  return env;
+    return value === null ? [] : [[`PG${name.toUpperCase()}`, value]];
+  });
+  return { ...env, ...Object.fromEntries(tls) };
 }
 
 /** Creates the source's foreign keys, enforced for new rows at once; `validateReferences` checks existing rows. */

@@ -1,3 +1,4 @@
+import { ownValue } from '../../ownValue.js';
 import { formatAddress } from '../addresses.js';
 import type { SesAccount } from './account.js';
 import type { Carrier, LoadedMail } from './carrier.js';
@@ -81,7 +82,7 @@ function readResponse(answer: CarrierResponse): SendOutcome {
   if (NOT_SENT.includes(name) || isExpired) {
     return { kind: 'retry', ambiguous: false, httpStatus: status, code: `PROVIDER_${status}`, message };
   }
-  const paused = PAUSED[name];
+  const paused = ownValue(PAUSED, name);
   if (paused !== undefined) return { kind: 'tenant_paused', httpStatus: status, code: paused, message };
   if (name === 'MailFromDomainNotVerifiedException' || /not verified|:identity\//i.test(message)) {
     return { kind: 'rejected', httpStatus: status, code: 'SENDER_NOT_VERIFIED', message };

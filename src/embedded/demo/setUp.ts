@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { ownValue } from '../../ownValue.js';
 import { signIn, type Client } from './client.js';
 import { EMAIL_SETTINGS } from './emailSettings.js';
 import { REGULARS, SHOP_SQL, SHOP_TABLES } from './shop.js';
@@ -161,5 +162,5 @@ async function create(
   const { made } = await client.rolesPbac<{ made: Readonly<Record<string, number | string>> }>(document, {
     input,
   });
-  return made[key] ?? '';
+  return ownValue(made, key) ?? '';
 }

@@ -11,6 +11,7 @@ import {
 } from 'graphql';
 import type { Catalog, Column, Table, ToOne } from '../../db/catalog/catalog.js';
 import { AppError } from '../../errors.js';
+import { ownValue } from '../../ownValue.js';
 import { fragmentsOf } from '../document/rootFields.js';
 import { parseFilter, type ParsedFilter } from '../filter/syntax/parser.js';
 import { suggestion } from '../../suggestion.js';
@@ -132,9 +133,9 @@ const PAGE_ARGUMENTS: Readonly<Record<string, GraphQLInputType>> = {
 };
 
 function writtenPage(root: FieldNode): SubqueryPage {
-  const given: Record<string, unknown> = {};
+  const given = new Map<string, unknown>();
   for (const { name, value } of root.arguments ?? []) {
-    const type = PAGE_ARGUMENTS[name.value];
+    const type = ownValue(PAGE_ARGUMENTS, name.value);
     if (!type) throw invalid(`"${name.value}" does not go in a subquery.`, root, ARGUMENTS_HINT);
     if (value.kind === Kind.VARIABLE || value.kind === Kind.NULL) continue;
     const read = valueFromAST(value, type, {});
@@ -142,9 +143,9 @@ function writtenPage(root: FieldNode): SubqueryPage {
     if (read === undefined || (isCount && Number(read) < 0)) {
       throw invalid(`"${name.value}" in the subquery has no such value.`, root, ARGUMENTS_HINT);
     }
-    given[name.value] = read;
+    given.set(name.value, read);
   }
-  const { filter, ordering = [], limit, offset } = given as WrittenArguments;
+  const { filter, ordering = [], limit, offset } = Object.fromEntries(given) as WrittenArguments;
   return {
     ...(filter !== undefined && filter.trim() !== '' ? { filter: parseFilter(filter) } : {}),
     ordering: parseOrdering(ordering.filter((item) => item !== null)),

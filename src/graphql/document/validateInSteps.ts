@@ -15,6 +15,7 @@ import {
   type ValidationRule,
   type VariableNode,
 } from 'graphql';
+import { ownValue } from '../../ownValue.js';
 import type { Steps } from '../steps.js';
 
 /** Nodes per step: about 2 ms for all rules. */
@@ -121,7 +122,7 @@ function* walkInSteps(root: ASTNode, visitor: Visitor): Steps<void> {
     if (visitor.enter?.(node, undefined, parent, [], ancestors) === false) return;
     if (parent) ancestors.push(parent);
     for (const key of CHILDREN[node.kind] ?? []) {
-      const children = (node as unknown as Record<string, Children>)[key];
+      const children = ownValue(node as unknown as Record<string, Children>, key);
       if (children === undefined) continue;
       if (isList(children)) {
         ancestors.push(node);

@@ -7,6 +7,7 @@ import {
   type VariableNode,
 } from 'graphql';
 import { isJsonObject } from '../../losslessJson.js';
+import { ownValue } from '../../ownValue.js';
 import type { ParsedFilters } from '../plan/parsedFilters.js';
 
 type Variables = Readonly<Record<string, unknown>>;
@@ -59,11 +60,11 @@ function shapeFor(argument: string, name: string): VariableShape {
     case 'filter':
     case 'having':
       return (variables, filters) => {
-        const value = variables[name];
+        const value = ownValue(variables, name);
         return typeof value === 'string' ? filters.shape(value) : 'none';
       };
     case 'offset':
-      return (variables) => String(Math.sign(Number(variables[name] ?? 0)));
+      return (variables) => String(Math.sign(Number(ownValue(variables, name) ?? 0)));
     case 'ordering':
     case 'limit':
     case 'onconflict':
@@ -71,9 +72,9 @@ function shapeFor(argument: string, name: string): VariableShape {
     case 'cast':
     case 'subquery':
     case 'distincton':
-      return (variables) => JSON.stringify(variables[name] ?? null);
+      return (variables) => JSON.stringify(ownValue(variables, name) ?? null);
     default:
-      return (variables) => givenShape(variables[name]);
+      return (variables) => givenShape(ownValue(variables, name));
   }
 }
 

@@ -1,6 +1,7 @@
 import { getVariableValues, type GraphQLSchema } from 'graphql';
 import { AppError } from '../../errors.js';
 import { ExactNumber } from '../../losslessJson.js';
+import { ownValue } from '../../ownValue.js';
 import { noteNumbers } from '../schema/scalars.js';
 import { DocumentError, type ReadyDocument } from './document.js';
 
@@ -45,7 +46,7 @@ export function coerceVariables(
 
 function refuseNull(required: ReadonlySet<string>, variables: Readonly<Record<string, unknown>>): void {
   for (const name of required) {
-    if (variables[name] !== null) continue;
+    if (ownValue(variables, name) !== null) continue;
     const message = `Variable "$${name}" must not be null: it is used where a value is required.`;
     throw new DocumentError(new AppError('BAD_USER_INPUT', message));
   }
@@ -63,9 +64,8 @@ export function ownOnly(value: unknown, levels = 0): unknown {
     });
   }
   if (Array.isArray(value)) return value.map((item) => ownOnly(item, levels + 1));
-  const copy = Object.create(null) as Record<string, unknown>;
-  for (const [key, item] of Object.entries(value)) copy[key] = ownOnly(item, levels + 1);
-  return copy;
+  const copy = Object.entries(value).map(([key, item]) => [key, ownOnly(item, levels + 1)]);
+  return Object.setPrototypeOf(Object.fromEntries(copy), null) as Record<string, unknown>;
 }
 
 const NONE: Readonly<Record<string, unknown>> = Object.freeze({});

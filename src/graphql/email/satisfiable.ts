@@ -1,3 +1,4 @@
+import { ownValue } from '../../ownValue.js';
 import { errorAt } from '../filter/syntax/errors.js';
 import { nullRejectedPaths } from '../filter/conditions/nullRejection.js';
 import { parseFilter } from '../filter/syntax/parser.js';
@@ -20,9 +21,11 @@ export function requireSatisfiable(condition: string, operations: readonly strin
     throw errorAt('FILTER_TYPE', '$_PRINCIPAL is always null in a condition', principal.at, hint);
   }
   if (operations.length === 0) return;
-  const absent = operations.map((operation) => ABSENT[operation]);
+  const absent = operations.map((operation) => ownValue(ABSENT, operation));
   if (!absent.every((record) => record !== undefined && neverHolds(tree, record))) return;
-  const reasons = operations.map((operation) => `for ${operation} there is no ${ABSENT[operation] ?? ''}`);
+  const reasons = operations.map(
+    (operation) => `for ${operation} there is no ${ownValue(ABSENT, operation) ?? ''}`,
+  );
   const hint = 'Leave the comparison out, or choose operations that have the record.';
   throw errorAt('FILTER_TYPE', `The condition never holds: ${reasons.join(', ')} record`, tree.at, hint);
 }

@@ -1,5 +1,6 @@
 import { Kind, valueFromAST, type FieldNode, type GraphQLInputType, type ValueNode } from 'graphql';
 import type { Slot } from '../../db/sql.js';
+import { ownValue } from '../../ownValue.js';
 import { hasVariable } from '../document/variableShapes.js';
 
 export function argumentNode(field: FieldNode, name: string): ValueNode | undefined {
@@ -20,7 +21,7 @@ export function argumentSlot(node: ValueNode | undefined, type: GraphQLInputType
   if (node === undefined) return () => undefined;
   if (node.kind === Kind.VARIABLE) {
     const name = node.name.value;
-    return (inputs) => inputs.variables[name];
+    return (inputs) => ownValue(inputs.variables, name);
   }
   if (hasVariable(node)) return (inputs) => valueFromAST(node, type, inputs.variables);
   const value = valueFromAST(node, type);

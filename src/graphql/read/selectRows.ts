@@ -1,6 +1,7 @@
 import { Kind, type FieldNode } from 'graphql';
 import type { Column, Relation, Table } from '../../db/catalog/catalog.js';
 import { AppError } from '../../errors.js';
+import { ownValue } from '../../ownValue.js';
 import { selectFiles } from '../files/selectFiles.js';
 import { argumentNode } from './argument.js';
 import { collectFields, type FieldNodes } from './collectFields.js';
@@ -67,6 +68,6 @@ function isCastToText(context: ReadContext, column: Column, node: FieldNode): bo
   const cast = argumentNode(node, 'cast');
   if (column.inPrimaryKey || cast === undefined) return false;
   return cast.kind === Kind.VARIABLE
-    ? context.variables[cast.name.value] === 'text'
+    ? ownValue(context.variables, cast.name.value) === 'text'
     : cast.kind === Kind.ENUM;
 }

@@ -67,6 +67,7 @@ interface TableTypes {
   readonly input: GraphQLInputObjectType | undefined;
 }
 
+type Field = GraphQLFieldConfig<unknown, unknown>;
 type Fields = GraphQLFieldConfigMap<unknown, unknown>;
 
 function tableTypes(table: Table, types: ReadonlyMap<string, TableTypes>): TableTypes {
@@ -79,16 +80,18 @@ function tableTypes(table: Table, types: ReadonlyMap<string, TableTypes>): Table
 }
 
 function objectFields(table: Table, types: ReadonlyMap<string, TableTypes>): Fields {
-  const fields: Fields = {};
-  for (const column of table.columns.values()) fields[column.name] = columnField(column);
-  if (table.fileColumn && !fields[FILES_FIELD]) fields[FILES_FIELD] = filesField;
+  const fields = new Map<string, Field>();
+  for (const column of table.columns.values()) fields.set(column.name, columnField(column));
+  if (table.fileColumn && !fields.has(FILES_FIELD)) fields.set(FILES_FIELD, filesField);
   for (const relation of table.relations.values()) {
     const target = types.get(relation.target)?.object;
     if (!target) continue;
-    fields[relation.field] =
-      relation.kind === 'to-one' ? { type: target } : { type: new GraphQLList(target), args: LIST_ARGS };
+    fields.set(
+      relation.field,
+      relation.kind === 'to-one' ? { type: target } : { type: new GraphQLList(target), args: LIST_ARGS },
+    );
   }
-  return fields;
+  return Object.fromEntries(fields);
 }
 
 function columnField(column: Column): GraphQLFieldConfig<unknown, unknown> {
@@ -128,18 +131,17 @@ function listOf<T extends GraphQLOutputType>(
 }
 
 function queryFields(catalog: Catalog, types: ReadonlyMap<string, TableTypes>): Fields {
-  const fields: Fields = {};
+  const fields = new Map<string, Field>();
   for (const table of catalog.tables.values()) {
     const object = types.get(table.name)?.object;
-    if (object) fields[table.name] = { type: new GraphQLList(object), args: LIST_ARGS };
+    if (object) fields.set(table.name, { type: new GraphQLList(object), args: LIST_ARGS });
   }
-  fields['Aggregates'] = { type: AGGREGATES_TYPE };
-  fields['Utility'] = { type: UTILITY };
-  return fields;
+  fields.set('Aggregates', { type: AGGREGATES_TYPE }).set('Utility', { type: UTILITY });
+  return Object.fromEntries(fields);
 }
 
 function mutationFields(catalog: Catalog, types: ReadonlyMap<string, TableTypes>): Fields {
-  const fields: Fields = {};
+  const fields = new Map<string, Field>();
   const fileTables: [Table, GraphQLFieldConfigArgumentMap][] = [];
   for (const table of catalog.tables.values()) {
     const { object, input } = types.get(table.name) ?? {};
@@ -148,24 +150,26 @@ function mutationFields(catalog: Catalog, types: ReadonlyMap<string, TableTypes>
       table.primaryKey.map((column) => [column.name, { type: new GraphQLNonNull(ID) }]),
     );
     const onconflict = { type: ON_CONFLICT };
-    fields[`create_${table.name}`] = { type: object, args: { input: { type: input }, onconflict } };
-    fields[`update_${table.name}`] = { type: object, args: { ...key, input: { type: input } } };
-    fields[`delete_${table.name}`] = { type: object, args: key };
+    fields.set(`create_${table.name}`, { type: object, args: { input: { type: input }, onconflict } });
+    fields.set(`update_${table.name}`, { type: object, args: { ...key, input: { type: input } } });
+    fields.set(`delete_${table.name}`, { type: object, args: key });
     if (table.fileColumn) fileTables.push([table, key]);
   }
   // A table named file_<t> has taken a name of theirs for its own delete_.
-  for (const [table, key] of fileTables)
-    Object.assign(fields, { ...fileMutationFields(table, key), ...fields });
+  for (const [table, key] of fileTables) {
+    for (const [name, field] of Object.entries(fileMutationFields(table, key)))
+      if (!fields.has(name)) fields.set(name, field);
+  }
   for (const table of catalog.tables.values()) {
     const { object, input } = types.get(table.name) ?? {};
     const name = `create_many_${table.name}`;
     // A table named many_<t> has taken the name for its own create_.
-    if (!object || !input || fields[name]) continue;
+    if (!object || !input || fields.has(name)) continue;
     const rows = new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(input)));
-    fields[name] = {
+    fields.set(name, {
       type: new GraphQLList(object),
       args: { input: { type: rows }, onconflict: { type: ON_CONFLICT } },
-    };
+    });
   }
-  return fields;
+  return Object.fromEntries(fields);
 }

@@ -11,6 +11,7 @@ import {
 } from 'graphql';
 import type { ScalarName } from '../../db/catalog/types.js';
 import { exactInteger, ExactNumber, toJsonNumber } from '../../losslessJson.js';
+import { ownValue } from '../../ownValue.js';
 
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 const INT_LIMIT = 2n ** 31n;
@@ -129,7 +130,7 @@ function jsonOfLiteral(node: ValueNode, variables: Variables): unknown {
         node.fields.map((field) => [field.name.value, jsonOfLiteral(field.value, variables)]),
       );
     case Kind.VARIABLE: {
-      const value = variables?.[node.name.value];
+      const value = variables && ownValue(variables, node.name.value);
       return variables && NUMBERS.get(variables)?.has(node.name.value) ? numberOf(value) : value;
     }
     default:

@@ -1,6 +1,7 @@
 import type { Column } from '../../db/catalog/catalog.js';
 import { AppError } from '../../errors.js';
 import { exactInteger } from '../../losslessJson.js';
+import { ownValue } from '../../ownValue.js';
 import { float4, float8 } from '../filter/values/literalForms.js';
 
 /** Throws AppError BAD_USER_INPUT for values that PostgreSQL would silently alter, or reject without naming column and value. */
@@ -40,7 +41,7 @@ const MAX_SHOWN_CHARACTERS = 100;
 
 /** Rejects a number that is out of its column's range. */
 function checkNumber(column: Column, value: unknown): void {
-  const holds = HOLDS[column.type.sqlType];
+  const holds = ownValue(HOLDS, column.type.sqlType);
   if (!holds) return;
   for (const item of Array.isArray(value) ? value.flat(6) : [value]) {
     const text = typeof item === 'string' || typeof item === 'number' ? String(item) : '';

@@ -3,6 +3,7 @@ import { fullSqlType } from '../../db/catalog/types.js';
 import { param, sql, typeName, type Inputs, type Slot, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { writeJson } from '../../losslessJson.js';
+import { ownValue } from '../../ownValue.js';
 import { checkKey, checkValue } from './checkValue.js';
 
 export type InputRow = Readonly<Record<string, unknown>>;
@@ -13,7 +14,7 @@ export type InputRow = Readonly<Record<string, unknown>>;
  */
 export function givenColumns(table: Table, input: unknown): readonly Column[] {
   const row = inputRow(input);
-  const given = [...table.columns.values()].filter((column) => row[column.name] !== undefined);
+  const given = [...table.columns.values()].filter((column) => ownValue(row, column.name) !== undefined);
   const named = namedFileColumn(table);
   if (!named || !given.includes(named)) return given;
   throw new AppError('FILE_COLUMN_READ_ONLY', `${table.name}.${named.name} is written only by uploads.`, {

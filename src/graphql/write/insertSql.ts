@@ -14,6 +14,7 @@ import {
 } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
 import { writeJson } from '../../losslessJson.js';
+import { ownValue } from '../../ownValue.js';
 import { columnSql, comparedSql, tableSql, where } from '../read/rowsSql.js';
 import { fromRecord, slotOfRows, toRecordValue, valueSql, type InputRow } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';
@@ -181,7 +182,9 @@ function conflictKey({ primaryKey, uniqueKeys = [], name }: Table, given: readon
 function rowsJson(columns: readonly Column[], rows: readonly InputRow[]): string {
   return writeJson(
     rows.map((row) =>
-      Object.fromEntries(columns.map((column) => [column.sqlName, toRecordValue(column, row[column.name])])),
+      Object.fromEntries(
+        columns.map((column) => [column.sqlName, toRecordValue(column, ownValue(row, column.name))]),
+      ),
     ),
   );
 }

@@ -2,6 +2,7 @@ import { GraphQLList, Kind, type FieldNode } from 'graphql';
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { sql, type Slot, type Sql } from '../../db/sql.js';
 import { AppError } from '../../errors.js';
+import { ownValue } from '../../ownValue.js';
 import { argumentNode, argumentSlot, argumentValue } from '../read/argument.js';
 import type { FieldNodes } from '../read/collectFields.js';
 import { hasRelations } from '../read/selection.js';
@@ -133,7 +134,7 @@ function readInput(
   const input = argumentSlot(argument, type);
   return {
     columns: givenColumns(table, argumentValue(argument, type, context.variables)),
-    valueOf: (column) => (inputs) => (input(inputs) as InputRow)[column.name],
+    valueOf: (column) => (inputs) => ownValue(input(inputs) as InputRow, column.name),
   };
 }
 
@@ -141,7 +142,7 @@ function readOnConflict(context: WriteContext, node: FieldNode): OnConflict {
   const argument = argumentNode(node, 'onconflict');
   const value =
     argument?.kind === Kind.VARIABLE
-      ? context.variables[argument.name.value]
+      ? ownValue(context.variables, argument.name.value)
       : argument?.kind === Kind.ENUM
         ? argument.value
         : undefined;

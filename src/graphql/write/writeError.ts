@@ -4,6 +4,7 @@ import type { Inputs, Slot } from '../../db/sql.js';
 import { isDatabaseAnswer } from '../../db/sqlState.js';
 import { isOfRule, toAppError } from '../../db/toAppError.js';
 import { AppError } from '../../errors.js';
+import { ownValue } from '../../ownValue.js';
 import type { StatementField } from '../plan/plan.js';
 import { errorLocation } from './errorLocation.js';
 import { columnOfSlot, rowsOfSlot } from './inputValues.js';
@@ -61,7 +62,7 @@ function findOutOfBounds(table: Table, slots: readonly Slot[], inputs: Inputs): 
     const given: (readonly [Column, unknown])[] = one
       ? [[one, slot(inputs)]]
       : (rowsOfSlot(slot)?.(inputs) ?? []).flatMap((row) =>
-          [...table.columns.values()].map((column) => [column, row[column.name]] as const),
+          [...table.columns.values()].map((column) => [column, ownValue(row, column.name)] as const),
         );
     for (const [column, value] of given) {
       const takes = outOfBounds(column, value);

@@ -1,3 +1,4 @@
+import { ownValue } from '../../ownValue.js';
 /** A date, a time or both, in the format of PostgreSQL and JSON. */
 export interface DateText {
   /** Milliseconds since 1970: of the instant, or of the wall clock as if it were UTC's. */
@@ -19,7 +20,7 @@ export function readDateText(text: string): DateText | undefined {
   const trimmed = text.trim();
   const parts = trimmed === '' || trimmed.length > MAX_CHARACTERS ? undefined : TEXT.exec(trimmed)?.groups;
   if (!parts) return undefined;
-  const number = (name: string): number => Number(parts[name] ?? 0);
+  const number = (name: string): number => Number(ownValue(parts, name) ?? 0);
   const hasDate = parts['year'] !== undefined;
   const [year, month, day] = hasDate ? [number('year'), number('month') - 1, number('day')] : [1970, 0, 1];
   const clock = [number('hour'), number('minute'), number('second')] as const;

@@ -1,3 +1,4 @@
+import { ownValue } from '../../ownValue.js';
 import type { Budget } from '../limits.js';
 import { renderFault, type Fault } from '../errors.js';
 import { sliceCodePoints } from '../values/codePoints.js';
@@ -73,7 +74,7 @@ function formatInt(value: number | bigint | boolean, spec: FormatSpec): string {
     if (spec.grouping !== '') throw renderFault(`Cannot specify '${spec.grouping}' with 'c'.`);
     return pad(characterOf(integer), spec, spec.align || '<');
   }
-  const radix = RADIX[spec.type] ?? 10;
+  const radix = ownValue(RADIX, spec.type) ?? 10;
   if (radix !== 10 && spec.grouping === ',') throw renderFault(`Cannot specify ',' with '${spec.type}'.`);
   let digits = (integer < 0 ? -integer : integer).toString(radix);
   if (spec.type === 'X') digits = digits.toUpperCase();

@@ -1,3 +1,4 @@
+import { ownValue } from '../../ownValue.js';
 import { blame, Fault, limitFault, type Origin } from '../errors.js';
 import type { TemplateLimits } from '../limits.js';
 import type { Statement } from './ast.js';
@@ -128,6 +129,6 @@ class Linker {
 
   private sourceOf(name: string): string | undefined {
     const { layouts } = this.options;
-    return Object.hasOwn(layouts, name) ? layouts[name] : undefined;
+    return ownValue(layouts, name);
   }
 }

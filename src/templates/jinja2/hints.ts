@@ -1,3 +1,4 @@
+import { ownValue } from '../../ownValue.js';
 import { closestName } from '../../suggestion.js';
 import { DATE_HINT } from '../values/attributes.js';
 import { describeType, type Token } from './tokens.js';
@@ -38,7 +39,7 @@ const TAG_HINTS: Readonly<Record<string, string>> = {
 };
 
 export function tagHint(tag: string): string | undefined {
-  return Object.hasOwn(TAG_HINTS, tag) ? TAG_HINTS[tag] : undefined;
+  return ownValue(TAG_HINTS, tag);
 }
 
 const FILTER_HINTS: Readonly<Record<string, string>> = {
@@ -68,7 +69,7 @@ const FILTER_HINTS: Readonly<Record<string, string>> = {
 };
 
 export function filterHint(name: string, filters: Iterable<string>): string | undefined {
-  return Object.hasOwn(FILTER_HINTS, name) ? FILTER_HINTS[name] : spellingHint(name, filters);
+  return ownValue(FILTER_HINTS, name) ?? spellingHint(name, filters);
 }
 
 export function spellingHint(name: string, names: Iterable<string>): string | undefined {

@@ -1,3 +1,4 @@
+import { ownValue } from '../../ownValue.js';
 import { syntaxFault } from './syntaxFault.js';
 
 const ESCAPE = /\\(?:([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(\n)|([^]))/gu;
@@ -35,7 +36,7 @@ function resolveEscape([escape, octal, x, u, U, newline, other]: RegExpMatchArra
   if (other === 'x' || other === 'u' || other === 'U')
     throw syntaxFault(`truncated \\${other} escape`, offset);
   if (other === 'N') throw syntaxFault('named characters (\\N{…}) are not supported', offset);
-  return SIMPLE[other] ?? escape;
+  return ownValue(SIMPLE, other) ?? escape;
 }
 
 function fromHex(hex: string, offset: number): string {

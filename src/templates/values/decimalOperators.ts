@@ -1,3 +1,4 @@
+import { ownValue } from '../../ownValue.js';
 import type { Budget } from '../limits.js';
 import { limitFault } from '../errors.js';
 import { compareDecimals, Decimal, MAX_DIGITS } from './decimal.js';
@@ -39,7 +40,7 @@ export function decimalArithmetic(operator: string, a: Value, b: Value, budget: 
   if (x === undefined || y === undefined) return undefined;
   budget.work(x.length + y.length);
   if (operator === '**') return powDecimals(x, y) ?? powFloats(x.toNumber(), y.toNumber());
-  return OPERATIONS[operator]?.(x, y);
+  return ownValue(OPERATIONS, operator)?.(x, y);
 }
 
 /** A number as a Decimal, a float with the digits it prints; undefined for infinities, NaN and other types. */

@@ -1,3 +1,4 @@
+import { ownValue } from '../../ownValue.js';
 import { limitFault, renderFault, type Fault } from '../errors.js';
 import { MAX_DIGITS } from './decimal.js';
 import { floatPower } from './power.js';
@@ -231,7 +232,7 @@ export function parseInteger(text: string, base = 10): Value | undefined {
   if (negative || digits.startsWith('+')) digits = digits.slice(1);
   digits = digits.toLowerCase();
   const prefix = /^0([xob])_?/.exec(digits);
-  const prefixBase = { x: 16, o: 8, b: 2 }[prefix?.[1] ?? ''];
+  const prefixBase = ownValue({ x: 16, o: 8, b: 2 }, prefix?.[1] ?? '');
   if (prefix && prefixBase !== undefined && (base === prefixBase || base === 0)) {
     digits = digits.slice(prefix[0].length);
     base = prefixBase;

@@ -1,3 +1,4 @@
+import { ownValue } from '../../ownValue.js';
 import type { Budget } from '../limits.js';
 import { limitFault } from '../errors.js';
 import { Decimal } from './decimal.js';
@@ -116,7 +117,7 @@ function quote(text: string): string {
   for (const char of text) {
     if (char === mark) out += `\\${mark}`;
     else if (!NEEDS_ESCAPE.test(char)) out += char;
-    else out += SHORT_ESCAPES[char] ?? hexEscape(char);
+    else out += ownValue(SHORT_ESCAPES, char) ?? hexEscape(char);
   }
   return out + mark;
 }

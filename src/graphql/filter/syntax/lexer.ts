@@ -1,6 +1,7 @@
 import { errorAt, type Position } from './errors.js';
 import type { FilterLimits } from './limits.js';
 import { AppError } from '../../../errors.js';
+import { ownValue } from '../../../ownValue.js';
 
 /** `quoted` is a name in backticks: never a keyword. */
 export interface Token {
@@ -120,7 +121,7 @@ class Lexer {
         value += quote;
         from = ++i + 1;
       } else if (c === '\\' && quote !== '`') {
-        const replacement = ESCAPES[this.text[i + 1] ?? ''];
+        const replacement = ownValue(ESCAPES, this.text[i + 1] ?? '');
         if (replacement === undefined) continue;
         value += this.text.slice(from, i) + replacement;
         from = ++i + 1;

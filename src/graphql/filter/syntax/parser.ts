@@ -1,3 +1,4 @@
+import { ownValue } from '../../../ownValue.js';
 import { errorAt, type Position } from './errors.js';
 import { tokenize } from './lexer.js';
 import { FILTER_LIMITS } from './limits.js';
@@ -85,7 +86,7 @@ class Parser {
     if (reader.isAtEnd()) return { kind: 'everything', at: reader.current.at };
     const tree = this.#expression();
     if (!reader.isAtEnd()) {
-      reader.fail('Expected an operator or the end', FOREIGN[reader.current.text]);
+      reader.fail('Expected an operator or the end', ownValue(FOREIGN, reader.current.text));
     }
     return tree;
   }
@@ -132,12 +133,12 @@ class Parser {
   #comparison(): FilterNode {
     const left = this.#range();
     const { kind, text, at } = this.reader.current;
-    const operator = kind === 'symbol' ? COMPARISONS[text] : undefined;
+    const operator = kind === 'symbol' ? ownValue(COMPARISONS, text) : undefined;
     if (!operator) return left;
     this.reader.advance();
     const right = this.#range();
     const after = this.reader.current;
-    if (after.kind === 'symbol' && COMPARISONS[after.text]) {
+    if (after.kind === 'symbol' && ownValue(COMPARISONS, after.text)) {
       this.reader.fail('Comparisons do not chain', 'Write a < b AND b < c, or use parentheses.');
     }
     return this.#node({ kind: 'compare', operator, left, right }, at, [left, right]);
@@ -225,7 +226,7 @@ class Parser {
       reader.expectSymbol(')');
       return inner;
     }
-    return reader.fail('Expected a value, a column or a function', FOREIGN[text]);
+    return reader.fail('Expected a value, a column or a function', ownValue(FOREIGN, text));
   }
 
   #word(): FilterNode {

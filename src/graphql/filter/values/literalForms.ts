@@ -1,3 +1,4 @@
+import { ownValue } from '../../../ownValue.js';
 /**
  * How a text literal is sent for a type. Each form returns the text for PostgreSQL, or undefined if PostgreSQL would reject
  * it, so that the error has the literal's position. Forms that only PostgreSQL can check (intervals, dates in words) are
@@ -50,7 +51,7 @@ const BOOLEANS: Readonly<Record<string, string>> = {
   '0': 'false',
 };
 
-export const boolean: LiteralForm = (text) => BOOLEANS[text.trim().toLowerCase()];
+export const boolean: LiteralForm = (text) => ownValue(BOOLEANS, text.trim().toLowerCase());
 
 export const uuid: LiteralForm = (text) => {
   const digits = text

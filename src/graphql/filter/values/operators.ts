@@ -1,5 +1,6 @@
 import { nullWhen } from '../../../db/catalog/operators.js';
 import { sql, type Sql } from '../../../db/sql.js';
+import { ownValue } from '../../../ownValue.js';
 import type { Environment, Value } from '../environment.js';
 import { widest } from '../rows/readExtent.js';
 import { errorAt } from '../syntax/errors.js';
@@ -107,7 +108,7 @@ function temporal(
     isTextLiteral(side) ? asType(side, TYPES.interval, environment) : asItself(side, environment);
   const left = valueOf(leftSide);
   const right = valueOf(rightSide);
-  const rule = TEMPORAL[`${temporalKind(left)} ${operator} ${temporalKind(right)}`];
+  const rule = ownValue(TEMPORAL, `${temporalKind(left)} ${operator} ${temporalKind(right)}`);
   if (!rule) {
     const message = `${describe(left.type)} ${operator} ${describe(right.type)} means nothing`;
     throw errorAt('FILTER_TYPE', message, at, "Add intervals to dates: createdate + interval('7 days').");

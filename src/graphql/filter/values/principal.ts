@@ -1,6 +1,7 @@
 import type { ColumnType } from '../../../db/catalog/catalog.js';
 import { fullSqlType } from '../../../db/catalog/types.js';
 import { param } from '../../../db/sql.js';
+import { ownValue } from '../../../ownValue.js';
 import type { Value } from '../environment.js';
 import { errorAt } from '../syntax/errors.js';
 import type { PrincipalNode } from '../syntax/tree.js';
@@ -27,7 +28,7 @@ export function compilePrincipal({ field, at }: PrincipalNode): Value {
   }
   return {
     is: 'value',
-    sql: param((inputs) => inputs.principal[field], fullSqlType(type)),
+    sql: param((inputs) => ownValue(inputs.principal, field), fullSqlType(type)),
     type,
     operand: 'constant',
     reads: 'row',
