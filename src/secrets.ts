@@ -135,6 +135,11 @@ export class KeyRing {
     return this.#macOf(this.#currentId, '', purpose).readBigInt64BE();
   }
 
+  /** Signs a text with the current key. */
+  sign(text: string, purpose: string): Buffer {
+    return this.#macOf(this.#currentId, text, purpose);
+  }
+
   /** Whether one of our keys signed the text. */
   isSignature(signature: Buffer, text: string, purpose: string): boolean {
     return [...this.#keys.keys()].some((id) => {

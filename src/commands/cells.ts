@@ -1,5 +1,6 @@
 import { openInstallation, requireCurrentSchema, withInstallation, type Installation } from '../compose.js';
-import type { MoveDeps, MovingEnd } from '../control/tenants/moveToCell.js';
+import type { MoveDeps } from "../control/tenants/moveToCell.js";
+import type { DumpEnd } from "../db/moving/clientProgram.js";
 import { useDirectory, type Directory } from '../db/directory/directory.js';
 import { UsageError } from '../errors.js';
 import { createLogger } from '../log.js';
@@ -20,7 +21,7 @@ export function withCells(work: (deps: MoveDeps) => Promise<void>): Promise<numb
       const target = await openInstallation('command', 'command', targetConfig);
       try {
         await requireCurrentSchema(target.database);
-        await work({ directory, source: endOf(source), target: endOf(target), keyRing });
+        await work({ directory, source: endOf(source), target: endOf(target), keyRing, rules: config });
       } finally {
         await target.stop();
       }
@@ -28,11 +29,16 @@ export function withCells(work: (deps: MoveDeps) => Promise<void>): Promise<numb
   });
 }
 
-function endOf({ config: { databaseUrl, databaseDirectUrl }, database }: Installation): MovingEnd {
-  const url = databaseDirectUrl ?? databaseUrl;
-  if (url === undefined)
+function endOf(installation: Installation): DumpEnd {
+  const end = dumpEndOf(installation);
+  if (end.url === undefined)
     throw new UsageError('a cell needs DATABASE_URL: the embedded PostgreSQL is only for trying Rowpost out');
-  return { database, url };
+  return end;
+}
+
+/** For PostgreSQL's client programs, which bypass a pooler. */
+export function dumpEndOf({ config: { databaseUrl, databaseDirectUrl }, database }: Installation): DumpEnd {
+  return { database, url: databaseDirectUrl ?? databaseUrl };
 }
 
 /** Opens the directory alone. @returns exit status 0. Throws UsageError when DIRECTORY_URL is not set. */

@@ -10,7 +10,10 @@ import {
   suspendTenant,
 } from '../control/tenants/tenants.js';
 import { breakOffMove, moveTenantToCell } from '../control/tenants/moveToCell.js';
-import { exportTenant, importTenant } from '../control/tenants/tenantExport.js';
+import { linesOf, verifyExport } from '../control/tenants/exportFile.js';
+import { withArchive, writeArchive } from '../control/tenants/tablesArchive.js';
+import { exportTenant } from '../control/tenants/tenantExport.js';
+import { importTenant } from '../control/tenants/tenantImport.js';
 import type { ControlDb } from '../db/connection/database.js';
 import {
   adoptionWarnings,
@@ -22,7 +25,7 @@ import { findTenantSchema } from '../db/tenants/tenantStorage.js';
 import { runTenantSql } from '../db/tenants/tenantSql.js';
 import { UsageError } from '../errors.js';
 import { ownValue } from '../ownValue.js';
-import { withCells } from './cells.js';
+import { dumpEndOf, withCells } from './cells.js';
 import { ArgumentError, printJson, type Command } from './command.js';
 import { readId, readOptions } from './options.js';
 import { readRootPassword, ROOT_PASSWORD_OPTIONS } from './readPassword.js';
@@ -183,45 +186,104 @@ async function setSuspended(args: readonly string[], suspended: boolean): Promis
   });
 }
 
-/** Writes a new file, which only its owner can read because it contains password hashes. Prints one JSON line. */
+/**
+ * Writes new files, which only their owner can read because they contain password hashes and rows: the settings, and the tables of
+ * a schema of the tenant's own. Prints one JSON line.
+ */
 async function exportToFile(args: readonly string[]): Promise<number> {
-  const options = readOptions(args, ['tenant', 'file']);
+  const options = readOptions(args, ['tenant', 'file', 'tables']);
   const tenantid = requiredTenant(options);
   const name = required(options, 'file');
-  return withInstallation(async ({ database }) => {
-    const file = await open(name, 'wx', 0o600).catch((error: unknown) => {
-      throw new UsageError(`can't write ${name}: ${errorCode(error)}`);
-    });
+  return withInstallation(async (installation) => {
+    const { database, keyRing } = installation;
+    const found = await readTenant(database.knex, tenantid);
+    if (found?.schema == null) throw new UsageError(`there is no tenant ${tenantid}: see "rowpost tenant list"`);
+    const tables = archiveOf(found.adopted, options.tables, 'its owner dumps them');
+    const made: string[] = [];
     try {
-      const { schema, suspended } = await exportTenant(database.pool, tenantid, async (line) => {
-        await file.write(`${line}\n`);
-      });
-      await file.sync();
-      printJson({ tenantid, schema, file: name });
-      if (!suspended) {
-        process.stderr.write('the tenant is not suspended: later changes are not in the file\n');
+      for (const each of [name, ...(tables === undefined ? [] : [tables])]) {
+        await createFile(each);
+        made.push(each);
+      }
+      const archive =
+        tables === undefined
+          ? undefined
+          : await writeArchive(dumpEndOf(installation), { tenantid, schema: found.schema }, tables);
+      const file = await open(name, 'a');
+      try {
+        const { schema, suspended } = await exportTenant(
+          database.pool,
+          { tenantid, keyRing, ...(archive ? { archive } : {}) },
+          async (line) => {
+            await file.write(`${line}\n`);
+          },
+        );
+        await file.sync();
+        printJson({ tenantid, schema, file: name, ...(tables === undefined ? {} : { tables }) });
+        if (!suspended) {
+          process.stderr.write('the tenant is not suspended: later changes are not in the file\n');
+        }
+      } finally {
+        await file.close();
       }
     } catch (error) {
-      await rm(name, { force: true });
+      await Promise.all(made.map((each) => rm(each, { force: true })));
       throw error;
-    } finally {
-      await file.close();
     }
   });
 }
 
-/** The tenant's tables must have been restored. A suspended tenant stays suspended. Prints one JSON line. */
-async function importFromFile(args: readonly string[]): Promise<number> {
-  const name = required(readOptions(args, ['file']), 'file');
-  const file = await open(name).catch((error: unknown) => {
-    throw new UsageError(`can't read ${name}: ${errorCode(error)}`);
+async function createFile(name: string): Promise<void> {
+  const file = await open(name, 'wx', 0o600).catch((error: unknown) => {
+    throw new UsageError(`can't write ${name}: ${errorCode(error)}`);
   });
-  return withInstallation(async ({ database, keyRing, config: { sourceSecretKeys = keyRing } }) => {
-    const { tenantid, schema, suspended } = await importTenant(
-      database,
-      { from: sourceSecretKeys, to: keyRing },
-      () => file.readLines(),
-    );
+  await file.close();
+}
+
+/** Adopted tables belong to an application. */
+function archiveOf(adopted: boolean, tables: string | undefined, why: string): string | undefined {
+  if (!adopted && tables === undefined) throw new ArgumentError('--tables is missing');
+  if (adopted && tables !== undefined)
+    throw new ArgumentError(`the tables belong to an application, so --tables is not for them: ${why}`);
+  return tables;
+}
+
+/**
+ * Creates the tenant with its schema and tables; an application's schema is adopted, and has to be named. A suspended tenant stays
+ * suspended. Prints one JSON line.
+ */
+async function importFromFile(args: readonly string[]): Promise<number> {
+  const options = readOptions(args, ['file', 'tables', 'adopt'], { flags: ['foreign'] });
+  const name = required(options, 'file');
+  const isForeign = options.foreign === true;
+  await (await open(name).catch((error: unknown) => {
+    throw new UsageError(`can't read ${name}: ${errorCode(error)}`);
+  })).close();
+  const openLines = (): AsyncIterable<string> => linesOf(name);
+  return withInstallation(async (installation) => {
+    const { database, keyRing, config } = installation;
+    const from = config.sourceSecretKeys ?? keyRing;
+    const verified = await verifyExport({ openLines, signers: isForeign ? [keyRing, from] : [keyRing] });
+    const { tenantid, schema, suspended, adopted } = verified.header;
+    if (options.adopt !== (adopted ? schema : undefined)) {
+      throw new UsageError(
+        adopted
+          ? `the tenant has adopted the schema "${schema}" of an application: if it may here too, give --adopt ${schema}`
+          : 'the tenant has a schema of its own: leave out --adopt',
+      );
+    }
+    const tables = archiveOf(adopted, options.tables, 'their owner restores them');
+    const store = () =>
+      importTenant(database, {
+        verified,
+        openLines,
+        keys: { from, to: keyRing },
+        rules: config,
+        isForeign,
+      });
+    await (tables === undefined
+      ? store()
+      : withArchive(dumpEndOf(installation), verified, tables, store));
     printJson({ tenantid, schema, suspended });
   });
 }

@@ -1,3 +1,6 @@
+/** A text that may be sent as SQL. */
+export type SqlText = string & { readonly isSqlText: true };
+
 /**
  * SQL as pieces with holes. Text comes only from the template literals in our own source, from quoted identifiers and
  * from other pieces; every value is a parameter, read from the request's inputs when the statement runs. So a piece
@@ -28,17 +31,39 @@ export const NO_INPUTS: Inputs = { variables: {}, principal: {} };
 
 /** A statement ready to send: text with $1, $2, … and the slots that fill them. */
 export interface Statement {
-  readonly text: string;
+  readonly text: SqlText;
   readonly slots: readonly Slot[];
 }
 
-/** Tag for templates: sql`select ${identifier('a')} from t where b = ${param(slot, 'int4')}`. Only pieces may be embedded. */
-export function sql(texts: TemplateStringsArray, ...pieces: readonly Sql[]): Sql {
+/**
+ * Tag for templates: sql`select ${identifier('a')} from t where b = ${param(slot, 'int4')}`. Only pieces and whole numbers may
+ * be embedded.
+ */
+export function sql(texts: TemplateStringsArray, ...pieces: readonly (Sql | number)[]): Sql {
   const builder = new Builder(texts[0] ?? '');
   pieces.forEach((piece, index) => {
-    builder.add(piece, texts[index + 1] ?? '');
+    builder.add(piece instanceof Sql ? piece : wholeNumber(piece), texts[index + 1] ?? '');
   });
   return builder.done();
+}
+
+/**
+ * Tag for a whole statement, embedding the same: its text, to be sent with values for the $1, $2, … written in it. Pieces
+ * with parameters of their own need `toStatement`.
+ */
+export function statement(texts: TemplateStringsArray, ...pieces: readonly (Sql | number)[]): SqlText {
+  return toText(sql(texts, ...pieces));
+}
+
+/** The text of a piece without parameters. */
+export function toText({ texts, slots }: Sql): SqlText {
+  if (slots.length > 0) throw new TypeError('The statement has parameters: use toStatement.');
+  return texts.join('') as SqlText;
+}
+
+/** SQL of a tenant, for a session that is logged in as its role: never for one of the service. */
+export function tenantScript(text: string): SqlText {
+  return text as SqlText;
 }
 
 export const empty = new Sql([''], []);
@@ -137,7 +162,7 @@ class Builder {
 export function toStatement(piece: Sql): Statement {
   let text = piece.texts[0] ?? '';
   for (let i = 1; i < piece.texts.length; i++) text += `$${i}${piece.texts[i] ?? ''}`;
-  return { text, slots: piece.slots };
+  return { text: text as SqlText, slots: piece.slots };
 }
 
 /** The parameters of one run. */

@@ -46,6 +46,11 @@ export function isOfConstraint(error: unknown, name: string): boolean {
   return error instanceof pg.DatabaseError && error.constraint === name;
 }
 
+/** Whether a value has no place in its column, or a constraint refused the row. */
+export function isRefusedRow(error: unknown): boolean {
+  return /^2[23]...$/.test(sqlState(error) ?? '');
+}
+
 /** Whether PostgreSQL itself responded, so that the statement's outcome is known. */
 export function isDatabaseAnswer(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError;

@@ -32,6 +32,11 @@ export function isAllowedType(type: string, patterns: readonly string[]): boolea
   );
 }
 
+/** Whether it is a type as files are stored with. */
+export function isPlainType(type: string): boolean {
+  return FORM.test(type);
+}
+
 function readType(given: string | null): string | undefined {
   const type = given?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   return FORM.test(type) ? type : undefined;

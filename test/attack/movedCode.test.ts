@@ -3,7 +3,7 @@ import { inTransaction } from '../../src/db/connection/inTransaction.js';
 import { copyRows, type Ends } from '../../src/db/moving/copyRows.js';
 import { applyChanges, copyKeyless, noteChanges } from '../../src/db/moving/followChanges.js';
 import { fenceTenant, structureOf } from '../../src/db/moving/handOver.js';
-import { fillViews } from '../../src/db/moving/schemaDump.js';
+import { fillViews } from '../../src/db/moving/references.js';
 import { listTables } from '../../src/db/moving/movedTables.js';
 import { handOverSchema } from '../../src/db/tenants/lostRoles.js';
 import { createTenant } from '../../src/control/tenants/tenants.js';
@@ -80,8 +80,7 @@ describe("attack: code of a tenant that is moved to another cell runs with the m
     await fenceTenant(ends.source.pool, here, { move: 1, movedTo: 'there', structure });
     expect(await applyChanges(ends, tables, true)).to.equal(1);
     await copyKeyless(ends, tables);
-    await ends.target.pool.query(`refresh materialized view ${there.schema}.listed`);
-    await fillViews(ends.source.pool, ends.target.pool, here.schema);
+    await fillViews(ends);
     const { rows } = await ends.target.pool.query(
       `select id, w::text as word, note, doubled from ${there.schema}.item order by id`,
     );

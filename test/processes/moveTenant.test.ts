@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'chai';
+import { ExportWriter, type Header } from '../../src/control/tenants/exportFile.js';
+import { deleteTenant } from '../../src/control/tenants/tenants.js';
 import { MOVING_TABLES, STAYING_TABLES } from '../../src/control/tenants/tenantTables.js';
 import { KeyRing } from '../../src/secrets.js';
 import { runRowpost } from '../support/rowpostProcess.js';
@@ -70,7 +72,6 @@ if (HAS_PG_DUMP) {
       env = {
         ...fleet.env,
         TENANT: '1',
-        SCHEMA: 'tenant_1',
         NEW_DATABASE_URL: there.url,
         NEW_SECRET_KEYS: newKey(),
       };
@@ -195,14 +196,14 @@ if (HAS_PG_DUMP) {
       before(async () => {
         whole = await readFile(file('tenant.jsonl'), 'utf8');
         lines = whole.trimEnd().split('\n');
-        await there.database.pool.query(
-          `delete from rowpost.tenant where tenantid = 1; delete from rowpost.file`,
-        );
+        await deleteTenant(there.database.knex, 1);
+        await there.database.pool.query('delete from rowpost.file');
       });
 
-      const importing = async (text: string, secretKeys = env['SECRET_KEYS']!) => {
+      const importing = async (text: string, secretKeys = env['SECRET_KEYS']!, ...flags: string[]) => {
         await writeFile(file('changed.jsonl'), text);
-        const { code, stderr } = await runRowpost(['tenant', 'import', '--file', file('changed.jsonl')], {
+        const args = ['--file', file('changed.jsonl'), '--tables', file('tables.dump'), '--foreign', ...flags];
+        const { code, stderr } = await runRowpost(['tenant', 'import', ...args], {
           ...env,
           DATABASE_URL: there.url,
           SOURCE_SECRET_KEYS: secretKeys,
@@ -211,7 +212,24 @@ if (HAS_PG_DUMP) {
         expect(code).to.equal(1);
         const { rows } = await there.database.pool.query('select from rowpost.tenant where tenantid = 1');
         expect(rows, 'tenants stored').to.have.length(0);
+        const left = await there.database.pool.query(`select from pg_namespace where nspname = 'tenant_1'`);
+        expect(left.rowCount, 'schemas left').to.equal(0);
         return stderr;
+      };
+
+      /** As the other installation would sign it. */
+      const signed = async (changed: readonly string[], secretKeys = env['SECRET_KEYS']!): Promise<string> => {
+        const [header = '', ...rest] = changed;
+        const { tables, triggers } = JSON.parse(lines.at(-2)!) as { tables: string; triggers: string[] };
+        const written: string[] = [];
+        const writer = new ExportWriter((line) => Promise.resolve(void written.push(line)));
+        await writer.header(JSON.parse(header) as Header);
+        for (const line of rest) {
+          const [, table, row] = /^{"table":"(\w+)","row":(.*)}$/s.exec(line)!;
+          await writer.row(table!, row!);
+        }
+        await writer.end(KeyRing.parse(secretKeys), { tables, triggers });
+        return `${written.join('\n')}\n`;
       };
 
       it('of a truncated export', async () => {
@@ -226,30 +244,38 @@ if (HAS_PG_DUMP) {
         expect(await importing('')).to.contain('incomplete');
       });
 
+      it('of an export that was changed, or whose archive is another one', async () => {
+        expect(await importing(whole.replace('"name":"', '"name":"x'))).to.contain('the export was changed');
+        await writeFile(file('other.dump'), 'no archive');
+        expect(await importing(whole, undefined, '--tables', file('other.dump'))).to.contain('is not the archive');
+      });
+
+      it('of another installation, without the flag', async () => {
+        const args = ['--file', file('tenant.jsonl'), '--tables', file('tables.dump')];
+        const { code, stderr } = await runThere('tenant', 'import', ...args);
+        expect([code, stderr]).to.satisfy(
+          ([status, text]: [number, string]) => status === 1 && text.includes('--foreign'),
+        );
+      });
+
       it('of rows of another tenant, or of tables that do not move', async () => {
-        const [header = '', ...rows] = lines;
+        const [header = '', ...rows] = lines.slice(0, -2);
         const foreign = rows.map((line) =>
           line.startsWith('{"table":"role"') ? line.replace('"tenantid":1', '"tenantid":0') : line,
         );
-        expect(await importing([header, ...foreign].join('\n'))).to.contain(
-          'a row of another tenant in role',
-        );
+        expect(await importing(await signed([header, ...foreign]))).to.contain('a row of another tenant in role');
         const outbox = rows.map((line) => line.replace('{"table":"policy_rule"', '{"table":"outbox"'));
-        expect(await importing([header, ...outbox].join('\n'))).to.contain(`can't contain rows of "outbox"`);
+        expect(await importing(await signed([header, ...outbox]))).to.contain(`can't contain rows of "outbox"`);
       });
 
       it('of another release', async () => {
-        const older = whole.replace(/"migration":"[^"]+"/, '"migration":"0001_control.js"');
-        expect(await importing(older)).to.contain('bring both to the same release first');
-      });
-
-      it('of a tenant without its tables', async () => {
-        const elsewhere = whole.replace('"schema":"tenant_1"', '"schema":"tenant_x"');
-        expect(await importing(elsewhere)).to.contain("restore the tenant's tables first");
+        const older = lines.slice(0, -2).map((line) => line.replace(/"migration":"[^"]+"/, '"migration":"0001_control.js"'));
+        expect(await importing(await signed(older))).to.contain('bring both to the same release first');
       });
 
       it('with different keys, naming each secret', async () => {
-        expect(await importing(whole, newKey()))
+        const other = newKey();
+        expect(await importing(await signed(lines.slice(0, -2), other), other))
           .to.contain(
             'email API key of tenant 1, client secret of oidc_config 1, mailgun webhook of tenant 1',
           )
@@ -267,7 +293,7 @@ if (HAS_PG_DUMP) {
 
       it('of an existing file', async () => {
         const { code, stderr } = await runRowpost(
-          ['tenant', 'export', '--tenant', '1', '--file', file('tenant.jsonl')],
+          ['tenant', 'export', '--tenant', '1', '--file', file('tenant.jsonl'), '--tables', file('new.dump')],
           env,
         );
         expect([code, stderr]).to.deep.equal([1, `rowpost: can't write ${file('tenant.jsonl')}: EEXIST\n`]);

@@ -15,7 +15,7 @@ import { requireSchema } from '../permissions.js';
 export const OPERATIONS: readonly string[] = ['insert', 'update', 'delete', 'upload'];
 
 /** Every batch of events is matched with all of them. */
-const ROOM = {
+export const EMAIL_RULE_ROOM = {
   table: 'email_rule',
   label: 'email rules',
   columns: ['name', 'targets', 'condition'],
@@ -45,7 +45,7 @@ export async function checkEmailRule(change: {
   readonly row: Rule;
 }): Promise<void> {
   const { context, before, row: rule } = change;
-  await requireRoom(context, ROOM, before, rule);
+  await requireRoom(context, EMAIL_RULE_ROOM, before, rule);
   const isEnabled = rule.enabled && before?.enabled !== true;
   const isNew = (...fields: readonly (keyof Rule)[]): boolean =>
     isEnabled || fields.some((field) => JSON.stringify(rule[field]) !== JSON.stringify(before?.[field]));

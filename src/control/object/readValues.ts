@@ -34,7 +34,8 @@ export async function readValues(
   return { values: { ...values, ...derived }, checked: { ...checked, row: { ...checked.row, ...derived } } };
 }
 
-function readValue(column: Column, given: unknown, name: string, context: ControlContext): unknown {
+/** Converts the input of one column. Throws AppError BAD_USER_INPUT. */
+export function readValue(column: Column, given: unknown, name: string, context: ControlContext): unknown {
   const { required, oneOf, fallback = oneOf?.[0] ?? null, read } = column;
   const value = required ? requireValue(given, name) : (given ?? fallback);
   if (value === null) return null;

@@ -3,7 +3,7 @@ import type { ControlContext } from '../controlContext.js';
 import { badInput } from './badInput.js';
 
 /** How many rules of a kind a tenant may have, and how large they may be together: they are read together. */
-interface RuleRoom<Column extends string> {
+export interface RuleRoom<Column extends string> {
   readonly table: 'policy_rule' | 'email_rule';
   /** In the plural. */
   readonly label: string;
@@ -19,25 +19,46 @@ type Values<Column extends string> = Readonly<Record<Column, unknown>>;
 
 /** Throws AppError BAD_USER_INPUT for a new rule, or one that grows, unless there is room for it. */
 export async function requireRoom<Column extends string>(
-  { db, principal: { tenantid } }: ControlContext,
-  { table, label, columns, largest, maxRows, maxCharacters }: RuleRoom<Column>,
+  context: ControlContext,
+  room: RuleRoom<Column>,
   before: (Values<Column> & { readonly ruleid: string | number }) | undefined,
   row: Values<Column>,
 ): Promise<void> {
+  const { label, columns, largest, maxRows, maxCharacters } = room;
   const sizeOf = (values: Values<Column>): number =>
     columns.reduce((sum, column) => sum + JSON.stringify(ownValue(values, column) ?? '').length, 0);
   const size = sizeOf(row);
   if (before && size <= sizeOf(before)) return;
+  const others = await measure(context, room, before?.ruleid);
+  if (!before && others.rows >= maxRows)
+    throw badInput('name', `A tenant has at most ${maxRows} ${label}.`);
+  if (size + others.characters > maxCharacters)
+    throw badInput(largest, `A tenant's ${label} have at most ${maxCharacters} characters.`);
+}
+
+/** Throws AppError BAD_USER_INPUT unless there is room for all rules that the tenant has. */
+export async function requireAllFit(
+  context: Pick<ControlContext, 'db' | 'principal'>,
+  room: RuleRoom<string>,
+): Promise<void> {
+  const { rows, characters } = await measure(context, room);
+  if (rows > room.maxRows) throw badInput('name', `A tenant has at most ${room.maxRows} ${room.label}.`);
+  if (characters > room.maxCharacters)
+    throw badInput(room.largest, `A tenant's ${room.label} have at most ${room.maxCharacters} characters.`);
+}
+
+async function measure(
+  { db, principal: { tenantid } }: Pick<ControlContext, 'db' | 'principal'>,
+  { table, columns }: RuleRoom<string>,
+  except: string | number | null = null,
+): Promise<{ readonly rows: number; readonly characters: number }> {
   const lengths = columns.map(() => "length(coalesce(??::text, ''))").join(' + ');
-  const [others]: { rows: number; characters: number }[] = await db(`rowpost.${table}`)
+  const [found]: { rows: number; characters: number }[] = await db(`rowpost.${table}`)
     .where({ tenantid })
-    .whereRaw('ruleid is distinct from ?', [before?.ruleid ?? null])
+    .whereRaw('ruleid is distinct from ?', [except])
     .select(
       db.raw('count(*)::int as rows'),
       db.raw(`coalesce(sum(${lengths}), 0)::float8 as characters`, [...columns]),
     );
-  if (!before && (others?.rows ?? 0) >= maxRows)
-    throw badInput('name', `A tenant has at most ${maxRows} ${label}.`);
-  if (size + (others?.characters ?? 0) > maxCharacters)
-    throw badInput(largest, `A tenant's ${label} have at most ${maxCharacters} characters.`);
+  return found ?? { rows: 0, characters: 0 };
 }

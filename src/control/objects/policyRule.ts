@@ -65,7 +65,7 @@ export const policyRule = controlObject({
   async check({ context, before, row }) {
     const { principal, deps } = context;
     const { targets, filter } = row;
-    await requireRoom(context, ROOM, before, row);
+    await requireRoom(context, POLICY_RULE_ROOM, before, row);
     const catalog = await deps.engine.catalog(principal.tenantid, requireSchema(principal));
     const tables = requireKnownTables(catalog, targets);
     if (filter === null) return;
@@ -74,7 +74,7 @@ export const policyRule = controlObject({
 });
 
 /** All of them may apply to a role, which is read every second. */
-const ROOM = {
+export const POLICY_RULE_ROOM = {
   table: 'policy_rule',
   label: 'policy rules',
   columns: ['name', 'targets', 'roles', 'classes', 'filter'],

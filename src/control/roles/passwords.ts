@@ -47,6 +47,20 @@ export async function verifyPassword(password: string, hash: string | null): Pro
   return timingSafeEqual(given, expected) && hash !== null;
 }
 
+/** Whether a stored hash is one of this service, and no costlier than it makes them: what a guess costs is not its owner's choice. */
+export function isPasswordHash(hash: string): boolean {
+  const [, cost, blockSize, parallelism, salt = '', key = ''] = FORMAT.exec(hash) ?? [];
+  const [saltBytes, keyBytes] = [salt, key].map((text) => Buffer.from(text, 'base64').length);
+  return (
+    Number(cost) >= 1 &&
+    Number(cost) <= COST_LOG2 &&
+    Number(blockSize) === BLOCK_SIZE &&
+    Number(parallelism) === PARALLELISM &&
+    saltBytes === SALT_BYTES &&
+    keyBytes === KEY_BYTES
+  );
+}
+
 function format(costLog2: number, salt: Buffer, key: Buffer): string {
   const [saltText, keyText] = [salt, key].map((bytes) => bytes.toString('base64'));
   return ['scrypt', costLog2, BLOCK_SIZE, PARALLELISM, saltText, keyText].join('$');

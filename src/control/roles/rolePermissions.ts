@@ -82,6 +82,11 @@ export async function requireParent(context: ControlContext, parentid: number): 
 export function requireFreeLogin(login: string | null | undefined): void {
   if (login === NOBODY_LOGIN)
     throw badInput('login', `The login "${NOBODY_LOGIN}" belongs to anonymous visitors.`);
+  requireStorableLogin(login);
+}
+
+/** Throws AppError BAD_USER_INPUT. */
+export function requireStorableLogin(login: string | null | undefined): void {
   if (login === '') throw badInput('login', 'login must not be empty.');
   if (login != null && login.length > MAX_LOGIN_LENGTH)
     throw badInput('login', `login has at most ${MAX_LOGIN_LENGTH} characters.`);

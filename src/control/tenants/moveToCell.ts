@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Database } from '../../db/connection/database.js';
 import { copyDirectory } from '../../db/directory/copyDirectory.js';
 import { readOwnCell } from '../../db/directory/cells.js';
 import type { Directory } from '../../db/directory/directory.js';
@@ -14,7 +13,6 @@ import {
 } from '../../db/directory/moves.js';
 import { carryHistory, carryOpen, endOfAttempts } from '../../db/moving/carryLedger.js';
 import { copyRows, copySequences, type Ends } from '../../db/moving/copyRows.js';
-import { inTransaction } from '../../db/connection/inTransaction.js';
 import { applyChanges, copyKeyless, noteChanges, stopNotingChanges } from '../../db/moving/followChanges.js';
 import {
   activateTenant,
@@ -25,33 +23,26 @@ import {
 } from '../../db/moving/handOver.js';
 import { leaveCell } from '../../db/moving/leaveCell.js';
 import { listTables, otherWriters, ownedByOthers, type MovedTable } from '../../db/moving/movedTables.js';
-import {
-  dumpSchema,
-  fillViews,
-  makeReferences,
-  validateReferences,
-  type SchemaDump,
-} from '../../db/moving/schemaDump.js';
-import { handOverSchema } from '../../db/tenants/lostRoles.js';
+import type { DumpEnd } from '../../db/moving/clientProgram.js';
+import { fillViews, makeReferences, validateReferences } from '../../db/moving/references.js';
+import { dumpSchema, type SchemaDump } from '../../db/moving/schemaDump.js';
+import { createTenantSchema } from '../../db/tenants/tenantStorage.js';
 import { PRINCIPAL_MAX_AGE_MS } from '../../db/principal.js';
 import { UsageError } from '../../errors.js';
 import type { KeyRing } from '../../secrets.js';
-import { exportTenant, importTenant } from './tenantExport.js';
+import { verifyExport } from './exportFile.js';
+import type { ImportRules } from './importedRows.js';
+import { exportTenant } from './tenantExport.js';
+import { importTenant } from './tenantImport.js';
 import { readTenant } from './tenants.js';
-
-/** One end of a move. */
-export interface MovingEnd {
-  readonly database: Database;
-  /** Bypasses a pooler. */
-  readonly url: string;
-}
 
 export interface MoveDeps {
   readonly directory: Directory;
-  readonly source: MovingEnd;
-  readonly target: MovingEnd;
+  readonly source: DumpEnd;
+  readonly target: DumpEnd;
   /** All cells have the same keys. */
   readonly keyRing: KeyRing;
+  readonly rules: ImportRules;
 }
 
 interface MoveResult {
@@ -158,7 +149,7 @@ async function requireMovable({ source }: MoveDeps, tenantid: number): Promise<v
   }
 }
 
-async function placeOf({ database }: MovingEnd, tenantid: number, schema: string): Promise<MovingTenant> {
+async function placeOf({ database }: DumpEnd, tenantid: number, schema: string): Promise<MovingTenant> {
   return { tenantid, schema, role: (await database.tenants.names()).tenant(tenantid) };
 }
 
@@ -189,7 +180,7 @@ async function run(deps: MoveDeps, copying: Move): Promise<MoveResult> {
   const tables = await listTables(from, here.schema);
   await noteChanges(from, here, tables);
   const structure = await structureOf(from, here);
-  const dump = await dumpSchema(deps.source.url, here.schema);
+  const dump = await dumpSchema(deps.source, here);
   try {
     await copyWhileServed(deps, places, tables, dump);
     const fenced = await advanceMove(deps.directory, copying, 'fenced');
@@ -221,11 +212,11 @@ async function copyWhileServed(
   const { target } = deps;
   const ends = endsOf(deps, places);
   const followed = tables.filter(({ key }) => key.length > 0);
-  await dump.restoreTables(target.url);
-  const names = await target.database.tenants.names();
-  await inTransaction(ends.target.pool, (client) => handOverSchema(client, names, places.there));
+  const { tenantid, schema } = places.there;
+  await target.database.knex.transaction((trx) => createTenantSchema(trx, tenantid, schema));
+  await dump.restoreTables(target);
   await copyRows(ends, followed);
-  await dump.restoreIndexes(target.url);
+  await dump.restoreIndexes(target);
   for (let round = 0; round < MAX_ROUNDS; round++) {
     if ((await applyChanges(ends, tables, false)) < FEW_CHANGES) return;
   }
@@ -243,23 +234,27 @@ async function copyRest(
   const { source, target, keyRing } = deps;
   const ends = endsOf(deps, places);
   const [from, to] = [ends.source.pool, ends.target.pool];
-  const { schema } = places.here;
   while ((await applyChanges(ends, tables, true)) > 0);
   await copyKeyless(ends, tables);
   await copySequences(ends);
-  await makeReferences(from, to, schema);
-  await fillViews(from, to, schema);
-  await dump.restoreTriggers(target.url);
+  await makeReferences(ends);
+  await fillViews(ends);
+  await dump.restoreTriggers(target);
   await endOfAttempts(source.database.ledger, tenantid);
   const lines: string[] = [];
   const keep = (line: string): Promise<void> => {
     lines.push(line);
     return Promise.resolve();
   };
-  await exportTenant(from, tenantid, keep, true);
-  await importTenant(target.database, { from: keyRing, to: keyRing }, () => Readable.from(lines), {
-    from: cell,
-    move: moveid,
+  await exportTenant(from, { tenantid, keyRing, isSharing: true }, keep);
+  const openLines = (): Readable => Readable.from(lines);
+  await importTenant(target.database, {
+    verified: await verifyExport({ openLines, signers: [keyRing] }),
+    openLines,
+    keys: { from: keyRing, to: keyRing },
+    rules: deps.rules,
+    isForeign: false,
+    arrival: { from: cell, move: moveid },
   });
   await carryOpen(from, to, tenantid);
 }
@@ -275,7 +270,7 @@ async function arrive(deps: MoveDeps, turned: Move): Promise<void> {
   if (places) {
     await carryHistory(from, to, turned.tenantid);
     await leaveCell(from, places.here, turned.moveid);
-    await validateReferences(to, places.there.schema);
+    await validateReferences(deps.target.database, places.there);
   }
   await advanceMove(deps.directory, turned, 'done');
 }

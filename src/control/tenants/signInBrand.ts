@@ -55,7 +55,7 @@ export const setSignInBrand: GraphQLFieldConfig<unknown, ControlContext, Partial
   resolve: async (_source, given, { principal, db }) => {
     requireTenantAdmin(principal);
     const { tenantid } = principal;
-    const brand: SignInBrand = { name: readName(given), color: readColor(given), logo: readLogo(given) };
+    const brand = readBrand(given);
     if (Object.values(brand).every((value) => value === null)) {
       await db(TABLE).where({ tenantid }).delete();
       return null;
@@ -73,6 +73,11 @@ const TABLE = 'rowpost.sign_in_brand';
 /** Readable by anyone who opens the tenant's sign-in page. */
 export async function readSignInBrand(db: ControlDb, tenantid: number): Promise<SignInBrand | undefined> {
   return db(TABLE).where({ tenantid }).first<SignInBrand | undefined>('name', 'color', 'logo');
+}
+
+/** Throws AppError BAD_USER_INPUT. */
+export function readBrand(given: Partial<SignInBrand>): SignInBrand {
+  return { name: readName(given), color: readColor(given), logo: readLogo(given) };
 }
 
 function readName({ name }: Partial<SignInBrand>): string | null {

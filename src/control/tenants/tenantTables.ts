@@ -1,10 +1,12 @@
+import { sql, type Sql } from '../../db/sql.js';
+
 /** A table of the schema `rowpost` with tenants' rows. */
 interface TenantTable {
   readonly table: string;
   /** Selects the rows of tenant `$1` as `row`, referenced rows first. Default: all rows with its id. */
-  readonly rows?: string;
+  readonly rows?: Sql;
   /** Where the other installation has what tenants share. Default: `rows`. */
-  readonly ownRows?: string;
+  readonly ownRows?: Sql;
 }
 
 /** What moves with a tenant: its settings, roles and file records. Referenced tables come first. */
@@ -14,7 +16,7 @@ export const MOVING_TABLES: readonly TenantTable[] = [
   { table: 'role_class' },
   {
     table: 'role',
-    rows: `
+    rows: sql`
       with recursive tree as (
         select roleid, 0 as depth from rowpost.role where tenantid = $1 and parentid is null
         union
@@ -25,10 +27,10 @@ export const MOVING_TABLES: readonly TenantTable[] = [
   {
     // Shared providers that the tenant uses become its own.
     table: 'oidc_providers',
-    rows: `
+    rows: sql`
       select (to_jsonb(t) || jsonb_build_object('tenantid', $1::int))::text as row from rowpost.oidc_providers t
       where t.tenantid = $1 or t.providerid in (select c.providerid from rowpost.oidc_config c where c.tenantid = $1)`,
-    ownRows: 'select row_to_json(t)::text as row from rowpost.oidc_providers t where t.tenantid = $1',
+    ownRows: sql`select row_to_json(t)::text as row from rowpost.oidc_providers t where t.tenantid = $1`,
   },
   { table: 'oidc_config' },
   { table: 'role_oidc' },

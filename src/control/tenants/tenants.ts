@@ -39,7 +39,9 @@ export interface ListedTenant {
 }
 
 /** Provisioning changes grants on shared objects; PostgreSQL rejects concurrent changes of those. */
-const LOCK_PROVISIONING = 'lock table rowpost.provisioning_lock in share update exclusive mode';
+export async function lockProvisioning(trx: ControlDb): Promise<void> {
+  await trx.raw('lock table rowpost.provisioning_lock in share update exclusive mode');
+}
 
 /** A new tenant whose root password is already hashed, so that a transaction need not wait for hashing. */
 export type HashedTenant = Omit<NewTenant, 'rootPassword'> & { readonly rootPasswordHash: string };
@@ -98,7 +100,7 @@ async function insertTenant(
   tenant: HashedTenant,
   makeSchema: (trx: ControlDb, tenantid: number, schema: string) => Promise<void>,
 ): Promise<CreatedTenant> {
-  await trx.raw(LOCK_PROVISIONING);
+  await lockProvisioning(trx);
   const insert = trx('rowpost.tenant')
     .insert({ name: tenant.name })
     .returning<{ tenantid: number }[]>('tenantid');
@@ -165,7 +167,7 @@ export async function findRootRoleid(db: ControlDb, tenantid: number): Promise<n
  */
 export async function deleteTenant(db: ControlDb, tenantid: number): Promise<void> {
   await db.transaction(async (trx) => {
-    await trx.raw(LOCK_PROVISIONING);
+    await lockProvisioning(trx);
     const schema = await findTenantSchema(trx, tenantid);
     // It is not handed over meanwhile.
     await trx.raw('select from rowpost.tenant where tenantid = ? for update', [tenantid]);

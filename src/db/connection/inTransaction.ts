@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import type { Pool, PoolClient } from 'pg';
 
 /** A connection inside a transaction. */
@@ -20,4 +21,10 @@ export async function inTransaction<T>(
     client.release(true);
     throw error;
   }
+}
+
+/** The connection of knex's transaction, for cursors and for statements whose values are $1, $2, …. */
+export function connectionOf(trx: Knex.Transaction): Promise<TransactionClient> {
+  const { client } = trx as unknown as { readonly client: { acquireConnection(): Promise<TransactionClient> } };
+  return client.acquireConnection();
 }

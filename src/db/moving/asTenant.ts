@@ -1,18 +1,18 @@
 import type pg from 'pg';
 import type { Database } from '../connection/database.js';
-import { quoted } from '../sql.js';
+import { identifier, sql, statement } from '../sql.js';
 import type { MovingTenant } from './handOver.js';
 
 // Casts, checks, policies and expressions of indexes may be code of the tenant, and code can undo SET ROLE: the tenant's rows
 // are read and written by sessions that are logged in as its own role.
 
 /** Both ends write and read values alike, so each row travels as PostgreSQL's own text of it. */
-const EXACT = `
+const EXACT = sql`
   set local extra_float_digits = 1; set local bytea_output = 'hex'; set local datestyle = 'ISO';
   set local intervalstyle = 'postgres'; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0`;
 
 /** Rows that a policy hides would be lost: that fails instead. */
-const ALL_ROWS = 'set local row_security = off';
+const ALL_ROWS = sql`set local row_security = off`;
 
 /**
  * Runs `work` on one snapshot of the tenant's tables. Throws what pg and `work` throw.
@@ -24,10 +24,10 @@ export function readAsTenant<T>(
   isFenced: boolean,
   work: (client: pg.ClientBase) => Promise<T>,
 ): Promise<T> {
-  const regain = `grant select on all tables in schema ${quoted(schema)} to current_user`;
   return inSession(database, tenantid, async (client) => {
-    await client.query(`begin isolation level repeatable read; ${EXACT}; ${ALL_ROWS}`);
-    if (isFenced) await client.query(regain);
+    await client.query(statement`begin isolation level repeatable read; ${EXACT}; ${ALL_ROWS}`);
+    if (isFenced)
+      await client.query(statement`grant select on all tables in schema ${identifier(schema)} to current_user`);
     return work(client);
   });
 }
@@ -39,7 +39,7 @@ export function writeAsTenant(
   work: (client: pg.ClientBase) => Promise<void>,
 ): Promise<void> {
   return inSession(database, tenantid, async (client) => {
-    await client.query(`begin; ${EXACT}; ${ALL_ROWS}`);
+    await client.query(statement`begin; ${EXACT}; ${ALL_ROWS}`);
     await work(client);
     await client.query('commit');
   });

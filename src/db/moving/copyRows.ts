@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Database } from '../connection/database.js';
-import { quoted } from '../sql.js';
+import { identifier, join, quoted, sql, statement, textConstant } from '../sql.js';
 import { readAsTenant, writeAsTenant } from './asTenant.js';
 import type { MovingTenant } from './handOver.js';
 import type { MovedTable } from './movedTables.js';
@@ -35,7 +35,7 @@ export async function copyTable(
   schema: string,
   table: MovedTable,
 ): Promise<void> {
-  await readInChunks(from, `select concat(t) as row from ${table.from} t`, [], (rows) =>
+  await readInChunks(from, sql`select concat(t) as row from ${table.from} t`, [], (rows) =>
     insertRows(to, schema, table, rows),
   );
 }
@@ -47,32 +47,49 @@ export async function insertRows(
   { name, columns }: MovedTable,
   rows: readonly string[],
 ): Promise<void> {
-  const table = quoted(schema, name);
   if (rows.length === 0) return;
+  const table = identifier(schema, name);
+  const names = columns.map((column) => identifier(column));
   await to.query(
-    `insert into ${table} (${columns.map((column) => quoted(column)).join(', ')}) overriding system value
-     select ${columns.map((column) => `(r.row).${quoted(column)}`).join(', ')}
+    statement`insert into ${table} (${join(names, ', ')}) overriding system value
+     select ${join(
+       names.map((column) => sql`(r.row).${column}`),
+       ', ',
+     )}
      from (select line::${table} as row from unnest($1::text[]) line offset 0) r`,
     [rows],
   );
 }
 
-/** Sets the target's sequences to the values of the source's. */
-export async function copySequences({ source, target, here: { schema } }: Ends): Promise<void> {
-  const { rows } = await source.pool.query<{ name: string }>(
-    `select relname::text as name from pg_catalog.pg_class
-     where relnamespace = to_regnamespace(quote_ident($1)) and relkind = 'S'`,
-    [schema],
-  );
-  for (const { name } of rows) {
-    const sequence = quoted(schema, name);
-    const { rows: values } = await source.pool.query<{ last_value: string; is_called: boolean }>(
-      `select last_value::text, is_called from ${sequence}`,
-    );
-    await target.pool.query('select setval($1::regclass, $2::bigint, $3)', [
-      sequence,
-      values[0]?.last_value,
-      values[0]?.is_called,
-    ]);
-  }
+/** Sets the target's sequences to the values of the source's. By the time they are read, a view may have such a name. */
+export async function copySequences({ source, target, here, there }: Ends): Promise<void> {
+  const states = await readAsTenant(source, here, true, async (from) => {
+    const { rows } = await from.query<{ name: string }>(SEQUENCES, [here.schema]);
+    const read: SequenceState[] = [];
+    for (const { name } of rows) {
+      const found = await from.query<Omit<SequenceState, 'name'>>(
+        statement`select last_value::text as last, is_called as called from ${identifier(here.schema, name)}`,
+      );
+      read.push(...found.rows.map((state) => ({ name, ...state })));
+    }
+    return read;
+  });
+  await writeAsTenant(target, there, async (to) => {
+    for (const { name, last, called } of states) {
+      await to.query(
+        statement`select pg_catalog.setval(${textConstant(quoted(there.schema, name))}::pg_catalog.regclass, $1::bigint, $2::boolean)`,
+        [last, called],
+      );
+    }
+  });
 }
+
+interface SequenceState {
+  readonly name: string;
+  readonly last: string;
+  readonly called: boolean;
+}
+
+const SEQUENCES = statement`
+  select c.relname::text as name from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = $1::text::name and c.relkind = 'S'`;

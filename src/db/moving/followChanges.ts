@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Pool } from 'pg';
 import { UsageError } from '../../errors.js';
 import { inTransaction } from '../connection/inTransaction.js';
-import { literal, quoted } from '../sql.js';
+import { identifier, join, sql, statement, textConstant, type Sql } from '../sql.js';
 import { LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
 import { readAsTenant, writeAsTenant } from './asTenant.js';
 import { copyTable, insertRows, type Ends } from './copyRows.js';
@@ -12,7 +12,6 @@ import type { MovedTable } from './movedTables.js';
 // Logical replication would need wal_level = logical, the attribute REPLICATION and, for the subscription, a superuser or
 // pg_create_subscription. Triggers need none of these: they note the keys of rows that change while their table is copied.
 
-export const MOVE_TRIGGER = 'rowpost_move';
 const CHANGES_AT_ONCE = 5_000;
 /** Writers wait behind a trigger's creation. */
 const LOCK_TIMEOUT_MS = 300;
@@ -26,34 +25,41 @@ export async function noteChanges(
 ): Promise<void> {
   for (const { name, key } of tables) {
     if (key.length === 0) continue;
-    const table = quoted(schema, name);
-    const noting = `execute function rowpost.note_move_change(${[String(tenantid), name, ...key].map(literal).join(', ')})`;
+    const table = identifier(schema, name);
+    const args = [String(tenantid), name, ...key].map(textConstant);
+    const noting = sql`execute function rowpost.note_move_change(${join(args, ', ')})`;
     await changeTable(
       pool,
-      `create trigger ${MOVE_TRIGGER} after insert or update or delete on ${table} for each row ${noting};
-       create trigger ${MOVE_TRIGGER}_all after truncate on ${table} for each statement ${noting}`,
+      sql`create trigger rowpost_move after insert or update or delete on ${table} for each row ${noting};
+       create trigger rowpost_move_all after truncate on ${table} for each statement ${noting}`,
     );
   }
 }
 
 /** Idempotent. */
 export async function stopNotingChanges(pool: Pool, { tenantid, schema }: MovingTenant): Promise<void> {
-  const { rows } = await pool.query<{ drop: string }>(
-    `select format('drop trigger if exists %I on %s', t.tgname, t.tgrelid::regclass) as drop
+  const { rows } = await pool.query<{ trigger: string; table: string }>(
+    statement`select t.tgname::text as trigger, c.relname::text as table
      from pg_catalog.pg_trigger t join pg_catalog.pg_class c on c.oid = t.tgrelid
-     where c.relnamespace = to_regnamespace(quote_ident($1)) and t.tgname::text in ($2::text, $2::text || '_all') and t.tgparentid = 0`,
-    [schema, MOVE_TRIGGER],
+       join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = $1::text::name and t.tgfoid = 'rowpost.note_move_change'::pg_catalog.regproc and t.tgparentid = 0`,
+    [schema],
   );
-  for (const { drop } of rows) await changeTable(pool, drop);
-  await pool.query('delete from rowpost.move_change where tenantid = $1', [tenantid]);
+  for (const { trigger, table } of rows) {
+    await changeTable(
+      pool,
+      sql`drop trigger if exists ${identifier(trigger)} on ${identifier(schema, table)}`,
+    );
+  }
+  await pool.query(statement`delete from rowpost.move_change where tenantid = $1`, [tenantid]);
 }
 
 /** Runs statements in a transaction of its own, again while others use the table. */
-async function changeTable(pool: Pool, statements: string): Promise<void> {
+async function changeTable(pool: Pool, statements: Sql): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       await inTransaction(pool, async (client) => {
-        await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}; ${statements}`);
+        await client.query(statement`set local lock_timeout = ${LOCK_TIMEOUT_MS}; ${statements}`);
       });
       return;
     } catch (error) {
@@ -83,7 +89,7 @@ export async function applyChanges(
   isFenced: boolean,
 ): Promise<number> {
   const { rows: changes } = await source.pool.query<Change>(
-    `select changeid::text, table_name, key::text from rowpost.move_change where tenantid = $1
+    statement`select changeid::text, table_name, key::text from rowpost.move_change where tenantid = $1
      order by changeid limit ${CHANGES_AT_ONCE}`,
     [here.tenantid],
   );
@@ -91,7 +97,7 @@ export async function applyChanges(
   await readAsTenant(source, here, isFenced, (from) =>
     writeAsTenant(target, there, (to) => applyRound(from, to, here.schema, tables, changes)),
   );
-  await source.pool.query('delete from rowpost.move_change where changeid = any ($1::bigint[])', [
+  await source.pool.query(statement`delete from rowpost.move_change where changeid = any ($1::bigint[])`, [
     changes.map(({ changeid }) => changeid),
   ]);
   return changes.length;
@@ -114,8 +120,8 @@ async function applyRound(
       keys: [...new Set(of.flatMap(({ key }) => key ?? []))],
     }));
   for (const { table, isTruncated, keys } of concerned) {
-    if (isTruncated) await to.query(`delete from ${quoted(schema, table.name)}`);
-    else await to.query(`delete from ${quoted(schema, table.name)} t using ${keyed(schema, table)}`, [keys]);
+    if (isTruncated) await to.query(statement`delete from ${identifier(schema, table.name)}`);
+    else await to.query(statement`delete from ${identifier(schema, table.name)} t using ${keyed(schema, table)}`, [keys]);
   }
   for (const { table, isTruncated, keys } of concerned) {
     if (isTruncated) {
@@ -123,7 +129,7 @@ async function applyRound(
       continue;
     }
     const { rows } = await from.query<{ row: string }>(
-      `select concat(t) as row from ${table.from} t, ${keyed(schema, table)}`,
+      statement`select concat(t) as row from ${table.from} t, ${keyed(schema, table)}`,
       [keys],
     );
     await insertRows(
@@ -136,10 +142,10 @@ async function applyRound(
 }
 
 /** SQL: joins table `t` with the keys `$1`. */
-function keyed(schema: string, { name, key }: MovedTable): string {
-  const columns = key.map((column) => quoted(column));
-  return `(select r.* from unnest($1::text[]) k, jsonb_populate_record(null::${quoted(schema, name)}, k::jsonb) r) k
-    where ${columns.map((column) => `t.${column} = k.${column}`).join(' and ')}`;
+function keyed(schema: string, { name, key }: MovedTable): Sql {
+  const pairs = key.map((column) => sql`t.${identifier(column)} = k.${identifier(column)}`);
+  return sql`(select r.* from unnest($1::text[]) k, jsonb_populate_record(null::${identifier(schema, name)}, k::jsonb) r) k
+    where ${join(pairs, ' and ')}`;
 }
 
 /** Copies tables without a key again, once the tenant is fenced. */
@@ -152,7 +158,7 @@ export async function copyKeyless(
   await readAsTenant(source, here, true, (from) =>
     writeAsTenant(target, there, async (to) => {
       for (const table of keyless) {
-        await to.query(`delete from ${quoted(here.schema, table.name)}`);
+        await to.query(statement`delete from ${identifier(here.schema, table.name)}`);
         await copyTable(from, to, here.schema, table);
       }
     }),

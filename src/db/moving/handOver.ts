@@ -4,7 +4,7 @@ import { UsageError } from '../../errors.js';
 import { readFingerprint } from '../catalog/fingerprint.js';
 import { inTransaction } from '../connection/inTransaction.js';
 import { LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
-import { quoted } from '../sql.js';
+import { identifier, join, sql, statement, textConstant } from '../sql.js';
 import { listTables } from './movedTables.js';
 
 /** A tenant in one cell. */
@@ -50,31 +50,31 @@ export async function fenceTenant(
   for (;;) {
     try {
       await inTransaction(pool, async (client) => {
-        await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+        await client.query(statement`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
         // Whoever changes the schema holds it.
-        await client.query('insert into rowpost.tenant_access values ($1) on conflict do nothing', [
+        await client.query(statement`insert into rowpost.tenant_access values ($1) on conflict do nothing`, [
           tenantid,
         ]);
-        await client.query('select from rowpost.tenant_access where tenantid = $1 for update', [tenantid]);
+        await client.query(statement`select from rowpost.tenant_access where tenantid = $1 for update`, [tenantid]);
         // For update: control mutations hold a key share.
         const { rowCount } = await client.query(
-          'select from rowpost.tenant where tenantid = $1 and moved_to is null and move < $2 for update',
+          statement`select from rowpost.tenant where tenantid = $1 and moved_to is null and move < $2 for update`,
           [tenantid, move],
         );
         if (rowCount === 0) throw new UsageError(`tenant ${tenantid} is not here, or was moved again`);
         const tables = await listTables(client, schema);
         if (tables.length > 0) {
-          const names = tables.map(({ name }) => quoted(schema, name)).join(', ');
-          await client.query(`lock table ${names} in share mode`);
+          const names = tables.map(({ name }) => identifier(schema, name));
+          await client.query(statement`lock table ${join(names, ', ')} in share mode`);
         }
         if ((await structureOf(pool, tenant)) !== structure) {
           throw new UsageError('the structure of the tables changed during the move: run the command again');
         }
-        const all = `on all tables in schema ${quoted(schema)}`;
-        await client.query(`revoke all ${all} from ${quoted(role)}`);
+        const all = sql`on all tables in schema ${identifier(schema)}`;
+        await client.query(statement`revoke all ${all} from ${identifier(role)}`);
         // Through the role it has no rights any more, and backups go on.
-        await client.query(`grant select ${all} to current_user`);
-        await client.query('update rowpost.tenant set moved_to = $2, move = $3 where tenantid = $1', [
+        await client.query(statement`grant select ${all} to current_user`);
+        await client.query(statement`update rowpost.tenant set moved_to = $2, move = $3 where tenantid = $1`, [
           tenantid,
           movedTo,
           move,
@@ -99,11 +99,11 @@ export async function fenceTenant(
  * that lock it later know, and of those that hold it the earlier ones are waited for: they are short.
  */
 async function endOfEarlierTransactions(pool: Pool): Promise<void> {
-  const { rows } = await pool.query<{ now: string }>('select clock_timestamp()::text as now');
+  const { rows } = await pool.query<{ now: string }>(statement`select clock_timestamp()::text as now`);
   const until = performance.now() + PATIENCE_MS;
   while (performance.now() < until) {
     const { rowCount } = await pool.query(
-      `select from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a using (pid)
+      statement`select from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a using (pid)
        where l.locktype = 'relation' and l.relation = 'rowpost.tenant'::regclass and l.granted
          and a.datname = current_database() and l.pid <> pg_backend_pid() and a.xact_start <= $1::timestamptz limit 1`,
       [rows[0]?.now],
@@ -120,17 +120,17 @@ async function endOfEarlierTransactions(pool: Pool): Promise<void> {
 export async function unfenceTenant(pool: Pool, tenant: MovingTenant, move: number): Promise<void> {
   await inTransaction(pool, async (client) => {
     const { rows } = await client.query<{ fenced: boolean }>(
-      `select moved_to is not null as fenced from rowpost.tenant where tenantid = $1 and move <= $2 for update`,
+      statement`select moved_to is not null as fenced from rowpost.tenant where tenantid = $1 and move <= $2 for update`,
       [tenant.tenantid, move],
     );
     const [row] = rows;
     if (!row) return;
     if (row.fenced) {
-      const all = `on all tables in schema ${quoted(tenant.schema)}`;
-      await client.query(`grant all ${all} to ${quoted(tenant.role)}`);
-      await client.query(`revoke select ${all} from current_user`);
+      const all = sql`on all tables in schema ${identifier(tenant.schema)}`;
+      await client.query(statement`grant all ${all} to ${identifier(tenant.role)}`);
+      await client.query(statement`revoke select ${all} from current_user`);
     }
-    await client.query('update rowpost.tenant set moved_to = null, move = $2 where tenantid = $1', [
+    await client.query(statement`update rowpost.tenant set moved_to = null, move = $2 where tenantid = $1`, [
       tenant.tenantid,
       move,
     ]);
@@ -141,16 +141,16 @@ export async function unfenceTenant(pool: Pool, tenant: MovingTenant, move: numb
 export async function activateTenant(pool: Pool, tenantid: number, move: number): Promise<void> {
   await inTransaction(pool, async (client) => {
     const { rowCount } = await client.query(
-      'update rowpost.tenant set moved_to = null where tenantid = $1 and move = $2 and moved_to is not null',
+      statement`update rowpost.tenant set moved_to = null where tenantid = $1 and move = $2 and moved_to is not null`,
       [tenantid, move],
     );
     if (rowCount === 0) return;
     // New to the relay from now on.
     await client.query(
-      `update rowpost.outbox set xid = pg_current_xact_id() where xid = '${HELD_BACK}' and tenantid = $1`,
+      statement`update rowpost.outbox set xid = pg_current_xact_id() where xid = ${textConstant(HELD_BACK)} and tenantid = $1`,
       [tenantid],
     );
-    await client.query('notify rowpost_relay');
+    await client.query(statement`notify rowpost_relay`);
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { inTransaction } from '../connection/inTransaction.js';
 import { sqlState } from '../sqlState.js';
-import { quoted } from '../sql.js';
+import { identifier, statement } from '../sql.js';
 import { forgetLedger } from './carryLedger.js';
 import { stopNotingChanges } from './followChanges.js';
 import type { MovingTenant } from './handOver.js';
@@ -17,31 +17,38 @@ const DEPENDENT_OBJECTS = '2BP01';
 export async function leaveCell(pool: Pool, tenant: MovingTenant, before: number): Promise<boolean> {
   const { tenantid, schema, role } = tenant;
   const isGone = await inTransaction(pool, async (client) => {
-    await client.query('set local statement_timeout = 0');
+    await client.query(statement`set local statement_timeout = 0`);
     const { rows } = await client.query<{ mayLeave: boolean }>(
-      `select moved_to is not null and move <= $2 as "mayLeave" from rowpost.tenant where tenantid = $1 for update`,
+      statement`select moved_to is not null and move <= $2 as "mayLeave" from rowpost.tenant where tenantid = $1 for update`,
       [tenantid, before],
     );
     if (rows[0]?.mayLeave === false) return false;
     await forgetLedger(client, tenantid);
-    await client.query('delete from rowpost.upload where tenantid = $1', [tenantid]);
+    await client.query(statement`delete from rowpost.upload where tenantid = $1`, [tenantid]);
     // With its tenant: the files of tenants that are gone are swept.
-    await client.query('delete from rowpost.file where tenantid = $1', [tenantid]);
-    await client.query('delete from rowpost.tenant where tenantid = $1', [tenantid]);
+    await client.query(statement`delete from rowpost.file where tenantid = $1`, [tenantid]);
+    await client.query(statement`delete from rowpost.tenant where tenantid = $1`, [tenantid]);
     return true;
   });
   if (!isGone) return false;
   await stopNotingChanges(pool, tenant);
   await endSessions(pool, role);
   await inTransaction(pool, async (client) => {
-    await client.query(`set local statement_timeout = 0; drop schema if exists ${quoted(schema)} cascade`);
-    const { rows } = await client.query('select from pg_catalog.pg_roles where rolname = $1', [role]);
+    await client.query(statement`set local statement_timeout = 0`);
+    // Whoever else owns a schema of this name keeps it.
+    const { rowCount } = await client.query(
+      statement`select from pg_catalog.pg_namespace n join pg_catalog.pg_roles r on r.oid = n.nspowner
+       where n.nspname = $1::text::name and r.rolname = $2::text::name`,
+      [schema, role],
+    );
+    if (rowCount === 1) await client.query(statement`drop schema ${identifier(schema)} cascade`);
+    const { rows } = await client.query(statement`select from pg_catalog.pg_roles where rolname = $1::text::name`, [role]);
     if (rows.length === 0) return;
-    await client.query(`drop owned by ${quoted(role)}; savepoint role`);
+    await client.query(statement`drop owned by ${identifier(role)}; savepoint role`);
     // It may own something in another database.
-    await client.query(`drop role ${quoted(role)}`).catch(async (error: unknown) => {
+    await client.query(statement`drop role ${identifier(role)}`).catch(async (error: unknown) => {
       if (sqlState(error) !== DEPENDENT_OBJECTS) throw error;
-      await client.query('rollback to savepoint role');
+      await client.query(statement`rollback to savepoint role`);
     });
   });
   return true;
@@ -49,12 +56,12 @@ export async function leaveCell(pool: Pool, tenant: MovingTenant, before: number
 
 /** Sessions that outlived their role would have no rights, should the tenant come back. */
 async function endSessions(pool: Pool, role: string): Promise<void> {
-  const { rows } = await pool.query('select from pg_catalog.pg_roles where rolname = $1', [role]);
+  const { rows } = await pool.query(statement`select from pg_catalog.pg_roles where rolname = $1::text::name`, [role]);
   if (rows.length === 0) return;
-  await pool.query(`alter role ${quoted(role)} nologin`);
+  await pool.query(statement`alter role ${identifier(role)} nologin`);
   await pool.query(
-    `select pg_terminate_backend(pid) from pg_catalog.pg_stat_activity
-     where usename = $1 and datname = current_database()`,
+    statement`select pg_terminate_backend(pid) from pg_catalog.pg_stat_activity
+     where usename = $1::text::name and datname = current_database()`,
     [role],
   );
 }

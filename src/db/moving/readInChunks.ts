@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { statement, type Sql } from '../sql.js';
 
 const ROWS_AT_ONCE = 500;
 
@@ -9,15 +10,15 @@ const ROWS_AT_ONCE = 500;
  */
 export async function readInChunks(
   client: pg.ClientBase,
-  select: string,
+  select: Sql,
   values: readonly unknown[],
   take: (rows: readonly string[]) => Promise<void>,
 ): Promise<void> {
-  await client.query(`declare chunks no scroll cursor for ${select}`, [...values]);
+  await client.query(statement`declare chunks no scroll cursor for ${select}`, [...values]);
   for (;;) {
-    const { rows } = await client.query<{ row: string }>(`fetch ${ROWS_AT_ONCE} from chunks`);
+    const { rows } = await client.query<{ row: string }>(statement`fetch ${ROWS_AT_ONCE} from chunks`);
     if (rows.length > 0) await take(rows.map(({ row }) => row));
     if (rows.length < ROWS_AT_ONCE) break;
   }
-  await client.query('close chunks');
+  await client.query(statement`close chunks`);
 }

@@ -1,12 +1,12 @@
 import { missingGrants } from '../catalog/grants.js';
 import { readCaptureStates, triggersToDrop } from '../capture/captureTriggers.js';
-import { QUEUE_SCHEMA } from '../connection/database.js';
 import { givingWay, withoutWaiting } from '../connection/givingWay.js';
 import { readRoleNames, type StatementRunner } from '../connection/roleNames.js';
 import { ensureTenantRole } from '../connection/tenantRoles.js';
-import { literal } from '../sql.js';
+import { identifier, sql, statement, textConstant, type Sql, type SqlText } from '../sql.js';
 import { INSUFFICIENT_PRIVILEGE, sqlState } from '../sqlState.js';
 import { AppError } from '../../errors.js';
+import { isReservedSchema } from './tenantStorage.js';
 
 /** A schema with another owner, and the tenant that it is served as. */
 export interface AdoptedSchema {
@@ -16,9 +16,9 @@ export interface AdoptedSchema {
 
 /** Throws AppError BAD_USER_INPUT for a schema that does not exist, or belongs to PostgreSQL or the service. */
 export async function checkAdoptable(runner: StatementRunner, schema: string): Promise<void> {
-  const isReserved = /^(pg_|rowpost)/i.test(schema) || ['information_schema', QUEUE_SCHEMA].includes(schema);
+  const isReserved = isReservedSchema(schema);
   const { rows } = await runner.query(
-    `select from pg_catalog.pg_namespace where nspname = ${literal(schema)}`,
+    statement`select from pg_catalog.pg_namespace where nspname = ${textConstant(schema)}::name`,
   );
   if (!isReserved && rows.length > 0) return;
   throw new AppError('BAD_USER_INPUT', `"${schema}" can't be adopted.`, {
@@ -31,18 +31,19 @@ export async function checkAdoptable(runner: StatementRunner, schema: string): P
 
 /**
  * Creates the tenant's role and grants it what the service may grant on the schema. Run in a transaction; safe to
- * repeat. Throws AppError TRANSACTION_CONFLICT if a table is being changed.
+ * repeat. Throws AppError BAD_USER_INPUT as `checkAdoptable`, TRANSACTION_CONFLICT if a table is being changed.
  * @returns the statements that the owners have to run
  */
 export async function grantSchema(
   runner: StatementRunner,
   adopted: AdoptedSchema,
 ): Promise<readonly string[]> {
+  await checkAdoptable(runner, adopted.schema);
   const names = await readRoleNames(runner);
   await ensureTenantRole(runner, names, adopted.tenantid);
   const statements = await statementsToAdopt(runner, adopted);
   await withoutWaiting(runner, async () => {
-    for (const statement of statements) await attempt(runner, statement);
+    for (const each of statements) await attempt(runner, each);
   });
   return statementsToAdopt(runner, adopted);
 }
@@ -51,23 +52,39 @@ export async function grantSchema(
 export async function statementsToAdopt(
   runner: StatementRunner,
   { tenantid, schema }: AdoptedSchema,
-): Promise<readonly string[]> {
+): Promise<readonly SqlText[]> {
   const role = (await readRoleNames(runner)).tenant(tenantid);
-  const { rows } = await runner.query(`
+  const { rows } = await runner.query(statement`
     with ${schemaAndOwners(schema, role)}
-    select format('grant connect on database %I to %I', current_database(), role) as statement from schema
+    select 'database' as kind, current_database()::text as name, null as type from schema
     where not has_database_privilege(role, current_database(), 'connect')
     union all
-    select format('grant usage on schema %I to %I', nspname, role) from schema
+    select 'schema', null, null from schema
     where not has_schema_privilege(role, oid, 'usage')
     union all
-    select format('alter default privileges for role %I in schema %I grant %s to %I', o.name, s.nspname, k.rights, s.role)
+    select 'default', o.name::text, k.type::text
     from schema s, owner o, kind k
     where not exists (select from pg_catalog.pg_default_acl d, aclexplode(d.defaclacl) a
       where d.defaclrole = to_regrole(quote_ident(o.name)) and d.defaclnamespace = s.oid and d.defaclobjtype = k.type
         and a.grantee = to_regrole(quote_ident(s.role)))`);
   const grants = await missingGrants(runner, schema, role);
-  return [...statementsOf(rows), ...grants.map(({ grant }) => grant)];
+  const [grantee, on] = [identifier(role), identifier(schema)];
+  return [
+    ...(rows as readonly MissingRight[]).map(({ kind, name, type }) => {
+      if (kind === 'database') return statement`grant connect on database ${identifier(name)} to ${grantee}`;
+      if (kind === 'schema') return statement`grant usage on schema ${on} to ${grantee}`;
+      const rights = type === 'S' ? sql`usage on sequences` : sql`select, insert, update, delete on tables`;
+      return statement`alter default privileges for role ${identifier(name)} in schema ${on} grant ${rights} to ${grantee}`;
+    }),
+    ...grants.map(({ grant }) => grant as SqlText),
+  ];
+}
+
+interface MissingRight {
+  readonly kind: 'database' | 'schema' | 'default';
+  /** Of the database, or of the role whose future objects it is about. */
+  readonly name: string;
+  readonly type: string;
 }
 
 /**
@@ -78,7 +95,7 @@ export async function statementsToAdopt(
 export async function releaseSchema(runner: StatementRunner, adopted: AdoptedSchema): Promise<void> {
   const statements = await statementsToRelease(runner, adopted);
   await givingWay(runner, async () => {
-    for (const statement of statements) await attempt(runner, statement);
+    for (const each of statements) await attempt(runner, each);
   });
   const left = await statementsToRelease(runner, adopted);
   if (left.length === 0) return;
@@ -95,101 +112,123 @@ export async function releaseSchema(runner: StatementRunner, adopted: AdoptedSch
 export async function statementsToRelease(
   runner: StatementRunner,
   { tenantid, schema }: AdoptedSchema,
-): Promise<readonly string[]> {
+): Promise<readonly SqlText[]> {
   const role = (await readRoleNames(runner)).tenant(tenantid);
-  const reached = `reached as materialized (${reachedSchemas(tenantid, schema, role)})`;
-  const { rows: schemas } = await runner.query(`with ${reached} select nspname as name from reached`);
-  const triggers: string[] = [];
+  const reached = sql`reached as materialized (${reachedSchemas(tenantid, schema, role)})`;
+  const { rows: schemas } = await runner.query(statement`with ${reached} select nspname::text as name from reached`);
+  const triggers: SqlText[] = [];
   for (const { name } of schemas as readonly { readonly name: string }[]) {
     const captured = await readCaptureStates(runner, { tenantid, schema: name });
-    triggers.push(...captured.flatMap(({ parts }) => parts.flatMap(triggersToDrop)));
+    triggers.push(...captured.flatMap(({ parts }) => parts.flatMap(triggersToDrop) as SqlText[]));
   }
-  const { rows } = await runner.query(`
+  const { rows } = await runner.query(statement`
     with ${reached}
-    select format('revoke all on database %I from %I', datname, ${literal(role)}) as statement from pg_catalog.pg_database
+    select 'database' as kind, null as schema, datname::text as name from pg_catalog.pg_database
     where datname = current_database() and not pg_has_role(datdba, 'usage')
-      and exists (select from aclexplode(datacl) a where a.grantee = to_regrole(quote_ident(${literal(role)})))
+      and exists (select from aclexplode(datacl) a where a.grantee = ${oidOf(role)})
     union all
-    select format('revoke all on schema %I from %I', nspname, role) from reached
-    where exists (select from aclexplode(nspacl) a where a.grantee = to_regrole(quote_ident(role)))
+    select 'schema', nspname::text, null from reached
+    where exists (select from aclexplode(nspacl) a where a.grantee = ${oidOf(role)})
     union all
-    select format('revoke all on %s %I.%I from %I', case c.relkind when 'S' then 'sequence' else 'table' end, s.nspname, c.relname, s.role)
+    select case c.relkind when 'S' then 'sequence' else 'table' end, s.nspname::text, c.relname::text
     from reached s join pg_catalog.pg_class c on c.relnamespace = s.oid
-    where exists (select from aclexplode(c.relacl) a where a.grantee = to_regrole(quote_ident(s.role)))
+    where exists (select from aclexplode(c.relacl) a where a.grantee = ${oidOf(role)})
     union all
-    select format('alter default privileges for role %I in schema %I revoke all on %s from %I',
-      pg_get_userbyid(d.defaclrole), s.nspname, case d.defaclobjtype when 'S' then 'sequences' else 'tables' end, s.role)
+    select case d.defaclobjtype when 'S' then 'future sequences' else 'future tables' end, s.nspname::text,
+      pg_get_userbyid(d.defaclrole)::text
     from reached s join pg_catalog.pg_default_acl d on d.defaclnamespace = s.oid
-    where exists (select from aclexplode(d.defaclacl) a where a.grantee = to_regrole(quote_ident(s.role)))`);
-  return [...triggers, ...statementsOf(rows)];
+    where exists (select from aclexplode(d.defaclacl) a where a.grantee = ${oidOf(role)})`);
+  return [...triggers, ...(rows as readonly HeldRight[]).map((right) => statementToRevoke(right, role))];
+}
+
+interface HeldRight {
+  readonly kind: 'database' | 'schema' | 'sequence' | 'table' | 'future sequences' | 'future tables';
+  readonly schema: string;
+  /** Of the database, the relation, or the role whose future objects it is about. */
+  readonly name: string;
+}
+
+function statementToRevoke({ kind, schema, name }: HeldRight, role: string): SqlText {
+  const from = identifier(role);
+  switch (kind) {
+    case 'database':
+      return statement`revoke all on database ${identifier(name)} from ${from}`;
+    case 'schema':
+      return statement`revoke all on schema ${identifier(schema)} from ${from}`;
+    case 'sequence':
+    case 'table':
+      return statement`revoke all on ${kind === 'table' ? sql`table` : sql`sequence`} ${identifier(schema, name)} from ${from}`;
+    default: {
+      const kinds = kind === 'future tables' ? sql`tables` : sql`sequences`;
+      return statement`alter default privileges for role ${identifier(name)} in schema ${identifier(schema)} revoke all on ${kinds} from ${from}`;
+    }
+  }
+}
+
+function oidOf(role: string): Sql {
+  return sql`(select oid from pg_catalog.pg_roles where rolname = ${textConstant(role)}::name)`;
 }
 
 /** The adopted schema, and those with anything that is granted to the role; neither Rowpost's own nor other tenants'. */
-function reachedSchemas(tenantid: number, schema: string, role: string): string {
-  return `
-    select n.oid, n.nspname, n.nspacl, ${literal(role)}::text as role from pg_catalog.pg_namespace n
-    where (n.nspname = ${literal(schema)} or n.oid in (
+function reachedSchemas(tenantid: number, schema: string, role: string): Sql {
+  return sql`
+    select n.oid, n.nspname, n.nspacl from pg_catalog.pg_namespace n
+    where (n.nspname = ${textConstant(schema)}::name or n.oid in (
         select coalesce(c.relnamespace, d.defaclnamespace, g.objid) from pg_catalog.pg_shdepend g
           left join pg_catalog.pg_class c on g.classid = 'pg_catalog.pg_class'::regclass and c.oid = g.objid
           left join pg_catalog.pg_default_acl d on g.classid = 'pg_catalog.pg_default_acl'::regclass and d.oid = g.objid
-        where g.refclassid = 'pg_catalog.pg_authid'::regclass and g.refobjid = to_regrole(quote_ident(${literal(role)}))
+        where g.refclassid = 'pg_catalog.pg_authid'::regclass and g.refobjid = ${oidOf(role)}
           and g.deptype = 'a' and g.dbid = (select oid from pg_catalog.pg_database where datname = current_database())
           and g.classid in ('pg_catalog.pg_class'::regclass, 'pg_catalog.pg_default_acl'::regclass,
             'pg_catalog.pg_namespace'::regclass)))
       and n.nspname not in ('rowpost', 'rowpost_tenant')
-      and not exists (select from rowpost.tenant t where t.schema = n.nspname and t.tenantid <> ${tenantid})`;
+      and not exists (select from rowpost.tenant t where t.schema = n.nspname::text and t.tenantid <> ${tenantid})`;
 }
 
 /** Messages for the owners of a schema. */
 export async function adoptionWarnings(runner: StatementRunner, schema: string): Promise<readonly string[]> {
-  const { rows } = await runner.query(`
-    select format('%s is granted to PUBLIC: the roles of all tenants reach it', c.relname) as statement
+  const { rows } = await runner.query(statement`
+    select format('%s is granted to PUBLIC: the roles of all tenants reach it', c.relname) as message
     from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = ${literal(schema)} and c.relkind in ('r', 'p', 'v', 'm', 'f') and ${isNoExtension('pg_class', 'c.oid')}
+    where n.nspname = ${textConstant(schema)}::name and c.relkind in ('r', 'p', 'v', 'm', 'f') and ${isNoExtension('pg_class', sql`c.oid`)}
       and exists (select from aclexplode(c.relacl) a where a.grantee = 0)
     union all
     select format('%s runs as its owner (security definer), and every role may call it, those of all tenants too', p.oid::regprocedure)
     from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-    where n.nspname = ${literal(schema)} and p.prosecdef and ${isNoExtension('pg_proc', 'p.oid')}
+    where n.nspname = ${textConstant(schema)}::name and p.prosecdef and ${isNoExtension('pg_proc', sql`p.oid`)}
       and exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0)
     union all
     select format('every role may make objects in it, those of all tenants too: revoke create on schema %I from public', n.nspname)
     from pg_catalog.pg_namespace n, aclexplode(n.nspacl) a
-    where n.nspname = ${literal(schema)} and a.grantee = 0 and a.privilege_type = 'CREATE'
+    where n.nspname = ${textConstant(schema)}::name and a.grantee = 0 and a.privilege_type = 'CREATE'
     order by 1`);
-  return statementsOf(rows);
+  return rows.map((row) => (row as { message: string }).message);
 }
 
-function schemaAndOwners(schema: string, role: string): string {
-  return `schema as materialized (
-      select oid, nspname, nspowner, nspacl, ${literal(role)}::text as role from pg_catalog.pg_namespace where nspname = ${literal(schema)}
+function schemaAndOwners(schema: string, role: string): Sql {
+  return sql`schema as materialized (
+      select oid, nspname, nspowner, nspacl, ${textConstant(role)}::text as role from pg_catalog.pg_namespace where nspname = ${textConstant(schema)}::name
     ), owner as materialized (
       select distinct pg_get_userbyid(case when o.oid = 'pg_database_owner'::regrole then d.datdba else o.oid end) as name
       from (select nspowner from schema union select c.relowner from pg_catalog.pg_class c join schema s on c.relnamespace = s.oid
-        where c.relkind in ('r', 'p') and ${isNoExtension('pg_class', 'c.oid')}) o(oid), pg_catalog.pg_database d
+        where c.relkind in ('r', 'p') and ${isNoExtension('pg_class', sql`c.oid`)}) o(oid), pg_catalog.pg_database d
       where d.datname = current_database()
-    ), kind(type, rights) as (
-      values ('r'::"char", 'select, insert, update, delete on tables'), ('S', 'usage on sequences')
-    )`;
+    ), kind(type) as (values ('r'::"char"), ('S'))`;
 }
 
-function isNoExtension(catalog: string, oid: string): string {
-  return `not exists (select from pg_catalog.pg_depend e
-    where e.classid = 'pg_catalog.${catalog}'::regclass and e.objid = ${oid} and e.deptype = 'e')`;
+function isNoExtension(catalog: string, oid: Sql): Sql {
+  return sql`not exists (select from pg_catalog.pg_depend e
+    where e.classid = ${textConstant(`pg_catalog.${catalog}`)}::regclass and e.objid = ${oid} and e.deptype = 'e')`;
 }
 
 /** Skips what the service may not do. */
-async function attempt(runner: StatementRunner, statement: string): Promise<void> {
-  await runner.query('savepoint attempt');
+async function attempt(runner: StatementRunner, grant: SqlText): Promise<void> {
+  await runner.query(statement`savepoint attempt`);
   try {
-    await runner.query(statement);
-    await runner.query('release savepoint attempt');
+    await runner.query(grant);
+    await runner.query(statement`release savepoint attempt`);
   } catch (error) {
     if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
-    await runner.query('rollback to savepoint attempt');
+    await runner.query(statement`rollback to savepoint attempt`);
   }
-}
-
-function statementsOf(rows: readonly unknown[]): readonly string[] {
-  return rows.map((row) => (row as { statement: string }).statement);
 }

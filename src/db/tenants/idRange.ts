@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { inTransaction, type TransactionClient } from '../connection/inTransaction.js';
-import { quoted } from '../sql.js';
+import { identifier, quoted, statement, textConstant, type Sql } from '../sql.js';
 
 // A tenant keeps its ids when it moves, so installations that exchange tenants use separate id ranges.
 
@@ -9,18 +9,22 @@ export const MAX_ID_RANGE = 213;
 /** Events have ids of their own range as well: 17 trillion, and all below 2^53. */
 const EVENT_RANGE_SIZE = 2 ** 44;
 
-const ID_SEQUENCES_SQL = `
-  select format('%I.%I', t.nspname, c.relname) as table, a.attname as column,
-    pg_get_serial_sequence(format('%I.%I', t.nspname, c.relname), a.attname) as sequence
+const ID_SEQUENCES_SQL = statement`
+  select c.relname::text as table, a.attname::text as column, s.relname::text as sequence
   from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid
     join pg_catalog.pg_namespace t on t.oid = c.relnamespace
-  where t.nspname = 'rowpost' and c.relname = any ($1) and a.attidentity <> '' and a.attnum > 0`;
+    join pg_catalog.pg_depend d on d.refobjid = a.attrelid and d.refobjsubid = a.attnum and d.deptype = 'i'
+    join pg_catalog.pg_class s on s.oid = d.objid and s.relkind = 'S'
+  where t.nspname = 'rowpost' and c.relname = any ($1::text[]) and a.attidentity <> '' and a.attnum > 0`;
 
 interface IdSequence {
   readonly table: string;
   readonly column: string;
   readonly sequence: string;
 }
+
+const ofRowpost = (name: string): Sql => identifier('rowpost', name);
+const asText = (name: string): Sql => textConstant(quoted('rowpost', name));
 
 async function idSequences(
   client: TransactionClient,
@@ -34,12 +38,33 @@ async function idSequences(
 export async function advanceSequences(client: TransactionClient, tables: readonly string[]): Promise<void> {
   for (const { table, column, sequence } of await idSequences(client, tables)) {
     await client.query(
-      `select setval('${sequence}', taken.id) from ${sequence} s, lateral (
-         select max(${quoted(column)}) as id from ${table}
-         where ${quoted(column)} / ${ID_RANGE_SIZE} = s.last_value / ${ID_RANGE_SIZE}) taken
+      statement`select setval(${asText(sequence)}, taken.id) from ${ofRowpost(sequence)} s, lateral (
+         select max(${identifier(column)}) as id from ${ofRowpost(table)}
+         where ${identifier(column)} / ${ID_RANGE_SIZE} = s.last_value / ${ID_RANGE_SIZE}) taken
        where taken.id > s.last_value`,
     );
   }
+}
+
+/**
+ * Whether rows of the tenant have ids that can't be theirs: below 1, or of this installation's own range and not given yet. The
+ * latter would let whoever wrote them use the range up.
+ */
+export async function hasIdsAhead(
+  client: TransactionClient,
+  tables: readonly string[],
+  tenantid: number,
+): Promise<boolean> {
+  for (const { table, column, sequence } of await idSequences(client, tables)) {
+    const id = identifier(column);
+    const { rowCount } = await client.query(
+      statement`select from ${ofRowpost(table)} t, ${ofRowpost(sequence)} s where t.tenantid = $1 and (t.${id} < 1
+        or t.${id} / ${ID_RANGE_SIZE} = s.last_value / ${ID_RANGE_SIZE} and t.${id} > s.last_value) limit 1`,
+      [tenantid],
+    );
+    if ((rowCount ?? 0) > 0) return true;
+  }
+  return false;
 }
 
 /**
@@ -50,7 +75,7 @@ export async function startIdRange(pool: Pool, tables: readonly string[], range:
   await inTransaction(pool, async (client) => {
     const start = async ({ sequence }: IdSequence, id: number): Promise<void> => {
       await client.query(
-        `select setval('${sequence}', $1::bigint) from ${sequence} s where s.last_value < $1::bigint`,
+        statement`select setval(${asText(sequence)}, $1::bigint) from ${ofRowpost(sequence)} s where s.last_value < $1::bigint`,
         [id],
       );
     };

@@ -3,8 +3,9 @@ import { ensureCaptureRole } from '../capture/captureRole.js';
 import { inTransaction } from '../connection/inTransaction.js';
 import { readRoleNames, type RoleNames, type StatementRunner } from '../connection/roleNames.js';
 import { ensureRole, ensureTenantRole } from '../connection/tenantRoles.js';
-import { literal, quoted } from '../sql.js';
+import { empty, identifier, join, sql, statement, textConstant, Sql, type SqlText } from '../sql.js';
 import { grantSchema } from './adoption.js';
+import { checkSchemaName } from './tenantStorage.js';
 
 // PostgreSQL's roles belong to the cluster, not to the database: the owners and grantees in a dump don't exist where it is
 // restored, or are the roles of the database it was taken from.
@@ -39,10 +40,10 @@ export async function findLostRoles(runner: StatementRunner): Promise<LostRoles>
 /** Counts tenants as `findLostRoles` does, but without checking grants: cheap enough to poll. Throws what the driver throws. */
 export async function countLostTenants(runner: StatementRunner): Promise<number> {
   const { tenantPrefix } = await readRoleNames(runner);
-  const { rows } = await runner.query(`
+  const { rows } = await runner.query(statement`
     select count(*)::int as lost from rowpost.tenant t
       left join pg_catalog.pg_namespace n on n.nspname = t.schema
-      left join pg_catalog.pg_roles r on r.rolname = ${literal(tenantPrefix)} || t.tenantid
+      left join pg_catalog.pg_roles r on r.rolname = ${textConstant(tenantPrefix)} || t.tenantid
     where t.schema is not null and (n.oid is null or r.oid is null or not t.adopted and n.nspowner <> r.oid)`);
   return (rows[0] as { lost: number }).lost;
 }
@@ -50,7 +51,7 @@ export async function countLostTenants(runner: StatementRunner): Promise<number>
 /** False for a database on which `release` has not been run since it was restored. Throws what the driver throws. */
 export async function hasSharedRole(runner: StatementRunner): Promise<boolean> {
   const { shared } = await readRoleNames(runner);
-  const { rows } = await runner.query(`select from pg_catalog.pg_roles where rolname = ${literal(shared)}`);
+  const { rows } = await runner.query(statement`select from pg_catalog.pg_roles where rolname = ${textConstant(shared)}::name`);
   return rows.length > 0;
 }
 
@@ -64,14 +65,14 @@ export async function restoreLostRoles(
   const { tenants, grants } = await findLostRoles(pool);
   if (grants) {
     await inTransaction(pool, async (client) => {
-      for (const statement of GRANTS) await client.query(statement);
+      for (const grant of GRANTS) await client.query(grant);
     });
   }
   for (const tenant of tenants) {
     if (tenant.lacks !== 'schema') await inTransaction(pool, (client) => restoreTenant(client, tenant));
   }
   await inTransaction(pool, async (client) => {
-    const { rows } = await client.query('select from rowpost.captured_table limit 1');
+    const { rows } = await client.query(statement`select from rowpost.captured_table limit 1`);
     if (rows.length > 0) await ensureCaptureRole(client, await readRoleNames(client));
   });
   const left = (await findLostRoles(pool)).tenants;
@@ -109,20 +110,20 @@ async function restoreTenant(
   await ensureTenantRole(runner, names, tenantid);
   if (owner !== role && new RegExp(`^rowpost_\\d+_tenant_${tenantid}$`).test(owner ?? '')) {
     await ensureRole(runner, owner ?? '');
-    await runner.query(`reassign owned by ${quoted(owner ?? '')} to ${quoted(role)}`);
+    await runner.query(statement`reassign owned by ${identifier(owner ?? '')} to ${identifier(role)}`);
   }
 }
 
-/** Creates the tenant's role and gives it the schema that the service owns. Call it in a transaction. */
+/** Creates the tenant's role and gives it the schema that the service owns. Call it in a transaction. Throws AppError BAD_USER_INPUT for a name that no tenant may have. */
 export async function handOverSchema(
   runner: StatementRunner,
   names: RoleNames,
   { tenantid, schema }: Pick<LostTenant, 'tenantid' | 'schema'>,
 ): Promise<void> {
+  checkSchemaName(schema);
   await ensureTenantRole(runner, names, tenantid);
-  for (const statement of await statementsToHandOver(runner, schema, names.tenant(tenantid))) {
-    await runner.query(statement);
-  }
+  for (const each of await statementsToHandOver(runner, schema, names.tenant(tenantid)))
+    await runner.query(each);
 }
 
 const OPEN_TO_PUBLIC = [
@@ -136,17 +137,20 @@ const OPEN_TO_PUBLIC = [
 
 /** The grants of the migrations, or fewer: nobody else has access to the schema `rowpost`. Tenants' roles bring their own. */
 const GRANTS = [
-  'revoke all on all functions in schema rowpost, rowpost_tenant from public',
-  `grant execute on function ${OPEN_TO_PUBLIC.map((name) => `rowpost_tenant.${name}`).join(', ')} to public`,
-  'grant insert on rowpost_tenant.event to public',
+  statement`revoke all on all functions in schema rowpost, rowpost_tenant from public`,
+  statement`grant execute on function ${join(
+    OPEN_TO_PUBLIC.map((name) => identifier('rowpost_tenant', name)),
+    ', ',
+  )} to public`,
+  statement`grant insert on rowpost_tenant.event to public`,
 ];
 
-const LOST_GRANTS_SQL = `
+const LOST_GRANTS_SQL = statement`
   select exists (select from pg_catalog.pg_proc p where p.pronamespace = 'rowpost_tenant'::regnamespace
-      and has_function_privilege('public', p.oid, 'execute') <> (p.proname in (${OPEN_TO_PUBLIC.map(literal).join(', ')})))
+      and has_function_privilege('public', p.oid, 'execute') <> (p.proname in (${join(OPEN_TO_PUBLIC.map(textConstant), ', ')})))
     or not has_table_privilege('public', 'rowpost_tenant.event', 'insert') as lost`;
 
-const lostTenantsSql = ({ tenantPrefix }: RoleNames): string => `
+const lostTenantsSql = ({ tenantPrefix }: RoleNames): SqlText => statement`
   select tenantid, schema, adopted, owner, lacks from (
     select t.tenantid, t.schema, t.adopted, pg_catalog.pg_get_userbyid(n.nspowner)::text as owner, case
       when n.oid is null then 'schema'
@@ -157,7 +161,7 @@ const lostTenantsSql = ({ tenantPrefix }: RoleNames): string => `
           and not has_function_privilege(r.oid, p.oid, 'execute')) then 'grants' end as lacks
     from rowpost.tenant t
       left join pg_catalog.pg_namespace n on n.nspname = t.schema
-      left join pg_catalog.pg_roles r on r.rolname = ${literal(tenantPrefix)} || t.tenantid
+      left join pg_catalog.pg_roles r on r.rolname = ${textConstant(tenantPrefix)} || t.tenantid
     where t.schema is not null
   ) judged where lacks is not null order by tenantid`;
 
@@ -169,35 +173,109 @@ async function statementsToHandOver(
   runner: StatementRunner,
   schema: string,
   role: string,
-): Promise<readonly string[]> {
-  const { rows } = await runner.query(`
-    select format('alter %s %s owner to %I', case i.type when 'statistics object' then 'statistics'
-        when 'composite type' then 'type' else i.type end, i.identity, ${literal(role)}) as statement
-    from pg_catalog.pg_namespace n
-      join pg_catalog.pg_depend d on d.refclassid = 'pg_catalog.pg_namespace'::regclass and d.refobjid = n.oid,
-      pg_catalog.pg_identify_object(d.classid, d.objid, 0) i
-    where n.nspname = ${literal(schema)} and ${OWNED_BY_SERVICE}
-      and not exists (select from pg_catalog.pg_depend f where f.classid = d.classid and f.objid = d.objid
-        -- Columns of a partition key depend on their table.
-        and f.objsubid = 0 and (f.deptype in ('i', 'e') or i.type = 'sequence' and f.deptype = 'a'))
-    order by i.type = 'sequence', i.identity`);
+): Promise<readonly SqlText[]> {
+  const { rows } = await runner.query(ownedSql(schema));
+  const owner = identifier(role);
   return [
-    `alter schema ${quoted(schema)} owner to ${quoted(role)}`,
-    ...(rows as readonly { statement: string }[]).map(({ statement }) => statement),
+    statement`alter schema ${identifier(schema)} owner to ${owner}`,
+    ...(rows as readonly OwnedObject[]).map(
+      (object) => statement`alter ${KINDS[object.catalog] ?? empty} ${nameOf(schema, object)} owner to ${owner}`,
+    ),
   ];
 }
 
-/** Whether the service owns the object, for the kinds of objects that have owners. */
-const OWNED_BY_SERVICE = `current_user::regrole::oid = case d.classid
-  when 'pg_catalog.pg_class'::regclass then (select relowner from pg_catalog.pg_class where oid = d.objid)
-  when 'pg_catalog.pg_proc'::regclass then (select proowner from pg_catalog.pg_proc where oid = d.objid)
-  when 'pg_catalog.pg_type'::regclass then (select typowner from pg_catalog.pg_type where oid = d.objid)
-  when 'pg_catalog.pg_operator'::regclass then (select oprowner from pg_catalog.pg_operator where oid = d.objid)
-  when 'pg_catalog.pg_opclass'::regclass then (select opcowner from pg_catalog.pg_opclass where oid = d.objid)
-  when 'pg_catalog.pg_opfamily'::regclass then (select opfowner from pg_catalog.pg_opfamily where oid = d.objid)
-  when 'pg_catalog.pg_collation'::regclass then (select collowner from pg_catalog.pg_collation where oid = d.objid)
-  when 'pg_catalog.pg_conversion'::regclass then (select conowner from pg_catalog.pg_conversion where oid = d.objid)
-  when 'pg_catalog.pg_statistic_ext'::regclass then (select stxowner from pg_catalog.pg_statistic_ext where oid = d.objid)
-  when 'pg_catalog.pg_ts_config'::regclass then (select cfgowner from pg_catalog.pg_ts_config where oid = d.objid)
-  when 'pg_catalog.pg_ts_dict'::regclass then (select dictowner from pg_catalog.pg_ts_dict where oid = d.objid)
-end`;
+interface OwnedObject {
+  readonly catalog: string;
+  readonly name: string;
+  /** Of a function or an operator; null for an operator without a left one. */
+  readonly args: readonly ({ readonly schema: string; readonly name: string } | null)[];
+  /** Of an operator class or family: its index method. */
+  readonly method: string | null;
+}
+
+/** `alter table` accepts every kind of relation, `alter routine` every kind of function. */
+const KINDS: Readonly<Record<string, Sql>> = {
+  pg_class: sql`table`,
+  pg_proc: sql`routine`,
+  pg_type: sql`type`,
+  pg_operator: sql`operator`,
+  pg_opclass: sql`operator class`,
+  pg_opfamily: sql`operator family`,
+  pg_collation: sql`collation`,
+  pg_conversion: sql`conversion`,
+  pg_statistic_ext: sql`statistics`,
+  pg_ts_config: sql`text search configuration`,
+  pg_ts_dict: sql`text search dictionary`,
+};
+
+function nameOf(schema: string, { catalog, name, args, method }: OwnedObject): Sql {
+  const types = join(
+    args.map((type) => (type === null ? sql`none` : identifier(type.schema, type.name))),
+    ', ',
+  );
+  if (catalog === 'pg_operator') return sql`${identifier(schema)}.${operatorSymbol(name)} (${types})`;
+  const object = identifier(schema, name);
+  if (catalog === 'pg_proc') return sql`${object} (${types})`;
+  return method === null ? object : sql`${object} using ${identifier(method)}`;
+}
+
+/** Operators have no quotes. */
+function operatorSymbol(symbol: string): Sql {
+  if (!/^[-+*/<>=~!@#%^&|`?]+$/.test(symbol)) throw new TypeError(`"${symbol}" is no operator`);
+  return new Sql([symbol], []);
+}
+
+const ARGS = sql`json_agg(json_build_object('schema', an.nspname, 'name', a.typname) order by t.n)
+  from unnest(p.proargtypes::oid[]) with ordinality t(oid, n)
+    join pg_catalog.pg_type a on a.oid = t.oid join pg_catalog.pg_namespace an on an.oid = a.typnamespace`;
+
+/** An operand's type; null where there is none. */
+const operand = (side: Sql): Sql => sql`(select json_build_object('schema', an.nspname, 'name', a.typname)
+  from pg_catalog.pg_type a join pg_catalog.pg_namespace an on an.oid = a.typnamespace where a.oid = o.${side})`;
+
+/** An object whose catalog has only a name and an owner. */
+const plain = (catalog: string, [name, namespace, owner]: readonly [Sql, Sql, Sql], method: Sql = sql`null`): Sql =>
+  sql`select ${textConstant(catalog)} as catalog, o.oid, o.${name} as name, '[]'::json as args, ${method}::name as method
+    from pg_catalog.${identifier(catalog)} o, schema s where o.${namespace} = s.oid and o.${owner} = s.service`;
+
+const methodOf = (column: Sql): Sql =>
+  sql`(select amname from pg_catalog.pg_am where pg_am.oid = o.${column})`;
+
+const ownedSql = (schema: string): SqlText => statement`
+  with schema as materialized (
+    select n.oid, current_user::regrole::oid as service from pg_catalog.pg_namespace n
+    where n.nspname = ${textConstant(schema)}::name
+  ), owned as (
+    select 'pg_class' as catalog, c.oid, c.relname as name, '[]'::json as args, null::name as method
+    from pg_catalog.pg_class c, schema s where c.relnamespace = s.oid and c.relowner = s.service
+      and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+    union all
+    select 'pg_type', y.oid, y.typname, '[]', null
+    from pg_catalog.pg_type y left join pg_catalog.pg_class c on c.oid = y.typrelid, schema s
+    where y.typnamespace = s.oid and y.typowner = s.service and (c.oid is null or c.relkind = 'c')
+    union all
+    select 'pg_proc', p.oid, p.proname, coalesce((select ${ARGS}), '[]'), null
+    from pg_catalog.pg_proc p, schema s where p.pronamespace = s.oid and p.proowner = s.service
+    union all
+    select 'pg_operator', o.oid, o.oprname, json_build_array(${operand(sql`oprleft`)}, ${operand(sql`oprright`)}), null
+    from pg_catalog.pg_operator o, schema s where o.oprnamespace = s.oid and o.oprowner = s.service
+    union all ${join(
+      [
+        plain('pg_opclass', [sql`opcname`, sql`opcnamespace`, sql`opcowner`], methodOf(sql`opcmethod`)),
+        plain('pg_opfamily', [sql`opfname`, sql`opfnamespace`, sql`opfowner`], methodOf(sql`opfmethod`)),
+        plain('pg_collation', [sql`collname`, sql`collnamespace`, sql`collowner`]),
+        plain('pg_conversion', [sql`conname`, sql`connamespace`, sql`conowner`]),
+        plain('pg_statistic_ext', [sql`stxname`, sql`stxnamespace`, sql`stxowner`]),
+        plain('pg_ts_config', [sql`cfgname`, sql`cfgnamespace`, sql`cfgowner`]),
+        plain('pg_ts_dict', [sql`dictname`, sql`dictnamespace`, sql`dictowner`]),
+      ],
+      ' union all ',
+    )}
+  )
+  select catalog, name::text as name, args, method::text as method from owned
+  where not exists (select from pg_catalog.pg_depend f
+    where f.classid = to_regclass('pg_catalog.' || catalog) and f.objid = owned.oid
+      -- Columns of a partition key depend on their table.
+      and f.objsubid = 0 and (f.deptype in ('i', 'e') or f.deptype = 'a' and catalog = 'pg_class'
+        and exists (select from pg_catalog.pg_class c where c.oid = owned.oid and c.relkind = 'S')))
+  order by catalog = 'pg_class' and exists (select from pg_catalog.pg_class c where c.oid = owned.oid and c.relkind = 'S'), catalog, name`;

@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import { AppError } from '../../errors.js';
 import type { Database } from '../connection/database.js';
 import { requireHere } from '../placement.js';
+import { statement, tenantScript } from '../sql.js';
 import { LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
 import { findTenantSchema } from './tenantStorage.js';
 
@@ -22,11 +23,11 @@ export async function runTenantSql(
   await requireHere(database.knex, script.tenantid);
   await database.tenants.changeSchema(script.tenantid, async (client) => {
     await prepareSession(client, schema);
-    await client.query('begin');
-    await client.query(script.sql).catch((error: unknown) => {
+    await client.query(statement`begin`);
+    await client.query(tenantScript(script.sql)).catch((error: unknown) => {
       throw scriptError(error, script.sql);
     });
-    await client.query('commit').catch((error: unknown) => {
+    await client.query(statement`commit`).catch((error: unknown) => {
       throw scriptError(error, script.sql);
     });
   });
@@ -36,7 +37,7 @@ export async function runTenantSql(
 /** For the whole session: the script may contain a COMMIT. */
 async function prepareSession(client: Client, schema: string): Promise<void> {
   await client.query(
-    `select set_config('statement_timeout', '0', false), set_config('idle_in_transaction_session_timeout', '0', false),
+    statement`select set_config('statement_timeout', '0', false), set_config('idle_in_transaction_session_timeout', '0', false),
        set_config('search_path', quote_ident($1), false)`,
     [schema],
   );

@@ -1,18 +1,24 @@
 import type { Knex } from 'knex';
 import { AppError } from '../../errors.js';
+import { QUEUE_SCHEMA } from '../connection/database.js';
 import { readRoleNames, type StatementRunner } from '../connection/roleNames.js';
 import { ensureTenantRole } from '../connection/tenantRoles.js';
+import { identifier, statement } from '../sql.js';
 import { sqlState } from '../sqlState.js';
 
 const DUPLICATE_SCHEMA = '42P06';
 const DEPENDENT_OBJECTS = '2BP01';
 const MAX_NAME_BYTES = 63;
 
-/** Throws AppError BAD_USER_INPUT for names reserved by PostgreSQL or this service. */
+/** Whether a schema belongs to PostgreSQL or to the service: no tenant's, whether created, adopted, moved or imported. */
+export function isReservedSchema(schema: string): boolean {
+  return /^(pg_|rowpost)/i.test(schema) || ['information_schema', QUEUE_SCHEMA].includes(schema);
+}
+
+/** Throws AppError BAD_USER_INPUT for names that a schema of a tenant's own can't have. */
 export function checkSchemaName(schema: string): void {
-  const reserved =
-    /^pg_/i.test(schema) || ['information_schema', 'rowpost', 'rowpost_tenant', 'public'].includes(schema);
-  if (/^[A-Za-z_]\w*$/.test(schema) && schema.length <= MAX_NAME_BYTES && !reserved) return;
+  const isFree = !isReservedSchema(schema) && schema !== 'public';
+  if (/^[A-Za-z_]\w*$/.test(schema) && schema.length <= MAX_NAME_BYTES && isFree) return;
   throw new AppError('BAD_USER_INPUT', `"${schema}" can't be the name of a tenant's schema.`, {
     hint: `Use letters, digits and underscores, at most ${MAX_NAME_BYTES}, and no reserved name.`,
     details: { field: 'schema' },
@@ -37,11 +43,14 @@ export function statementRunner(trx: Knex): StatementRunner {
   return { query: (text) => trx.raw<{ rows: unknown[] }>(text.replaceAll('?', '\\?')) };
 }
 
-/** Creates the tenant's role, and the schema that it owns. */
+/** Creates the tenant's role, and the schema that it owns. Throws AppError BAD_USER_INPUT (its name), NAME_TAKEN. */
 export async function createTenantSchema(trx: Knex, tenantid: number, schema: string): Promise<void> {
+  checkSchemaName(schema);
   const role = await createRole(trx, tenantid);
   try {
-    await trx.raw('create schema ?? authorization ??', [schema, role]);
+    await statementRunner(trx).query(
+      statement`create schema ${identifier(schema)} authorization ${identifier(role)}`,
+    );
   } catch (error) {
     if (sqlState(error) !== DUPLICATE_SCHEMA) throw error;
     throw new AppError('NAME_TAKEN', `The database already has a schema "${schema}".`, {
@@ -60,16 +69,18 @@ async function createRole(trx: Knex, tenantid: number): Promise<string> {
 
 /** Drops the schema with its contents, and the role unless it owns something in another database. */
 export async function dropTenantSchema(trx: Knex, tenantid: number, schema: string): Promise<void> {
-  await trx.raw('drop schema if exists ?? cascade', [schema]);
+  await statementRunner(trx).query(statement`drop schema if exists ${identifier(schema)} cascade`);
   await dropTenantRole(trx, tenantid);
 }
 
 /** Drops the tenant's role with its grants, unless it owns something in another database. */
 export async function dropTenantRole(trx: Knex, tenantid: number): Promise<void> {
   const role = (await readRoleNames(statementRunner(trx))).tenant(tenantid);
-  await trx.raw('drop owned by ??', [role]);
+  await statementRunner(trx).query(statement`drop owned by ${identifier(role)}`);
   try {
-    await trx.transaction((savepoint) => savepoint.raw('drop role ??', [role]));
+    await trx.transaction(async (savepoint) => {
+      await statementRunner(savepoint).query(statement`drop role ${identifier(role)}`);
+    });
   } catch (error) {
     if (sqlState(error) !== DEPENDENT_OBJECTS) throw error;
   }

@@ -43,6 +43,13 @@ export function newObjectkey(tenantid: number): string {
   return `${tenantid}/${id.slice(0, 2)}/${id}`;
 }
 
+/** Whether it is one that `newObjectkey` makes for this tenant. */
+export function isObjectkeyOf(tenantid: number, objectkey: string): boolean {
+  const [owner, folder, id = '', ...more] = objectkey.split('/');
+  const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id);
+  return owner === String(tenantid) && isUuid && folder === id.slice(0, 2) && more.length === 0;
+}
+
 export function storageUnavailable(cause: unknown): AppError {
   return new AppError('STORAGE_UNAVAILABLE', 'The file storage is unavailable.', { cause });
 }

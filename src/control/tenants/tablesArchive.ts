@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import type { DumpEnd } from '../../db/moving/clientProgram.js';
+import { dumpTables, restoreTables, serviceTriggers } from '../../db/moving/tablesDump.js';
+import { createTenantSchema, dropTenantSchema } from '../../db/tenants/tenantStorage.js';
+import { UsageError } from '../../errors.js';
+import type { Header, Verified } from './exportFile.js';
+import { lockProvisioning } from './tenants.js';
+
+/** Writes the tables of a tenant's own schema to a file. @returns what the export says of it. Throws UsageError. */
+export async function writeArchive(
+  source: DumpEnd,
+  tenant: { readonly tenantid: number; readonly schema: string },
+  file: string,
+): Promise<{ readonly digest: string; readonly triggers: ReadonlySet<string> }> {
+  await dumpTables(source, tenant, file);
+  return {
+    digest: await digestOf(file),
+    triggers: await serviceTriggers(source.database.pool, tenant.schema),
+  };
+}
+
+/**
+ * Creates the schema of an export, restores its tables logged in as the tenant, whose rights end there, and runs `store`, which
+ * stores the rest. Leaves nothing if one of them fails. Throws UsageError, AppError BAD_USER_INPUT (the schema's name),
+ * NAME_TAKEN, and what `store` throws.
+ */
+export async function withArchive<T>(
+  target: DumpEnd,
+  { header, trailer }: Verified,
+  file: string,
+  store: () => Promise<T>,
+): Promise<T> {
+  const { tenantid, schema } = header;
+  if (trailer.tables === null || (await digestOf(file)) !== trailer.tables) {
+    throw new UsageError(`${file} is not the archive that the export was made with`);
+  }
+  await target.database.knex.transaction(async (trx) => {
+    await lockProvisioning(trx);
+    await requireAbsent(trx, header);
+    await createTenantSchema(trx, tenantid, schema);
+  });
+  try {
+    await restoreTables(target, tenantid, file, { except: new Set(trailer.triggers) });
+    return await store();
+  } catch (error) {
+    await removeSchema(target, header);
+    throw error;
+  }
+}
+
+/** Otherwise the tables would be restored with the rights of another tenant. */
+async function requireAbsent(
+  trx: DumpEnd['database']['knex'],
+  { tenantid, schema }: Header,
+): Promise<void> {
+  const found: unknown = await trx('rowpost.tenant').where({ tenantid }).orWhere({ schema }).first('tenantid');
+  if (found !== undefined) {
+    throw new UsageError(`this installation already has a tenant ${tenantid}, or one with the schema "${schema}"`);
+  }
+}
+
+/** Unless the tenant was stored. */
+async function removeSchema({ database }: DumpEnd, { tenantid, schema }: Header): Promise<void> {
+  await database.knex.transaction(async (trx) => {
+    await lockProvisioning(trx);
+    const found: unknown = await trx('rowpost.tenant').where({ tenantid }).first('tenantid');
+    if (found === undefined) await dropTenantSchema(trx, tenantid, schema);
+  });
+}
+
+async function digestOf(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash).catch((error: unknown) => {
+    throw new UsageError(`can't read ${file}: ${error instanceof Error ? error.message : String(error)}`);
+  });
+  return hash.digest('hex');
+}

@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import type pg from 'pg';
+import { parseDatabaseUrl } from '../../databaseUrl.js';
+import { UsageError } from '../../errors.js';
+import type { Database } from '../connection/database.js';
+
+/** A database that a tenant's structure or tables are read from, or restored into. */
+export interface DumpEnd {
+  readonly database: Database;
+  /** Has the parameters of TLS. Undefined for an embedded PostgreSQL. */
+  readonly url: string | undefined;
+}
+
+/**
+ * Runs pg_dump or pg_restore logged in as the tenant: what they send may run its code, or be its own, whatever its objects are
+ * called. Throws UsageError when the program is missing, older than the server, or fails.
+ */
+export async function runAsTenant(
+  { database, url }: DumpEnd,
+  tenantid: number,
+  program: 'pg_dump' | 'pg_restore',
+  args: readonly string[],
+): Promise<string> {
+  const session = await database.tenants.connectDirectly(tenantid);
+  session.on('error', () => undefined);
+  try {
+    return await runProgram(program, args, connectionEnv(session, url));
+  } finally {
+    await session.end();
+  }
+}
+
+/** Throws UsageError when the program is missing or fails. @returns what it printed */
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('PG'));
+  const child = spawn(program, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...Object.fromEntries(inherited), ...env },
+  });
+  const failed = new Promise<never>((_, reject) => {
+    child.once('error', (error) => {
+      reject(
+        new UsageError(`${program} can't be run (${error.message}): install PostgreSQL's client programs`),
+      );
+    });
+  });
+  const closed = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const [stdout, stderr, status] = await Promise.race([
+    Promise.all([text(child.stdout), text(child.stderr), closed]),
+    failed,
+  ]);
+  if (status !== 0) throw new UsageError(`${program} failed:\n${stderr.trim()}`);
+  return stdout;
+}
+
+const TLS_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'];
+
+/** To the server of an open session, as its role. In the environment, since other users can read a process's arguments. */
+function connectionEnv(
+  { host, port, user, password, database }: pg.Client,
+  url: string | undefined,
+): Record<string, string> {
+  const parameters = url === undefined ? undefined : new URL(parseDatabaseUrl(url).url).searchParams;
+  const tls = TLS_PARAMETERS.flatMap((name) => {
+    const value = parameters?.get(name);
+    return value == null ? [] : [[`PG${name.toUpperCase()}`, value]];
+  });
+  return {
+    PGHOST: host,
+    PGPORT: String(port),
+    PGUSER: user ?? '',
+    PGPASSWORD: typeof password === 'string' ? password : '',
+    PGDATABASE: database ?? '',
+    ...Object.fromEntries(tls),
+  };
+}
