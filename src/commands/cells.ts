@@ -1,6 +1,6 @@
 import { openInstallation, requireCurrentSchema, withInstallation, type Installation } from '../compose.js';
-import type { MoveDeps } from "../control/tenants/moveToCell.js";
-import type { DumpEnd } from "../db/moving/clientProgram.js";
+import type { MoveDeps } from '../control/tenants/moveToCell.js';
+import type { DumpEnd } from '../db/moving/clientProgram.js';
 import { useDirectory, type Directory } from '../db/directory/directory.js';
 import { UsageError } from '../errors.js';
 import { createLogger } from '../log.js';

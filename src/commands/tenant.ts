@@ -197,7 +197,8 @@ async function exportToFile(args: readonly string[]): Promise<number> {
   return withInstallation(async (installation) => {
     const { database, keyRing } = installation;
     const found = await readTenant(database.knex, tenantid);
-    if (found?.schema == null) throw new UsageError(`there is no tenant ${tenantid}: see "rowpost tenant list"`);
+    if (found?.schema == null)
+      throw new UsageError(`there is no tenant ${tenantid}: see "rowpost tenant list"`);
     const tables = archiveOf(found.adopted, options.tables, 'its owner dumps them');
     const made: string[] = [];
     try {
@@ -256,9 +257,11 @@ async function importFromFile(args: readonly string[]): Promise<number> {
   const options = readOptions(args, ['file', 'tables', 'adopt'], { flags: ['foreign'] });
   const name = required(options, 'file');
   const isForeign = options.foreign === true;
-  await (await open(name).catch((error: unknown) => {
-    throw new UsageError(`can't read ${name}: ${errorCode(error)}`);
-  })).close();
+  await (
+    await open(name).catch((error: unknown) => {
+      throw new UsageError(`can't read ${name}: ${errorCode(error)}`);
+    })
+  ).close();
   const openLines = (): AsyncIterable<string> => linesOf(name);
   return withInstallation(async (installation) => {
     const { database, keyRing, config } = installation;
@@ -281,9 +284,7 @@ async function importFromFile(args: readonly string[]): Promise<number> {
         rules: config,
         isForeign,
       });
-    await (tables === undefined
-      ? store()
-      : withArchive(dumpEndOf(installation), verified, tables, store));
+    await (tables === undefined ? store() : withArchive(dumpEndOf(installation), verified, tables, store));
     printJson({ tenantid, schema, suspended });
   });
 }

@@ -46,9 +46,9 @@ export function isOfConstraint(error: unknown, name: string): boolean {
   return error instanceof pg.DatabaseError && error.constraint === name;
 }
 
-/** Whether a value has no place in its column, or a constraint refused the row. */
+/** Whether a value has no place in its column or an index, or a constraint refused the row. */
 export function isRefusedRow(error: unknown): boolean {
-  return /^2[23]...$/.test(sqlState(error) ?? '');
+  return /^(2[23]|54)...$/.test(sqlState(error) ?? '');
 }
 
 /** Whether PostgreSQL itself responded, so that the statement's outcome is known. */

@@ -38,7 +38,7 @@ const MORE_ROWS = `
   insert into rowpost.email_unsubscribe (tenantid, address, all_types, source) values (1, 'no@example.com', true, 'link');
   insert into rowpost.file_table (tenantid, table_name, column_name) values (1, 'orders', 'files');
   insert into rowpost.file (storagekey, tenantid, target, key, filenum, filename, mimetype, size, sha256, objectkey, roleid)
-    values (gen_random_uuid(), 1, 'orders', '{"order_id": 1}', 1, 'a.txt', 'text/plain', 9007199254740993, '\\x00ff', '1/aa/b', 2);
+    values (gen_random_uuid(), 1, 'orders', '{"order_id": 1}', 1, 'a.txt', 'text/plain', 9007199254740993, '\\x00ff', '1/0a/0a000000-0000-4000-8000-000000000000', 2);
   insert into rowpost.idempotency_key (tenantid, roleid, key, request_hash, answer) values (1, 2, 'k', '\\x01', '{}');
 `;
 
@@ -202,7 +202,14 @@ if (HAS_PG_DUMP) {
 
       const importing = async (text: string, secretKeys = env['SECRET_KEYS']!, ...flags: string[]) => {
         await writeFile(file('changed.jsonl'), text);
-        const args = ['--file', file('changed.jsonl'), '--tables', file('tables.dump'), '--foreign', ...flags];
+        const args = [
+          '--file',
+          file('changed.jsonl'),
+          '--tables',
+          file('tables.dump'),
+          '--foreign',
+          ...flags,
+        ];
         const { code, stderr } = await runRowpost(['tenant', 'import', ...args], {
           ...env,
           DATABASE_URL: there.url,
@@ -218,7 +225,10 @@ if (HAS_PG_DUMP) {
       };
 
       /** As the other installation would sign it. */
-      const signed = async (changed: readonly string[], secretKeys = env['SECRET_KEYS']!): Promise<string> => {
+      const signed = async (
+        changed: readonly string[],
+        secretKeys = env['SECRET_KEYS']!,
+      ): Promise<string> => {
         const [header = '', ...rest] = changed;
         const { tables, triggers } = JSON.parse(lines.at(-2)!) as { tables: string; triggers: string[] };
         const written: string[] = [];
@@ -247,7 +257,9 @@ if (HAS_PG_DUMP) {
       it('of an export that was changed, or whose archive is another one', async () => {
         expect(await importing(whole.replace('"name":"', '"name":"x'))).to.contain('the export was changed');
         await writeFile(file('other.dump'), 'no archive');
-        expect(await importing(whole, undefined, '--tables', file('other.dump'))).to.contain('is not the archive');
+        expect(await importing(whole, undefined, '--tables', file('other.dump'))).to.contain(
+          'is not the archive',
+        );
       });
 
       it('of another installation, without the flag', async () => {
@@ -263,13 +275,19 @@ if (HAS_PG_DUMP) {
         const foreign = rows.map((line) =>
           line.startsWith('{"table":"role"') ? line.replace('"tenantid":1', '"tenantid":0') : line,
         );
-        expect(await importing(await signed([header, ...foreign]))).to.contain('a row of another tenant in role');
+        expect(await importing(await signed([header, ...foreign]))).to.contain(
+          'a row of another tenant in role',
+        );
         const outbox = rows.map((line) => line.replace('{"table":"policy_rule"', '{"table":"outbox"'));
-        expect(await importing(await signed([header, ...outbox]))).to.contain(`can't contain rows of "outbox"`);
+        expect(await importing(await signed([header, ...outbox]))).to.contain(
+          `can't contain rows of "outbox"`,
+        );
       });
 
       it('of another release', async () => {
-        const older = lines.slice(0, -2).map((line) => line.replace(/"migration":"[^"]+"/, '"migration":"0001_control.js"'));
+        const older = lines
+          .slice(0, -2)
+          .map((line) => line.replace(/"migration":"[^"]+"/, '"migration":"0001_control.js"'));
         expect(await importing(await signed(older))).to.contain('bring both to the same release first');
       });
 

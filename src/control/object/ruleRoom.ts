@@ -30,8 +30,7 @@ export async function requireRoom<Column extends string>(
   const size = sizeOf(row);
   if (before && size <= sizeOf(before)) return;
   const others = await measure(context, room, before?.ruleid);
-  if (!before && others.rows >= maxRows)
-    throw badInput('name', `A tenant has at most ${maxRows} ${label}.`);
+  if (!before && others.rows >= maxRows) throw badInput('name', `A tenant has at most ${maxRows} ${label}.`);
   if (size + others.characters > maxCharacters)
     throw badInput(largest, `A tenant's ${label} have at most ${maxCharacters} characters.`);
 }

@@ -167,7 +167,7 @@ function readHeader(line: Line['line']): Header {
   const isWhole =
     format === FORMAT &&
     isId(tenantid) &&
-    [name, schema, migration].every((text) => typeof text === 'string') &&
+    [name, schema, migration].every((text) => typeof text === 'string' && !text.includes('\0')) &&
     [adopted, suspended].every((flag) => typeof flag === 'boolean');
   if (!isWhole) throw notAnExport();
   return line as unknown as Header;

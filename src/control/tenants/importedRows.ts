@@ -13,7 +13,11 @@ import type { ControlContext } from '../controlContext.js';
 import { EMAIL_RULE_ROOM } from '../email/checkEmailRule.js';
 import type { Column } from '../object/declaration.js';
 import { readValue } from '../object/readValues.js';
-import { requireKnownCapabilities, requireKnownClasses, requireUsableProvider } from '../object/references.js';
+import {
+  requireKnownCapabilities,
+  requireKnownClasses,
+  requireUsableProvider,
+} from '../object/references.js';
 import { requireAllFit } from '../object/ruleRoom.js';
 import { OBJECTS } from '../objects/index.js';
 import { POLICY_RULE_ROOM } from '../objects/policyRule.js';
@@ -41,7 +45,9 @@ export async function checkImportedRows(
   const context = { db: trx, principal: { tenantid } } as unknown as ControlContext;
   const client = await connectionOf(trx);
   for (const { table } of MOVING_TABLES) {
-    const checks = [columnsCheck(table, context, rules), CHECKS[table]].filter((check) => check !== undefined);
+    const checks = [columnsCheck(table, context, rules), CHECKS[table]].filter(
+      (check) => check !== undefined,
+    );
     if (checks.length === 0) continue;
     const select = sql`select row_to_json(t)::text as row from ${identifier('rowpost', table)} t where tenantid = $1`;
     await readInChunks(client, select, [tenantid], (rows) => {
@@ -62,7 +68,11 @@ type Check = (row: Row, rules: ImportRules) => void;
 /** Each has a check of its own below: they are written by other ways than their declarations' columns. */
 const OTHERWISE = new Set(['tenant', 'role']);
 
-function columnsCheck(table: string, context: ControlContext, { bodyLimitBytes }: ImportRules): Check | undefined {
+function columnsCheck(
+  table: string,
+  context: ControlContext,
+  { bodyLimitBytes }: ImportRules,
+): Check | undefined {
   const object = OBJECTS.find((each) => each.table === table && !OTHERWISE.has(each.table));
   if (!object) return undefined;
   const columns = Object.entries(object.columns).filter(
@@ -93,7 +103,8 @@ const CHECKS: Readonly<Record<string, Check>> = {
   role({ login, password_hash: hash }) {
     if (login !== NOBODY_LOGIN) requireStorableLogin(login as string | null);
     if (login === NOBODY_LOGIN && hash !== null) throw new Error('Anonymous visitors have no password.');
-    if (hash !== null && !isPasswordHash(hash as string)) throw new Error('password_hash has an unknown form.');
+    if (hash !== null && !isPasswordHash(hash as string))
+      throw new Error('password_hash has an unknown form.');
   },
   oidc_providers(row, rules) {
     for (const field of ['auth_uri', 'token_uri', 'jwks_uri'] as const) {
@@ -101,7 +112,8 @@ const CHECKS: Readonly<Record<string, Check>> = {
     }
   },
   carrier_webhook({ kind }) {
-    if (!(WEBHOOK_KINDS as readonly unknown[]).includes(kind)) throw new Error(`kind "${String(kind)}" is unknown.`);
+    if (!(WEBHOOK_KINDS as readonly unknown[]).includes(kind))
+      throw new Error(`kind "${String(kind)}" is unknown.`);
   },
   file({ tenantid, objectkey, filename, mimetype }) {
     if (!isObjectkeyOf(tenantid as number, objectkey as string))
@@ -136,7 +148,9 @@ async function checkReferences(context: ControlContext): Promise<void> {
     await requireAllFit(context, POLICY_RULE_ROOM);
     await requireAllFit(context, EMAIL_RULE_ROOM);
   } catch (error) {
-    throw new UsageError(`the export can't be stored: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageError(
+      `the export can't be stored: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }
 
@@ -149,7 +163,13 @@ interface References {
   /** A role that a policy rule names, and the tenant has not. */
   readonly strayRuleRoles: number | null;
 }
-const NONE: References = { capabilities: [], classes: [], providers: [], strayRoles: null, strayRuleRoles: null };
+const NONE: References = {
+  capabilities: [],
+  classes: [],
+  providers: [],
+  strayRoles: null,
+  strayRuleRoles: null,
+};
 
 const REFERENCES = statement`
   with recursive tree(roleid) as (

@@ -51,13 +51,15 @@ export async function withArchive<T>(
 }
 
 /** Otherwise the tables would be restored with the rights of another tenant. */
-async function requireAbsent(
-  trx: DumpEnd['database']['knex'],
-  { tenantid, schema }: Header,
-): Promise<void> {
-  const found: unknown = await trx('rowpost.tenant').where({ tenantid }).orWhere({ schema }).first('tenantid');
+async function requireAbsent(trx: DumpEnd['database']['knex'], { tenantid, schema }: Header): Promise<void> {
+  const found: unknown = await trx('rowpost.tenant')
+    .where({ tenantid })
+    .orWhere({ schema })
+    .first('tenantid');
   if (found !== undefined) {
-    throw new UsageError(`this installation already has a tenant ${tenantid}, or one with the schema "${schema}"`);
+    throw new UsageError(
+      `this installation already has a tenant ${tenantid}, or one with the schema "${schema}"`,
+    );
   }
 }
 

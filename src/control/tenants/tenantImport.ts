@@ -69,9 +69,7 @@ async function store(trx: ControlTransaction, { tenants }: Database, given: Impo
   else await requireOwnSchema(client, schema, (await tenants.names()).tenant(tenantid));
   await checkImportedRows(trx, tenantid, rules);
   if (isForeign && (await hasIdsAhead(client, TABLES, tenantid))) {
-    throw new UsageError(
-      `the export has ids of this installation's own range. ${SEPARATE_RANGES}`,
-    );
+    throw new UsageError(`the export has ids of this installation's own range. ${SEPARATE_RANGES}`);
   }
   await advanceSequences(client, TABLES);
   await encryptAnew(client, keys, tenantid);
@@ -189,7 +187,10 @@ async function encryptAnew(
       const [first = '', second = first] = key;
       await client.query(
         statement`update ${of} set ${secret} = $1 where ${identifier(first)} = $2 and ${identifier(second)} = $3`,
-        [to.encrypt(plaintext, context(row)), ...[first, second].map((name) => row[name as keyof typeof row])],
+        [
+          to.encrypt(plaintext, context(row)),
+          ...[first, second].map((name) => row[name as keyof typeof row]),
+        ],
       );
     }
   }

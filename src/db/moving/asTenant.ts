@@ -27,7 +27,9 @@ export function readAsTenant<T>(
   return inSession(database, tenantid, async (client) => {
     await client.query(statement`begin isolation level repeatable read; ${EXACT}; ${ALL_ROWS}`);
     if (isFenced)
-      await client.query(statement`grant select on all tables in schema ${identifier(schema)} to current_user`);
+      await client.query(
+        statement`grant select on all tables in schema ${identifier(schema)} to current_user`,
+      );
     return work(client);
   });
 }

@@ -189,6 +189,8 @@ export async function forgetLedger(client: pg.ClientBase, tenantid: number): Pro
     [tenantid],
   );
   for (const table of [...OF_TENANT, 'email_pace']) {
-    await client.query(statement`delete from ${identifier('rowpost', table)} where tenantid = $1`, [tenantid]);
+    await client.query(statement`delete from ${identifier('rowpost', table)} where tenantid = $1`, [
+      tenantid,
+    ]);
   }
 }

@@ -121,7 +121,11 @@ async function applyRound(
     }));
   for (const { table, isTruncated, keys } of concerned) {
     if (isTruncated) await to.query(statement`delete from ${identifier(schema, table.name)}`);
-    else await to.query(statement`delete from ${identifier(schema, table.name)} t using ${keyed(schema, table)}`, [keys]);
+    else
+      await to.query(
+        statement`delete from ${identifier(schema, table.name)} t using ${keyed(schema, table)}`,
+        [keys],
+      );
   }
   for (const { table, isTruncated, keys } of concerned) {
     if (isTruncated) {

@@ -55,7 +55,9 @@ export async function fenceTenant(
         await client.query(statement`insert into rowpost.tenant_access values ($1) on conflict do nothing`, [
           tenantid,
         ]);
-        await client.query(statement`select from rowpost.tenant_access where tenantid = $1 for update`, [tenantid]);
+        await client.query(statement`select from rowpost.tenant_access where tenantid = $1 for update`, [
+          tenantid,
+        ]);
         // For update: control mutations hold a key share.
         const { rowCount } = await client.query(
           statement`select from rowpost.tenant where tenantid = $1 and moved_to is null and move < $2 for update`,
@@ -74,11 +76,10 @@ export async function fenceTenant(
         await client.query(statement`revoke all ${all} from ${identifier(role)}`);
         // Through the role it has no rights any more, and backups go on.
         await client.query(statement`grant select ${all} to current_user`);
-        await client.query(statement`update rowpost.tenant set moved_to = $2, move = $3 where tenantid = $1`, [
-          tenantid,
-          movedTo,
-          move,
-        ]);
+        await client.query(
+          statement`update rowpost.tenant set moved_to = $2, move = $3 where tenantid = $1`,
+          [tenantid, movedTo, move],
+        );
       });
       break;
     } catch (error) {

@@ -42,7 +42,10 @@ export async function leaveCell(pool: Pool, tenant: MovingTenant, before: number
       [schema, role],
     );
     if (rowCount === 1) await client.query(statement`drop schema ${identifier(schema)} cascade`);
-    const { rows } = await client.query(statement`select from pg_catalog.pg_roles where rolname = $1::text::name`, [role]);
+    const { rows } = await client.query(
+      statement`select from pg_catalog.pg_roles where rolname = $1::text::name`,
+      [role],
+    );
     if (rows.length === 0) return;
     await client.query(statement`drop owned by ${identifier(role)}; savepoint role`);
     // It may own something in another database.
@@ -56,7 +59,10 @@ export async function leaveCell(pool: Pool, tenant: MovingTenant, before: number
 
 /** Sessions that outlived their role would have no rights, should the tenant come back. */
 async function endSessions(pool: Pool, role: string): Promise<void> {
-  const { rows } = await pool.query(statement`select from pg_catalog.pg_roles where rolname = $1::text::name`, [role]);
+  const { rows } = await pool.query(
+    statement`select from pg_catalog.pg_roles where rolname = $1::text::name`,
+    [role],
+  );
   if (rows.length === 0) return;
   await pool.query(statement`alter role ${identifier(role)} nologin`);
   await pool.query(

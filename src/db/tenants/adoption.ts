@@ -115,7 +115,9 @@ export async function statementsToRelease(
 ): Promise<readonly SqlText[]> {
   const role = (await readRoleNames(runner)).tenant(tenantid);
   const reached = sql`reached as materialized (${reachedSchemas(tenantid, schema, role)})`;
-  const { rows: schemas } = await runner.query(statement`with ${reached} select nspname::text as name from reached`);
+  const { rows: schemas } = await runner.query(
+    statement`with ${reached} select nspname::text as name from reached`,
+  );
   const triggers: SqlText[] = [];
   for (const { name } of schemas as readonly { readonly name: string }[]) {
     const captured = await readCaptureStates(runner, { tenantid, schema: name });
@@ -201,6 +203,12 @@ export async function adoptionWarnings(runner: StatementRunner, schema: string):
     select format('every role may make objects in it, those of all tenants too: revoke create on schema %I from public', n.nspname)
     from pg_catalog.pg_namespace n, aclexplode(n.nspacl) a
     where n.nspname = ${textConstant(schema)}::name and a.grantee = 0 and a.privilege_type = 'CREATE'
+    union all
+    select format('the event trigger %I runs %s as whoever changes a schema, Rowpost too, and it belongs to %I: give it to a superuser',
+      e.evtname, p.oid::regprocedure, r.rolname)
+    from pg_catalog.pg_event_trigger e join pg_catalog.pg_proc p on p.oid = e.evtfoid
+      join pg_catalog.pg_roles r on r.oid = p.proowner
+    where e.evtenabled <> 'D' and not r.rolsuper
     order by 1`);
   return rows.map((row) => (row as { message: string }).message);
 }

@@ -51,7 +51,9 @@ export async function countLostTenants(runner: StatementRunner): Promise<number>
 /** False for a database on which `release` has not been run since it was restored. Throws what the driver throws. */
 export async function hasSharedRole(runner: StatementRunner): Promise<boolean> {
   const { shared } = await readRoleNames(runner);
-  const { rows } = await runner.query(statement`select from pg_catalog.pg_roles where rolname = ${textConstant(shared)}::name`);
+  const { rows } = await runner.query(
+    statement`select from pg_catalog.pg_roles where rolname = ${textConstant(shared)}::name`,
+  );
   return rows.length > 0;
 }
 
@@ -179,7 +181,8 @@ async function statementsToHandOver(
   return [
     statement`alter schema ${identifier(schema)} owner to ${owner}`,
     ...(rows as readonly OwnedObject[]).map(
-      (object) => statement`alter ${KINDS[object.catalog] ?? empty} ${nameOf(schema, object)} owner to ${owner}`,
+      (object) =>
+        statement`alter ${KINDS[object.catalog] ?? empty} ${nameOf(schema, object)} owner to ${owner}`,
     ),
   ];
 }
@@ -234,7 +237,11 @@ const operand = (side: Sql): Sql => sql`(select json_build_object('schema', an.n
   from pg_catalog.pg_type a join pg_catalog.pg_namespace an on an.oid = a.typnamespace where a.oid = o.${side})`;
 
 /** An object whose catalog has only a name and an owner. */
-const plain = (catalog: string, [name, namespace, owner]: readonly [Sql, Sql, Sql], method: Sql = sql`null`): Sql =>
+const plain = (
+  catalog: string,
+  [name, namespace, owner]: readonly [Sql, Sql, Sql],
+  method: Sql = sql`null`,
+): Sql =>
   sql`select ${textConstant(catalog)} as catalog, o.oid, o.${name} as name, '[]'::json as args, ${method}::name as method
     from pg_catalog.${identifier(catalog)} o, schema s where o.${namespace} = s.oid and o.${owner} = s.service`;
 
