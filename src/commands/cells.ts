@@ -21,7 +21,7 @@ export function withCells(work: (deps: MoveDeps) => Promise<void>): Promise<numb
       const target = await openInstallation('command', 'command', targetConfig);
       try {
         await requireCurrentSchema(target.database);
-        await work({ directory, source: endOf(source), target: endOf(target), keyRing, rules: config });
+        await work({ directory, source: endOf(source), target: endOf(target), keyRing });
       } finally {
         await target.stop();
       }

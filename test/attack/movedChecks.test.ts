@@ -5,7 +5,7 @@ import { createTenant } from '../../src/control/tenants/tenants.js';
 import { joinDirectory } from '../../src/db/directory/cells.js';
 import { migrateDirectory, openDirectory, type Directory } from '../../src/db/directory/directory.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { testConfig, testKeyRing, testLog } from '../support/testConfig.js';
+import { testKeyRing, testLog } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { setTraps, sprungTraps, trappedRows, trappedSchema } from '../support/trappedSchema.js';
 
@@ -27,7 +27,7 @@ if (HAS_PG_DUMP) {
         await joinDirectory(directory, database.pool, cell);
         await setTraps(database.pool);
       }
-      deps = { directory, source, target, keyRing: testKeyRing, rules: testConfig() };
+      deps = { directory, source, target, keyRing: testKeyRing };
     });
     after(async () => {
       await directory.close();

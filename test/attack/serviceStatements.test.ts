@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import pg from 'pg';
 import { verifyExport } from '../../src/control/tenants/exportFile.js';
@@ -190,9 +191,7 @@ if (HAS_PG_DUMP) {
         what: 'imports a tenant',
         statements: '`pg_restore`; `create trigger`',
         run: async () => {
-          const openLines = async function* () {
-            yield* lines;
-          };
+          const openLines = (): Readable => Readable.from(lines);
           const verified = await verifyExport({ openLines, signers: [testKeyRing] });
           await withArchive(end(), verified, path.join(folder, 'tables.dump'), () =>
             importTenant(test.database, {
@@ -269,7 +268,7 @@ if (HAS_PG_DUMP) {
         if (what.includes('restored')) await restoreAsService();
         await run();
         const { capture: captures } = await test.database.tenants.names();
-        const role = tenant && (await moving()).role;
+        const { role } = await moving();
         // Notifications arrive with the answer.
         await app.query('select');
         const sprung = await sprungTraps(test.database.pool);

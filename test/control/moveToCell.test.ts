@@ -5,7 +5,7 @@ import { joinDirectory } from '../../src/db/directory/cells.js';
 import { migrateDirectory, openDirectory, type Directory } from '../../src/db/directory/directory.js';
 import { readOpenMove } from '../../src/db/directory/moves.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { testConfig, testKeyRing, testLog } from '../support/testConfig.js';
+import { testKeyRing, testLog } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
 describe('a tenant that can not be moved to another cell', () => {
@@ -21,7 +21,7 @@ describe('a tenant that can not be moved to another cell', () => {
       const cell = { name: `cell${idRange}`, baseUrl: `http://cell${idRange}.example`, idRange };
       await joinDirectory(directory, database.pool, cell);
     }
-    deps = { directory, source, target, keyRing: testKeyRing, rules: testConfig() };
+    deps = { directory, source, target, keyRing: testKeyRing };
   });
   after(async () => {
     await directory.close();

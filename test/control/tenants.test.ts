@@ -61,7 +61,7 @@ describe('roles_pbac: tenant', () => {
     expect(codeOf(await create(pxadmin, { ...input, name: 'x', schema: 'Own_Schema' }))).to.equal(
       'NAME_TAKEN',
     );
-    for (const schema of ['rowpost', 'pg_evil', 'public', 'a"b', 'x'.repeat(64), '']) {
+    for (const schema of ['rowpost', 'Rowpost_2', 'bullmq', 'pg_evil', 'public', 'a"b', 'x'.repeat(64), '']) {
       expect(codeOf(await create(pxadmin, { ...input, name: 'x', schema })), schema).to.equal(
         'BAD_USER_INPUT',
       );

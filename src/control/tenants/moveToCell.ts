@@ -31,7 +31,6 @@ import { PRINCIPAL_MAX_AGE_MS } from '../../db/principal.js';
 import { UsageError } from '../../errors.js';
 import type { KeyRing } from '../../secrets.js';
 import { verifyExport } from './exportFile.js';
-import type { ImportRules } from './importedRows.js';
 import { exportTenant } from './tenantExport.js';
 import { importTenant } from './tenantImport.js';
 import { readTenant } from './tenants.js';
@@ -42,7 +41,6 @@ export interface MoveDeps {
   readonly target: DumpEnd;
   /** All cells have the same keys. */
   readonly keyRing: KeyRing;
-  readonly rules: ImportRules;
 }
 
 interface MoveResult {
@@ -252,7 +250,6 @@ async function copyRest(
     verified: await verifyExport({ openLines, signers: [keyRing] }),
     openLines,
     keys: { from: keyRing, to: keyRing },
-    rules: deps.rules,
     isForeign: false,
     arrival: { from: cell, move: moveid },
   });

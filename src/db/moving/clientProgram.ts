@@ -76,6 +76,6 @@ function connectionEnv(
     PGUSER: user ?? '',
     PGPASSWORD: typeof password === 'string' ? password : '',
     PGDATABASE: database ?? '',
-    ...Object.fromEntries(tls),
+    ...(Object.fromEntries(tls) as Record<string, string>),
   };
 }
