@@ -56,7 +56,7 @@ export function statement(texts: TemplateStringsArray, ...pieces: readonly (Sql 
 }
 
 /** The text of a piece without parameters. */
-export function toText({ texts, slots }: Sql): SqlText {
+function toText({ texts, slots }: Sql): SqlText {
   if (slots.length > 0) throw new TypeError('The statement has parameters: use toStatement.');
   return texts.join('') as SqlText;
 }

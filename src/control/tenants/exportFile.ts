@@ -22,11 +22,6 @@ export interface Header {
   readonly migration: string;
 }
 
-export interface Row {
-  readonly table: string;
-  readonly row: object;
-}
-
 interface Trailer {
   readonly rows: number;
   /** SHA-256 of the archive of the tables, in hexadecimal; null for an adopted schema, and in a move. */
