@@ -50,6 +50,10 @@ const CODES = {
   TOKEN_WRONG_TYPE: [401, 'Use access tokens for requests, and refresh tokens for GET /auth.'],
   TOKEN_REVOKED: [401, 'The role was deleted or its password changed. Sign in again.'],
   LOGIN_FAILED: [401, 'Unknown login, wrong password, or wrong tenantid.'],
+  REAUTHENTICATION_REQUIRED: [
+    403,
+    "Give the role's current password as current_password, or sign in again and repeat the request within ten minutes.",
+  ],
   ANONYMOUS_LOGINS_DISABLED: [403, "A tenant's root role enables them with Utility.anonymous_logins."],
 
   // GraphQL
@@ -117,6 +121,10 @@ const CODES = {
   // Sign-in through identity providers
   OIDC_PROVIDER_NOT_FOUND: [404, 'List the providers with { oidc_providers { providerid name } }.'],
   OIDC_PROVIDER_IN_USE: [409, 'First delete the configurations that use the provider.'],
+  OIDC_CONFIG_IN_USE: [
+    409,
+    'Identities at one provider mean nothing at another: delete the mappings first, or create another configuration.',
+  ],
   OIDC_CONFID_NOT_FOUND: [
     404,
     'Use the confid that create_oidc_config returned, not the providerid, and the tenant it was created in.',
@@ -130,7 +138,7 @@ const CODES = {
   OIDC_LOGIN_REFUSED: [403, 'Sign in at the provider, and grant the access it asks for.'],
   OIDC_REDIRECT_URI_MISMATCH: [
     400,
-    'The redirect URI registered with the provider must be exactly {BASE_URL}/oidc.',
+    'The redirect URI registered with the provider must be exactly the redirect_uri of the configuration.',
   ],
   OIDC_CODE_REFUSED: [400, 'The code was already used or is too old. Sign in again.'],
   OIDC_CLIENT_REFUSED: [

@@ -98,7 +98,7 @@ const METHODS: Readonly<Record<string, string>> = {
 };
 
 const otherMethods: RequestHandler = (req, res, next) => {
-  const allow = ownValue(METHODS, req.path);
+  const allow = ownValue(METHODS, req.path) ?? (/^\/oidc\/\d+$/.test(req.path) ? 'GET' : undefined);
   if (allow === undefined) {
     next();
     return;

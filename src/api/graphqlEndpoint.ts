@@ -1,13 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createHandler, type Request, type RequestParams, type Response } from 'graphql-http';
-import type { Principal } from '../db/principal.js';
+import { isNobody, type Principal } from '../db/principal.js';
 import { AppError } from '../errors.js';
 import type { Allowance } from '../graphql/allowance.js';
-import type { DataEngine } from '../graphql/dataEngine.js';
+import type { DataEngine, GraphqlRequest } from '../graphql/dataEngine.js';
 import type { IdempotencyKey } from '../graphql/idempotency.js';
 import { planOwnerOf } from '../graphql/plan/planOwner.js';
+import type { GraphqlResponse } from '../graphql/response.js';
 import { oneStep } from '../graphql/steps.js';
-import type { Authenticator } from './auth/authenticate.js';
+import type { Authenticated, Authenticator } from './auth/authenticate.js';
+import type { TokenClaims } from './auth/tokens.js';
 import { acceptedMediaType } from './graphqlMediaType.js';
 import { readGraphqlRequest } from './graphqlRequest.js';
 import { readFromHeader, readIdempotencyKey, type ReadFrom } from './requestHeaders.js';
@@ -19,7 +21,16 @@ import type { VisitorLimits } from './visitorLimits.js';
 import type { WebDeps } from './webDeps.js';
 
 /** Executes GraphQL requests, on the tenant's tables or the control objects. */
-export type GraphqlExecutor = Pick<DataEngine, 'execute'>;
+export interface GraphqlExecutor {
+  execute(
+    principal: Principal,
+    request: GraphqlRequest,
+    options: Parameters<DataEngine['execute']>[2] & {
+      /** Of the caller's token. */
+      readonly claims?: TokenClaims;
+    },
+  ): Promise<GraphqlResponse>;
+}
 
 export interface GraphqlEndpointDeps extends WebDeps {
   readonly authenticator: Authenticator;
@@ -28,8 +39,7 @@ export interface GraphqlEndpointDeps extends WebDeps {
   readonly bodies: BodyBudget;
 }
 
-interface Context {
-  readonly principal: Principal;
+interface Context extends Authenticated {
   readonly allowance: Allowance | undefined;
   readonly idempotencyKey: IdempotencyKey | undefined;
   readonly readFrom: ReadFrom | undefined;
@@ -62,15 +72,17 @@ export function createGraphqlEndpoint(
         fail(error, { allow: 'GET, POST' });
         return;
       }
-      const { principal, visitor } = await deps.authenticator.identify(headers.authorization, 'access');
+      const { principal, claims } = await deps.authenticator.authenticate(headers.authorization, 'access');
       const record = recordOf(res);
       record?.askedBy(principal);
       const allowance = await deps.admit(principal, req);
       const key = readIdempotencyKey(req);
       context = {
         principal,
+        claims,
         allowance,
-        idempotencyKey: key === undefined ? undefined : { key, visitor },
+        // All anonymous clients are one role.
+          idempotencyKey: key === undefined ? undefined : { key, visitor: isNobody(principal) ? claims.visitor : '' },
         readFrom: readFromHeader(req),
         record,
         res,
@@ -132,13 +144,14 @@ async function answer(
   request: Request<IncomingMessage, Context>,
   { query, variables, operationName }: RequestParams,
 ): Promise<Response> {
-  const { principal, allowance, idempotencyKey, readFrom, record } = request.context;
+  const { principal, claims, allowance, idempotencyKey, readFrom, record } = request.context;
   if (record && operationName != null) record.operation = operationName;
   const outcome = await executor.execute(
     principal,
     { query, variables: variables ?? null, operationName: operationName ?? null },
     {
       allowMutation: request.method === 'POST',
+      claims,
       idempotencyKey,
       readFrom,
       requestId: record?.id,

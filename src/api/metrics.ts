@@ -18,7 +18,7 @@ const ROUTES = new Set([
 ]);
 
 /** Paths that end in an id, which the label omits. */
-const ROUTES_WITH_ID = ['/events/sendgrid/', '/files/', '/console/', '/unsubscribe/'];
+const ROUTES_WITH_ID = ['/events/sendgrid/', '/oidc/', '/files/', '/console/', '/unsubscribe/'];
 
 /** The path of a request for metrics and logs: without ids, and never one that works like a token. */
 export function routeOf(path: string): string {

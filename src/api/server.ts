@@ -186,8 +186,14 @@ async function close(server: Server, inFlight: () => number, delayMs: number): P
 
 /** Lets `Utility.role_token` issue tokens without coupling the control engine to them. */
 function withTokens(control: WebDeps['control'], tokens: Tokens): GraphqlExecutor {
-  const issueToken = (subject: Principal): Promise<string> => tokens.issue(subject, 'access');
   return {
-    execute: (principal, request, options) => control.execute(principal, request, { ...options, issueToken }),
+    execute: (principal, request, { claims, ...options }) => {
+      const authTimeMs = claims?.authTimeMs ?? 0;
+      const { roleid, tokensValidFromMs } = principal;
+      const actors = [...(claims?.actors ?? []), { roleid, tokensValidFromMs }];
+      const issueToken = (subject: Principal): Promise<string> =>
+        tokens.issue(subject, 'access', { authTimeMs, actors });
+      return control.execute(principal, request, { ...options, authTimeMs, issueToken });
+    },
   };
 }

@@ -23,6 +23,8 @@ export interface ControlOptions {
   readonly allowance?: Allowance;
   /** For log messages. */
   readonly requestId?: string | undefined;
+  /** When the caller last signed in with a password or at a provider, in milliseconds since the epoch. */
+  readonly authTimeMs?: number | undefined;
   /** Issues an access token for `Utility.role_token`. */
   readonly issueToken?: (subject: Principal) => Promise<string>;
 }
@@ -40,6 +42,8 @@ export interface ControlContext {
   readonly deps: ControlEngineDeps;
   readonly options: ControlOptions;
   readonly passwordHashes: PasswordHashes;
+  /** Whether the caller may change how it signs in itself. */
+  readonly isReauthenticated: boolean;
   /** Reads a list field with its sub-selection; serialized, since each takes a connection. */
   readonly list: (info: GraphQLResolveInfo, table: string) => Promise<readonly object[]>;
   /** Reads a field of `Aggregates`; serialized with the lists. */

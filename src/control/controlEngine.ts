@@ -29,8 +29,9 @@ import { CONTROL_CATALOG } from './controlCatalog.js';
 import { buildControlSchema } from './controlSchema.js';
 import { holdTenant } from './holdTenant.js';
 import type { ControlContext, ControlEngineDeps, ControlOptions } from './controlContext.js';
-import { inputsOf } from './request/inputs.js';
-import { hashPasswords, type PasswordHashes } from './request/passwordHashes.js';
+import { hashPasswords } from './request/passwordHashes.js';
+import { mutationInputs } from './request/mutationInputs.js';
+import { isReauthenticated } from './roles/reauthentication.js';
 import { executionResponse, explained } from './request/executionResponse.js';
 import { introspectQuery, withIntrospected, type Introspected } from './request/introspection.js';
 import {
@@ -123,9 +124,15 @@ interface Run {
   readonly reportFieldError: (error: unknown) => void;
 }
 
-const NO_PASSWORDS: PasswordHashes = {
-  take: () => {
-    throw new Error('only mutations set passwords');
+/** What is found out before a transaction begins. */
+type Prepared = Pick<ControlContext, 'isReauthenticated' | 'passwordHashes'>;
+
+const NOTHING_PREPARED: Prepared = {
+  isReauthenticated: false,
+  passwordHashes: {
+    take: () => {
+      throw new Error('only mutations set passwords');
+    },
   },
 };
 
@@ -144,8 +151,8 @@ async function answer(run: Run): Promise<GraphqlResponse> {
   const roles = rootFields(operation, fragments).filter(({ name }) => name.value === 'create_role').length;
   if (roles > 0) await run.options.allowance?.spend('roles', roles);
   // Each tells whether the login is taken.
-  const logins = inputsOf(run.schema, operation, fragments, run.variables).filter(
-    ({ name, input }) => name === 'update_role' && input['login'] != null,
+  const logins = mutationInputs(run.schema, operation, fragments, run.variables).filter(
+    ({ mutation, input }) => mutation === 'update_role' && input['login'] != null,
   ).length;
   if (logins > 0) await run.options.allowance?.spend('logins', logins);
   return run.changing.run(tenantid, () => mutate(run));
@@ -171,7 +178,7 @@ async function query(run: Run): Promise<GraphqlResponse> {
 }
 
 async function executeOutsideTransaction(run: Run, introspected?: Introspected): Promise<GraphqlResponse> {
-  const context = contextOf(run, run.deps.database.knex, NO_PASSWORDS);
+  const context = contextOf(run, run.deps.database.knex, NOTHING_PREPARED);
   const document = introspected ? introspected.rest : run.ready.document;
   const executed = document ? await executeWith(context, run, document) : { data: {} };
   const result = introspected ? withIntrospected(executed, introspected) : executed;
@@ -180,18 +187,22 @@ async function executeOutsideTransaction(run: Run, introspected?: Introspected):
 }
 
 async function mutate(run: Run): Promise<GraphqlResponse> {
-  const { ready, variables } = run;
-  const hashes = await hashPasswords(run.schema, ready.operation, ready.fragments, variables);
-  return run.serviceShare.run(run.principal.tenantid, () => mutateInTransaction(run, hashes));
+  const { deps, schema, ready, variables, principal, options } = run;
+  const inputs = mutationInputs(schema, ready.operation, ready.fragments, variables);
+  const prepared = {
+    isReauthenticated: await isReauthenticated(deps, principal, options, inputs),
+    passwordHashes: await hashPasswords(inputs),
+  };
+  return run.serviceShare.run(principal.tenantid, () => mutateInTransaction(run, prepared));
 }
 
-async function mutateInTransaction(run: Run, hashes: PasswordHashes): Promise<GraphqlResponse> {
+async function mutateInTransaction(run: Run, prepared: Prepared): Promise<GraphqlResponse> {
   const { deps, ready } = run;
   const trx = await deps.database.knex.transaction();
   try {
     await holdTenant(trx, run.principal.tenantid);
     const principal = await currentPrincipal(trx, run.principal);
-    const context = contextOf({ ...run, principal }, trx, hashes);
+    const context = contextOf({ ...run, principal }, trx, prepared);
     const result = await executeWith(context, run, ready.document);
     if (result.errors) {
       await trx.rollback();
@@ -231,7 +242,7 @@ async function commit(trx: ControlTransaction): Promise<void> {
   }
 }
 
-function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): ControlContext {
+function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext {
   const { deps, principal, options, composing, serviceShare } = run;
   const { tenantid } = principal;
   const reader = createListReader({
@@ -255,7 +266,7 @@ function contextOf(run: Run, db: ControlDb, passwordHashes: PasswordHashes): Con
     serviceShare,
     deps,
     options,
-    passwordHashes,
+    ...prepared,
     list: (info, table) =>
       reads.runExclusive(async () => {
         const rows = await serviceShare.run(tenantid, () => reader.read(info, table));

@@ -35,6 +35,8 @@ export interface Principal {
   /** Changes with every change of the tenant's roles, classes and rules. */
   readonly policyVersion: string;
   readonly rules: readonly GrantedRule[];
+  /** When the role was last deleted or restored, in milliseconds since the epoch; -Infinity if never. */
+  readonly restoredMs: number;
   /**
    * Tokens of an earlier state of the role are refused, including those from before it was created: they belonged to an
    * earlier role with the same id, lost when a backup was restored. Milliseconds since the epoch.
@@ -138,6 +140,7 @@ interface PrincipalRow {
   read_replica: boolean;
   schema: string | null;
   policy_version: string;
+  restored_ms: number;
   tokens_valid_from_ms: number;
   rules: GrantedRule[];
 }
@@ -171,6 +174,7 @@ export async function readPrincipal(knex: Knex, tenantid: number, roleid: number
     schema: row.schema,
     policyVersion: row.policy_version,
     rules: row.rules,
+    restoredMs: row.restored_ms,
     tokensValidFromMs: row.tokens_valid_from_ms,
   };
 }
@@ -180,7 +184,7 @@ const PRINCIPAL_SQL = `
     coalesce((select array_agg(c.roleid order by c.roleid) from rowpost.role c
       where c.parentid = r.roleid and not c.deleted and (r.login is distinct from :nobody or t.root_roleid = r.roleid)), '{}') as children,
     t.root_roleid is not distinct from r.roleid as is_root, t.moved_to is not null as is_moved, t.suspended, r.read_replica, t.schema, t.policy_version::text,
-    ${TOKENS_VALID_FROM_MS} as tokens_valid_from_ms,
+    ${TOKENS_VALID_FROM_MS} as tokens_valid_from_ms, extract(epoch from r.restored)::float8 * 1000 as restored_ms,
     coalesce((select json_agg(json_build_object('ruleid', p.ruleid, 'capabilities', p.capabilities,
         'targets', p.targets, 'filter', p.filter) order by p.ruleid)
       from rowpost.policy_rule p

@@ -13,6 +13,10 @@ export interface FileLink {
   readonly size: number | null;
   /** Seconds since the epoch. */
   readonly expires: number;
+  /** The state of the role that it was issued for, as in tokens. For a link in an email, when that was written. */
+  readonly sinceMs: number;
+  /** Belongs to the email's recipients: it outlives the sessions of the role, but not the role. */
+  readonly isForEmail: boolean;
 }
 
 export const FILES_PATH = '/files/';
@@ -28,8 +32,8 @@ export const routed = (url: string, tenantid: number): string => `${url}?tenanti
 
 /** @returns the full URL */
 export function signLink(keyRing: KeyRing, baseUrl: string, link: FileLink): string {
-  const { method, tenantid, roleid, storagekey, size, expires } = link;
-  const text = JSON.stringify([method, tenantid, roleid, storagekey, size, expires]);
+  const { method, tenantid, roleid, storagekey, size, expires, sinceMs, isForEmail } = link;
+  const text = JSON.stringify([method, tenantid, roleid, storagekey, size, expires, sinceMs, isForEmail]);
   return `${baseUrl}${FILES_PATH}${keyRing.seal(text, PURPOSE)}`;
 }
 
@@ -40,16 +44,12 @@ export function signLink(keyRing: KeyRing, baseUrl: string, link: FileLink): str
 export function readLink(keyRing: KeyRing, signed: string, nowMs: number): FileLink {
   const text = FORM.test(signed) ? keyRing.open(signed, PURPOSE) : readSigned(keyRing, signed);
   if (text === undefined) throw new AppError('FILE_URL_INVALID', 'The file URL is not valid.');
-  const [method, tenantid, roleid, storagekey, size, expires] = JSON.parse(text) as [
-    FileLink['method'],
-    number,
-    number,
-    string,
-    number | null,
-    number,
-  ];
+  // Those of earlier versions end like links in emails.
+  const [method, tenantid, roleid, storagekey, size, expires, sinceMs = 0, isForEmail = true] = JSON.parse(
+    text,
+  ) as [FileLink['method'], number, number, string, number | null, number, number?, boolean?];
   if (nowMs >= expires * 1000) throw new AppError('FILE_URL_EXPIRED', 'The file URL has expired.');
-  return { method, tenantid, roleid, storagekey, size, expires };
+  return { method, tenantid, roleid, storagekey, size, expires, sinceMs, isForEmail };
 }
 
 function readSigned(keyRing: KeyRing, signed: string): string | undefined {

@@ -69,6 +69,8 @@ describe('files: bad uploads', () => {
         storagekey: crypto.randomUUID(),
         size: null,
         expires: 9e9,
+        sinceMs: Date.now(),
+        isForEmail: false,
       } as const;
       await expectRefused(signLink(other, shop.fixture.url, link), 'x', 403, 'FILE_URL_INVALID');
       // Signed rightly, but for no upload of this tenant.

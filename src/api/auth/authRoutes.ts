@@ -12,9 +12,9 @@ export function authRoutes(deps: RouteDeps): Router {
     await deps.answerSignIn(res, principal);
   };
   const byRefreshToken: RequestHandler = async (req, res) => {
-    const { principal, visitor } = await deps.authenticator.identify(req.headers.authorization, 'refresh');
+    const { principal, claims } = await deps.authenticator.authenticate(req.headers.authorization, 'refresh');
     await requireSignInAllowed(deps, principal);
-    await deps.answerSignIn(res, principal, visitor);
+    await deps.answerSignIn(res, principal, claims);
   };
   const anonymously: RequestHandler = async (req, res) => {
     const values = await readSignIn(req);

@@ -1,12 +1,12 @@
-import { isNobody, type Principal, type PrincipalSource } from '../../db/principal.js';
+import type { Principal, PrincipalSource } from '../../db/principal.js';
 import { AppError } from '../../errors.js';
-import type { Tokens, TokenType } from './tokens.js';
+import { findHolder } from './credential.js';
+import type { TokenClaims, Tokens, TokenType } from './tokens.js';
 
-/** Who sends a request. */
-export interface Client {
+/** Who sent a request, and what its token says besides. */
+export interface Authenticated {
   readonly principal: Principal;
-  /** Which of the anonymous clients, who are one role. Empty for other roles. */
-  readonly visitor: string;
+  readonly claims: TokenClaims;
 }
 
 /** Resolves an Authorization header to a principal. */
@@ -17,20 +17,11 @@ export class Authenticator {
   ) {}
 
   /** Throws AppError TOKEN_MISSING, TOKEN_MALFORMED, TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_WRONG_TYPE, TOKEN_REVOKED, TENANT_SUSPENDED. */
-  async authenticate(authorization: string | undefined, type: TokenType): Promise<Principal> {
-    return (await this.identify(authorization, type)).principal;
+  async authenticate(authorization: string | undefined, type: TokenType): Promise<Authenticated> {
+    return this.authenticateToken(bearerToken(authorization), type);
   }
 
-  /** Throws what `authenticate` throws. */
-  async identify(authorization: string | undefined, type: TokenType): Promise<Client> {
-    return this.#resolve(bearerToken(authorization), type);
-  }
-
-  async authenticateToken(token: string, type: TokenType): Promise<Principal> {
-    return (await this.#resolve(token, type)).principal;
-  }
-
-  async #resolve(token: string, type: TokenType): Promise<Client> {
+  async authenticateToken(token: string, type: TokenType): Promise<Authenticated> {
     const claims = await this.tokens.verify(token);
     if (claims.type !== type) {
       throw new AppError(
@@ -38,13 +29,18 @@ export class Authenticator {
         `This needs ${A[type]} token; ${A[claims.type]} token was sent.`,
       );
     }
-    const principal = await this.principals.load(claims.tenantid, claims.roleid);
-    if (!principal || claims.tokensValidFromMs < principal.tokensValidFromMs) {
-      throw new AppError('TOKEN_REVOKED', 'The token was revoked.');
+    const principal = await findHolder(this.principals, claims);
+    for (const actor of claims.actors) {
+      if (!(await findHolder(this.principals, { ...actor, tenantid: claims.tenantid }))) throw revoked();
     }
+    if (!principal) throw revoked();
     requireActiveTenant(principal);
-    return { principal, visitor: isNobody(principal) ? claims.visitor : '' };
+    return { principal, claims };
   }
+}
+
+function revoked(): AppError {
+  return new AppError('TOKEN_REVOKED', 'The token was revoked.');
 }
 
 /** Throws AppError TENANT_SUSPENDED. */

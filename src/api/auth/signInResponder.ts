@@ -6,13 +6,17 @@ import { buildDataSchema } from '../../graphql/schema/dataSchema.js';
 import { sendResponse, whenGone } from '../http/sendResponse.js';
 import { recordOf } from '../http/requestRecord.js';
 import type { WebDeps } from '../webDeps.js';
-import type { Tokens } from './tokens.js';
+import type { TokenOrigin, Tokens } from './tokens.js';
 
 /**
+ * @param origin of the refresh token, if that is how it signs in
  * Throws AppError TOO_BUSY while the tenant's unread responses take too much memory.
- * @param visitor the anonymous client whose tokens these are, if it had some before
  */
-export type SignInResponder = (res: ServerResponse, principal: Principal, visitor?: string) => Promise<void>;
+export type SignInResponder = (
+  res: ServerResponse,
+  principal: Principal,
+  origin?: TokenOrigin,
+) => Promise<void>;
 
 const HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
@@ -21,11 +25,11 @@ export function createSignInResponder({ config, engine, control }: WebDeps, toke
   const { baseUrl } = config;
   const routes = { base: `${baseUrl}/`, query: `${baseUrl}/query`, roles_pbac: `${baseUrl}/roles_pbac` };
   const withoutTables = describeEmpty();
-  return async (res, principal, visitor = randomUUID()) => {
+  return async (res, principal, origin) => {
     recordOf(res)?.askedBy(principal);
     const { tenantid, roleid, login, schema } = principal;
     const [issued, tables] = await Promise.all([
-      tokens.issuePair(principal, isNobody(principal) ? visitor : undefined),
+      tokens.issuePair(principal, originOf(principal, origin)),
       // The installation's own roles have no tables.
       schema === null ? withoutTables : engine.describe(tenantid, schema, principal),
     ]);
@@ -40,6 +44,14 @@ export function createSignInResponder({ config, engine, control }: WebDeps, toke
     if (refusal?.code === 'TOO_BUSY') throw refusal;
     sendResponse(res, 200, HEADERS, body, config);
   };
+}
+
+/** All anonymous clients are one role, so each keeps an id through all refreshes. */
+function originOf(
+  principal: Principal,
+  { authTimeMs, actors, visitor = randomUUID() }: TokenOrigin = {},
+): TokenOrigin {
+  return { authTimeMs, actors, ...(isNobody(principal) ? { visitor } : {}) };
 }
 
 /** SDL and the JSON text of an introspection result. */

@@ -16,10 +16,28 @@ export interface TokenClaims {
   readonly roleid: number;
   /** That of the role when the token was issued; in tokens of earlier versions, the time of issue. */
   readonly tokensValidFromMs: number;
+  /** When the role last signed in with a password or at a provider; anything in tokens of earlier versions. */
+  readonly authTimeMs: number;
+  readonly actors: readonly Actor[];
   readonly notBeforeMs: number;
   readonly expiresAtMs: number;
   /** The client that signed in anonymously, through all refreshes; for other tokens, their own id. */
   readonly visitor: string;
+}
+
+/** A role of the tenant that acts as the token's by `Utility.role_token`. The token ends with its sessions. */
+export interface Actor {
+  readonly roleid: number;
+  readonly tokensValidFromMs: number;
+}
+
+/** How a token comes about. */
+export interface TokenOrigin {
+  /** Now, by default. */
+  readonly authTimeMs?: number | undefined;
+  readonly actors?: readonly Actor[] | undefined;
+  /** An anonymous client. */
+  readonly visitor?: string;
 }
 
 export interface TokenPair {
@@ -53,31 +71,34 @@ export class Tokens {
     private readonly clock: Clock,
   ) {}
 
-  /** @param visitor an anonymous client */
-  async issuePair(subject: TokenSubject, visitor?: string): Promise<TokenPair> {
+  /** @param origin of the refresh token that they replace; by default, the role has just signed in */
+  async issuePair(subject: TokenSubject, origin?: TokenOrigin): Promise<TokenPair> {
     const [access_token, refresh_token] = await Promise.all([
-      this.issue(subject, 'access', visitor),
-      this.issue(subject, 'refresh', visitor),
+      this.issue(subject, 'access', origin),
+      this.issue(subject, 'refresh', origin),
     ]);
     return { access_token, refresh_token };
   }
 
-  async issue(subject: TokenSubject, type: TokenType, visitor?: string): Promise<string> {
+  async issue(subject: TokenSubject, type: TokenType, origin: TokenOrigin = {}): Promise<string> {
     const { tenantid, roleid, tokensValidFromMs } = subject;
-    const iat = Math.floor(this.clock.now() / 1000);
+    const now = this.clock.now();
+    const { authTimeMs = now, actors = [], visitor } = origin;
+    const iat = Math.floor(now / 1000);
     const { accessTokenSeconds, refreshTokenSeconds, cell } = this.config;
     // RFC 7519 requires a string `sub`, but clients of this service expect an object, so the claims are built here.
     const claims = {
       iat,
       nbf: iat,
       exp: iat + (type === 'access' ? accessTokenSeconds : refreshTokenSeconds),
-      jti: idWithTime(tokensValidFromMs),
+      jti: idWithTimes(tokensValidFromMs, authTimeMs),
       type,
       fresh: false,
       sub: { roleid, tenantid },
       roleid,
       tenantid,
       ...(visitor === undefined ? {} : { visitor }),
+      ...(actors.length === 0 ? {} : { actors }),
       ...(tenantid === INSTALLATION_TENANTID && cell !== undefined ? { cell } : {}),
     };
     const { kid, privateKey } = await this.keys.signer();
@@ -140,23 +161,25 @@ function readClaims(payload: Uint8Array): TokenClaims & { readonly cell: unknown
   } catch (error) {
     throw malformed(error);
   }
-  const { type, tenantid, roleid, nbf, exp, jti, cell, visitor } = claims;
+  const { type, tenantid, roleid, nbf, exp, jti, cell, visitor, actors = [] } = claims;
   if (
     (type !== 'access' && type !== 'refresh') ||
     typeof tenantid !== 'number' ||
     typeof roleid !== 'number' ||
     typeof nbf !== 'number' ||
     typeof exp !== 'number' ||
-    typeof jti !== 'string'
+    typeof jti !== 'string' ||
+    !Array.isArray(actors)
   ) {
     throw malformed();
   }
-  const tokensValidFromMs = timeOfId(jti);
   return {
     type,
     tenantid,
     roleid,
-    tokensValidFromMs,
+    ...timesOfId(jti),
+    // Signed by this service.
+    actors: actors as readonly Actor[],
     notBeforeMs: nbf * 1000,
     expiresAtMs: exp * 1000,
     visitor: typeof visitor === 'string' ? visitor : jti,
@@ -164,19 +187,24 @@ function readClaims(payload: Uint8Array): TokenClaims & { readonly cell: unknown
   };
 }
 
-/** A version 7 UUID, which begins with a time in milliseconds: here that of the role's state. */
-function idWithTime(timeMs: number): string {
+/**
+ * A version 7 UUID, which begins with a time in milliseconds: here that of the role's state. It ends with the time of the
+ * sign-in in seconds, since clients know the names of all claims.
+ */
+function idWithTimes(stateMs: number, authTimeMs: number): string {
   const bytes = randomBytes(16);
-  bytes.writeUIntBE(Math.floor(timeMs), 0, 6);
+  bytes.writeUIntBE(Math.floor(stateMs), 0, 6);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  bytes.writeUInt32BE(Math.floor(authTimeMs / 1000), 12);
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-function timeOfId(id: string): number {
-  const timeMs = Number.parseInt(id.replace('-', '').slice(0, 12), 16);
-  if (Number.isNaN(timeMs)) throw malformed();
-  return timeMs;
+function timesOfId(id: string): Pick<TokenClaims, 'tokensValidFromMs' | 'authTimeMs'> {
+  const tokensValidFromMs = Number.parseInt(id.replace('-', '').slice(0, 12), 16);
+  const authTimeMs = Number.parseInt(id.slice(-8), 16) * 1000;
+  if (Number.isNaN(tokensValidFromMs + authTimeMs)) throw malformed();
+  return { tokensValidFromMs, authTimeMs };
 }
 
 function malformed(cause?: unknown): AppError {

@@ -2,7 +2,7 @@ import type { Principal } from '../../db/principal.js';
 import { AppError, ERROR_CODES, type ErrorCode, type ErrorDetails } from '../../errors.js';
 import type { Allowance } from '../../graphql/allowance.js';
 import { parseJson } from '../../losslessJson.js';
-import type { GraphqlExecutor } from '../graphqlEndpoint.js';
+import type { ControlEngine } from '../../control/controlEngine.js';
 
 /** Executes a document as the session's role. Throws the first error of the response as an AppError. */
 export type Ask = <Data>(document: string, variables?: Readonly<Record<string, unknown>>) => Promise<Data>;
@@ -20,18 +20,19 @@ interface Answer {
 export interface AskOptions {
   readonly allowMutation: boolean;
   readonly allowance?: Allowance | undefined;
+  /** When the session began. */
+  readonly authTimeMs?: number;
   /** A longer answer is not parsed, because other requests would wait meanwhile: it is an error. */
   readonly maxCharacters?: number;
 }
 
 /** The console's only access to data: it sees and does exactly what GraphQL permits the role. */
 export function askAs(
-  executor: GraphqlExecutor,
+  executor: Pick<ControlEngine, 'execute'>,
   principal: Principal,
-  { allowMutation, allowance, maxCharacters = Infinity }: AskOptions,
+  { maxCharacters = Infinity, ...options }: AskOptions,
 ): Ask {
   return async <Data>(query: string, variables: Readonly<Record<string, unknown>> = {}) => {
-    const options = { allowMutation, ...(allowance ? { allowance } : {}) };
     const { body, release } = await executor.execute(principal, { query, variables }, options);
     // Pages are small and rendered from the response immediately.
     release?.();

@@ -46,6 +46,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
     ask: askAs(deps.control, session.principal, {
       allowMutation: values !== undefined,
       allowance: deps.visitors.ofRole(session.principal, req),
+      authTimeMs: session.authTimeMs,
     }),
     askData: askAs(deps.engine, session.principal, {
       allowMutation: values !== undefined,
@@ -93,10 +94,9 @@ export function consoleRoutes(deps: RouteDeps): Router {
 
   const handlers: PageHandlers = { page, form };
 
-  const signOut = form((_visit, _req, res) => {
-    deps.consoleSessions.end(res);
+  const signOut = form(async (_visit, req, res) => {
+    await deps.consoleSessions.end(req, res);
     res.redirect(303, SIGN_IN);
-    return Promise.resolve();
   });
 
   const start = page(({ isOperator }, _req, res) => {
@@ -171,7 +171,7 @@ function failedPage({ log }: RouteDeps): ErrorRequestHandler {
   };
 }
 
-const SECRETS: readonly string[] = ['secret', ...SECRET_FIELDS];
+const SECRETS: readonly string[] = ['secret', 'current_password', ...SECRET_FIELDS];
 
 /** The form fields with text that the user typed; none if one is a secret, without which the rest would say something else. */
 function writtenIn(values: Values = {}): readonly { readonly name: string; readonly value: string }[] {

@@ -1,7 +1,8 @@
-import { createHmac } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { CookieOptions, Response } from 'express';
 import type { Principal } from '../../db/principal.js';
+import { endSession, isSessionEnded } from '../../db/signIn/endedSessions.js';
 import { AppError } from '../../errors.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import { requireSignInAllowed } from '../auth/signIn.js';
@@ -13,6 +14,8 @@ import type { WebDeps } from '../webDeps.js';
 export interface ConsoleSession {
   readonly principal: Principal;
   readonly csrfToken: string;
+  /** When the role signed in. */
+  readonly authTimeMs: number;
 }
 
 const PURPOSE = 'console session';
@@ -21,7 +24,7 @@ const KNOWN_AFTER_END_MS = 7 * 24 * 3600 * 1000;
 
 /**
  * Sessions of the console: a refresh token, sealed in a cookie that scripts can't read. So a session ends like a token,
- * with the role or its password, and processes keep no session state.
+ * with the role or its password, and besides when it is signed out.
  */
 export class ConsoleSessions {
   readonly #name: string;
@@ -48,7 +51,13 @@ export class ConsoleSessions {
     res.cookie(this.#name, value, { ...this.#options, maxAge });
   }
 
-  end(res: Response): void {
+  /** Ends the session that the request belongs to, for whoever has its cookie. */
+  async end(req: IncomingMessage, res: Response): Promise<void> {
+    const token = this.#tokenOf(req);
+    if (token !== undefined) {
+      const { tenantid, expiresAtMs } = await this.tokens.verify(token);
+      await endSession(this.deps.database.knex, { tokenHash: hashOf(token), tenantid, expiresAtMs });
+    }
     res.clearCookie(this.#name, this.#options);
   }
 
@@ -70,9 +79,10 @@ export class ConsoleSessions {
     const token = this.#tokenOf(req);
     if (token === undefined) return undefined;
     try {
-      const principal = await this.authenticator.authenticateToken(token, 'refresh');
+      const { principal, claims } = await this.authenticator.authenticateToken(token, 'refresh');
       await requireSignInAllowed(this.deps, principal);
-      return { principal, csrfToken: csrfTokenOf(token) };
+      if (await isSessionEnded(this.deps.database.knex, hashOf(token))) return undefined;
+      return { principal, csrfToken: csrfTokenOf(token), authTimeMs: claims.authTimeMs };
     } catch (error) {
       if (error instanceof AppError && ENDED.has(error.code)) return undefined;
       throw error;
@@ -88,6 +98,10 @@ const ENDED: ReadonlySet<string> = new Set([
   'PERMISSION_DENIED',
   'TENANT_SUSPENDED',
 ]);
+
+function hashOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
 
 /** Derived from the token, which the browser only has in sealed form. */
 function csrfTokenOf(token: string): string {

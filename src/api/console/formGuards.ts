@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors.js';
+import { isFromOrigin } from '../http/requestOrigin.js';
 import type { ConsoleSession } from './consoleSession.js';
 
 /** Throws AppError PERMISSION_DENIED. */
@@ -14,19 +15,11 @@ export function requireCsrfToken({ csrfToken }: ConsoleSession, given: unknown):
   });
 }
 
-/**
- * Rejects forms of other sites, including those that sign in. Browsers send a form's origin in one of two headers; other
- * clients send neither. Stricter than `/signin`: other hosts of the same site are not the console.
- * Throws AppError PERMISSION_DENIED.
- */
-export function requireOwnPage({ headers }: IncomingMessage, baseUrl: string): void {
-  const site = headers['sec-fetch-site'];
-  const { origin, host } = headers;
-  const isOwnOrigin =
-    origin === undefined ||
-    origin === new URL(baseUrl).origin ||
-    (URL.canParse(origin) && new URL(origin).host === host);
-  if (isOwnOrigin && (site === undefined || site === 'same-origin' || site === 'none')) return;
+/** Rejects forms of other origins, including those that sign in. Throws AppError PERMISSION_DENIED. */
+export function requireOwnPage(req: IncomingMessage, baseUrl: string): void {
+  const site = req.headers['sec-fetch-site'];
+  const isSameOrigin = site === undefined || site === 'same-origin' || site === 'none';
+  if (isSameOrigin && isFromOrigin(req, [new URL(baseUrl).origin])) return;
   throw new AppError('PERMISSION_DENIED', 'Another site sent this form.', {
     hint: 'Open the console itself and try again there.',
   });

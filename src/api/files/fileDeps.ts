@@ -4,6 +4,7 @@ import type { FileLink } from '../../files/fileLinks.js';
 import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Services } from '../../services.js';
 import { requireActiveTenant } from '../auth/authenticate.js';
+import { findHolder, findSender } from '../auth/credential.js';
 import type { ObjectLeases } from './objectLeases.js';
 import type { Transfers } from './transfers.js';
 
@@ -15,13 +16,17 @@ export interface FileDeps extends Omit<Services, 'engine'> {
 }
 
 /** With its current permissions. Throws AppError FILE_URL_INVALID, TENANT_SUSPENDED. */
-export async function requirePrincipal(
-  { principals }: FileDeps,
-  { tenantid, roleid }: FileLink,
-): Promise<Principal> {
-  const principal = await principals.load(tenantid, roleid);
+export async function requirePrincipal({ principals }: FileDeps, link: FileLink): Promise<Principal> {
+  const find = link.isForEmail ? findSender : findHolder;
+  const principal = await find(principals, { ...link, tokensValidFromMs: link.sinceMs });
   if (!principal) {
-    throw new AppError('FILE_URL_INVALID', 'The role that the URL was issued to no longer exists.');
+    throw new AppError(
+      'FILE_URL_INVALID',
+      'The role that the URL was issued to no longer exists, or its sessions have ended.',
+      {
+        hint: 'Request a new URL: upload_<table> for an upload, thefiles for a download.',
+      },
+    );
   }
   requireActiveTenant(principal);
   return principal;

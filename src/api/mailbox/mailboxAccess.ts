@@ -24,8 +24,8 @@ export async function mailboxScope(
   // If a proxy is configured, no request counts as local, whatever its headers.
   if (config.embedded && config.trustProxy.count === 'none' && isLocal(req)) return {};
   const session = await consoleSessions.read(req);
-  const { tenantid, isAdmin } =
-    session?.principal ?? (await authenticator.authenticate(req.headers.authorization, 'access'));
+  const { principal } = session ?? (await authenticator.authenticate(req.headers.authorization, 'access'));
+  const { tenantid, isAdmin } = principal;
   if (isAdmin) return tenantid === INSTALLATION_TENANTID ? {} : { tenantid };
   throw new AppError('PERMISSION_DENIED', "Only the tenant's root role and admins may open the mailbox.");
 }

@@ -23,7 +23,7 @@ export async function authorizationUrl(
   );
   const url = buildAuthorizationUrl(configuration, {
     response_type: 'code',
-    redirect_uri: redirectUri(config),
+    redirect_uri: config.baseUrl + registration.redirectPath,
     scope: scopeFor(provider.comparison_field),
     state,
     nonce,
@@ -31,11 +31,6 @@ export async function authorizationUrl(
     code_challenge_method: 'S256',
   });
   return url.href;
-}
-
-/** Exactly as it is registered with the provider. */
-export function redirectUri({ baseUrl }: Pick<Config, 'baseUrl'>): string {
-  return `${baseUrl}/oidc`;
 }
 
 /** Requests only the scopes that the claim needs: providers show them to users. */

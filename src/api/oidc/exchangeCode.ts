@@ -45,16 +45,8 @@ async function request(
   clientAuth: ClientAuth,
 ): Promise<string> {
   const { provider } = registration;
-  // Without a configured issuer, the `iss` parameter is compared with the host of auth_uri instead.
-  const given = callbackUrl.searchParams.get('iss');
-  if (given !== null && !isIssuerOf(provider, given)) {
-    throw oidcFailure(
-      'OIDC_PROVIDER_ERROR',
-      'Another issuer than the provider came with the code (parameter iss).',
-      otherIssuerHint(provider),
-    );
-  }
-  const issuer = given ?? provider.issuer ?? new URL(provider.auth_uri).origin;
+  const issuer =
+    readIssuer(registration, callbackUrl) ?? provider.issuer ?? new URL(provider.auth_uri).origin;
   const configuration = clientConfiguration(registration, issuer, clientAuth);
   const answer = takeIdToken(callProvider);
   configuration[customFetch] = answer.fetch;
@@ -65,6 +57,29 @@ async function request(
   const idToken = answer.idToken();
   if (idToken !== undefined) return idToken;
   throw oidcFailure('OIDC_PROVIDER_ERROR', 'The provider answered the code without an ID token.');
+}
+
+/**
+ * The parameter `iss` of a callback (RFC 9207). Where other providers have the same redirect URI, the code may be one of theirs,
+ * and is sent to no token endpoint unless the parameter says whose it is. Throws AppError OIDC_PROVIDER_ERROR.
+ */
+function readIssuer({ provider, requiresIss }: OidcRegistration, { searchParams }: URL): string | undefined {
+  const [given, ...others] = searchParams.getAll('iss');
+  if (given === undefined && !requiresIss) return undefined;
+  if (given === undefined || others.length > 0) {
+    throw oidcFailure(
+      'OIDC_PROVIDER_ERROR',
+      'The provider did not say that the code is its own (parameter iss).',
+      'Its discovery document promises the parameter. If the provider has changed, create the configuration again.',
+    );
+  }
+  // Without an issuer, the parameter is compared with the host of auth_uri, which several providers may have.
+  if (isIssuerOf(provider, given) && (provider.issuer !== null || !requiresIss)) return given;
+  throw oidcFailure(
+    'OIDC_PROVIDER_ERROR',
+    'Another issuer than the provider came with the code (parameter iss).',
+    otherIssuerHint(provider),
+  );
 }
 
 /**

@@ -4,6 +4,7 @@ import { readRow } from '../../control/object/rows.js';
 import { roleOidc } from '../../control/objects/roleOidc.js';
 import { PROVIDERID_GIVEN } from '../../control/oidc/oidcMappings.js';
 import { readOidcRegistration, type OidcRegistration } from '../../control/oidc/oidcRegistration.js';
+import type { Principal } from '../../db/principal.js';
 import type { RouteDeps } from '../routeDeps.js';
 import { oidcFailure } from './oidcFailure.js';
 
@@ -22,17 +23,17 @@ export async function findRegistration(
     : oidcFailure('OIDC_CONFID_NOT_FOUND', what);
 }
 
-/** The identity mapped to the role. Throws AppError OIDC_ROLE_NOT_MAPPED, also for missing or deleted roles. */
+/** The role and the identity that is mapped to it. Throws AppError OIDC_ROLE_NOT_MAPPED, also for missing or deleted roles. */
 export async function findMapping(
   { database: { knex }, principals }: RouteDeps,
   tenantid: number,
   roleid: number,
   confid: number,
-): Promise<Row<typeof roleOidc>> {
+): Promise<{ readonly mapping: Row<typeof roleOidc>; readonly role: Principal }> {
   const mapping = await readRow(knex, roleOidc, { tenantid, roleid, confid });
-  const role = mapping && (await principals.load(tenantid, roleid));
+  const role = mapping && (await principals.reload(tenantid, roleid));
   if (!mapping || !role) {
     throw oidcFailure('OIDC_ROLE_NOT_MAPPED', `Role ${roleid} can't sign in with configuration ${confid}.`);
   }
-  return mapping;
+  return { mapping, role };
 }

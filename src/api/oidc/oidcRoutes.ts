@@ -4,15 +4,16 @@ import { readSignIn, readTenantid } from '../auth/credentials.js';
 import { failedSignInPath, isConsolePath } from '../console/consolePath.js';
 import { sendJson } from '../http/failure.js';
 import type { RouteDeps } from '../routeDeps.js';
-import { redirectUri } from './authorizationUrl.js';
 import { cookieName, cookieOptions } from './browserBinding.js';
 import { handleCallback, takeSignIn, type ReturnedSignIn } from './handleCallback.js';
 import { withError, withTokens } from './returnTo.js';
+import { requireAllowedPage } from './requireAllowedPage.js';
 import { requireId, startSignIn } from './startSignIn.js';
 
-/** `POST /oidc` starts a sign-in at a provider; `GET /oidc` is the redirect URI. */
+/** `POST /oidc` starts a sign-in at a provider; `GET /oidc` and `GET /oidc/<confid>` are redirect URIs. */
 export function oidcRoutes(deps: RouteDeps): Router {
   const start: RequestHandler = async (req, res) => {
+    requireAllowedPage(req, deps.config);
     const values = await readSignIn(req);
     const url = await startSignIn(deps, res, {
       tenantid: readTenantid(values),
@@ -27,7 +28,7 @@ export function oidcRoutes(deps: RouteDeps): Router {
   };
 
   const callback: RequestHandler = async (req, res) => {
-    const callbackUrl = new URL(redirectUri(deps.config));
+    const callbackUrl = new URL(deps.config.baseUrl + req.path);
     callbackUrl.search = new URL(req.originalUrl, callbackUrl).search;
     const signIn = await takeSignIn(deps, req, callbackUrl);
     const { baseUrl } = deps.config;
@@ -64,10 +65,12 @@ export function oidcRoutes(deps: RouteDeps): Router {
       .use('/oidc', deps.limits.byAddress)
       .post('/oidc', start)
       // Express would take HEAD, as link checkers send it, for GET, and complete the sign-in.
-      .head('/oidc', (_req, _res, next) => next('router'))
-      .get('/oidc', callback)
+      .head(CALLBACKS, (_req, _res, next) => next('router'))
+      .get(CALLBACKS, callback)
   );
 }
+
+const CALLBACKS = ['/oidc', '/oidc/:confid'];
 
 function subjectOf({ tenantid, roleid, confid }: ReturnedSignIn): object {
   return { tenantid, roleid, confid };

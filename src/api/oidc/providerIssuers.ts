@@ -1,6 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../clock.js';
-import { storeDiscoveredIssuer, type OidcRegistration } from '../../control/oidc/oidcRegistration.js';
+import {
+  storeDiscovered,
+  type Discovered,
+  type OidcRegistration,
+} from '../../control/oidc/oidcRegistration.js';
 import type { OidcProvider } from '../../control/objects/oidcProviders.js';
 import { AppError } from '../../errors.js';
 import type { WebDeps } from '../webDeps.js';
@@ -16,12 +20,12 @@ const WELL_KNOWN = '/.well-known/openid-configuration';
 
 const ABSENT = Symbol('the URL has no discovery document');
 const UNANSWERED = Symbol('the provider gave no answer');
-/** An issuer, or why there is none. */
-type Found = string | typeof ABSENT | typeof UNANSWERED;
+/** What a document says, or why there is none. */
+type Found = Discovered | typeof ABSENT | typeof UNANSWERED;
 
-const isIssuer = (found: Found): found is string => typeof found === 'string';
+const isDocument = (found: Found): found is Discovered => typeof found === 'object';
 
-/** Discovers the issuers of providers configured without one, and stores them in the database. */
+/** Discovers the issuers of providers configured without one, and whether callbacks name them, and stores that in the database. */
 export class ProviderIssuers {
   /** Providers without a discovery document. */
   readonly #failed: LRUCache<string, true>;
@@ -33,39 +37,51 @@ export class ProviderIssuers {
     this.#failed = new LRUCache({ max: MAX_PROVIDERS, ttl: RETRY_AFTER_MS, ttlResolution: 0, perf: clock });
   }
 
-  /** The registration with its provider's issuer, if that can be discovered. */
-  async complete(
-    { database: { knex }, log }: WebDeps,
-    registration: OidcRegistration,
-  ): Promise<OidcRegistration> {
-    const { provider } = registration;
-    const known = provider.issuer ?? provider.discovered_issuer;
-    if (known !== null) return { ...registration, provider: { ...provider, issuer: known } };
-    const key = `${provider.providerid} ${provider.auth_uri} ${provider.jwks_uri}`;
-    if (this.#failed.has(key)) return registration;
+  /** The registration with what can be discovered of its provider. What is known stays known while that gives no answer. */
+  async complete(deps: WebDeps, registration: OidcRegistration): Promise<OidcRegistration> {
+    const provider = await this.learn(deps, registration.provider);
+    return {
+      ...registration,
+      provider,
+      requiresIss: registration.requiresIss || provider.sends_iss === true,
+    };
+  }
+
+  async learn({ database: { knex }, log }: WebDeps, given: OidcProvider): Promise<OidcProvider> {
+    const provider = { ...given, issuer: given.issuer ?? given.discovered_issuer };
+    if (provider.issuer !== null && provider.sends_iss !== null) return provider;
+    const key = `${provider.providerid} ${provider.issuer ?? ''} ${provider.auth_uri} ${provider.jwks_uri}`;
+    if (this.#failed.has(key)) return provider;
     const found = await this.#discover(provider);
-    const issuer = found.find(isIssuer);
-    if (issuer === undefined) {
+    const document = found.find(isDocument);
+    if (document === undefined) {
       const ttl = found.includes(UNANSWERED) ? RETRY_UNANSWERED_AFTER_MS : RETRY_AFTER_MS;
       this.#failed.set(key, true, { ttl });
-      const { providerid } = provider;
-      log.warn(
-        { providerid },
-        'a provider has no issuer: tokens of any issuer on the host of its auth_uri count',
-      );
-      return registration;
+      const { providerid, issuer } = provider;
+      if (issuer === null) {
+        log.warn(
+          { providerid },
+          'a provider has no issuer: tokens of any issuer on the host of its auth_uri count',
+        );
+      }
+      return provider;
     }
-    await storeDiscoveredIssuer(knex, provider, issuer);
-    return { ...registration, provider: { ...provider, issuer } };
+    await storeDiscovered(knex, given, document);
+    return { ...provider, issuer: document.issuer, sends_iss: document.sendsIss };
   }
 
   #discover(provider: OidcProvider): Promise<readonly Found[]> {
-    return Promise.all(candidateUrls(provider).map((place) => this.#issuerAt(place, provider)));
+    const { issuer } = provider;
+    const places = issuer === null ? candidateUrls(provider) : [issuer.replace(/\/$/, '')];
+    return Promise.all(places.map((place) => this.#documentAt(place, provider)));
   }
 
   /** The document must be at the URL derived from its issuer (OpenID Connect Discovery 4.3), and name the configured keys. */
-  async #issuerAt(place: string, provider: OidcProvider): Promise<Found> {
-    const url = new URL(place + WELL_KNOWN);
+  async #documentAt(place: string, provider: OidcProvider): Promise<Found> {
+    const address = place + WELL_KNOWN;
+    // An issuer is compared as text, and need not be an address.
+    if (!URL.canParse(address) || !/^https?:/.test(address)) return ABSENT;
+    const url = new URL(address);
     try {
       const answer = await this.callProvider(url, {
         method: 'GET',
@@ -74,9 +90,10 @@ export class ProviderIssuers {
       if (answer.status >= 500 || answer.status === 429) return UNANSWERED;
       if (answer.status !== 200) return ABSENT;
       const document: unknown = JSON.parse(answer.text);
-      const { issuer, jwks_uri } = document as Readonly<Record<string, unknown>>;
+      const { issuer, jwks_uri, ...more } = document as Readonly<Record<string, unknown>>;
       if (typeof issuer !== 'string' || jwks_uri !== provider.jwks_uri) return ABSENT;
-      return issuer.replace(/\/$/, '') === place ? issuer : ABSENT;
+      if (issuer !== (provider.issuer ?? issuer) || issuer.replace(/\/$/, '') !== place) return ABSENT;
+      return { issuer, sendsIss: more['authorization_response_iss_parameter_supported'] === true };
     } catch (error) {
       if (error instanceof AppError) return UNANSWERED;
       // No document.

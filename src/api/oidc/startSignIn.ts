@@ -34,7 +34,7 @@ export async function startSignIn(
 ): Promise<string> {
   const confid = requireId(given, 'confid');
   const registration = await findRegistration(deps, tenantid, confid);
-  await findMapping(deps, tenantid, roleid, confid);
+  const { role } = await findMapping(deps, tenantid, roleid, confid);
   const returnTo = consolePath ?? readReturnTo(return_to, deps);
 
   const state = randomState();
@@ -58,6 +58,8 @@ export async function startSignIn(
       code_verifier_encrypted: deps.keyRing.encrypt(secrets.codeVerifier, verifierContext(stateHash)),
       browser_hash: sha256(browserSecret),
       return_to: returnTo,
+      redirect_uri: registration.redirectPath,
+      tokens_valid_from_ms: role.tokensValidFromMs,
     },
     LIFETIME_SECONDS,
   );

@@ -1,11 +1,12 @@
 import { Router, type Response } from 'express';
 import type { IncomingMessage } from 'node:http';
-import { AppError } from '../../errors.js';
+import type { AppError } from '../../errors.js';
 import { readCredentials, readTenantid } from '../auth/credentials.js';
 import { signIn } from '../auth/signIn.js';
 import type { Fields } from '../http/readFields.js';
 import { readId } from '../http/readId.js';
 import { typedText } from '../http/typedText.js';
+import { requireAllowedPage } from '../oidc/requireAllowedPage.js';
 import { readReturnTo, withTokens } from '../oidc/returnTo.js';
 import { sendPage } from '../pages/sendPage.js';
 import type { RouteDeps } from '../routeDeps.js';
@@ -33,7 +34,9 @@ export function signInRoutes(deps: RouteDeps): Router {
     await sendPage(res, 'signin', view, { status: error?.status ?? 200, policy });
   };
 
-  const byPassword = signInForm(refuseForeignSignIn, show, async (req, res, values) => {
+  const guard = (req: IncomingMessage): void => requireAllowedPage(req, deps.config);
+
+  const byPassword = signInForm(guard, show, async (req, res, values) => {
     const credentials = readCredentials(values);
     const returnTo = readReturnTo(values['return_to'], deps);
     const principal = await deps.limits.byLogin(req, credentials, () => signIn(deps, credentials));
@@ -45,7 +48,7 @@ export function signInRoutes(deps: RouteDeps): Router {
     res.redirect(303, withTokens(returnTo, await deps.tokens.issuePair(principal), principal));
   });
 
-  const byProvider = signInForm(refuseForeignSignIn, show, async (_req, res, values) => {
+  const byProvider = signInForm(guard, show, async (_req, res, values) => {
     const start = { tenantid: readTenantid(values), return_to: values['return_to'] };
     res.redirect(303, await startLogin(deps, res, values, start));
   });
@@ -54,11 +57,4 @@ export function signInRoutes(deps: RouteDeps): Router {
     .get('/signin', (req, res) => show(res, req.query))
     .post('/signin', deps.limits.byAddress, byPassword)
     .post('/signin/oidc', deps.limits.byAddress, byProvider);
-}
-
-/** Prevents login CSRF. Throws AppError PERMISSION_DENIED. */
-function refuseForeignSignIn({ headers }: IncomingMessage): void {
-  if (headers['sec-fetch-site'] === 'cross-site') {
-    throw new AppError('PERMISSION_DENIED', 'Sign in from the page of this service.');
-  }
 }

@@ -17,3 +17,11 @@ export const OWN_TENANT = {
   },
   derived: true,
 } as const;
+
+/** See `isReauthenticated`. */
+export const CURRENT_PASSWORD = {
+  type: 'text',
+  input:
+    "The caller's own password, which it needs to change its own password, login or identities later than ten minutes after it signed in.",
+  inputOnly: true,
+} as const;

@@ -83,6 +83,8 @@ export interface Column {
   readonly description?: string;
   /** The type of its field if it can't be derived from `type`. Null for a column that only filters can use. */
   readonly output?: GraphQLOutputType | null;
+  /** What clients see instead of the stored value. */
+  readonly shown?: (stored: never, context: ControlContext) => unknown;
   /** Shows the rows instead of their ids. */
   readonly shows?: Related;
   /** The function of the column that filters use: see `Column.searchedAs` of the catalog. */

@@ -14,6 +14,7 @@ import { ID, SCALARS } from '../../graphql/schema/scalars.js';
 import { ownValue } from '../../ownValue.js';
 import type { ControlContext } from '../controlContext.js';
 import type { Column, ControlObject, Related } from './declaration.js';
+import { resolveField } from './listedRow.js';
 import { relatedRows } from './relatedRows.js';
 
 type Type = GraphQLObjectType<unknown, ControlContext>;
@@ -35,7 +36,11 @@ export function objectTypes(objects: readonly ControlObject[]): ReadonlyMap<stri
   const columnField = (object: ControlObject, name: string, column: Column): Field =>
     column.shows
       ? relatedField(name, column.shows, column.description)
-      : { type: outputType(object, name, column), description: column.description };
+      : {
+          type: outputType(object, name, column),
+          description: column.description,
+          ...(column.shown ? { resolve: showing(column.shown) } : {}),
+        };
   for (const object of objects) {
     const columns = Object.entries(object.columns).filter(([, column]) => isShown(column));
     const fields = (): Record<string, Field> =>
@@ -49,6 +54,10 @@ export function objectTypes(objects: readonly ControlObject[]): ReadonlyMap<stri
     types.set(name, new GraphQLObjectType<unknown, ControlContext>({ name, description, fields }));
   }
   return types;
+}
+
+function showing(shown: NonNullable<Column['shown']>): NonNullable<Field['resolve']> {
+  return (source, args, context, info) => shown(resolveField(source, args, context, info) as never, context);
 }
 
 function isShown({ internal, inputOnly, output }: Column): boolean {

@@ -4,6 +4,7 @@ import { CREATED } from '../object/columns.js';
 import { requireUsableProvider } from '../object/references.js';
 import { ofOwnTenant } from '../object/visibility.js';
 import { controlObject } from '../object/declaration.js';
+import { AppError } from '../../errors.js';
 import { denied } from '../permissions.js';
 
 /** A tenant's registration with a provider. */
@@ -32,6 +33,13 @@ export const oidcConfig = controlObject({
       required: true,
       secret: true,
     },
+    redirect_uri: {
+      type: 'text',
+      required: true,
+      description:
+        'Register exactly this address with the provider, and no other of this service. Filters compare what follows the base address.',
+      shown: (path: string, { deps }) => deps.config.baseUrl + path,
+    },
     client_secret_uuid: {
       type: 'uuid',
       output: GraphQLString,
@@ -41,6 +49,16 @@ export const oidcConfig = controlObject({
   },
   visible: ofOwnTenant,
   mayChange: requireRoot,
+  async check({ context: { db }, before, row }) {
+    if (!before || before.providerid === row.providerid) return;
+    const { confid } = before;
+    // Locked, so that no identity is mapped meanwhile.
+    await db('rowpost.oidc_config').where({ confid }).forUpdate().select('confid');
+    if ((await db('rowpost.role_oidc').where({ confid }).first('roleid')) === undefined) return;
+    throw new AppError('OIDC_CONFIG_IN_USE', `Roles are mapped through configuration ${confid}.`, {
+      details: { field: 'providerid', confid },
+    });
+  },
   deleteDescription: 'Deletes the configuration and the identities mapped through it.',
 });
 

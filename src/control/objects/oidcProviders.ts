@@ -50,6 +50,8 @@ export const oidcProviders = controlObject({
     },
     // The issuer from its discovery document. Null if none was found yet: then any issuer on the host of `auth_uri`.
     discovered_issuer: { type: 'text', internal: true, resetTo: null },
+    // Whether that document promises the parameter iss in callbacks.
+    sends_iss: { type: 'bool', internal: true, resetTo: null },
     ...CREATED,
   },
   visible: (principal, row) =>

@@ -1,6 +1,6 @@
 import { changeRole, removeRole } from '../roles/changeRole.js';
 import { createRole } from '../roles/createRole.js';
-import { CREATED, OWN_TENANT } from '../object/columns.js';
+import { CREATED, CURRENT_PASSWORD, OWN_TENANT } from '../object/columns.js';
 import { controlObject } from '../object/declaration.js';
 import { seenRoles } from '../object/visibility.js';
 
@@ -15,6 +15,7 @@ export const role = controlObject({
     login: { type: 'text', input: true },
     name: { type: 'text', input: true },
     password: { type: 'text', input: 'Stored as a hash and never returned.', inputOnly: true },
+    current_password: CURRENT_PASSWORD,
     parentid: { type: 'int4', input: 'The parent role; the caller if omitted.' },
     classes: {
       type: 'int4[]',

@@ -1,4 +1,5 @@
 import { ID } from '../../graphql/schema/scalars.js';
+import { CURRENT_PASSWORD } from '../object/columns.js';
 import { controlObject } from '../object/declaration.js';
 import { ofOwnRoles } from '../object/visibility.js';
 import { updateMapping, createMapping, readMappingKey, deleteMapping } from '../oidc/oidcMappings.js';
@@ -17,6 +18,7 @@ export const roleOidc = controlObject({
       input: "The user's value of the ID token claim named by the provider's comparison_field.",
       required: true,
     },
+    current_password: CURRENT_PASSWORD,
   },
   visible: ofOwnRoles,
   // The mutations check permissions themselves.

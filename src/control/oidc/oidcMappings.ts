@@ -6,12 +6,15 @@ import type { Key } from '../object/declaration.js';
 import { orNameTaken } from '../object/nameTaken.js';
 import { isUsableProvider } from '../object/references.js';
 import { denied, requireCapability } from '../permissions.js';
+import { endSessions } from '../roles/roles.js';
+import { requireReauthenticated } from '../roles/reauthentication.js';
 import { requireManageable } from '../roles/rolePermissions.js';
 
 interface MappingInput {
   readonly roleid?: unknown;
   readonly confid?: unknown;
   readonly sub_id?: string | null;
+  readonly current_password?: string | null;
 }
 
 /** Throws AppError NOT_FOUND for values that can't be a key. */
@@ -26,13 +29,14 @@ function mappingKey(roleid: unknown, confid: unknown): { readonly roleid: number
   return { roleid: numericId(String(roleid), 'role'), confid: numericId(String(confid), 'configuration') };
 }
 
-/** `create_role_oidc`. Throws AppError BAD_USER_INPUT, PERMISSION_DENIED, NOT_FOUND, OIDC_CONFID_NOT_FOUND, NAME_TAKEN. */
+/** `create_role_oidc`. Throws AppError BAD_USER_INPUT, PERMISSION_DENIED, REAUTHENTICATION_REQUIRED, NOT_FOUND, OIDC_CONFID_NOT_FOUND, NAME_TAKEN. */
 export async function createMapping(context: ControlContext, given: MappingInput): Promise<Key> {
   const { db, principal } = context;
   const key = mappingKey(requireValue(given.roleid, 'roleid'), requireValue(given.confid, 'confid'));
   const { roleid, confid } = key;
   const sub_id = requireValue(given.sub_id, 'sub_id');
   await authorize(context, roleid);
+  if (roleid === principal.roleid) requireReauthenticated(context, 'identities');
   await requireConfig(context, confid);
   const row = { ...key, tenantid: principal.tenantid, sub_id, creatorid: principal.roleid };
   await orNameTaken(
@@ -44,7 +48,7 @@ export async function createMapping(context: ControlContext, given: MappingInput
   return key;
 }
 
-/** `update_role_oidc`. Throws AppError BAD_USER_INPUT, PERMISSION_DENIED, NOT_FOUND. */
+/** `update_role_oidc`. Throws AppError BAD_USER_INPUT, PERMISSION_DENIED, REAUTHENTICATION_REQUIRED, NOT_FOUND. */
 export async function updateMapping(
   context: ControlContext,
   key: Key,
@@ -56,10 +60,15 @@ export async function updateMapping(
     if (value != null && value !== String(key[field]))
       throw badInput(field, `${field} can't be changed after creation.`);
   }
+  const { db, principal } = context;
   await authorize(context, Number(key['roleid']));
   await find();
   if (given.sub_id === undefined) return;
-  await mappingAt(context, key).update({ sub_id: requireValue(given.sub_id, 'sub_id') });
+  if (key['roleid'] === principal.roleid) requireReauthenticated(context, 'identities');
+  const sub_id = requireValue(given.sub_id, 'sub_id');
+  // Another identity is another mapping: who made it decides what becomes of it when the password changes.
+  await mappingAt(context, key).update({ sub_id, creatorid: principal.roleid, createtime: db.fn.now() });
+  await endSessionsOfOther(context, Number(key['roleid']));
 }
 
 /** `delete_role_oidc`. Throws AppError PERMISSION_DENIED, NOT_FOUND. @returns the mapping as it was. */
@@ -71,7 +80,13 @@ export async function deleteMapping(
   await authorize(context, Number(key['roleid']));
   const before = await find();
   await mappingAt(context, key).delete();
+  await endSessionsOfOther(context, Number(key['roleid']));
   return before;
+}
+
+/** Whoever signed in with the identity is out. A role that changes its own goes on, unless it changes its password too. */
+async function endSessionsOfOther({ db, principal }: ControlContext, roleid: number): Promise<void> {
+  if (roleid !== principal.roleid) await endSessions(db, [roleid]);
 }
 
 function mappingAt({ db, principal }: ControlContext, key: Key) {

@@ -9,6 +9,10 @@ export interface OidcRegistration {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly provider: OidcProvider;
+  /** Where the provider sends browsers back to, below BASE_URL. */
+  readonly redirectPath: string;
+  /** Whether callbacks must name their issuer, since its redirect URI is that of other providers too. */
+  readonly requiresIss: boolean;
 }
 
 /** @returns undefined if the tenant has no such configuration */
@@ -20,10 +24,12 @@ export async function readOidcRegistration(
 ): Promise<OidcRegistration | undefined> {
   const row = await db('rowpost.oidc_config')
     .where({ tenantid, confid })
-    .first<{ providerid: number; client_id: string; client_secret_encrypted: string } | undefined>(
+    .first<RegistrationRow | undefined>(
       'providerid',
       'client_id',
       'client_secret_encrypted',
+      'redirect_uri',
+      'requires_iss',
     );
   if (!row) return undefined;
   const provider = await readRow(db, oidcProviders, { providerid: row.providerid });
@@ -32,18 +38,49 @@ export async function readOidcRegistration(
     clientId: row.client_id,
     clientSecret: keyRing.decrypt(row.client_secret_encrypted, secretContext('oidc_config', confid)),
     provider,
+    redirectPath: row.redirect_uri,
+    requiresIss: row.requires_iss || provider.sends_iss === true,
   };
 }
 
-/** Stores the issuer from a provider's discovery document, unless the provider was changed in the meantime. */
-export async function storeDiscoveredIssuer(
+interface RegistrationRow {
+  readonly providerid: number;
+  readonly client_id: string;
+  readonly client_secret_encrypted: string;
+  readonly redirect_uri: string;
+  readonly requires_iss: boolean;
+}
+
+/** What a provider's discovery document says. */
+export interface Discovered {
+  readonly issuer: string;
+  /** Whether it promises the parameter `iss` next to the code (RFC 9207). */
+  readonly sendsIss: boolean;
+}
+
+/** Stores what a provider's discovery document says, unless the provider was changed in the meantime. */
+export async function storeDiscovered(
   db: ControlDb,
-  { providerid, auth_uri, jwks_uri }: OidcProvider,
-  issuer: string,
+  { providerid, auth_uri, jwks_uri, issuer }: OidcProvider,
+  discovered: Discovered,
 ): Promise<void> {
   await db('rowpost.oidc_providers')
-    .where({ providerid, auth_uri, jwks_uri, issuer: null })
-    .update({ discovered_issuer: issuer });
+    .where({ providerid, auth_uri, jwks_uri, issuer })
+    .update({ discovered_issuer: discovered.issuer, sends_iss: discovered.sendsIss });
+}
+
+/** The provider, if what its discovery document promises decides the redirect URI of a new configuration. */
+export async function findUnknownProvider(
+  db: ControlDb,
+  providerid: number,
+): Promise<OidcProvider | undefined> {
+  const provider = await readRow(db, oidcProviders, { providerid });
+  if (provider?.sends_iss !== null) return undefined;
+  const { rows } = await db.raw<{ rows: { taken: boolean }[] }>(
+    'select rowpost.is_plain_redirect_taken(?, null) as taken',
+    [provider.token_uri],
+  );
+  return rows[0]?.taken === true ? provider : undefined;
 }
 
 /** A provider as the sign-in page offers it. */

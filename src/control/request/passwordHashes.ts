@@ -1,10 +1,9 @@
 import { Semaphore } from 'async-mutex';
-import type { FragmentDefinitionNode, GraphQLSchema, OperationDefinitionNode } from 'graphql';
 import { hashPassword } from '../roles/passwords.js';
 import { AppError } from '../../errors.js';
 import { passwordWeakness } from '../../passwordRules.js';
 import { ownValue } from '../../ownValue.js';
-import { inputsOf, type MutationInput } from './inputs.js';
+import type { MutationInput } from './mutationInputs.js';
 
 /** Precomputed hashes of the passwords that a request sets. */
 export interface PasswordHashes {
@@ -29,13 +28,8 @@ const slots = new Semaphore(MAX_AT_ONCE);
  * Hashes all passwords that a document's mutations set before their transaction begins, so that hashing holds no row lock
  * and no connection. Throws AppError DOCUMENT_TOO_COMPLEX.
  */
-export async function hashPasswords(
-  schema: GraphQLSchema,
-  operation: OperationDefinitionNode,
-  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
-  variables: Readonly<Record<string, unknown>>,
-): Promise<PasswordHashes> {
-  const passwords = inputsOf(schema, operation, fragments, variables).flatMap(passwordOf);
+export async function hashPasswords(inputs: readonly MutationInput[]): Promise<PasswordHashes> {
+  const passwords = inputs.flatMap((each) => passwordOf(each) ?? []);
   if (passwords.length > MAX_PASSWORDS) {
     throw new AppError(
       'DOCUMENT_TOO_COMPLEX',
@@ -56,10 +50,9 @@ export async function hashPasswords(
   };
 }
 
-function passwordOf({ name, input }: MutationInput): readonly string[] {
-  const password = ownValue(input, SETTERS.get(name) ?? '');
+function passwordOf({ mutation, input }: MutationInput): string | undefined {
+  const password = ownValue(input, SETTERS.get(mutation) ?? '');
+  if (typeof password !== 'string' || password === '') return undefined;
   // Weak passwords are rejected later and need not be hashed.
-  const isHashed =
-    typeof password === 'string' && password !== '' && passwordWeakness(password) === undefined;
-  return isHashed ? [password] : [];
+  return passwordWeakness(password) === undefined ? password : undefined;
 }

@@ -8,17 +8,22 @@ import { checkPassword, grantable } from './createRole.js';
 import { denied, requireCapability, requireClasses, requireOwnTenant } from '../permissions.js';
 import type { Key } from '../object/declaration.js';
 import type { RoleInput } from './roleInput.js';
+import { requireReauthenticated } from './reauthentication.js';
 import { requireFreeLogin, requireManageable, requireParent } from './rolePermissions.js';
 import { requireOwnLogin } from './signUp.js';
 
 /** Fields that any role may change on itself. */
-const OWN_FIELDS = ['login', 'name', 'password', 'tenantid'];
+const OWN_FIELDS = ['login', 'name', 'password', 'tenantid', 'current_password'];
 
-/** `update_role`: only what is given changes. Throws AppError NOT_FOUND, PERMISSION_DENIED, NAME_TAKEN and those of `createRole`. */
+/** `update_role`: only what is given changes. Throws AppError NOT_FOUND, PERMISSION_DENIED, REAUTHENTICATION_REQUIRED, NAME_TAKEN and those of `createRole`. */
 export async function changeRole(context: ControlContext, key: Key, input: RoleInput): Promise<void> {
   const { principal, db } = context;
   const roleid = Number(key['roleid']);
   const role = await authorize(context, roleid, input);
+  if (roleid === principal.roleid) {
+    if (input.password !== undefined) requireReauthenticated(context, 'password');
+    if (input.login !== undefined && input.login !== role.login) requireReauthenticated(context, 'login');
+  }
   const changes = await collectChanges(context, role, input);
   await updateRole(db, principal.tenantid, roleid, changes);
   if (input.password !== undefined) {
@@ -38,7 +43,7 @@ export async function removeRole(context: ControlContext, key: Key): Promise<und
   requireCapability(principal, 'delete_role');
   if (roleid === principal.roleid) throw denied('A role may not delete itself.');
   await requireManageable(context, roleid);
-  await updateRole(db, principal.tenantid, roleid, { deleted: true, endsTokens: true });
+  await updateRole(db, principal.tenantid, roleid, { deleted: true });
   await bumpPolicyVersion(db, principal.tenantid);
 }
 
@@ -71,16 +76,12 @@ async function collectChanges(
   if (input.login !== undefined) {
     requireFreeLogin(input.login);
     if (role.login === NOBODY_LOGIN) throw denied('The role of anonymous visitors keeps its login.');
-    await requireOwnLogin(context, input.login, role.roleid);
+    requireOwnLogin(context, input.login);
     changes.login = input.login;
   }
   if (input.name !== undefined) changes.name = input.name;
   if (input.read_replica != null) changes.read_replica = input.read_replica;
-  if (input.deleted != null && input.deleted !== role.deleted) {
-    changes.deleted = input.deleted;
-    // Tokens from before a deletion stay invalid when the role is restored.
-    changes.endsTokens = true;
-  }
+  if (input.deleted != null) changes.deleted = input.deleted;
   if (input.parentid !== undefined) changes.parentid = await newParent(context, role, input.parentid);
   if (input.capabilities !== undefined) {
     changes.capabilities = await grantable(context, input.capabilities ?? []);

@@ -26,7 +26,7 @@ export async function createRole(context: ControlContext, input: RoleInput): Pro
   if (input.deleted === true) throw badInput('deleted', "A role can't be created as deleted.");
   const parentid = input.parentid ?? principal.roleid;
   await requireParent(context, parentid);
-  await requireOwnLogin(context, input.login);
+  requireOwnLogin(context, input.login);
   const { capabilities, classes: given } =
     (await readSignUp(context, input)) ?? (await readGrants(context, input));
   // Inherited classes were authorized when the class was created.

@@ -3,6 +3,7 @@ export interface RoleInput {
   readonly login?: string | null;
   readonly name?: string | null;
   readonly password?: string | null;
+  readonly current_password?: string | null;
   readonly tenantid?: number | null;
   readonly parentid?: number | null;
   readonly classes?: readonly (number | null)[] | null;

@@ -80,8 +80,8 @@ export async function requireParent(context: ControlContext, parentid: number): 
 
 /** Throws AppError BAD_USER_INPUT for a login that is reserved, empty or too long. */
 export function requireFreeLogin(login: string | null | undefined): void {
-  if (login === NOBODY_LOGIN)
-    throw badInput('login', `The login "${NOBODY_LOGIN}" belongs to anonymous visitors.`);
+  if (login != null && foldLogin(login) === foldLogin(NOBODY_LOGIN))
+    throw badInput('login', `The login "${login}" belongs to anonymous visitors.`);
   requireStorableLogin(login);
 }
 
@@ -90,4 +90,9 @@ export function requireStorableLogin(login: string | null | undefined): void {
   if (login === '') throw badInput('login', 'login must not be empty.');
   if (login != null && login.length > MAX_LOGIN_LENGTH)
     throw badInput('login', `login has at most ${MAX_LOGIN_LENGTH} characters.`);
+}
+
+/** Equal for logins that differ only in case or form: as the unique index `role_login_folded` compares them. */
+export function foldLogin(login: string): string {
+  return login.normalize('NFKC').toLowerCase();
 }

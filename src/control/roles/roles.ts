@@ -31,8 +31,6 @@ export interface RoleChanges {
   readonly capabilities?: readonly string[];
   readonly deleted?: boolean;
   readonly read_replica?: boolean;
-  /** Tokens of the state before are refused from now on. */
-  readonly endsTokens?: true;
 }
 
 /** What a sign-in needs to know about a login. */
@@ -42,7 +40,7 @@ export interface Login {
   readonly tokens_valid_from_ms: number;
 }
 
-/** Throws AppError NAME_TAKEN if another role of the tenant has the login, BAD_USER_INPUT. @returns roleid */
+/** Throws AppError NAME_TAKEN if another role of the tenant has the login, or one like it, BAD_USER_INPUT. @returns roleid */
 export async function insertRole(db: ControlDb, role: NewRole): Promise<number> {
   const { passwordHash, ...values } = role;
   const columns = {
@@ -57,18 +55,17 @@ export async function insertRole(db: ControlDb, role: NewRole): Promise<number> 
   return row.roleid;
 }
 
-/** Throws AppError NAME_TAKEN if another role of the tenant has the login, BAD_USER_INPUT. */
+/** Throws AppError NAME_TAKEN if another role of the tenant has the login, or one like it, BAD_USER_INPUT. */
 export async function updateRole(
   db: ControlDb,
   tenantid: number,
   roleid: number,
-  { endsTokens, ...changes }: RoleChanges,
+  changes: RoleChanges,
 ): Promise<void> {
-  const values = endsTokens ? { ...changes, tokens_valid_from: db.raw(NEXT_STATE) } : changes;
-  if (Object.keys(values).length === 0) return;
+  if (Object.keys(changes).length === 0) return;
   await orTooDeep(
     orNameTaken(
-      db('rowpost.role').where({ tenantid, roleid }).update(values),
+      db('rowpost.role').where({ tenantid, roleid }).update(changes),
       ...loginTaken(changes.login ?? null),
     ),
   );
@@ -84,12 +81,8 @@ async function orTooDeep<T>(write: Promise<T>): Promise<T> {
   }
 }
 
-/** Later than that of any token that was issued, whatever the clocks say. */
-const NEXT_STATE =
-  "greatest(clock_timestamp(), greatest(tokens_valid_from, createtime) + interval '1 millisecond')";
-
 /**
- * Ends the role's tokens.
+ * Ends the role's sessions, and deletes the identities that it mapped itself.
  * @param setby the role that sets it
  */
 export async function setPassword(
@@ -99,14 +92,16 @@ export async function setPassword(
   passwordHash: string,
   setby: number,
 ): Promise<void> {
-  await db('rowpost.role')
-    .where({ tenantid, roleid })
-    .update({
-      password_hash: passwordHash,
-      password_createtime: db.fn.now(),
-      password_setby: setby,
-      tokens_valid_from: db.raw(NEXT_STATE),
-    });
+  await db('rowpost.role').where({ tenantid, roleid }).update({
+    password_hash: passwordHash,
+    password_createtime: db.fn.now(),
+    password_setby: setby,
+  });
+}
+
+/** Tokens and other credentials of these roles are dead within a second, on every process. */
+export async function endSessions(db: ControlDb, roleids: readonly number[]): Promise<void> {
+  await db.raw('select rowpost.end_sessions(?)', [[...roleids]]);
 }
 
 /** Includes deleted roles. @returns undefined if the tenant has no such role */
@@ -143,21 +138,6 @@ export async function findLogin(db: ControlDb, tenantid: number, login: string):
     );
 }
 
-/** Whether another undeleted role of the tenant has this login, ignoring case. */
-export async function isLoginLike(
-  db: ControlDb,
-  tenantid: number,
-  login: string,
-  except: number | undefined,
-): Promise<boolean> {
-  const row: unknown = await db('rowpost.role')
-    .where({ tenantid, deleted: false })
-    .whereRaw('lower(login) = lower(?)', [login])
-    .whereNot({ roleid: except ?? -1 })
-    .first('roleid');
-  return row !== undefined;
-}
-
 function loginTaken(login: string | null): [string, { field: string }] {
-  return [`Another role of the tenant has the login "${login ?? ''}".`, { field: 'login' }];
+  return [`Another role of the tenant has the login "${login ?? ''}", or one like it.`, { field: 'login' }];
 }

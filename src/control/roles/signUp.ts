@@ -1,7 +1,6 @@
 import type { ControlDb } from '../../db/connection/database.js';
-import { isLoginLike } from './roles.js';
+import { foldLogin } from './rolePermissions.js';
 import { isNobody } from '../../db/principal.js';
-import { AppError } from '../../errors.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, requireItems } from '../object/badInput.js';
 import { denied, requireHolding } from '../permissions.js';
@@ -56,26 +55,13 @@ async function signupClasses(db: ControlDb, tenantid: number): Promise<readonly 
   return rows.map((row) => row.classid);
 }
 
-/**
- * Validates a self-chosen login: it must not resemble someone else's. Administrators are not restricted. Throws
- * AppError BAD_USER_INPUT, NAME_TAKEN.
- */
-export async function requireOwnLogin(
-  { principal, db }: ControlContext,
-  login: string | null | undefined,
-  roleid?: number,
-): Promise<void> {
+/** Validates a self-chosen login. Administrators are not restricted. Throws AppError BAD_USER_INPUT. */
+export function requireOwnLogin({ principal }: ControlContext, login: string | null | undefined): void {
   if (login == null || principal.isAdmin) return;
   if (login.length > MAX_LOGIN_CHARACTERS)
     throw badInput('login', `login has at most ${MAX_LOGIN_CHARACTERS} characters.`);
   if (/^\s|\s$|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(login)) {
     throw badInput('login', 'login must not begin or end with spaces, nor hold invisible characters.');
   }
-  const folded = login.normalize('NFKC').toLowerCase();
-  if (RESERVED.includes(folded)) throw badInput('login', `The login "${login}" is reserved.`);
-  if (await isLoginLike(db, principal.tenantid, folded, roleid)) {
-    throw new AppError('NAME_TAKEN', `Another role of the tenant has a login like "${login}".`, {
-      details: { field: 'login' },
-    });
-  }
+  if (RESERVED.includes(foldLogin(login))) throw badInput('login', `The login "${login}" is reserved.`);
 }

@@ -34,6 +34,7 @@ export const MOVING_TABLES: readonly TenantTable[] = [
   },
   { table: 'oidc_config' },
   { table: 'role_oidc' },
+  { table: 'ended_session' },
   { table: 'email_layouts' },
   { table: 'email_types' },
   { table: 'email_type_version' },

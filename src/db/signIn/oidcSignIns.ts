@@ -13,6 +13,10 @@ export interface OidcSignIn {
   /** SHA-256 of the browser's cookie. */
   readonly browser_hash: Buffer;
   readonly return_to: string | null;
+  /** Below BASE_URL. */
+  readonly redirect_uri: string;
+  /** The state of the role for which it began. */
+  readonly tokens_valid_from_ms: number;
 }
 
 /** Maximum number of abandoned sign-ins deleted with each new one. */
@@ -52,7 +56,7 @@ export async function takeOidcSignIn(
 ): Promise<OidcSignIn | undefined> {
   const { rows } = await knex.raw<{ rows: (OidcSignIn & { expired: boolean })[] }>(
     `delete from rowpost.oidc_sign_in where state_hash = ? and browser_hash = ?
-     returning tenantid, roleid, confid, nonce, code_verifier_encrypted, browser_hash, return_to,
+     returning tenantid, roleid, confid, nonce, code_verifier_encrypted, browser_hash, return_to, redirect_uri, tokens_valid_from_ms,
        expires < now() as expired`,
     [stateHash, browserHash],
   );

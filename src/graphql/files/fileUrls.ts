@@ -61,7 +61,6 @@ export class FileUrls {
    * @param email given if the result goes into an email
    */
   write(answer: string, principal: Principal, email?: FilesOfEmail): string {
-    const seconds = email ? this.settings.linkSeconds : this.settings.urlSeconds;
     // A file may occur many times in a response; its URL is signed once.
     const signed = new Map<string, string>();
     return answer.replace(
@@ -73,7 +72,8 @@ export class FileUrls {
         }
         const known = signed.get(placeholder);
         if (known !== undefined) return known;
-        const url = this.#sign(method, principal, storagekey, size === '' ? null : Number(size), seconds);
+        const sinceMs = email ? undefined : principal.tokensValidFromMs;
+        const url = this.#sign(method, principal, storagekey, size === '' ? null : Number(size), sinceMs);
         signed.set(placeholder, url);
         return url;
       },
@@ -82,19 +82,30 @@ export class FileUrls {
 
   /** A link to download a file, for an email. */
   link(principal: Pick<Principal, 'tenantid' | 'roleid'>, storagekey: string): string {
-    return this.#sign('GET', principal, storagekey, null, this.settings.linkSeconds);
+    return this.#sign('GET', principal, storagekey, null);
   }
 
+  /** @param sinceMs the state of the principal; undefined for an email */
   #sign(
     method: FileLink['method'],
     { tenantid, roleid }: Pick<Principal, 'tenantid' | 'roleid'>,
     storagekey: string,
     size: number | null,
-    seconds: number,
+    sinceMs?: number,
   ): string {
-    const { keyRing, baseUrl, isCell, now } = this.settings;
-    const expires = Math.floor(now() / 1000) + seconds;
-    const url = signLink(keyRing, baseUrl, { method, tenantid, roleid, storagekey, size, expires });
+    const { keyRing, baseUrl, isCell, urlSeconds, linkSeconds } = this.settings;
+    const now = this.settings.now();
+    const isForEmail = sinceMs === undefined;
+    const url = signLink(keyRing, baseUrl, {
+      method,
+      tenantid,
+      roleid,
+      storagekey,
+      size,
+      expires: Math.floor(now / 1000) + (isForEmail ? linkSeconds : urlSeconds),
+      sinceMs: sinceMs ?? now,
+      isForEmail,
+    });
     return isCell === true ? routed(url, tenantid) : url;
   }
 }

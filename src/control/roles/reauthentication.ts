@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { countSignIns, uncountSignIns } from '../../db/signIn/signInCounts.js';
+import { isNobody, type Principal } from '../../db/principal.js';
+import { AppError, rateLimited } from '../../errors.js';
+import type { ControlContext, ControlEngineDeps, ControlOptions } from '../controlContext.js';
+import { badInput } from '../object/badInput.js';
+import type { MutationInput } from '../request/mutationInputs.js';
+import { verifyPassword } from './passwords.js';
+
+/** How long after a sign-in a role may change how it signs in. */
+const RECENT_MS = 600_000;
+/** Clocks of web processes may differ by this much. */
+const CLOCK_TOLERANCE_MS = 30_000;
+/** Wrong values of current_password. */
+const MAX_GUESSES = 10;
+const GUESS_WINDOW_SECONDS = 900;
+
+/**
+ * Whether the caller has just shown who it is: it signed in with a password or at a provider within ten minutes, or its
+ * mutations contain its current password. Throws AppError REAUTHENTICATION_REQUIRED if that is wrong, RATE_LIMITED.
+ */
+export async function isReauthenticated(
+  { database: { knex, pool }, clock }: Pick<ControlEngineDeps, 'database' | 'clock'>,
+  principal: Principal,
+  { authTimeMs = 0 }: ControlOptions,
+  inputs: readonly MutationInput[],
+): Promise<boolean> {
+  const passwords = new Set(inputs.flatMap(({ input: { current_password: given } }) => given ?? []));
+  const [password] = passwords;
+  if (typeof password !== 'string' || isNobody(principal)) {
+    const agoMs = clock.now() - authTimeMs;
+    return agoMs > -CLOCK_TOLERANCE_MS && agoMs < RECENT_MS;
+  }
+  if (passwords.size > 1) throw badInput('current_password', 'Give the same current_password everywhere.');
+  const { tenantid, roleid } = principal;
+  const key = createHash('sha256').update(`current password ${tenantid} ${roleid}`).digest();
+  const [guesses] = await countSignIns(pool, [{ key, windowSeconds: GUESS_WINDOW_SECONDS }]);
+  if (guesses && guesses.count > MAX_GUESSES) {
+    throw rateLimited('Too many wrong values of current_password.', guesses.msLeft);
+  }
+  const role = await knex('rowpost.role')
+    .where({ tenantid, roleid })
+    .first<{ password_hash: string | null } | undefined>('password_hash');
+  if (!(await verifyPassword(password, role?.password_hash ?? null))) {
+    throw new AppError('REAUTHENTICATION_REQUIRED', 'current_password is not the password of the role.');
+  }
+  await uncountSignIns(pool, [key]);
+  return true;
+}
+
+/** Whoever has got hold of a token must not turn it into a password or an identity. Throws AppError REAUTHENTICATION_REQUIRED. */
+export function requireReauthenticated({ isReauthenticated: isSure }: ControlContext, what: string): void {
+  if (isSure) return;
+  throw new AppError(
+    'REAUTHENTICATION_REQUIRED',
+    `The sign-in is too long ago for a role to change its ${what}.`,
+  );
+}
