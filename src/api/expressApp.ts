@@ -19,8 +19,8 @@ import { explain, nothingHere, sendFailure } from './http/failure.js';
 import { mailboxRoutes } from './mailbox/mailboxRoutes.js';
 import type { HttpMetrics } from './metrics.js';
 import { oidcRoutes } from './oidc/oidcRoutes.js';
-import { createProviderClient } from './oidc/providerClient.js';
-import { ProviderIssuers } from './oidc/providerIssuers.js';
+import type { ProviderClient } from './oidc/providerClient.js';
+import type { ProviderIssuers } from './oidc/providerIssuers.js';
 import { ProviderKeys } from './oidc/providerKeys.js';
 import type { RouteDeps } from './routeDeps.js';
 import { failedSignIn } from './signIn/failedSignIn.js';
@@ -37,6 +37,8 @@ export interface ExpressAppDeps extends WebDeps {
   readonly metrics: HttpMetrics;
   readonly bodies: BodyBudget;
   readonly visitors: VisitorLimits;
+  readonly callProvider: ProviderClient;
+  readonly issuers: ProviderIssuers;
   readonly isStopping: () => boolean;
 }
 
@@ -50,18 +52,12 @@ export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, r
   const { registry } = deps.metrics;
   const readBacklog = registerInstallationMetrics(registry, deps);
   app.use(probeRoutes(deps, registry, readBacklog));
-  const callProvider = createProviderClient({
-    timeoutMs: config.oidcTimeoutMs,
-    allowPrivateNetwork: !config.production || config.oidcAllowPrivateNetwork,
-  });
   const routeDeps: RouteDeps = {
     ...deps,
     limits: new SignInLimits(deps),
     answerSignIn: createSignInResponder(deps, tokens),
     consoleSessions: new ConsoleSessions(deps, tokens, authenticator),
-    callProvider,
-    providerKeys: new ProviderKeys(callProvider, deps.clock),
-    issuers: new ProviderIssuers(callProvider, deps.clock),
+    providerKeys: new ProviderKeys(deps.callProvider, deps.clock),
   };
   app.use(eventRoutes(routeDeps, new MailEventMetrics(registry)));
   app.use(authRoutes(routeDeps));

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { OidcProvider } from '../control/objects/oidcProviders.js';
 import type { Principal } from '../db/principal.js';
 import { FILES_PATH } from '../files/fileLinks.js';
 import { openStorage } from '../files/storage/openStorage.js';
@@ -23,7 +24,9 @@ import { inTurn } from './http/requestsInTurn.js';
 import { endSlowResponse } from './http/sendResponse.js';
 import { unclearHeaders } from './http/unclearHeaders.js';
 import { HttpMetrics, routeOf } from './metrics.js';
-import { createExpressApp } from './expressApp.js';
+import { createProviderClient } from './oidc/providerClient.js';
+import { ProviderIssuers } from './oidc/providerIssuers.js';
+import { createExpressApp, nothingHere } from './expressApp.js';
 import { VisitorLimits } from './visitorLimits.js';
 import type { WebDeps } from './webDeps.js';
 
@@ -55,6 +58,11 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
 
   const visitors = new VisitorLimits(config);
   const bodies = new BodyBudget();
+  const callProvider = createProviderClient({
+    timeoutMs: config.oidcTimeoutMs,
+    allowPrivateNetwork: !config.production || config.oidcAllowPrivateNetwork,
+  });
+  const issuers = new ProviderIssuers(callProvider, clock);
   const endpointDeps = { ...deps, authenticator, bodies };
   const graphql = new Map([
     [
@@ -66,7 +74,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     ],
     [
       '/roles_pbac',
-      createGraphqlEndpoint(withTokens(deps.control, tokens), {
+      createGraphqlEndpoint(withSignIn(deps, tokens, issuers), {
         ...endpointDeps,
         admit: async (principal, req) =>
           (await visitors.admit(principal, req)) ?? visitors.ofRole(principal, req),
@@ -80,6 +88,8 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     metrics,
     bodies,
     visitors,
+    callProvider,
+    issuers,
     isStopping: () => stopped !== undefined,
   });
   const cors = createCors(config.corsOrigins);
@@ -184,8 +194,9 @@ async function close(server: Server, inFlight: () => number, delayMs: number): P
   clearInterval(sweep);
 }
 
-/** Lets `Utility.role_token` issue tokens without coupling the control engine to them. */
-function withTokens(control: WebDeps['control'], tokens: Tokens): GraphqlExecutor {
+/** Lets the control engine issue tokens and ask providers, without coupling it to either. */
+function withSignIn(deps: WebDeps, tokens: Tokens, issuers: ProviderIssuers): GraphqlExecutor {
+  const learnProvider = (provider: OidcProvider): Promise<unknown> => issuers.learn(deps, provider);
   return {
     execute: (principal, request, { claims, ...options }) => {
       const authTimeMs = claims?.authTimeMs ?? 0;
@@ -193,7 +204,7 @@ function withTokens(control: WebDeps['control'], tokens: Tokens): GraphqlExecuto
       const actors = [...(claims?.actors ?? []), { roleid, tokensValidFromMs }];
       const issueToken = (subject: Principal): Promise<string> =>
         tokens.issue(subject, 'access', { authTimeMs, actors });
-      return control.execute(principal, request, { ...options, authTimeMs, issueToken });
+      return deps.control.execute(principal, request, { ...options, authTimeMs, issueToken, learnProvider });
     },
   };
 }

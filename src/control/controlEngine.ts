@@ -31,6 +31,7 @@ import { holdTenant } from './holdTenant.js';
 import type { ControlContext, ControlEngineDeps, ControlOptions } from './controlContext.js';
 import { hashPasswords } from './request/passwordHashes.js';
 import { mutationInputs } from './request/mutationInputs.js';
+import { learnProviders } from './oidc/learnProviders.js';
 import { isReauthenticated } from './roles/reauthentication.js';
 import { executionResponse, explained } from './request/executionResponse.js';
 import { introspectQuery, withIntrospected, type Introspected } from './request/introspection.js';
@@ -189,6 +190,7 @@ async function executeOutsideTransaction(run: Run, introspected?: Introspected):
 async function mutate(run: Run): Promise<GraphqlResponse> {
   const { deps, schema, ready, variables, principal, options } = run;
   const inputs = mutationInputs(schema, ready.operation, ready.fragments, variables);
+  await learnProviders(deps, principal, options, inputs);
   const prepared = {
     isReauthenticated: await isReauthenticated(deps, principal, options, inputs),
     passwordHashes: await hashPasswords(inputs),

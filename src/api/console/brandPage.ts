@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import type { AppError } from '../../errors.js';
 import { CONSOLE } from './consolePath.js';
-import { problemOf, textOf, type Values } from './formValues.js';
+import { problemOf, textOf, type Id, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const BRAND = `${CONSOLE}/brand`;
@@ -9,10 +9,14 @@ const READ = '{ Utility { sign_in_brand { name color logo } } }';
 const SET = `mutation ($name: String, $color: String, $logo: String) {
   Utility { set_sign_in_brand(name: $name, color: $color, logo: $logo) { name } }
 }`;
+const CONFIGS = `{
+  oidc_config(ordering: ["confid"], limit: 1000) { confid providerid redirect_uri }
+  oidc_providers(limit: 1000) { providerid name }
+}`;
 /** A logo, percent-encoded. */
 const MAX_FORM_BYTES = 262_144;
 
-/** The page to set the branding of the tenant's sign-in page. */
+/** The page to set the branding of the tenant's sign-in page; it shows the redirect URIs too. */
 export function brandPage({ page, form }: PageHandlers): Router {
   const show = page(async (visit, req) => {
     const { Utility } = await visit.ask<{ Utility: { sign_in_brand: Values | null } }>(READ);
@@ -36,14 +40,26 @@ export function brandPage({ page, form }: PageHandlers): Router {
   return Router().get(BRAND, show).post(BRAND, change);
 }
 
+interface Configs {
+  readonly oidc_config: readonly {
+    readonly confid: Id;
+    readonly providerid: Id;
+    readonly redirect_uri: string;
+  }[];
+  readonly oidc_providers: readonly { readonly providerid: Id; readonly name: string }[];
+}
+
 async function showForm(
-  { show }: Visit,
+  { ask, show }: Visit,
   brand: Values,
   { problem, isSaved = false }: { readonly problem?: AppError; readonly isSaved?: boolean },
 ): Promise<void> {
+  const { oidc_config, oidc_providers } = await ask<Configs>(CONFIGS);
+  const names = new Map(oidc_providers.map(({ providerid, name }) => [String(providerid), name]));
   const values = {
     title: 'Sign-in page',
     brand,
+    configs: oidc_config.map((each) => ({ ...each, provider: names.get(String(each.providerid)) })),
     notice: isSaved ? 'Saved.' : undefined,
   };
   await show('brand', values, { problem, script: 'brand.js' });

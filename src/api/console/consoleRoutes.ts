@@ -187,6 +187,7 @@ function frameOf(req: Request, { principal, csrfToken }: ConsoleSession): object
   const isOperator = isInstallationAdmin(principal);
   return {
     user,
+    ownRoleid: String(roleid),
     tenantid,
     tenantName: principal.tenantName,
     csrf: csrfToken,

@@ -170,14 +170,15 @@ async function showForm(
   );
 }
 
-/** An empty password means no change. */
+/** An empty password means no change, and an empty current one that it is not given. */
 function inputOf(values: Values, { role_class }: Choices): Values {
-  const secret = values['secret'];
+  const { secret, current_password } = values;
   return {
     login: textOf(values, 'login') || null,
     name: textOf(values, 'name') || null,
     capabilities: checkedOf(values, 'may_'),
     ...(role_class.length === 0 ? {} : { classes: checkedOf(values, 'in_') }),
     ...(typeof secret === 'string' && secret !== '' ? { password: secret } : {}),
+    ...(typeof current_password === 'string' && current_password !== '' ? { current_password } : {}),
   };
 }

@@ -69,20 +69,6 @@ export async function storeDiscovered(
     .update({ discovered_issuer: discovered.issuer, sends_iss: discovered.sendsIss });
 }
 
-/** The provider, if what its discovery document promises decides the redirect URI of a new configuration. */
-export async function findUnknownProvider(
-  db: ControlDb,
-  providerid: number,
-): Promise<OidcProvider | undefined> {
-  const provider = await readRow(db, oidcProviders, { providerid });
-  if (provider?.sends_iss !== null) return undefined;
-  const { rows } = await db.raw<{ rows: { taken: boolean }[] }>(
-    'select rowpost.is_plain_redirect_taken(?, null) as taken',
-    [provider.token_uri],
-  );
-  return rows[0]?.taken === true ? provider : undefined;
-}
-
 /** A provider as the sign-in page offers it. */
 export interface SignInOption {
   readonly confid: number;

@@ -1,0 +1,200 @@
+import { expect } from 'chai';
+import { HttpBrowser } from '../api/oidc/support/httpBrowser.js';
+import { MisbehavingProvider } from '../api/oidc/support/misbehavingProvider.js';
+import { OidcFixture, type FailureBody, type ProviderInput } from '../api/oidc/support/oidcFixture.js';
+import { at } from '../api/webFixture.js';
+
+/**
+ * RFC 9700, 4.4. The attacker's own provider sends the browser on to the honest one, with the client id of the victim's tenant.
+ * The honest provider, where the victim is signed in, answers with a code, which must never reach the attacker's token endpoint.
+ */
+describe("attack: another provider's code, by mixing up providers", () => {
+  let fixture: OidcFixture;
+  let honest: MisbehavingProvider;
+  let evil: MisbehavingProvider;
+
+  beforeEach(async () => {
+    [fixture, honest, evil] = await Promise.all([
+      OidcFixture.start({ env: { OIDC_RETURN_ORIGINS: 'https://app.example.com' } }),
+      MisbehavingProvider.start(),
+      MisbehavingProvider.start(),
+    ]);
+  });
+  afterEach(() => Promise.all([fixture.stop(), honest.stop(), evil.stop()]));
+
+  interface Setup {
+    readonly providerid: number;
+    readonly confid: number;
+    readonly roleid: number;
+    readonly redirectUri: string;
+  }
+
+  async function setUp(provider: MisbehavingProvider, more: Partial<ProviderInput> = {}): Promise<Setup> {
+    const providerid = await fixture.createProvider({
+      ...provider.endpoints,
+      issuer: provider.issuer,
+      ...more,
+    });
+    const confid = await fixture.createConfig(providerid);
+    const roleid = await fixture.createMappedRole(`role ${confid}`, confid, 'somebody');
+    return { providerid, confid, roleid, redirectUri: await redirectUriOf(confid) };
+  }
+
+  async function redirectUriOf(confid: number): Promise<string> {
+    const listed = await fixture.web.control(
+      fixture.root,
+      `{ oidc_config(filter: "confid = ${confid}") { redirect_uri } }`,
+    );
+    return String(at(listed, 'data.oidc_config.0.redirect_uri'));
+  }
+
+  /** Begins at the attacker's provider, and comes back from the honest one. @returns the code of the failure */
+  async function mixUp(attacker: Setup, redirectUri: string): Promise<string> {
+    const browser = new HttpBrowser();
+    const begun = new URL(await fixture.begin(browser, attacker.roleid, attacker.confid));
+    const detour = new URL(honest.endpoints.auth_uri);
+    detour.search = begun.search;
+    detour.searchParams.set('redirect_uri', redirectUri);
+    const { url } = await browser.follow(detour.href, (next) => !next.startsWith(fixture.baseUrl));
+    const response = await browser.send(url);
+    return response.status === 200 ? 'signed in' : ((await response.json()) as FailureBody).code;
+  }
+
+  const received = (): string => evil.lastForm.get('code') ?? 'nothing';
+  const promise = (provider: MisbehavingProvider): object => ({
+    issuer: provider.issuer,
+    jwks_uri: provider.endpoints.jwks_uri,
+    authorization_response_iss_parameter_supported: true,
+  });
+
+  it('fails where neither sends iss, whichever of them was there first', async () => {
+    const first = await setUp(honest);
+    const second = await setUp(evil);
+    expect(first.redirectUri).to.equal(fixture.redirectUri);
+    expect(second.redirectUri).to.equal(`${fixture.redirectUri}/${second.confid}`);
+    for (const redirectUri of [first.redirectUri, second.redirectUri]) {
+      const outcome = await mixUp(second, redirectUri);
+      // Its own redirect URI is not registered with the honest provider; that this one doesn't check it must not be enough.
+      if (redirectUri === first.redirectUri) expect(outcome).to.equal('OIDC_STATE_INVALID');
+    }
+    // Each still signs in.
+    for (const { roleid, confid } of [first, second]) {
+      await fixture.readAuthBody(await fixture.signIn(roleid, confid));
+    }
+  });
+
+  it('fails where the attacker has the plain redirect URI', async () => {
+    const attacker = await setUp(evil);
+    const victim = await setUp(honest);
+    expect(await mixUp(attacker, victim.redirectUri)).to.equal('OIDC_STATE_INVALID');
+    expect(received()).to.equal('nothing');
+    // The sign-in is used up.
+    expect(await fixture.web.testDatabase.database.knex('rowpost.oidc_sign_in').select()).to.deep.equal([]);
+  });
+
+  it('fails where the attacker promises iss to get the plain redirect URI', async () => {
+    const victim = await setUp(honest);
+    evil.misbehaviour = { discovery: { '': promise(evil) } };
+    const attacker = await setUp(evil);
+    expect(attacker.redirectUri).to.equal(victim.redirectUri);
+    expect(await mixUp(attacker, victim.redirectUri)).to.equal('OIDC_PROVIDER_ERROR');
+    expect(received()).to.equal('nothing');
+    // Not even once it takes the promise back, or changes its addresses.
+    evil.misbehaviour = {};
+    const update = (input: string): Promise<unknown> =>
+      fixture.web.control(
+        fixture.pxadmin,
+        `mutation { update_oidc_providers(providerid: ${attacker.providerid}, input: {${input}}) { name } }`,
+      );
+    await update('name: "renamed"');
+    expect(await mixUp(attacker, victim.redirectUri)).to.equal('OIDC_PROVIDER_ERROR');
+    expect(received()).to.equal('nothing');
+  });
+
+  it('fails where the honest provider sends iss', async () => {
+    const attacker = await setUp(evil);
+    honest.misbehaviour = { discovery: { '': promise(honest) } };
+    const victim = await setUp(honest);
+    expect(victim.redirectUri).to.equal(attacker.redirectUri);
+    honest.misbehaviour = { ...honest.misbehaviour, callback: { code: 'stolen', iss: honest.issuer } };
+    expect(await mixUp(attacker, victim.redirectUri)).to.equal('OIDC_PROVIDER_ERROR');
+    expect(received()).to.equal('nothing');
+  });
+
+  it('fails by a change of the token endpoint, which gives up a shared redirect URI', async () => {
+    const first = await setUp(honest);
+    const second = await setUp(honest);
+    expect(second.redirectUri).to.equal(first.redirectUri);
+    await fixture.web.control(
+      fixture.pxadmin,
+      `mutation { update_oidc_providers(providerid: ${second.providerid}, input: {token_uri: "${evil.endpoints.token_uri}"}) { name } }`,
+    );
+    expect(await redirectUriOf(second.confid)).to.equal(`${fixture.redirectUri}/${second.confid}`);
+    expect(await redirectUriOf(first.confid)).to.equal(fixture.redirectUri);
+    expect(await mixUp(second, first.redirectUri)).to.equal('OIDC_STATE_INVALID');
+    expect(received()).to.equal('nothing');
+  });
+
+  it('fails by changing the provider while the victim is at the honest one', async () => {
+    const victim = await setUp(honest);
+    const browser = new HttpBrowser();
+    const { url } = await browser.follow(
+      await fixture.begin(browser, victim.roleid, victim.confid),
+      (next) => !next.startsWith(fixture.baseUrl),
+    );
+    const { knex } = fixture.web.testDatabase.database;
+    await knex('rowpost.oidc_providers').update({ token_uri: evil.endpoints.token_uri });
+    const response = await browser.send(url);
+    expect(((await response.json()) as FailureBody).code).to.equal('OIDC_STATE_INVALID');
+    expect(received()).to.equal('nothing');
+  });
+
+  it('is not shared by two that choose at once', async () => {
+    const providers = [];
+    for (const provider of [honest, evil]) {
+      providers.push(await fixture.createProvider({ ...provider.endpoints, issuer: provider.issuer }));
+    }
+    const confids = await Promise.all(providers.map((providerid) => fixture.createConfig(providerid)));
+    const uris = await Promise.all(confids.map(redirectUriOf));
+    expect(uris.filter((uri) => uri === fixture.redirectUri)).to.have.length(1);
+  });
+
+  describe('a sign-in that another site begins', () => {
+    const begin = (headers: Readonly<Record<string, string>>, path = '/oidc'): Promise<Response> =>
+      fixture.web.fetch(path, {
+        method: 'POST',
+        headers,
+        body: new URLSearchParams({ tenantid: '1', roleid: '1', confid: '1', login: 'x', password: 'y' }),
+        redirect: 'manual',
+      });
+
+    it('is refused', async () => {
+      for (const headers of [
+        { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+        { origin: 'https://evil.example' },
+        { origin: 'null' },
+        { 'sec-fetch-site': 'cross-site' },
+        { 'sec-fetch-site': 'same-site' },
+        { origin: 'https://app.example.com.evil.example' },
+      ]) {
+        for (const path of ['/oidc', '/signin', '/signin/oidc']) {
+          const response = await begin(headers as Record<string, string>, path);
+          expect(response.status, JSON.stringify([path, headers])).to.equal(403);
+          expect(response.headers.getSetCookie()).to.deep.equal([]);
+        }
+      }
+    });
+
+    it('is allowed to programs, this service and the origins that get tokens', async () => {
+      for (const headers of [
+        {},
+        { origin: 'https://app.example.com', 'sec-fetch-site': 'cross-site' },
+        { origin: fixture.baseUrl, 'sec-fetch-site': 'same-origin' },
+        { origin: fixture.web.url },
+      ]) {
+        const { status } = await begin(headers as Record<string, string>);
+        expect(status, JSON.stringify(headers)).to.equal(404);
+      }
+    });
+  });
+});
