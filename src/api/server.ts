@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { OidcProvider } from '../control/objects/oidcProviders.js';
+import { readRow } from '../control/object/rows.js';
+import { oidcProviders } from '../control/objects/oidcProviders.js';
 import type { Principal } from '../db/principal.js';
 import { FILES_PATH } from '../files/fileLinks.js';
 import { openStorage } from '../files/storage/openStorage.js';
@@ -196,7 +197,10 @@ async function close(server: Server, inFlight: () => number, delayMs: number): P
 
 /** Lets the control engine issue tokens and ask providers, without coupling it to either. */
 function withSignIn(deps: WebDeps, tokens: Tokens, issuers: ProviderIssuers): GraphqlExecutor {
-  const learnProvider = (provider: OidcProvider): Promise<unknown> => issuers.learn(deps, provider);
+  const learnProvider = async (providerid: number): Promise<void> => {
+    const provider = await readRow(deps.database.knex, oidcProviders, { providerid });
+    if (provider) await issuers.learn(deps, provider);
+  };
   return {
     execute: (principal, request, { claims, ...options }) => {
       const authTimeMs = claims?.authTimeMs ?? 0;

@@ -6,7 +6,6 @@ import type { Services } from '../services.js';
 import type { TemplatePool } from '../templates/index.js';
 import type { Allowance } from '../graphql/allowance.js';
 import type { TenantGate } from '../tenantGate.js';
-import type { OidcProvider } from './objects/oidcProviders.js';
 import type { PasswordHashes } from './request/passwordHashes.js';
 import type { ServiceShare } from './request/serviceShare.js';
 
@@ -27,7 +26,7 @@ export interface ControlOptions {
   /** When the caller last signed in with a password or at a provider, in milliseconds since the epoch. */
   readonly authTimeMs?: number | undefined;
   /** Stores what the provider's discovery document says. */
-  readonly learnProvider?: (provider: OidcProvider) => Promise<unknown>;
+  readonly learnProvider?: (providerid: number) => Promise<void>;
   /** Issues an access token for `Utility.role_token`. */
   readonly issueToken?: (subject: Principal) => Promise<string>;
 }

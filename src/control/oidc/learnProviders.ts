@@ -1,9 +1,7 @@
 import type { ControlDb } from '../../db/connection/database.js';
 import type { Principal } from '../../db/principal.js';
 import type { ControlEngineDeps, ControlOptions } from '../controlContext.js';
-import { readRow } from '../object/rows.js';
 import { isUsableProvider } from '../object/references.js';
-import { oidcProviders, type OidcProvider } from '../objects/oidcProviders.js';
 import type { MutationInput } from '../request/mutationInputs.js';
 
 const CHOOSING: ReadonlySet<string> = new Set(['create_oidc_config', 'update_oidc_config']);
@@ -26,23 +24,17 @@ export async function learnProviders(
     .map(({ input }) => input['providerid']);
   for (const providerid of [...new Set(given)].slice(0, MAX_PROVIDERS)) {
     if (typeof providerid !== 'number') continue;
-    const provider = await findUnknownProvider(knex, tenantid, providerid);
-    if (provider) await learnProvider(provider);
+    if (await isUnknown(knex, tenantid, providerid)) await learnProvider(providerid);
   }
 }
 
-/** The provider, if what its discovery document promises decides the redirect URI of a new configuration. */
-async function findUnknownProvider(
-  db: ControlDb,
-  tenantid: number,
-  providerid: number,
-): Promise<OidcProvider | undefined> {
-  if (!(await isUsableProvider(db, tenantid, providerid))) return undefined;
-  const provider = await readRow(db, oidcProviders, { providerid });
-  if (provider?.sends_iss !== null) return undefined;
-  const { rows } = await db.raw<{ rows: { taken: boolean }[] }>(
-    'select rowpost.is_plain_redirect_taken(?, null) as taken',
-    [provider.token_uri],
+/** Whether what the provider's discovery document promises decides the redirect URI of a new configuration. */
+async function isUnknown(db: ControlDb, tenantid: number, providerid: number): Promise<boolean> {
+  if (!(await isUsableProvider(db, tenantid, providerid))) return false;
+  const { rows } = await db.raw<{ rows: { unknown: boolean }[] }>(
+    `select sends_iss is null and rowpost.is_plain_redirect_taken(token_uri, null) as unknown
+     from rowpost.oidc_providers where providerid = ?`,
+    [providerid],
   );
-  return rows[0]?.taken === true ? provider : undefined;
+  return rows[0]?.unknown === true;
 }
