@@ -27,7 +27,7 @@ import { unclearHeaders } from './http/unclearHeaders.js';
 import { HttpMetrics, routeOf } from './metrics.js';
 import { createProviderClient } from './oidc/providerClient.js';
 import { ProviderIssuers } from './oidc/providerIssuers.js';
-import { createExpressApp, nothingHere } from './expressApp.js';
+import { createExpressApp } from './expressApp.js';
 import { VisitorLimits } from './visitorLimits.js';
 import type { WebDeps } from './webDeps.js';
 
