@@ -1,5 +1,6 @@
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
+import { staticSql } from './scripts/lint/staticSql.js';
 
 export default tseslint.config(
   { ignores: ['dist/', 'coverage/', 'assets/', 'bench/peers/', '.rowpost/'] },
@@ -26,6 +27,27 @@ export default tseslint.config(
       // A test that sees a missing value should fail with a TypeError at that line.
       '@typescript-eslint/no-non-null-assertion': 'off',
     },
+  },
+  {
+    files: ['src/**/*.ts', 'migrations/**/*.js'],
+    ignores: [
+      'src/db/sql.ts',
+      'src/db/moving/**',
+      'src/db/tenants/idRange.ts',
+      'src/control/tenants/tenantExport.ts',
+      // Its queries are GraphQL.
+      'src/embedded/demo/**',
+      // Their parts are constants of the same file, and definitions of functions of the service.
+      ...['0002', '0006', '0011', '0024', '0034', '0045', '0056', '0072', 'directory/0001'].map(
+        (number) => `migrations/${number}_*.js`,
+      ),
+    ],
+    languageOptions: {
+      parser: tseslint.parser,
+      parserOptions: { project: './tsconfig.check.json', tsconfigRootDir: import.meta.dirname },
+    },
+    plugins: { rowpost: { rules: { 'static-sql': staticSql } } },
+    rules: { 'rowpost/static-sql': 'error' },
   },
   {
     files: ['**/*.js', '**/*.mjs'],

@@ -1,5 +1,16 @@
 import type { ControlDb } from '../../db/connection/database.js';
-import { bind, empty, identifier, join, NO_INPUTS, Sql, sql, toStatement } from '../../db/sql.js';
+import {
+  bind,
+  empty,
+  identifier,
+  join,
+  NO_INPUTS,
+  sql,
+  toStatement,
+  untypedParam,
+  type Sql,
+} from '../../db/sql.js';
+import { statementRunner } from '../../db/tenants/tenantStorage.js';
 import { parseJson } from '../../losslessJson.js';
 import type { ControlContext } from '../controlContext.js';
 import { notFound } from './badInput.js';
@@ -27,13 +38,9 @@ export async function readRows<C extends Columns>(
     ${conditions.length === 0 ? empty : sql`where ${join(conditions, ' and ')}`}
     order by ${join(key.map(columnSql), ', ')}) t`);
   const values = bind({ slots }, NO_INPUTS);
-  // knex uses a question mark for each parameter; our own SQL contains none.
-  const { rows } = await db.raw<{ rows: readonly { row: string }[] }>(
-    text.replaceAll(/\$\d+/g, '?'),
-    values as string[],
-  );
+  const { rows } = await statementRunner(db).query(text, values);
   // As text: the driver's own parser would round numbers.
-  return rows.map(({ row }) => parseJson(row) as RowOf<C>);
+  return (rows as readonly { readonly row: string }[]).map(({ row }) => parseJson(row) as RowOf<C>);
 }
 
 /** Reads the row with this key, as `readRows` does. @returns undefined if there is none */
@@ -66,7 +73,7 @@ const columnSql = (name: string): Sql => identifier('r', name);
 function isEqual(name: string, value: Equality): Sql {
   if (value === null) return sql`${columnSql(name)} is null`;
   // PostgreSQL infers the parameter's type from the column.
-  const parameter = new Sql(['', ''], [() => value]);
+  const parameter = untypedParam(() => value);
   return typeof value === 'object'
     ? sql`${columnSql(name)} = any (${parameter})`
     : sql`${columnSql(name)} = ${parameter}`;

@@ -1,3 +1,4 @@
+import { identifier, join, sql, statement } from '../../db/sql.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from './badInput.js';
 
@@ -27,13 +28,13 @@ export async function requireRoom<Column extends string>(
     columns.reduce((sum, column) => sum + JSON.stringify(values[column] ?? '').length, 0);
   const size = sizeOf(row);
   if (before && size <= sizeOf(before)) return;
-  const lengths = columns.map(() => "length(coalesce(??::text, ''))").join(' + ');
+  const lengths = columns.map((column) => sql`length(coalesce(${identifier(column)}::text, ''))`);
   const [others]: { rows: number; characters: number }[] = await db(`rowpost.${table}`)
     .where({ tenantid })
     .whereRaw('ruleid is distinct from ?', [before?.ruleid ?? null])
     .select(
       db.raw('count(*)::int as rows'),
-      db.raw(`coalesce(sum(${lengths}), 0)::float8 as characters`, [...columns]),
+      db.raw(statement`coalesce(sum(${join(lengths, ' + ')}), 0)::float8 as characters`),
     );
   if (!before && (others?.rows ?? 0) >= maxRows)
     throw badInput('name', `A tenant has at most ${maxRows} ${label}.`);

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { statementName } from '../connection/preparedStatements.js';
+import { sql, statement, type Sql } from '../sql.js';
 import type { RawType } from './types.js';
 
 /** A schema's tables as described by pg_catalog. */
@@ -68,22 +69,22 @@ export async function readSchema(pool: Pool, schema: string): Promise<RawSchema>
 }
 
 /** The type below all domains. For other types nothing is read. */
-function baseType(type: string): string {
-  return `case when ${type}.typtype <> 'd' then ${type}.oid else (
+function baseType(type: Sql): Sql {
+  return sql`case when ${type}.typtype <> 'd' then ${type}.oid else (
           with recursive below(oid) as (select ${type}.typbasetype union all select p.typbasetype
             from below join pg_catalog.pg_type p using (oid) where p.typtype = 'd')
           select oid from below join pg_catalog.pg_type p using (oid) where p.typtype <> 'd') end`;
 }
 
 /** `is true` keeps it a hash. As a join, PostgreSQL goes through all tables for each table: 3 s for a thousand. */
-const SERVED = '(k.confrelid in (select oid from relation))';
+const SERVED = sql`(k.confrelid in (select oid from relation))`;
 
 /*
  * Uses pg_catalog, by dependencies on the schema and then by table oid: a few milliseconds however many tables there
  * are, where information_schema takes seconds. Each sub-select uses an index of its catalog. pg_class has no index on
  * relnamespace: going through pg_depend costs 0.1 ms, a scan by relnamespace 7 ms among 12,000 tables.
  */
-const INTROSPECTION_SQL = `
+const INTROSPECTION_SQL = statement`
 with relation as materialized (
   select c.oid, c.relname, c.relkind from pg_catalog.pg_class c
   where c.oid in (select d.objid from pg_catalog.pg_depend d
@@ -123,11 +124,11 @@ select coalesce(json_agg(json_build_object(
       from pg_catalog.pg_attribute a
         join pg_catalog.pg_type t on t.oid = a.atttypid
         -- a domain counts as its base type, an array as its element, of domains too; not int2vector, nor lists of lists
-        join pg_catalog.pg_type b on b.oid = ${baseType('t')}
+        join pg_catalog.pg_type b on b.oid = ${baseType(sql`t`)}
         left join pg_catalog.pg_type l on l.oid = b.typelem and l.typarray = b.oid
-          and not exists (select from pg_catalog.pg_type d where d.oid = ${baseType('l')} and d.typcategory = 'A')
+          and not exists (select from pg_catalog.pg_type d where d.oid = ${baseType(sql`l`)} and d.typcategory = 'A')
         join pg_catalog.pg_type i on i.oid = coalesce(l.oid, b.oid)
-        join pg_catalog.pg_type e on e.oid = ${baseType('i')}
+        join pg_catalog.pg_type e on e.oid = ${baseType(sql`i`)}
         join pg_catalog.pg_namespace en on en.oid = e.typnamespace
       where a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped),
     'keys', (select coalesce(json_agg(json_build_object(

@@ -6,7 +6,7 @@ import type { Login } from './connectionPool.js';
 import type { Connector } from './connector.js';
 import { readRoleNames, type RoleNames } from './roleNames.js';
 import { setRoleDefaults, type SessionSettings } from './sessionSettings.js';
-import { quoted } from '../sql.js';
+import { identifier, statement, textConstant } from '../sql.js';
 
 /** Maximum server connections of one tenant's own login, in all processes together. */
 const MAX_CONNECTIONS_PER_TENANT = 50;
@@ -107,8 +107,8 @@ export class TenantLogins {
     // One query, so one transaction. It takes no lock that others wait for, since the tenant itself may block a change of its role.
     await this.deps.pool
       .query(
-        `select set_config('lock_timeout', '${ROLE_LOCK_TIMEOUT_MS}', true);
-         alter role ${quoted(role)} login connection limit ${limit} password '${verifier}'`,
+        statement`select set_config('lock_timeout', '${ROLE_LOCK_TIMEOUT_MS}', true);
+         alter role ${identifier(role)} login connection limit ${limit} password ${textConstant(verifier)}`,
       )
       .catch((error: unknown) => {
         // Another process has just set the same password.

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { preparedText } from '../connection/preparedStatements.js';
-import { quoted } from '../sql.js';
+import { identifier, join, quoted, sql, statement } from '../sql.js';
 import { isStaleSchema } from '../sqlState.js';
 import type { Transactions } from '../connection/transactions.js';
 
@@ -15,7 +15,7 @@ const UPLOAD_MEMORY_DAYS = 1;
  */
 export async function takeObjects(pool: Pool, most: number): Promise<readonly string[]> {
   const { rows } = await pool.query<{ objectkey: string }>(
-    `update rowpost.file_object set sweeping = true, due = now() + interval '${SWEEPING_MINUTES} minutes'
+    statement`update rowpost.file_object set sweeping = true, due = now() + interval '${SWEEPING_MINUTES} minutes'
      where objectkey in (
        select objectkey from rowpost.file_object where due <= now() order by due limit $1 for update skip locked)
      returning objectkey`,
@@ -30,7 +30,7 @@ export async function deleteSwept(pool: Pool, objectkeys: readonly string[]): Pr
 
 export async function pruneUploads(pool: Pool): Promise<void> {
   await pool.query(
-    `delete from rowpost.upload where expires < now() - interval '${UPLOAD_MEMORY_DAYS} days'`,
+    statement`delete from rowpost.upload where expires < now() - interval '${UPLOAD_MEMORY_DAYS} days'`,
   );
 }
 
@@ -76,22 +76,23 @@ export async function findOrphans(
   { tenantid, schema, target, storagekeys, keys }: FilesOfTable,
 ): Promise<readonly string[] | undefined> {
   if (schema === null) return storagekeys;
-  const table = quoted(schema, target);
   const { rows } = await pool.query<{ present: boolean }>('select to_regclass($1) is not null as present', [
-    table,
+    quoted(schema, target),
   ]);
   if (rows[0]?.present !== true) return storagekeys;
-  const columns = Object.keys(JSON.parse(keys[0] ?? '{}') as object).map((name) => quoted(name));
-  const same = columns.map((column) => `t.${column} = w.${column}`).join(' and ');
+  const table = identifier(schema, target);
+  const same = Object.keys(JSON.parse(keys[0] ?? '{}') as object)
+    .map((name) => identifier(name))
+    .map((column) => sql`t.${column} = w.${column}`);
   const outcome = await transactions.run({
     tenantid,
     mode: 'read',
     statements: [
       {
         statement: preparedText(
-          `select coalesce(json_agg(k.n), '[]')::text from unnest($1::json[]) with ordinality k(key, n),
+          statement`select coalesce(json_agg(k.n), '[]')::text from unnest($1::json[]) with ordinality k(key, n),
              lateral json_populate_record(null::${table}, k.key) w
-           where not exists (select from ${table} t where ${same})`,
+           where not exists (select from ${table} t where ${join(same, ' and ')})`,
         ),
         values: [keys],
       },

@@ -8,6 +8,7 @@ import { RELAY_LOCK } from '../delivery/batchEventsSql.js';
 import type { DeliveryKey } from '../delivery/deliveryKey.js';
 import { IS_OPEN, LOW_WATER_SQL } from '../delivery/lowWaterMark.js';
 import { NOT_ENDED, trackDeliveries } from '../delivery/track.js';
+import { identifier, join, sql, statement, textConstant, type SqlText } from '../sql.js';
 import { EVALUATED, HELD_BACK } from './handOver.js';
 import { readInChunks } from './readInChunks.js';
 
@@ -31,18 +32,18 @@ export async function endOfAttempts(ledger: Ledger, tenantid: number): Promise<v
 }
 
 const UNTRACKED = {
-  text: `
+  text: statement`
     select d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime from rowpost.delivery d
     where d.tenantid = $1::int and ${NOT_ENDED}
       and d.xid >= (select pg_snapshot_xmin(since) from rowpost.delivery_sweep order by sweepid desc limit 1)`,
 };
 
 const SENDING = {
-  text: `select from rowpost.delivery where tenantid = $1::int and due is not null and state = 'sending' limit 1`,
+  text: statement`select from rowpost.delivery where tenantid = $1::int and due is not null and state = 'sending' limit 1`,
 };
 
 /** What no tick has read, and what is in batches that are not done. */
-const OPEN_EVENTS = `
+const OPEN_EVENTS = sql`
   ${LOW_WATER_SQL}, open_batch as materialized (
     select b.batchid, b.createtime, b.eventids, b.mintime, b.maxtime from rowpost.relay_batch b
     where b.tenantid = $1::int and ${IS_OPEN}
@@ -53,7 +54,7 @@ const OPEN_EVENTS = `
     where o.tenantid = $1::int and o.xid >= (select pg_snapshot_xmin(snapshot) from last)
       and not pg_visible_in_snapshot(o.xid, (select snapshot from last))
     union all
-    select eventid, time from rowpost.outbox where tenantid = $1::int and xid = '${HELD_BACK}'
+    select eventid, time from rowpost.outbox where tenantid = $1::int and xid = ${textConstant(HELD_BACK)}
   ), open_event as materialized (
     select eventid, time from unread
     union
@@ -61,7 +62,7 @@ const OPEN_EVENTS = `
       join rowpost.outbox o on o.tenantid = $1::int and o.eventid = any (b.eventids) and o.time between b.mintime and b.maxtime
   )`;
 
-const OPEN_DELIVERIES = `
+const OPEN_DELIVERIES = sql`
   open_delivery as materialized (
     select tenantid, deliveryid, createtime, eventid from rowpost.delivery
     where tenantid = $1::int and due is not null and state in ('pending', 'retrying')
@@ -75,30 +76,30 @@ interface Carried {
   /** What rows are marked with, where they have one. */
   readonly xid?: string;
   /** Selects rows of tenant `$1` as JSON. */
-  readonly rows: string;
+  readonly rows: SqlText;
 }
 
 const OPEN: readonly Carried[] = [
   {
     table: 'outbox',
     xid: HELD_BACK,
-    rows: `with ${OPEN_EVENTS} select row_to_json(o)::text as row from rowpost.outbox o join open_event using (eventid, time)
+    rows: statement`with ${OPEN_EVENTS} select row_to_json(o)::text as row from rowpost.outbox o join open_event using (eventid, time)
       where o.tenantid = $1::int`,
   },
   {
     table: 'outbox',
     xid: EVALUATED,
-    rows: `with ${OPEN_DELIVERIES} select row_to_json(o)::text as row from rowpost.outbox o
+    rows: statement`with ${OPEN_DELIVERIES} select row_to_json(o)::text as row from rowpost.outbox o
       where o.tenantid = $1::int and (eventid, time) in (select eventid, createtime from open_delivery)`,
   },
   ...['delivery', 'email_attempt', 'email_event'].map((table) => ({
     table,
-    rows: `with ${OPEN_DELIVERIES} select row_to_json(r)::text as row from rowpost.${table} r
+    rows: statement`with ${OPEN_DELIVERIES} select row_to_json(r)::text as row from ${identifier('rowpost', table)} r
       join open_delivery using (tenantid, deliveryid, createtime)`,
   })),
   {
     table: 'email_pace',
-    rows: 'select row_to_json(r)::text as row from rowpost.email_pace r where tenantid = $1::int',
+    rows: statement`select row_to_json(r)::text as row from rowpost.email_pace r where tenantid = $1::int`,
   },
 ];
 
@@ -108,13 +109,13 @@ const HISTORY: readonly Carried[] = [
   {
     table: 'outbox',
     xid: EVALUATED,
-    rows: `select row_to_json(o)::text as row from rowpost.outbox o
+    rows: statement`select row_to_json(o)::text as row from rowpost.outbox o
       where o.tenantid = $1::int
         and (eventid, time) in (select eventid, createtime from rowpost.delivery where tenantid = $1::int)`,
   },
   ...OF_TENANT.map((table) => ({
     table,
-    rows: `select row_to_json(r)::text as row from rowpost.${table} r where tenantid = $1::int`,
+    rows: statement`select row_to_json(r)::text as row from ${identifier('rowpost', table)} r where tenantid = $1::int`,
   })),
 ];
 
@@ -149,16 +150,19 @@ async function insertCarried(
   xid: string | undefined,
   rows: readonly string[],
 ): Promise<void> {
-  const { rows: found } = await to.query<{ columns: string }>(
-    `select string_agg(quote_ident(attname), ', ' order by attnum) as columns from pg_catalog.pg_attribute
+  const { rows: found } = await to.query<{ columns: string[] }>(
+    `select array_agg(attname::text order by attnum) as columns from pg_catalog.pg_attribute
      where attrelid = $1::regclass and attnum > 0 and not attisdropped and attname <> 'xid'`,
     [`rowpost.${table}`],
   );
-  const columns = found[0]?.columns ?? '';
+  const columns = (found[0]?.columns ?? []).map((column) => identifier(column));
+  const values = xid === undefined ? columns : [...columns, textConstant(xid)];
+  const given = xid === undefined ? columns : [...columns, identifier('xid')];
+  const into = identifier('rowpost', table);
   await to.query(
-    `insert into rowpost.${table} (${columns}${xid === undefined ? '' : ', xid'}) overriding system value
-     select ${columns}${xid === undefined ? '' : `, '${xid}'`}
-     from unnest($1::json[]) l(line), json_populate_record(null::rowpost.${table}, line) r
+    statement`insert into ${into} (${join(given, ', ')}) overriding system value
+     select ${join(values, ', ')}
+     from unnest($1::json[]) l(line), json_populate_record(null::${into}, line) r
      on conflict do nothing`,
     [rows],
   );
@@ -170,7 +174,7 @@ async function insertCarried(
 export async function forgetLedger(client: pg.ClientBase, tenantid: number): Promise<void> {
   await client.query(RELAY_LOCK.text);
   await client.query(
-    `with ${OPEN_EVENTS}, done as (
+    statement`with ${OPEN_EVENTS}, done as (
        insert into rowpost.relay_batch_done (batchid, createtime) select batchid, createtime from open_batch
        on conflict do nothing
      )
@@ -178,6 +182,8 @@ export async function forgetLedger(client: pg.ClientBase, tenantid: number): Pro
     [tenantid],
   );
   for (const table of [...OF_TENANT, 'email_pace']) {
-    await client.query(`delete from rowpost.${table} where tenantid = $1`, [tenantid]);
+    await client.query(statement`delete from ${identifier('rowpost', table)} where tenantid = $1`, [
+      tenantid,
+    ]);
   }
 }

@@ -1,5 +1,5 @@
 import type { StatementRunner } from '../connection/roleNames.js';
-import { literal, quoted } from '../sql.js';
+import { quoted, statement, textConstant, type Sql, type SqlText } from '../sql.js';
 
 /** A table of a tenant's schema whose rows move. Partitions move with the table they belong to. */
 export interface MovedTable {
@@ -13,7 +13,7 @@ export interface MovedTable {
 }
 
 export async function listTables(runner: StatementRunner, schema: string): Promise<readonly MovedTable[]> {
-  const { rows } = await runner.query(tablesSql(literal(schema)));
+  const { rows } = await runner.query(tablesSql(textConstant(schema)));
   return (rows as readonly (Omit<MovedTable, 'from'> & { readonly partitioned: boolean })[]).map(
     ({ partitioned, ...table }) => ({
       ...table,
@@ -22,7 +22,7 @@ export async function listTables(runner: StatementRunner, schema: string): Promi
   );
 }
 
-const tablesSql = (schema: string): string => `
+const tablesSql = (schema: Sql): SqlText => statement`
   select c.relname::text as name, c.relkind = 'p' as partitioned,
     array(select a.attname::text from pg_catalog.pg_attribute a
       where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum) as columns,
@@ -38,12 +38,12 @@ export async function otherWriters(
   runner: StatementRunner,
   { schema, role }: { readonly schema: string; readonly role: string },
 ): Promise<readonly string[]> {
-  const { rows } = await runner.query(`
+  const { rows } = await runner.query(statement`
     select distinct case g.grantee when 0 then 'PUBLIC' else pg_catalog.pg_get_userbyid(g.grantee)::text end as name
     from pg_catalog.pg_class c, pg_catalog.aclexplode(c.relacl) g
-    where c.relnamespace = to_regnamespace(quote_ident(${literal(schema)})) and c.relkind in ('r', 'p', 'v')
+    where c.relnamespace = to_regnamespace(quote_ident(${textConstant(schema)})) and c.relkind in ('r', 'p', 'v')
       and g.privilege_type in ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')
-      and g.grantee not in (to_regrole(quote_ident(${literal(role)}))::oid, current_user::regrole::oid)
+      and g.grantee not in (to_regrole(quote_ident(${textConstant(role)}))::oid, current_user::regrole::oid)
     order by 1`);
   return (rows as readonly { readonly name: string }[]).map(({ name }) => name);
 }
@@ -53,11 +53,11 @@ export async function ownedByOthers(
   runner: StatementRunner,
   { schema, role }: { readonly schema: string; readonly role: string },
 ): Promise<readonly string[]> {
-  const { rows } = await runner.query(`
+  const { rows } = await runner.query(statement`
     select format('%I (of %s)', c.relname, pg_catalog.pg_get_userbyid(c.relowner)) as name
     from pg_catalog.pg_class c
-    where c.relnamespace = to_regnamespace(quote_ident(${literal(schema)})) and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
-      and c.relowner <> to_regrole(quote_ident(${literal(role)}))::oid
+    where c.relnamespace = to_regnamespace(quote_ident(${textConstant(schema)})) and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+      and c.relowner <> to_regrole(quote_ident(${textConstant(role)}))::oid
     order by c.relname`);
   return (rows as readonly { readonly name: string }[]).map(({ name }) => name);
 }

@@ -3,7 +3,7 @@ import { ensureCaptureRole } from '../capture/captureRole.js';
 import { inTransaction } from '../connection/inTransaction.js';
 import { readRoleNames, type RoleNames, type StatementRunner } from '../connection/roleNames.js';
 import { ensureRole, ensureTenantRole } from '../connection/tenantRoles.js';
-import { literal, quoted } from '../sql.js';
+import { formatted, identifier, join, sql, statement, textConstant, type SqlText } from '../sql.js';
 import { grantSchema } from './adoption.js';
 
 // PostgreSQL's roles belong to the cluster, not to the database: the owners and grantees in a dump don't exist where it is
@@ -39,10 +39,10 @@ export async function findLostRoles(runner: StatementRunner): Promise<LostRoles>
 /** Counts tenants as `findLostRoles` does, but without checking grants: cheap enough to poll. Throws what the driver throws. */
 export async function countLostTenants(runner: StatementRunner): Promise<number> {
   const { tenantPrefix } = await readRoleNames(runner);
-  const { rows } = await runner.query(`
+  const { rows } = await runner.query(statement`
     select count(*)::int as lost from rowpost.tenant t
       left join pg_catalog.pg_namespace n on n.nspname = t.schema
-      left join pg_catalog.pg_roles r on r.rolname = ${literal(tenantPrefix)} || t.tenantid
+      left join pg_catalog.pg_roles r on r.rolname = ${textConstant(tenantPrefix)} || t.tenantid
     where t.schema is not null and (n.oid is null or r.oid is null or not t.adopted and n.nspowner <> r.oid)`);
   return (rows[0] as { lost: number }).lost;
 }
@@ -50,7 +50,9 @@ export async function countLostTenants(runner: StatementRunner): Promise<number>
 /** False for a database on which `release` has not been run since it was restored. Throws what the driver throws. */
 export async function hasSharedRole(runner: StatementRunner): Promise<boolean> {
   const { shared } = await readRoleNames(runner);
-  const { rows } = await runner.query(`select from pg_catalog.pg_roles where rolname = ${literal(shared)}`);
+  const { rows } = await runner.query(
+    statement`select from pg_catalog.pg_roles where rolname = ${textConstant(shared)}`,
+  );
   return rows.length > 0;
 }
 
@@ -64,7 +66,7 @@ export async function restoreLostRoles(
   const { tenants, grants } = await findLostRoles(pool);
   if (grants) {
     await inTransaction(pool, async (client) => {
-      for (const statement of GRANTS) await client.query(statement);
+      for (const grant of GRANTS) await client.query(grant);
     });
   }
   for (const tenant of tenants) {
@@ -109,7 +111,7 @@ async function restoreTenant(
   await ensureTenantRole(runner, names, tenantid);
   if (owner !== role && new RegExp(`^rowpost_\\d+_tenant_${tenantid}$`).test(owner ?? '')) {
     await ensureRole(runner, owner ?? '');
-    await runner.query(`reassign owned by ${quoted(owner ?? '')} to ${quoted(role)}`);
+    await runner.query(statement`reassign owned by ${identifier(owner ?? '')} to ${identifier(role)}`);
   }
 }
 
@@ -120,8 +122,8 @@ export async function handOverSchema(
   { tenantid, schema }: Pick<LostTenant, 'tenantid' | 'schema'>,
 ): Promise<void> {
   await ensureTenantRole(runner, names, tenantid);
-  for (const statement of await statementsToHandOver(runner, schema, names.tenant(tenantid))) {
-    await runner.query(statement);
+  for (const text of await statementsToHandOver(runner, schema, names.tenant(tenantid))) {
+    await runner.query(text);
   }
 }
 
@@ -136,17 +138,20 @@ const OPEN_TO_PUBLIC = [
 
 /** The grants of the migrations, or fewer: nobody else has access to the schema `rowpost`. Tenants' roles bring their own. */
 const GRANTS = [
-  'revoke all on all functions in schema rowpost, rowpost_tenant from public',
-  `grant execute on function ${OPEN_TO_PUBLIC.map((name) => `rowpost_tenant.${name}`).join(', ')} to public`,
-  'grant insert on rowpost_tenant.event to public',
+  statement`revoke all on all functions in schema rowpost, rowpost_tenant from public`,
+  statement`grant execute on function ${join(
+    OPEN_TO_PUBLIC.map((name) => identifier('rowpost_tenant', name)),
+    ', ',
+  )} to public`,
+  statement`grant insert on rowpost_tenant.event to public`,
 ];
 
-const LOST_GRANTS_SQL = `
+const LOST_GRANTS_SQL = statement`
   select exists (select from pg_catalog.pg_proc p where p.pronamespace = 'rowpost_tenant'::regnamespace
-      and has_function_privilege('public', p.oid, 'execute') <> (p.proname in (${OPEN_TO_PUBLIC.map(literal).join(', ')})))
+      and has_function_privilege('public', p.oid, 'execute') <> (p.proname in (${join(OPEN_TO_PUBLIC.map(textConstant), ', ')})))
     or not has_table_privilege('public', 'rowpost_tenant.event', 'insert') as lost`;
 
-const lostTenantsSql = ({ tenantPrefix }: RoleNames): string => `
+const lostTenantsSql = ({ tenantPrefix }: RoleNames): SqlText => statement`
   select tenantid, schema, adopted, owner, lacks from (
     select t.tenantid, t.schema, t.adopted, pg_catalog.pg_get_userbyid(n.nspowner)::text as owner, case
       when n.oid is null then 'schema'
@@ -157,7 +162,7 @@ const lostTenantsSql = ({ tenantPrefix }: RoleNames): string => `
           and not has_function_privilege(r.oid, p.oid, 'execute')) then 'grants' end as lacks
     from rowpost.tenant t
       left join pg_catalog.pg_namespace n on n.nspname = t.schema
-      left join pg_catalog.pg_roles r on r.rolname = ${literal(tenantPrefix)} || t.tenantid
+      left join pg_catalog.pg_roles r on r.rolname = ${textConstant(tenantPrefix)} || t.tenantid
     where t.schema is not null
   ) judged where lacks is not null order by tenantid`;
 
@@ -169,26 +174,27 @@ async function statementsToHandOver(
   runner: StatementRunner,
   schema: string,
   role: string,
-): Promise<readonly string[]> {
-  const { rows } = await runner.query(`
+): Promise<readonly SqlText[]> {
+  const { rows } = await runner.query(statement`
     select format('alter %s %s owner to %I', case i.type when 'statistics object' then 'statistics'
-        when 'composite type' then 'type' else i.type end, i.identity, ${literal(role)}) as statement
+        when 'composite type' then 'type' else i.type end, i.identity, ${textConstant(role)}) as statement
     from pg_catalog.pg_namespace n
       join pg_catalog.pg_depend d on d.refclassid = 'pg_catalog.pg_namespace'::regclass and d.refobjid = n.oid,
       pg_catalog.pg_identify_object(d.classid, d.objid, 0) i
-    where n.nspname = ${literal(schema)} and ${OWNED_BY_SERVICE}
+    where n.nspname = ${textConstant(schema)} and ${OWNED_BY_SERVICE}
       and not exists (select from pg_catalog.pg_depend f where f.classid = d.classid and f.objid = d.objid
         -- Columns of a partition key depend on their table.
         and f.objsubid = 0 and (f.deptype in ('i', 'e') or i.type = 'sequence' and f.deptype = 'a'))
     order by i.type = 'sequence', i.identity`);
   return [
-    `alter schema ${quoted(schema)} owner to ${quoted(role)}`,
-    ...(rows as readonly { statement: string }[]).map(({ statement }) => statement),
+    statement`alter schema ${identifier(schema)} owner to ${identifier(role)}`,
+    // eslint-disable-next-line rowpost/static-sql -- PostgreSQL quotes names in an identity
+    ...(rows as readonly { statement: string }[]).map((row) => formatted(row.statement)),
   ];
 }
 
 /** Whether the service owns the object, for the kinds of objects that have owners. */
-const OWNED_BY_SERVICE = `current_user::regrole::oid = case d.classid
+const OWNED_BY_SERVICE = sql`current_user::regrole::oid = case d.classid
   when 'pg_catalog.pg_class'::regclass then (select relowner from pg_catalog.pg_class where oid = d.objid)
   when 'pg_catalog.pg_proc'::regclass then (select proowner from pg_catalog.pg_proc where oid = d.objid)
   when 'pg_catalog.pg_type'::regclass then (select typowner from pg_catalog.pg_type where oid = d.objid)

@@ -23,6 +23,7 @@ export async function runTenantSql(
   await database.tenants.changeSchema(script.tenantid, async (client) => {
     await prepareSession(client, schema);
     await client.query('begin');
+    // eslint-disable-next-line rowpost/static-sql -- the operator's script, run as the tenant
     await client.query(script.sql).catch((error: unknown) => {
       throw scriptError(error, script.sql);
     });
