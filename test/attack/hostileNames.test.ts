@@ -74,7 +74,7 @@ function cut(name: string): string {
 
 /** Everything that a tenant can name, by that name, around one table and its partitions. Types come first: a table is one as well. */
 const objectsNamed = (name: string, schema: string, n: number): string => {
-  const [n_, t] = [id(name), id(`${n}_${name}`.slice(0, 40))];
+  const [n_, t] = [id(name), id(cut(`${n}_${name}`.slice(0, 40)))];
   return `
     create type ${n_} as enum (${text(name)}, 'other');
     create domain ${id(cut(`d${name}`))} as text constraint ${n_} check (value <> ${text(`${name}!`)});
@@ -105,21 +105,20 @@ const objectsNamed = (name: string, schema: string, n: number): string => {
     comment on type ${id(schema)}.${n_} is ${text(name)}; comment on constraint ${n_} on ${t} is ${text(name)};`;
 };
 
-const ddl = (schema: string): string => `
-  create table d (id int primary key); create table ran (by_role text);
-  create function f() returns text language plpgsql as $$ begin
-    insert into ${id(schema)}.ran values (current_user); return ''; end $$;
-  ${namesFor(schema)
-    .map((name, n) => objectsNamed(name, schema, n))
-    .join('\n')}`;
+/** Notes who ran it; all may. */
+const trapIn = (schema: string): string => `
+  create table ${schema}.d (id int); create table ${schema}.ran (by_role text);
+  create function ${schema}.f() returns text language plpgsql as $$ begin
+    insert into ${schema}.ran values (current_user); return ''; end $$;
+  grant usage on schema ${schema} to public; grant insert, select on ${schema}.ran to public;`;
+
+/** Of names in one schema: more, and PostgreSQL's own catalogs, never analyzed, make each look-up slow. */
+const CHUNK = 6;
 
 describe('attack: names of a tenant that would be SQL', () => {
   let shop: Shop;
-  before(async function () {
-    this.timeout(120_000);
-    shop = await openShop('');
-  });
-  after(() => shop.close());
+  beforeEach(async () => (shop = await openShop('')));
+  afterEach(() => shop.close());
 
   /** Everything the service does with the tables of a schema. */
   const useAll = async (catalog: Catalog, tenantid: number, root = shop.root): Promise<void> => {
@@ -149,7 +148,7 @@ describe('attack: names of a tenant that would be SQL', () => {
       expect(await ask(count), about).to.contain('{"data":');
       const [explained] = await shop.engine.explain(root, { query: read });
       expect(explained, about).not.to.equal(undefined);
-      if (!key || table.name === 'd' || table.name === 'ran') continue;
+      if (!key) continue;
       await capture(table, 'all');
       const created = await ask(
         `mutation ($v: ${table.name}Input!) { create_${table.name}(input: $v) { ${fields} } }`,
@@ -179,7 +178,7 @@ describe('attack: names of a tenant that would be SQL', () => {
       'select operation, count(*)::int as n from rowpost.outbox where tenantid = $1 group by 1 order by 1',
       [tenantid],
     );
-    const made = [...catalog.tables.values()].filter((table) => table.primaryKey.length > 0).length - 1;
+    const made = [...catalog.tables.values()].filter((table) => table.primaryKey.length > 0).length;
     expect(rows.filter(({ operation }) => operation !== 'update')).to.deep.equal([
       { operation: 'delete', n: made },
       { operation: 'insert', n: made },
@@ -188,16 +187,14 @@ describe('attack: names of a tenant that would be SQL', () => {
   const trapsIn = async (schema: string): Promise<readonly unknown[]> =>
     (await shop.test.database.pool.query(`select by_role from ${id(schema)}.ran`)).rows;
 
-  it("in a tenant's own schema run nothing, and are served", async function () {
-    this.timeout(300_000);
+  const serve = async (start: number): Promise<void> => {
     const { schema, tenantid } = shop.tenant;
     const { database } = shop.test;
-    await shop.sql(ddl(schema));
-    await shop.sql(`grant usage on schema ${schema} to public; grant insert, select on ran to public`);
+    const names = namesFor(schema).slice(start, start + CHUNK);
+    await shop.sql(trapIn(schema) + names.map((name, n) => objectsNamed(name, schema, n)).join('\n'));
     const catalog = await shop.engine.introspect(tenantid, schema);
-    const names = namesFor(schema);
     const served = new Set([...catalog.tables.values()].map(({ sqlName }) => sqlName));
-    for (const [n, name] of names.entries()) expect([...served]).to.include(`${n}_${name}`.slice(0, 40));
+    for (const [n, name] of names.entries()) expect([...served]).to.include(cut(`${n}_${name}`.slice(0, 40)));
     await useAll(catalog, tenantid);
     await exportTenant(database.pool, tenantid, () => Promise.resolve());
     await findLostRoles(database.pool);
@@ -215,7 +212,11 @@ describe('attack: names of a tenant that would be SQL', () => {
     }
     await filesAfter(database.pool, '00000000-0000-0000-0000-000000000000', 10);
     expect(await trapsIn(schema)).to.deep.equal([]);
-  });
+  };
+  for (let start = 0; start < namesFor('').length; start += CHUNK) {
+    it(`in a tenant's own schema run nothing, and are served: ${start + 1} and on`, () =>
+      serve(start)).timeout(120_000);
+  }
 
   it('of adopted schemas, and in them, run nothing in what the owner is told to run', async function () {
     this.timeout(300_000);
@@ -225,6 +226,7 @@ describe('attack: names of a tenant that would be SQL', () => {
     const { rows: settings } = await owner.query<{ oid: number }>(
       'select oid from pg_database where datname = current_database()',
     );
+    await owner.query(`create schema crm; ${trapIn('crm')}`);
     try {
       for (const [n, schema] of namesFor('crm').entries()) {
         const role = cut(`o${settings[0]!.oid}${schema}`);
@@ -232,9 +234,7 @@ describe('attack: names of a tenant that would be SQL', () => {
           `create role ${id(role)}; grant ${id(role)} to current_user; create schema ${id(schema)} authorization ${id(role)}`,
         );
         await owner.query(`set role ${id(role)}; set search_path = ${id(schema)}`);
-        await owner.query(
-          n === 0 ? ddl(schema) : `create table ran (by_role text); ${objectsNamed(schema, schema, n)}`,
-        );
+        await owner.query(objectsNamed(schema, schema, n));
         await owner.query('reset role; reset search_path');
         const tenant = await adoptTenant(database.knex, {
           name: `adopted ${n}`,
@@ -255,7 +255,7 @@ describe('attack: names of a tenant that would be SQL', () => {
         expect(await statementsToRelease(owner as never, tenant), schema).to.deep.equal([]);
         await owner.query('rollback');
         await deleteTenant(database.knex, tenantid);
-        expect(await trapsIn(schema)).to.deep.equal([]);
+        expect(await trapsIn('crm')).to.deep.equal([]);
         await owner.query(
           `drop schema ${id(schema)} cascade; drop owned by ${id(role)}; drop role ${id(role)}`,
         );
