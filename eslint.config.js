@@ -1,6 +1,9 @@
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
-import { noInheritedNames } from './scripts/eslint/noInheritedNames.js';
+import { noInheritedNames } from './scripts/lint/noInheritedNames.js';
+import { staticSql } from './scripts/lint/staticSql.js';
+
+const rowpost = { rules: { 'no-inherited-names': noInheritedNames, 'static-sql': staticSql } };
 
 export default tseslint.config(
   { ignores: ['dist/', 'coverage/', 'assets/', 'bench/peers/', '.rowpost/'] },
@@ -22,7 +25,7 @@ export default tseslint.config(
   {
     // What tenants name: columns, arguments, claims, headers, options.
     files: ['src/**/*.ts'],
-    plugins: { rowpost: { rules: { 'no-inherited-names': noInheritedNames } } },
+    plugins: { rowpost },
     rules: { 'rowpost/no-inherited-names': 'error' },
   },
   {
@@ -33,6 +36,24 @@ export default tseslint.config(
       // A test that sees a missing value should fail with a TypeError at that line.
       '@typescript-eslint/no-non-null-assertion': 'off',
     },
+  },
+  {
+    files: ['src/**/*.ts', 'migrations/**/*.js'],
+    ignores: [
+      'src/db/sql.ts',
+      // Its queries are GraphQL.
+      'src/embedded/demo/**',
+      // Their parts are constants of the same file, and definitions of functions of the service.
+      ...['0002', '0006', '0011', '0024', '0034', '0045', '0056', '0072', '0076', 'directory/0001'].map(
+        (number) => `migrations/${number}_*.js`,
+      ),
+    ],
+    languageOptions: {
+      parser: tseslint.parser,
+      parserOptions: { project: './tsconfig.check.json', tsconfigRootDir: import.meta.dirname },
+    },
+    plugins: { rowpost },
+    rules: { 'rowpost/static-sql': 'error' },
   },
   {
     files: ['**/*.js', '**/*.mjs'],

@@ -1,3 +1,4 @@
+import { ownValue } from './ownValue.js';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
@@ -27,7 +28,7 @@ export function parseTrustedProxies(value: string): TrustedProxies {
   const networks = value
     .split(',')
     .map((item) => item.trim())
-    .flatMap((item) => (Object.hasOwn(RANGES, item) ? (RANGES[item] ?? []) : [item]))
+    .flatMap((item) => ownValue(RANGES, item) ?? [item])
     .map(networkOf);
   return { count: 'some', trusts: (address) => isIn(networks, address) };
 }

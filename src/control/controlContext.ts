@@ -20,7 +20,7 @@ export interface ControlOptions {
   /** False for GET, which must not change anything. */
   readonly allowMutation: boolean;
   /** Rate limits of anonymous visitors. */
-  readonly allowance?: Allowance;
+  readonly allowance?: Allowance | undefined;
   /** For log messages. */
   readonly requestId?: string | undefined;
   /** When the caller last signed in with a password or at a provider, in milliseconds since the epoch. */

@@ -3,6 +3,7 @@ import type { Logger } from '../log.js';
 import { historyChanges, postgresFailures } from '../metrics.js';
 import { startOutage } from '../outage.js';
 import type { Stoppable } from '../shutdown.js';
+import { sql, statement, type Sql, type SqlText } from './sql.js';
 
 /**
  * - `replaced`: another database answers, e.g. a dump was restored in its place.
@@ -84,12 +85,10 @@ export function compareHistory(seen: HistoryPosition, now: HistoryPosition): His
 
 /** @returns a function that reads the position; undefined while PostgreSQL is a standby */
 export function createPositionReader(pool: Pool): () => Promise<HistoryPosition | undefined> {
-  let statement: string | undefined;
+  let chosen: SqlText | undefined;
   return async () => {
-    statement ??= await chooseStatement(pool);
-    const { rows } = await pool.query<{ identity: string; timeline: string | null; bytes: string }>(
-      statement,
-    );
+    chosen ??= await chooseStatement(pool);
+    const { rows } = await pool.query<{ identity: string; timeline: string | null; bytes: string }>(chosen);
     const [row] = rows;
     if (!row || row.timeline === null) return undefined;
     return { identity: row.identity, timeline: row.timeline, walBytes: BigInt(row.bytes) };
@@ -97,17 +96,17 @@ export function createPositionReader(pool: Pool): () => Promise<HistoryPosition 
 }
 
 /** Managed PostgreSQL may not expose the system identifier. */
-async function chooseStatement(pool: Pool): Promise<string> {
+async function chooseStatement(pool: Pool): Promise<SqlText> {
   const { rows } = await pool.query<{ allowed: boolean }>(
     `select has_function_privilege('pg_catalog.pg_control_system()', 'execute') as allowed`,
   );
   return positionSql(
-    rows[0]?.allowed === true ? `(select system_identifier from pg_catalog.pg_control_system())` : `''`,
+    rows[0]?.allowed === true ? sql`(select system_identifier from pg_catalog.pg_control_system())` : sql`''`,
   );
 }
 
 // The timeline is the first part of a WAL file's name; the control file has it only after the next checkpoint.
-const positionSql = (system: string): string => `
+const positionSql = (system: Sql): SqlText => statement`
   select concat_ws('.', ${system},
       (select oid from pg_catalog.pg_database where datname = current_database()),
       to_regclass('rowpost.relay_tick')::oid) as identity,

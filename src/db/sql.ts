@@ -1,5 +1,9 @@
-/** A text that may be sent as SQL. */
+/** A text that may be sent as SQL. Only this file makes them; `npm run check` finds statements that are anything else. */
 export type SqlText = string & { readonly isSqlText: true };
+
+/** The type of an argument that is an `SqlText`, or a constant whose every character the compiler knows. */
+// eslint-disable-next-line @typescript-eslint/no-generated-empty-object-type -- it lacks no property of a pattern's
+export type Fixed<T extends string> = Record<never, never> extends Record<T, 1> ? SqlText : T;
 
 /**
  * SQL as pieces with holes. Text comes only from the template literals in our own source, from quoted identifiers and
@@ -7,6 +11,9 @@ export type SqlText = string & { readonly isSqlText: true };
  * can be compiled once, cached, and run with other values.
  */
 export class Sql {
+  /** Makes the type nominal: no object of other origin passes for one. */
+  declare private readonly isSql: true;
+
   /** `texts` has one item more than `slots`: text, hole, text, hole, …, text. */
   constructor(
     readonly texts: readonly string[],
@@ -56,7 +63,7 @@ export function statement(texts: TemplateStringsArray, ...pieces: readonly (Sql 
 }
 
 /** The text of a piece without parameters. */
-function toText({ texts, slots }: Sql): SqlText {
+export function toText({ texts, slots }: Sql): SqlText {
   if (slots.length > 0) throw new TypeError('The statement has parameters: use toStatement.');
   return texts.join('') as SqlText;
 }
@@ -64,6 +71,26 @@ function toText({ texts, slots }: Sql): SqlText {
 /** SQL of a tenant, for a session that is logged in as its role: never for one of the service. */
 export function tenantScript(text: string): SqlText {
   return text as SqlText;
+}
+
+/** A constant as an `SqlText`. */
+export function fixed<const T extends string>(text: T & Fixed<T>): SqlText {
+  return text as SqlText;
+}
+
+/** A statement that PostgreSQL has built by `format`, with %I for names and %L for texts. Lint wants a reason at each use. */
+export function formatted(text: string): SqlText {
+  return text as SqlText;
+}
+
+/** A statement as a part of another. */
+export function written(text: SqlText): Sql {
+  return new Sql([text], []);
+}
+
+/** Statements as one text. */
+export function inOrder(statements: readonly SqlText[]): SqlText {
+  return statements.join(';\n') as SqlText;
 }
 
 export const empty = new Sql([''], []);
@@ -79,12 +106,12 @@ export function textConstant(text: string): Sql {
   return new Sql([text.includes('\\') ? ` E${quoted.replaceAll('\\', '\\\\')}` : quoted], []);
 }
 
-/** The text of `textConstant`, for statements that take no parameters, such as DDL. */
+/** The text of `textConstant`. */
 export function literal(text: string): string {
   return textConstant(text).texts.join('');
 }
 
-/** The text of `identifier`, for the same purpose. */
+/** The text of `identifier`, for messages and as a value: PostgreSQL reads names so. */
 export function quoted(...names: readonly string[]): string {
   return identifier(...names).texts.join('');
 }
@@ -96,7 +123,12 @@ export function assignment(column: string, value: Sql): Sql {
 
 /** A parameter with its PostgreSQL type, a name from the catalog such as `int4`, `text[]` or `"my"."enum"`. */
 export function param(slot: Slot, type: string): Sql {
-  return new Sql(['', `::${withSchema(type)}`], [slot]);
+  return new Sql(['', `::${checkedType(type)}`], [slot]);
+}
+
+/** A parameter whose type PostgreSQL infers. */
+export function untypedParam(slot: Slot): Sql {
+  return new Sql(['', ''], [slot]);
 }
 
 /** The same value on every run. */
@@ -110,19 +142,25 @@ export function wholeNumber(value: number): Sql {
   return new Sql([String(value)], []);
 }
 
-/** A type as the catalog writes it: `int4`, `"shop"."mood"`, `text[]`. */
+/** A type as the catalog writes it: `int4`, `"shop"."mood"`, `text[]`, `numeric(10, 2)`. */
 export function typeName(type: string): Sql {
-  return new Sql([withSchema(type)], []);
+  return new Sql([checkedType(type)], []);
 }
 
+/** Names in quotes, or such as need none, then bounds and brackets. */
+const TYPE =
+  /^(?:[a-z_][a-z0-9_]*|"(?:[^"\0]|"")+"(\."(?:[^"\0]|"")+")?)(?:\(-?\d+(?:, ?-?\d+)?\))?(?:\[\])*$/;
+
 /** A name without a schema is PostgreSQL's own type, whatever else has that name in the search_path. */
-function withSchema(type: string): string {
-  return /^"(?:[^"]|"")+"\."/.test(type) ? type : `pg_catalog.${type}`;
+function checkedType(type: string): string {
+  const match = TYPE.exec(type);
+  if (!match) throw new TypeError(`${JSON.stringify(type)} is not a type's name`);
+  return match[1] === undefined ? `pg_catalog.${type}` : type;
 }
 
 export function join(
   pieces: readonly Sql[],
-  separator: ', ' | ' and ' | ' or ' | ' operator(pg_catalog.||) ' | ' union all ' | ' ' | '\n',
+  separator: ', ' | ' and ' | ' or ' | ' operator(pg_catalog.||) ' | ' + ' | ' union all ' | ' ' | '\n',
 ): Sql {
   const builder = new Builder('');
   pieces.forEach((piece, index) => {

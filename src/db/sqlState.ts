@@ -8,6 +8,7 @@ export const INSUFFICIENT_PRIVILEGE = '42501';
 /** Raised by changes in reads, which run read-only, and by all changes while the server is read-only. */
 export const READ_ONLY = '25006';
 export const LOCK_NOT_AVAILABLE = '55P03';
+export const DUPLICATE_OBJECT = '42710';
 
 export type Refusal =
   | 'notFound'

@@ -14,6 +14,7 @@ import {
 } from 'node:fs/promises';
 import path from 'node:path';
 import type { Binaries } from './binaries.js';
+import { identifier, inOrder, statement, textConstant } from '../db/sql.js';
 import { makeFolder } from './dataFolder.js';
 import { runProgram } from './runProgram.js';
 import type { SystemUser } from './systemUser.js';
@@ -137,7 +138,11 @@ async function initialize(
     ['--single', '-D', cluster.data, '-c', 'log_min_messages=error', '-c', 'exit_on_error=on', 'postgres'],
     {
       ...options,
-      input: `create role ${SERVICE_NAME} login createrole createdb password '${password}';\ncreate database ${SERVICE_NAME} owner ${SERVICE_NAME};\n`,
+      // The server reads a statement a line.
+      input: `${inOrder([
+        statement`create role ${identifier(SERVICE_NAME)} login createrole createdb password ${textConstant(password)}`,
+        statement`create database ${identifier(SERVICE_NAME)} owner ${identifier(SERVICE_NAME)}`,
+      ])};\n`,
     },
   );
   if (!role.ok) throw new Error(`the new database could not be set up: ${role.output}`);

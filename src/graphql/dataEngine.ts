@@ -63,7 +63,7 @@ export interface DataEngine {
     request: GraphqlRequest,
     options: {
       readonly allowMutation: boolean;
-      readonly allowance?: Allowance;
+      readonly allowance?: Allowance | undefined;
       /** Of a mutation. */
       readonly idempotencyKey?: IdempotencyKey | undefined;
       /** For log messages. */

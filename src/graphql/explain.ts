@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { CompiledStatement } from '../db/connection/compiledStatement.js';
 import { preparedText } from '../db/connection/preparedStatements.js';
 import type { Transactions } from '../db/connection/transactions.js';
+import { empty, identifier, join, sql, statement, written } from '../db/sql.js';
 import type { Principal } from '../db/principal.js';
 import type { AppError } from '../errors.js';
 import { planRequest, type EngineDeps } from './executeRequest.js';
@@ -62,16 +63,22 @@ async function explain(
   { statement: { text }, slots }: CompiledStatement,
 ): Promise<ExplainedStatement> {
   // Names are per connection: one left behind by an error must not collide.
-  const name = `explained_${randomBytes(8).toString('hex')}`;
-  const nulls = slots.length === 0 ? '' : `(${slots.map(() => 'null').join(', ')})`;
+  const name = identifier(`explained_${randomBytes(8).toString('hex')}`);
+  const nulls =
+    slots.length === 0
+      ? empty
+      : sql`(${join(
+          slots.map(() => sql`null`),
+          ', ',
+        )})`;
   const outcome = await transactions.run({
     tenantid,
     mode: 'read',
     statements: [
-      "select pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true)",
-      `prepare ${name} as ${text}`,
-      `explain execute ${name}${nulls}`,
-      `deallocate ${name}`,
+      statement`select pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true)`,
+      statement`prepare ${name} as ${written(text)}`,
+      statement`explain execute ${name}${nulls}`,
+      statement`deallocate ${name}`,
     ].map((step) => ({ statement: preparedText(step), values: [] })),
   });
   if (outcome.kind === 'failed') throw outcome.error;

@@ -15,6 +15,7 @@ import {
   startPipeline,
   type Pipeline,
 } from '../delivery/pipelineSetup.js';
+import { formatted } from '../../src/db/sql.js';
 
 /** A row of 600 MB in an event ended every worker: it fits into no string. */
 describe('attack: events of any size', () => {
@@ -116,7 +117,7 @@ describe('attack: events of any size', () => {
   it('a row that is too long breaks the connection, not the process', async () => {
     const { ledger } = db.database;
     for (const query of [
-      (text: string) => ledger.query({ text }, []),
+      (text: string) => ledger.query({ text: formatted(text) }, []),
       (text: string) => db.database.pool.query(text),
       (text: string) => db.database.knex.raw(text),
     ]) {

@@ -138,16 +138,16 @@ const FENCES: readonly Mutant[] = [
   {
     name: 'the mail of a tenant that moved to another cell is evaluated here as well',
     file: 'src/db/delivery/closeBatchSql.ts',
-    find: "where ${mayClose} and not ${isHandedOverSql('tenantid')}",
+    find: 'where ${mayClose} and not ${isHandedOverSql(sql`tenantid`)}',
     replace: 'where ${mayClose}',
     tests: ['test/db/moving/handOver.test.ts'],
   },
   {
     name: 'a batch is done twice',
     file: 'src/db/delivery/closeBatchSql.ts',
-    find: "isHandedOverSql('tenantid')}\n      on conflict do nothing",
+    find: 'isHandedOverSql(sql`tenantid`)}\n      on conflict do nothing',
     replace:
-      "isHandedOverSql('tenantid')}\n      on conflict (batchid, createtime) do update set batchid = excluded.batchid",
+      'isHandedOverSql(sql`tenantid`)}\n      on conflict (batchid, createtime) do update set batchid = excluded.batchid',
     tests: [LEDGER],
   },
 ];

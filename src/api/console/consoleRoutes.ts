@@ -1,5 +1,6 @@
 import { Router, type ErrorRequestHandler, type Request, type Response } from 'express';
 import { isInstallationAdmin } from '../../control/permissions.js';
+import { ownValue } from '../../ownValue.js';
 import { AppError } from '../../errors.js';
 import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import { oneStep } from '../../graphql/steps.js';
@@ -175,7 +176,7 @@ const SECRETS: readonly string[] = ['secret', 'current_password', ...SECRET_FIEL
 
 /** The form fields with text that the user typed; none if one is a secret, without which the rest would say something else. */
 function writtenIn(values: Values = {}): readonly { readonly name: string; readonly value: string }[] {
-  if (SECRETS.some((name) => (values[name] ?? '') !== '')) return [];
+  if (SECRETS.some((name) => (ownValue(values, name) ?? '') !== '')) return [];
   return Object.entries(values).flatMap(([name, value]) =>
     typeof value === 'string' && name !== 'csrf' ? [{ name, value }] : [],
   );

@@ -162,11 +162,12 @@ async function checkTenantLogins({ knex, pool, tenants }: Database): Promise<Fin
 async function checkSchemas({ pool }: Database): Promise<Finding> {
   const open = await readOpenSchemas(pool);
   if (open.length === 0) return good('only their owners create objects in public and in those of Rowpost');
-  const who = open.map(({ schema, role }) => `${role === 'public' ? 'every role' : role} in ${quoted(schema)}`);
-  const revoked = open.map(({ schema, role }) => `revoke create on schema ${quoted(schema)} from ${role}`);
+  const who = open.map(
+    ({ schema, role }) => `${role === 'public' ? 'every role' : role} in ${quoted(schema)}`,
+  );
   return bad(
     `objects may be created by ${shortened(who)}, where the code of tenants may look for functions and operators`,
-    `As the owner, run: ${revoked.join('; ')}`,
+    `As the owner, run: ${open.map(({ revoke }) => revoke).join('; ')}`,
   );
 }
 

@@ -1,5 +1,17 @@
 import type { ControlDb } from '../../db/connection/database.js';
-import { bind, empty, identifier, join, NO_INPUTS, Sql, sql, type Inputs } from '../../db/sql.js';
+import {
+  bind,
+  empty,
+  identifier,
+  join,
+  NO_INPUTS,
+  sql,
+  toStatement,
+  untypedParam,
+  type Inputs,
+  type Sql,
+} from '../../db/sql.js';
+import { statementRunner } from '../../db/tenants/tenantStorage.js';
 import { parseJson } from '../../losslessJson.js';
 import { ownValue } from '../../ownValue.js';
 import type { ControlContext } from '../controlContext.js';
@@ -39,13 +51,12 @@ export async function readRows<C extends Columns>(
 /** Runs a statement in the transaction of the request's mutations, or outside one. */
 export async function runSql<Row>(
   db: ControlDb,
-  { texts, slots }: Sql,
+  piece: Sql,
   inputs: Inputs = NO_INPUTS,
 ): Promise<readonly Row[]> {
-  // knex writes a question mark for each parameter.
-  const text = texts.map((part) => part.replaceAll('?', '\\?')).join('?');
-  const { rows } = await db.raw<{ rows: readonly Row[] }>(text, bind({ slots }, inputs) as string[]);
-  return rows;
+  const { text, slots } = toStatement(piece);
+  const { rows } = await statementRunner(db).query(text, bind({ slots }, inputs));
+  return rows as readonly Row[];
 }
 
 /** Reads the row with this key, as `readRows` does. @returns undefined if there is none */
@@ -78,7 +89,7 @@ const columnSql = (name: string): Sql => identifier('r', name);
 function isEqual(name: string, value: Equality): Sql {
   if (value === null) return sql`${columnSql(name)} is null`;
   // PostgreSQL infers the parameter's type from the column.
-  const parameter = new Sql(['', ''], [() => value]);
+  const parameter = untypedParam(() => value);
   return typeof value === 'object'
     ? sql`${columnSql(name)} = any (${parameter})`
     : sql`${columnSql(name)} = ${parameter}`;

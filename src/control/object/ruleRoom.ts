@@ -1,4 +1,5 @@
 import { ownValue } from '../../ownValue.js';
+import { identifier, join, sql, statement } from '../../db/sql.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from './badInput.js';
 
@@ -51,13 +52,13 @@ async function measure(
   { table, columns }: RuleRoom<string>,
   except: string | number | null = null,
 ): Promise<{ readonly rows: number; readonly characters: number }> {
-  const lengths = columns.map(() => "length(coalesce(??::text, ''))").join(' + ');
+  const lengths = columns.map((column) => sql`length(coalesce(${identifier(column)}::text, ''))`);
   const [found]: { rows: number; characters: number }[] = await db(`rowpost.${table}`)
     .where({ tenantid })
     .whereRaw('ruleid is distinct from ?', [except])
     .select(
       db.raw('count(*)::int as rows'),
-      db.raw(`coalesce(sum(${lengths}), 0)::float8 as characters`, [...columns]),
+      db.raw(statement`coalesce(sum(${join(lengths, ' + ')}), 0)::float8 as characters`),
     );
   return found ?? { rows: 0, characters: 0 };
 }

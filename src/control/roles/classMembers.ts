@@ -33,13 +33,13 @@ export async function setMembers(
   const removed = before.filter((roleid) => !members.includes(roleid));
   await requireKnownRoles(context, added, 'members');
   for (const roleid of [...added, ...removed]) await requireManageable(context, roleid, 'subtree');
-  const change = (roleids: readonly number[], how: 'array_append' | 'array_remove') =>
+  const change = (roleids: readonly number[], how: 'array_append(classes, ?)' | 'array_remove(classes, ?)') =>
     db('rowpost.role')
       .where({ tenantid: principal.tenantid })
       .whereIn('roleid', [...roleids])
-      .update({ classes: db.raw(`${how}(classes, ?)`, [classid]) });
-  if (added.length > 0) await change(added, 'array_append');
-  if (removed.length > 0) await change(removed, 'array_remove');
+      .update({ classes: db.raw(how, [classid]) });
+  if (added.length > 0) await change(added, 'array_append(classes, ?)');
+  if (removed.length > 0) await change(removed, 'array_remove(classes, ?)');
 }
 
 /**

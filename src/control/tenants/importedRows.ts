@@ -4,6 +4,7 @@ import { WEBHOOK_KINDS } from '../../db/delivery/carrierWebhooks.js';
 import { readInChunks } from '../../db/moving/readInChunks.js';
 import { NOBODY_LOGIN } from '../../db/principal.js';
 import { identifier, sql, statement } from '../../db/sql.js';
+import { ownValue } from '../../ownValue.js';
 import { UsageError } from '../../errors.js';
 import { sanitizeFileName } from '../../files/fileName.js';
 import { isPlainType } from '../../files/fileType.js';
@@ -45,7 +46,7 @@ export async function checkImportedRows(
   const context = { db: trx, principal: { tenantid } } as unknown as ControlContext;
   const client = await connectionOf(trx);
   for (const { table } of MOVING_TABLES) {
-    const checks = [columnsCheck(table, context, rules), CHECKS[table]].filter(
+    const checks = [columnsCheck(table, context, rules), ownValue(CHECKS, table)].filter(
       (check) => check !== undefined,
     );
     if (checks.length === 0) continue;
@@ -82,7 +83,7 @@ function columnsCheck(
     // Addresses that providers reported are stored as they are.
     if (row['source'] !== undefined && row['source'] !== 'manual') return;
     for (const [name, column] of columns) {
-      const value = row[name];
+      const value = ownValue(row, name);
       // As JSON, a text may take twice its bytes.
       if (JSON.stringify(value ?? null).length > 2 * bodyLimitBytes) throw new Error(`${name} is too large.`);
       readValue(column, asGiven(column, value), name, context);

@@ -4,13 +4,13 @@ import type { Catalog, Table } from '../catalog/catalog.js';
 import type { RoleNames, StatementRunner } from '../connection/roleNames.js';
 import { givingWay } from '../connection/givingWay.js';
 import { inTransaction } from '../connection/inTransaction.js';
-import { literal } from '../sql.js';
-import { INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
+import { inOrder, quoted, statement, textConstant, type SqlText } from '../sql.js';
+import { DUPLICATE_OBJECT, INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
 import { ensureCaptureRole } from './captureRole.js';
 import {
   readCaptureStates,
   triggersToDrop,
-  triggersToCreate,
+  triggersToRepair,
   type CapturedPart,
   type CaptureState,
 } from './captureTriggers.js';
@@ -44,7 +44,7 @@ export async function setCapture(
     for (const part of parts) await run(runner, triggersToDrop(part), part, names);
   });
   await runner.query(
-    `delete from rowpost.captured_table where tenantid = ${tenantid} and table_name = ${literal(table.sqlName)}`,
+    statement`delete from rowpost.captured_table where tenantid = ${tenantid} and table_name = ${textConstant(table.sqlName)}`,
   );
 }
 
@@ -58,8 +58,8 @@ export async function readCapturedTables(pool: Pool, tenantid: number): Promise<
 }
 
 /**
- * Creates missing triggers: of tables that were recreated or renamed, of new partitions, and of tables captured by an
- * earlier release. Throws what pg throws. @returns messages about what could not be done
+ * Creates missing triggers, and drops those too many: of tables that were recreated or renamed, of new partitions, and of
+ * tables captured by an earlier release. Throws what pg throws. @returns messages about what could not be done
  */
 export async function repairCapture(
   pool: Pool,
@@ -101,8 +101,10 @@ export async function readCapture(
   const problems = state.parts.flatMap((part) => {
     const name = `${part.schema}.${part.name}`;
     return [
-      ...(triggersToCreate(table, part).length > 0
-        ? [`${name} lacks capture triggers; they are created when the tables are next read.`]
+      ...(triggersToRepair(table, part).length > 0
+        ? [
+            `Capture triggers of ${name} are not as they should be; that is mended when the tables are next read.`,
+          ]
         : []),
       ...(part.triggers.some(({ isEnabled }) => !isEnabled)
         ? [`Triggers of ${name} are disabled: changes by SQL are not captured meanwhile.`]
@@ -116,12 +118,12 @@ export async function readCapture(
 const LOCK_TIMEOUT_MS = 300;
 
 function isSettled(table: Table, { isStored, parts }: CaptureState): boolean {
-  return isStored && parts.every((part) => triggersToCreate(table, part).length === 0);
+  return isStored && parts.every((part) => triggersToRepair(table, part).length === 0);
 }
 
 async function store(runner: StatementRunner, tenantid: number, sqlName: string): Promise<void> {
   await runner.query(
-    `insert into rowpost.captured_table (tenantid, table_name) values (${tenantid}, ${literal(sqlName)}) on conflict do nothing`,
+    statement`insert into rowpost.captured_table (tenantid, table_name) values (${tenantid}, ${textConstant(sqlName)}) on conflict do nothing`,
   );
 }
 
@@ -135,23 +137,33 @@ async function createTriggers(
     const message = `${table.name} has foreign partitions: PostgreSQL can't capture their rows.`;
     throw new AppError('BAD_USER_INPUT', message, { details: { field: 'table_name' } });
   }
-  for (const part of parts) await run(runner, triggersToCreate(table, part), part, names);
+  for (const part of parts) await run(runner, triggersToRepair(table, part), part, names);
 }
 
 async function run(
   runner: StatementRunner,
-  statements: readonly string[],
+  statements: readonly SqlText[],
   part: CapturedPart,
   names: RoleNames,
 ): Promise<void> {
   if (statements.length === 0) return;
   try {
-    await runner.query(statements.join(';\n'));
+    await runner.query(inOrder(statements));
   } catch (error) {
+    if (sqlState(error) === DUPLICATE_OBJECT) throw nameTaken(part, error);
     if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
     throw new AppError('CAPTURE_DENIED', `${part.schema}.${part.name} belongs to ${part.owner}.`, {
-      hint: `${part.owner} or a superuser must run: grant ${part.owner} to ${names.service}`,
+      hint: `${part.owner} or a superuser must run: grant ${quoted(part.owner)} to ${quoted(names.service)}`,
       cause: error,
     });
   }
+}
+
+function nameTaken({ schema, name }: CapturedPart, cause: unknown): AppError {
+  const message = `${schema}.${name} has a trigger of its own with the name of a capture trigger: ${(cause as Error).message}`;
+  return new AppError('NAME_TAKEN', message, {
+    hint: 'Rename it by "alter trigger … rename to …".',
+    details: { field: 'table_name' },
+    cause,
+  });
 }

@@ -1,6 +1,6 @@
 import { ensureRole } from '../connection/tenantRoles.js';
 import type { RoleNames, StatementRunner } from '../connection/roleNames.js';
-import { quoted } from '../sql.js';
+import { identifier, statement } from '../sql.js';
 
 /**
  * Gives the function that turns captured rows into JSON to a role without privileges: if a type has a cast to json, the
@@ -16,8 +16,8 @@ export async function ensureCaptureRole(runner: StatementRunner, { capture }: Ro
   await runner.query('lock table rowpost.provisioning_lock in share update exclusive mode');
   await ensureRole(runner, capture);
   // At the moment it becomes the owner, a role must be able to create functions in the schema.
-  await runner.query(`grant usage, create on schema rowpost to ${quoted(capture)}`);
-  await runner.query(`alter function rowpost.row_json(record) owner to ${quoted(capture)}`);
-  await runner.query(`grant execute on function rowpost.row_json(record) to current_user`);
-  await runner.query(`revoke all on schema rowpost from ${quoted(capture)}`);
+  await runner.query(statement`grant usage, create on schema rowpost to ${identifier(capture)}`);
+  await runner.query(statement`alter function rowpost.row_json(record) owner to ${identifier(capture)}`);
+  await runner.query('grant execute on function rowpost.row_json(record) to current_user');
+  await runner.query(statement`revoke all on schema rowpost from ${identifier(capture)}`);
 }

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { statementName } from '../connection/preparedStatements.js';
+import { statement } from '../sql.js';
 import { schemaTooLarge } from './schemaSize.js';
 
 /** Maximum catalog rows of a schema: PostgreSQL counts this many in a few hundred milliseconds. */
@@ -24,7 +25,7 @@ export async function readFingerprint(pool: Pool, schema: string, seed: bigint):
   return `${count}.${sum}`;
 }
 
-const FINGERPRINT_SQL = `
+const FINGERPRINT_SQL = statement`
 with member as materialized (
   select d.classid, d.objid from pg_catalog.pg_depend d
   where d.refclassid = 'pg_catalog.pg_namespace'::regclass

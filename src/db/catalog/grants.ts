@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { StatementRunner } from '../connection/roleNames.js';
-import { literal, quoted } from '../sql.js';
+import { privilegeSql } from '../privilegeSql.js';
+import { empty, identifier, join, sql, statement, textConstant, type Sql, type SqlText } from '../sql.js';
 
 interface MissingGrantRow {
   readonly name: string;
@@ -13,7 +14,7 @@ interface MissingGrant {
   readonly name: string;
   readonly owner: string;
   /** The statement that grants it. */
-  readonly grant: string;
+  readonly grant: SqlText;
 }
 
 /**
@@ -42,11 +43,11 @@ export async function missingGrants(
   schema: string,
   role: string,
 ): Promise<readonly MissingGrant[]> {
-  const { rows } = await runner.query(lackingSql(literal(schema), literal(role)));
+  const { rows } = await runner.query(lackingSql(textConstant(schema), textConstant(role)));
   return (rows as readonly MissingGrantRow[]).map(({ name, owner, sequence, lacking }) => ({
     name,
     owner,
-    grant: `grant ${lacking.join(', ')} on ${sequence ? 'sequence ' : ''}${quoted(schema, name)} to ${quoted(role)}`,
+    grant: statement`grant ${join(lacking.map(privilegeSql), ', ')} on ${sequence ? sql`sequence ` : empty}${identifier(schema, name)} to ${identifier(role)}`,
   }));
 }
 
@@ -58,7 +59,7 @@ export async function heldWrites(
   tables: readonly string[],
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const { rows } = await runner.query(
-    heldSql(literal(schema), literal(role), tables.map(literal).join(', ')),
+    heldSql(textConstant(schema), textConstant(role), join(tables.map(textConstant), ', ')),
   );
   return new Map((rows as readonly HeldRow[]).map(({ name, held }) => [name, held]));
 }
@@ -68,7 +69,7 @@ interface HeldRow {
   readonly held: readonly string[];
 }
 
-const heldSql = (schema: string, role: string, names: string): string => `
+const heldSql = (schema: Sql, role: Sql, names: Sql): SqlText => statement`
 select c.relname::text as name, array(
   select p from unnest(array['insert', 'update', 'delete']) p
   where case p when 'delete' then has_table_privilege(to_regrole(quote_ident(${role}))::oid, c.oid, p)
@@ -77,7 +78,7 @@ select c.relname::text as name, array(
 from pg_catalog.pg_class c
 where c.relnamespace = (select oid from pg_catalog.pg_namespace where nspname = ${schema}) and c.relname::text in (${names})`;
 
-const lackingSql = (schema: string, role: string): string => `
+const lackingSql = (schema: Sql, role: Sql): SqlText => statement`
 select c.relname as name, pg_catalog.pg_get_userbyid(c.relowner) as owner, c.relkind = 'S' as sequence, l.lacking
 from pg_catalog.pg_class c, lateral (
   select array_agg(p) as lacking from unnest(

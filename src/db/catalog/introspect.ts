@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import { statementName } from '../connection/preparedStatements.js';
 import { TYPE_JOINS, TYPE_JSON } from './typeSql.js';
+import { sql, statement } from '../sql.js';
 import type { RawType } from './types.js';
 
 /** A schema's tables as described by pg_catalog. */
@@ -69,14 +70,14 @@ export async function readSchema(pool: Pool, schema: string): Promise<RawSchema>
 }
 
 /** `is true` keeps it a hash. As a join, PostgreSQL goes through all tables for each table: 3 s for a thousand. */
-const SERVED = '(k.confrelid in (select oid from relation))';
+const SERVED = sql`(k.confrelid in (select oid from relation))`;
 
 /*
  * Uses pg_catalog, by dependencies on the schema and then by table oid: a few milliseconds however many tables there
  * are, where information_schema takes seconds. Each sub-select uses an index of its catalog. pg_class has no index on
  * relnamespace: going through pg_depend costs 0.1 ms, a scan by relnamespace 7 ms among 12,000 tables.
  */
-const INTROSPECTION_SQL = `
+const INTROSPECTION_SQL = statement`
 with relation as materialized (
   select c.oid, c.relname, c.relkind from pg_catalog.pg_class c
   where c.oid in (select d.objid from pg_catalog.pg_depend d

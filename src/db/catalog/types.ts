@@ -1,4 +1,3 @@
-import { ownValue } from '../../ownValue.js';
 import { identifier, join, sql, typeName, type Sql } from '../sql.js';
 import type { Column, ColumnType, TypeKind } from './catalog.js';
 
@@ -33,36 +32,38 @@ interface TypeRow {
 const row = (kind: TypeKind, scalar: ScalarName, json: JsonForm): TypeRow => ({ kind, scalar, json });
 
 /** Every common PostgreSQL type, by its name in pg_type. Domains are looked up by their base type, arrays by their element. */
-const TYPES: Readonly<Record<string, TypeRow>> = {
-  int2: row('integer', 'Int', 'plain'),
-  int4: row('integer', 'Int', 'plain'),
-  oid: row('bigint', 'BigInt', 'plain'),
-  int8: row('bigint', 'BigInt', 'plain'),
-  float4: row('float', 'Float', 'toJson'),
-  float8: row('float', 'Float', 'toJson'),
-  numeric: row('numeric', 'Decimal', 'toJson'),
-  money: row('other', 'String', 'asText'),
-  bool: row('boolean', 'Boolean', 'plain'),
-  text: row('text', 'String', 'toJson'),
-  varchar: row('text', 'String', 'toJson'),
-  bpchar: row('text', 'String', 'toJson'),
-  char: row('text', 'String', 'asText'),
-  name: row('text', 'String', 'asText'),
-  citext: row('text', 'String', 'asText'),
-  xml: row('other', 'String', 'asText'),
-  uuid: row('uuid', 'UUID', 'quoted'),
-  date: row('date', 'Date', 'toJson'),
-  time: row('time', 'Time', 'toJson'),
-  timetz: row('time', 'Time', 'toJson'),
-  timestamp: row('timestamp', 'DateTime', 'toJson'),
-  timestamptz: row('timestamptz', 'DateTime', 'toJson'),
-  interval: row('interval', 'String', 'asText'),
-  // Its cast to text adds /32 to single addresses.
-  inet: row('other', 'String', 'toJson'),
-  json: row('json', 'GenericScalar', 'plain'),
-  jsonb: row('json', 'GenericScalar', 'plain'),
-  bytea: row('bytea', 'Base64', 'base64'),
-};
+const TYPES: ReadonlyMap<string, TypeRow> = new Map(
+  Object.entries({
+    int2: row('integer', 'Int', 'plain'),
+    int4: row('integer', 'Int', 'plain'),
+    oid: row('bigint', 'BigInt', 'plain'),
+    int8: row('bigint', 'BigInt', 'plain'),
+    float4: row('float', 'Float', 'toJson'),
+    float8: row('float', 'Float', 'toJson'),
+    numeric: row('numeric', 'Decimal', 'toJson'),
+    money: row('other', 'String', 'asText'),
+    bool: row('boolean', 'Boolean', 'plain'),
+    text: row('text', 'String', 'toJson'),
+    varchar: row('text', 'String', 'toJson'),
+    bpchar: row('text', 'String', 'toJson'),
+    char: row('text', 'String', 'asText'),
+    name: row('text', 'String', 'asText'),
+    citext: row('text', 'String', 'asText'),
+    xml: row('other', 'String', 'asText'),
+    uuid: row('uuid', 'UUID', 'quoted'),
+    date: row('date', 'Date', 'toJson'),
+    time: row('time', 'Time', 'toJson'),
+    timetz: row('time', 'Time', 'toJson'),
+    timestamp: row('timestamp', 'DateTime', 'toJson'),
+    timestamptz: row('timestamptz', 'DateTime', 'toJson'),
+    interval: row('interval', 'String', 'asText'),
+    // Its cast to text adds /32 to single addresses.
+    inet: row('other', 'String', 'toJson'),
+    json: row('json', 'GenericScalar', 'plain'),
+    jsonb: row('json', 'GenericScalar', 'plain'),
+    bytea: row('bytea', 'Base64', 'base64'),
+  }),
+);
 const ENUM = row('enum', 'String', 'asText');
 const COMPOSITE = row('other', 'GenericScalar', 'toJson');
 /** Network addresses, ranges, geometry, bit strings, full-text values, extension types: rendered in their text form. */
@@ -91,7 +92,7 @@ export interface RawType {
 export function columnType(raw: RawType): ColumnType {
   return {
     sqlType: raw.sqlType,
-    kind: lookUp(raw.name, raw.typtype).kind,
+    kind: lookUp(raw.sqlType, raw.typtype).kind,
     array: raw.array,
     ...(raw.ofDomain ? { ofDomain: true } : {}),
     ...(raw.domain == null ? {} : { domain: raw.domain }),
@@ -202,10 +203,11 @@ function rowOf(type: ColumnType): TypeRow {
   return lookUp(type.sqlType, 'b');
 }
 
-function lookUp(name: string, typtype: string): TypeRow {
+function lookUp(sqlType: string, typtype: string): TypeRow {
   if (typtype === 'e') return ENUM;
   if (typtype === 'c') return COMPOSITE;
-  // Types outside pg_catalog are given as "schema"."name".
-  const bare = /"([^"]+)"$/.exec(name)?.[1] ?? name;
-  return ownValue(TYPES, bare) ?? OTHER;
+  const name = sqlType.startsWith('"') && !sqlType.includes('.') ? sqlType.slice(1, -1) : sqlType;
+  if (/^\w+$/.test(name)) return TYPES.get(name) ?? OTHER;
+  // Outside pg_catalog, as "schema"."name": a tenant's own type, such as a range, may have any name. Citext is an extension's.
+  return (sqlType.endsWith('."citext"') ? TYPES.get('citext') : undefined) ?? OTHER;
 }

@@ -1,7 +1,8 @@
 import type { Pool, PoolClient } from 'pg';
 import { readRoleNames, type RoleNames } from './roleNames.js';
 import { ensureSharedRole } from './tenantRoles.js';
-import { quoted } from '../sql.js';
+import { privilegeSql } from '../privilegeSql.js';
+import { identifier, join, sql, statement, toText } from '../sql.js';
 import { inTransaction } from './inTransaction.js';
 
 /**
@@ -17,7 +18,7 @@ export function revokePublicAccess(pool: Pool): Promise<boolean> {
 
 /** The privileges that PUBLIC still has, as written in GRANT; empty once revoked. */
 export async function publicPrivileges(pool: Pool): Promise<readonly string[]> {
-  const { rows } = await pool.query<{ privilege: string }>(PUBLIC_SQL);
+  const { rows } = await pool.query<{ privilege: string }>(toText(PUBLIC_PRIVILEGES));
   return rows.map(({ privilege }) => privilege);
 }
 
@@ -35,7 +36,7 @@ export async function rolesThatMayNotConnect(
   return rows.map(({ name }) => name);
 }
 
-const PUBLIC_SQL = `
+const PUBLIC_PRIVILEGES = sql`
   select lower(a.privilege_type) as privilege from pg_catalog.pg_database d,
     aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a
   where d.datname = current_database() and a.grantee = 0 order by 1`;
@@ -49,9 +50,9 @@ async function close(client: PoolClient): Promise<boolean> {
     may_grant: boolean;
     open: string[];
   }>(
-    `select current_database() as database, pg_get_userbyid(datdba) = current_user as is_own,
+    statement`select current_database() as database, pg_get_userbyid(datdba) = current_user as is_own,
        pg_has_role(current_user, datdba, 'usage') as may_grant,
-       array(${PUBLIC_SQL.replace('privilege_type) as privilege', 'privilege_type)')}) as open
+       array(${PUBLIC_PRIVILEGES}) as open
      from pg_catalog.pg_database where datname = current_database()`,
   );
   const {
@@ -60,17 +61,18 @@ async function close(client: PoolClient): Promise<boolean> {
     may_grant: mayGrant,
     open,
   } = rows[0] ?? { database: '', is_own: false, may_grant: false, open: [] };
-  const target = `database ${quoted(database)}`;
+  const target = sql`database ${identifier(database)}`;
+  const privileges = join(open.map(privilegeSql), ', ');
   if (isOwn && open.length > 0) {
     const kept = await client.query<{ name: string }>(OTHER_LOGINS_SQL);
     for (const { name } of kept.rows) {
-      await client.query(`grant ${open.join(', ')} on ${target} to ${quoted(name)}`);
+      await client.query(statement`grant ${privileges} on ${target} to ${identifier(name)}`);
     }
-    await client.query(`revoke ${open.join(', ')} on ${target} from public`);
+    await client.query(statement`revoke ${privileges} on ${target} from public`);
   }
   if (!mayGrant) return open.length === 0;
   const barred = await rolesThatMayNotConnect(client, names);
-  for (const name of barred) await client.query(`grant connect on ${target} to ${quoted(name)}`);
+  for (const name of barred) await client.query(statement`grant connect on ${target} to ${identifier(name)}`);
   return isOwn || open.length === 0;
 }
 

@@ -1,10 +1,11 @@
 import type pg from 'pg';
+import type { SqlText } from '../sql.js';
 import { inOneWrite } from './oneWrite.js';
 
 /** A statement of the ledger. With a name it is prepared once per connection. */
 export interface LedgerStatement {
   readonly name?: string;
-  readonly text: string;
+  readonly text: SqlText;
 }
 
 /** How relay and worker access the outbox, the batches and the deliveries. */

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from '../../log.js';
 import type { Stoppable } from '../../shutdown.js';
+import { identifier, statement } from '../sql.js';
 
 const RECONNECT_MS = 1_000;
 
@@ -43,7 +44,7 @@ export function startListening(
     next.on('notification', onNotice);
     next
       .connect()
-      .then(() => next.query(`listen ${channel}`))
+      .then(() => next.query(statement`listen ${identifier(channel)}`))
       .then(onNotice, onEnd);
   };
   connect();

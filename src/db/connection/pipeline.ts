@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { AppError } from '../../errors.js';
 import type { AnswerShare } from '../answerBudget.js';
+import type { SqlText } from '../sql.js';
 import type { PgConnection } from './pgInternals.js';
 import type { StatementTrace } from './statementTrace.js';
 import { WireMessages } from './wireMessages.js';
@@ -8,7 +9,7 @@ import { wireText } from './wireText.js';
 
 /** One statement on the wire. */
 export interface PipelineStep {
-  readonly text: string;
+  readonly text: SqlText;
   readonly values: readonly unknown[];
   /** Name of the prepared statement; empty for none. */
   readonly name: string;
@@ -153,6 +154,7 @@ export function runPipeline(
   options: PipelineOptions,
 ): Promise<PipelineResult> {
   return new Promise((resolve) => {
+    // eslint-disable-next-line rowpost/static-sql -- the texts of its steps are `SqlText`
     client.query(new Pipeline(steps, options, resolve) as unknown as pg.Submittable);
   });
 }

@@ -77,7 +77,7 @@ async function readIdentity(pool: Pool): Promise<string> {
 async function keepsPreparedStatements(pool: Pool): Promise<boolean> {
   const [first, second] = [await pool.connect(), await pool.connect()];
   try {
-    const probe = { name: `rowpost_probe_${randomBytes(8).toString('hex')}`, text: 'select 1' };
+    const probe = { name: `rowpost_probe_${randomBytes(8).toString('hex')}`, text: 'select 1' } as const;
     await first.query(probe);
     await second.query('begin');
     await second.query('select');

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
+import { fixed, type Fixed, type SqlText } from '../sql.js';
 
 /** A statement's text with statistics of its runs. Each plan has its own, even if another has the same text. */
 export interface PreparedText {
-  readonly text: string;
+  readonly text: SqlText;
   /** Runs so far in this process. */
   runs: number;
   /** The fastest of its recent runs, including the network; undefined before the first. */
@@ -43,8 +44,8 @@ export function dropStatementNames(client: ClientBase): void {
   client.query = unnamed as typeof client.query;
 }
 
-export function preparedText(text: string): PreparedText {
-  return { text, runs: 0 };
+export function preparedText<const T extends string>(text: T & Fixed<T>): PreparedText {
+  return { text: fixed<T>(text), runs: 0 };
 }
 
 export function isHot(statement: PreparedText): boolean {

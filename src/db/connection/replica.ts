@@ -3,6 +3,7 @@ import { coalesce } from '../../coalesce.js';
 import type { Logger } from '../../log.js';
 import { replicaReads } from '../../metrics.js';
 import { orLate } from '../../orLate.js';
+import { statement } from '../sql.js';
 import { timeRange } from '../delivery/timeRange.js';
 import type { Connector } from './connector.js';
 import type { TenantConnections } from './tenantConnections.js';
@@ -111,7 +112,7 @@ const HEARTBEAT = 'select time::text as time from rowpost.replica_heartbeat';
 
 const FIND = {
   name: 'replica_find_events',
-  text: `
+  text: statement`
     select e.position::int as position
     from unnest($1::bigint[], $2::timestamptz[]) with ordinality as e(eventid, time, position)
       cross join lateral (select from rowpost.outbox o

@@ -1,3 +1,5 @@
+import type { Fixed } from '../sql.js';
+
 /** PostgreSQL roles of this installation. */
 export interface RoleNames {
   /** Switches to the roles of tenants whose schemas contain no code. Has no other privileges. */
@@ -14,7 +16,10 @@ export interface RoleNames {
 
 /** Anything that runs statements: a pool, a connection, or a knex transaction. */
 export interface StatementRunner {
-  query(text: string): PromiseLike<{ readonly rows: readonly unknown[] }>;
+  query<const T extends string>(
+    text: T & Fixed<T>,
+    values?: unknown[],
+  ): PromiseLike<{ readonly rows: readonly unknown[] }>;
 }
 
 /**

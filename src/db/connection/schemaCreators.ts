@@ -6,6 +6,8 @@ export interface OpenSchema {
   readonly schema: string;
   /** As written in GRANT. */
   readonly role: string;
+  /** The statement that ends it. */
+  readonly revoke: string;
 }
 
 /**
@@ -20,9 +22,9 @@ export async function readOpenSchemas(pool: Pool): Promise<readonly OpenSchema[]
 }
 
 const OPEN_SCHEMAS_SQL = `
-  select n.nspname as schema,
-    case a.grantee when 0 then 'public' else quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) end as role
-  from pg_catalog.pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+  select n.nspname as schema, g.role, format('revoke create on schema %I from %s', n.nspname, g.role) as revoke
+  from pg_catalog.pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a,
+    lateral (select case a.grantee when 0 then 'public' else quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) end as role) g
   where n.nspname = any ($1) and a.privilege_type = 'CREATE' and a.grantee <> n.nspowner
     and a.grantee <> (select oid from pg_catalog.pg_roles where rolname = current_user)
     and (a.grantee = 0 or not exists (select from rowpost.tenant t where t.schema = n.nspname and t.adopted))

@@ -1,5 +1,5 @@
 import type { RoleNames, StatementRunner } from './roleNames.js';
-import { literal, quoted } from '../sql.js';
+import { identifier, join, sql, statement, textConstant } from '../sql.js';
 
 /** Settings that every session must have, by name. The items of a list are separated by a comma and a space. */
 export type SessionSettings = Readonly<Record<string, string>>;
@@ -35,8 +35,8 @@ export function sessionSettings(timeouts: {
 }
 
 /** The same for a tenant's own login: its role has a path in which the tenant's code finds what it names. */
-export function withoutSearchPath({ search_path: _, ...settings }: SessionSettings): SessionSettings {
-  return settings;
+export function withoutSearchPath(settings: SessionSettings): SessionSettings {
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => name !== 'search_path'));
 }
 
 /** Renders the settings as the startup parameter `options`, which overrides all defaults. */
@@ -63,7 +63,7 @@ export async function setRoleDefaults(
   const all = { ...settings, client_connection_check_interval: String(CLIENT_CHECK_INTERVAL_MS) };
   for (const [name, value] of Object.entries(all)) {
     await runner.query(
-      `alter role ${quoted(role)} in database ${quoted(database)} set ${name} = ${value.split(', ').map(literal).join(', ')}`,
+      statement`alter role ${identifier(role)} in database ${identifier(database)} set ${identifier(name)} = ${join(value.split(', ').map(textConstant), ', ')}`,
     );
   }
 }
@@ -78,21 +78,21 @@ const DEFAULT_SEARCH_PATH = '"$user", public';
  */
 export async function setSearchPath(runner: StatementRunner, role: string, schema: string): Promise<void> {
   const { rows } = await runner.query(
-    `select current_database()::text as name, set_config('search_path', case
+    statement`select current_database()::text as name, set_config('search_path', case
          when quote_ident(nspname) = any (regexp_split_to_array(path, ', *')) then path
          else concat_ws(', ', quote_ident(nspname), nullif(path, '')) end, true)
      from pg_catalog.pg_namespace, lateral (select coalesce((
          select substr(o, 1 + length('search_path=')) from pg_catalog.pg_db_role_setting p, unnest(p.setconfig) o, pg_catalog.pg_database d
          where d.datname = current_database() and p.setdatabase in (0, d.oid) and starts_with(o, 'search_path=')
            and p.setrole in (0, case when nspowner = 'pg_database_owner'::regrole then d.datdba else nspowner end)
-         order by p.setrole = 0, p.setdatabase desc limit 1), ${literal(DEFAULT_SEARCH_PATH)})) configured(path)
-     where nspname = ${literal(schema)}`,
+         order by p.setrole = 0, p.setdatabase desc limit 1), ${textConstant(DEFAULT_SEARCH_PATH)})) configured(path)
+     where nspname = ${textConstant(schema)}`,
   );
   const [found] = rows as readonly { readonly name: string }[];
   if (!found) return;
   // It is no literal: PostgreSQL takes a text for one name.
   await runner.query(
-    `alter role ${quoted(role)} in database ${quoted(found.name)} set search_path from current`,
+    statement`alter role ${identifier(role)} in database ${identifier(found.name)} set search_path from current`,
   );
   await runner.query('set local search_path to default');
 }
@@ -112,9 +112,9 @@ export async function setDefaultsOfRoles(
 /** The roles of this installation that log in: the service, the shared login, and tenants with their own login. */
 async function rolesThatLogIn(runner: StatementRunner, names: RoleNames): Promise<readonly string[]> {
   const { rows } = await runner.query(
-    `select rolname::text as name from pg_catalog.pg_roles
-     where rolname in (${literal(names.service)}, ${literal(names.shared)})
-       or (starts_with(rolname, ${literal(names.tenantPrefix)}) and rolcanlogin)`,
+    statement`select rolname::text as name from pg_catalog.pg_roles
+     where rolname in (${textConstant(names.service)}, ${textConstant(names.shared)})
+       or (starts_with(rolname, ${textConstant(names.tenantPrefix)}) and rolcanlogin)`,
   );
   return (rows as readonly { readonly name: string }[]).map(({ name }) => name);
 }
@@ -124,13 +124,13 @@ export async function settingsNotInForce(
   runner: StatementRunner,
   settings: SessionSettings,
 ): Promise<readonly string[]> {
-  const list = Object.entries(settings)
-    .map(([name, value]) => `(${literal(name)}, ${literal(value)})`)
-    .join(', ');
+  const list = Object.entries(settings).map(
+    ([name, value]) => sql`(${textConstant(name)}, ${textConstant(value)})`,
+  );
   // pg_settings has times in their own unit, and `ISO` as `ISO, MDY`.
   const { rows } = await runner.query(
-    `select wanted.name || ' is ' || s.setting || ', not ' || wanted.value as problem
-     from (values ${list}) as wanted (name, value) join pg_catalog.pg_settings s on lower(s.name) = wanted.name
+    statement`select wanted.name || ' is ' || s.setting || ', not ' || wanted.value as problem
+     from (values ${join(list, ', ')}) as wanted (name, value) join pg_catalog.pg_settings s on lower(s.name) = wanted.name
      where wanted.value not in (s.setting, split_part(s.setting, ',', 1))`,
   );
   return (rows as readonly { readonly problem: string }[]).map(({ problem }) => problem);

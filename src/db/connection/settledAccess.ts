@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { statement } from '../sql.js';
 import type { RoleNames } from './roleNames.js';
 import { TENANT_CODE_VERSION } from './tenantCode.js';
 
@@ -41,7 +42,7 @@ function versioned(fingerprint: string): string {
 }
 
 // A copy of the database has the same fingerprints, but none of the roles.
-const SETTLED_SQL = `
+const SETTLED_SQL = statement`
 select a.has_code, exists (select from pg_catalog.pg_auth_members m where m.roleid = t.oid and m.member = s.oid) as is_member
 from rowpost.tenant_access a, pg_catalog.pg_roles s, pg_catalog.pg_roles t
 where a.tenantid = $1 and a.fingerprint = $2 and s.rolname = $3 and t.rolname = $4`;

@@ -4,7 +4,7 @@ import { AppError } from '../../errors.js';
 import type { Connector } from './connector.js';
 import type { RoleNames } from './roleNames.js';
 import { findTenantCode } from './tenantCode.js';
-import { quoted } from '../sql.js';
+import { identifier, statement } from '../sql.js';
 import { inTransaction } from './inTransaction.js';
 import { setSearchPath } from './sessionSettings.js';
 import { ensureTenantRole } from './tenantRoles.js';
@@ -43,10 +43,11 @@ async function decide(
   if (rows[0]?.made !== true) await ensureTenantRole(client, names, tenantid);
   if (rows[0]?.finds !== true) await setSearchPath(client, role, schema);
   const isMember = rows[0]?.member === true;
-  if (code.length > 0 && isMember) await client.query(`revoke ${quoted(role)} from ${quoted(names.shared)}`);
+  if (code.length > 0 && isMember)
+    await client.query(statement`revoke ${identifier(role)} from ${identifier(names.shared)}`);
   if (code.length === 0 && !isMember) {
     if (!(await isCodeGone(client, role, schema))) return 'changing';
-    await client.query(`grant ${quoted(role)} to ${quoted(names.shared)}`);
+    await client.query(statement`grant ${identifier(role)} to ${identifier(names.shared)}`);
   }
   return code.length > 0 ? 'own' : 'shared';
 }
@@ -105,7 +106,9 @@ export async function withoutSharedAccess<T>(
     // The lock is held for as long as the change takes.
     await client.query('begin; set local idle_in_transaction_session_timeout = 0');
     await lockTenant(client, tenantid, 'wait');
-    await pool.query(`revoke ${quoted(names.tenant(tenantid))} from ${quoted(names.shared)}`);
+    await pool.query(
+      statement`revoke ${identifier(names.tenant(tenantid))} from ${identifier(names.shared)}`,
+    );
     await endOfSharedTransactions(pool, names);
     const result = await change();
     await client.query('commit');
@@ -123,7 +126,9 @@ async function lockTenant(
   // A tenant created by a process of the previous release has no row yet.
   await client.query('insert into rowpost.tenant_access values ($1) on conflict do nothing', [tenantid]);
   const { rowCount } = await client.query(
-    `select from rowpost.tenant_access where tenantid = $1 for update ${mode === 'wait' ? '' : mode}`,
+    mode === 'wait'
+      ? 'select from rowpost.tenant_access where tenantid = $1 for update'
+      : 'select from rowpost.tenant_access where tenantid = $1 for update skip locked',
     [tenantid],
   );
   return (rowCount ?? 0) > 0;

@@ -11,7 +11,7 @@ import {
   withoutSearchPath,
   type SessionSettings,
 } from './sessionSettings.js';
-import { quoted } from '../sql.js';
+import { identifier, statement, textConstant } from '../sql.js';
 
 /** Maximum server connections of one tenant's own login, in all processes together. */
 const MAX_CONNECTIONS_PER_TENANT = 50;
@@ -124,8 +124,8 @@ export class TenantLogins {
     // One query, so one transaction. It takes no lock that others wait for, since the tenant itself may block a change of its role.
     await pool
       .query(
-        `select set_config('lock_timeout', '${ROLE_LOCK_TIMEOUT_MS}', true);
-         alter role ${quoted(role)} login connection limit ${limit} password '${verifier}'`,
+        statement`select set_config('lock_timeout', '${ROLE_LOCK_TIMEOUT_MS}', true);
+         alter role ${identifier(role)} login connection limit ${limit} password ${textConstant(verifier)}`,
       )
       .catch((error: unknown) => {
         // Another process has just set the same password.

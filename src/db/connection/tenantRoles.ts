@@ -1,9 +1,7 @@
 import { AppError } from '../../errors.js';
-import { INSUFFICIENT_PRIVILEGE, isUniqueViolation, sqlState } from '../sqlState.js';
-import { literal, quoted } from '../sql.js';
+import { DUPLICATE_OBJECT, INSUFFICIENT_PRIVILEGE, isUniqueViolation, sqlState } from '../sqlState.js';
+import { identifier, quoted, statement, textConstant } from '../sql.js';
 import type { RoleNames, StatementRunner } from './roleNames.js';
-
-const DUPLICATE_OBJECT = '42710';
 
 /**
  * Creates the tenant's role with the privileges of every tenant's role, and takes over what the tenant's role of earlier
@@ -17,8 +15,10 @@ export async function ensureTenantRole(
   const role = names.tenant(tenantid);
   await ensureSharedRole(runner, names);
   await ensureRole(runner, role);
-  await runner.query(`grant usage on schema rowpost_tenant to ${quoted(role)}`);
-  await runner.query(`grant execute on all functions in schema rowpost_tenant to ${quoted(role)}`);
+  await runner.query(statement`grant usage on schema rowpost_tenant to ${identifier(role)}`);
+  await runner.query(
+    statement`grant execute on all functions in schema rowpost_tenant to ${identifier(role)}`,
+  );
   await grantConnect(runner, role);
   await takeOver(runner, `tenant_${tenantid}`, role);
 }
@@ -28,7 +28,7 @@ export async function ensureSharedRole(runner: StatementRunner, { shared }: Role
   // Grants change catalog rows that all roles share; PostgreSQL rejects concurrent changes.
   await runner.query('lock table rowpost.provisioning_lock in share update exclusive mode');
   await ensureRole(runner, shared);
-  await runner.query(`grant usage on schema rowpost_tenant to ${quoted(shared)}`);
+  await runner.query(statement`grant usage on schema rowpost_tenant to ${identifier(shared)}`);
   await grantConnect(runner, shared);
 }
 
@@ -37,7 +37,7 @@ export async function ensureRole(runner: StatementRunner, role: string): Promise
   if (!(await exists(runner, role))) {
     await runner.query('savepoint make_role');
     try {
-      await runner.query(`create role ${quoted(role)} nologin noinherit`);
+      await runner.query(statement`create role ${identifier(role)} nologin noinherit`);
     } catch (error) {
       if (sqlState(error) !== DUPLICATE_OBJECT && !isUniqueViolation(error)) throw error;
       await runner.query('rollback to savepoint make_role');
@@ -45,17 +45,17 @@ export async function ensureRole(runner: StatementRunner, role: string): Promise
   }
   // Since PostgreSQL 16, a role's creator is a member that can't SET ROLE to it without granting itself that.
   const { rows } = await runner.query(
-    `select pg_has_role(current_user, ${literal(role)}, case when current_setting('server_version_num')::int >= 160000
+    statement`select pg_has_role(current_user, ${textConstant(role)}, case when current_setting('server_version_num')::int >= 160000
        then 'SET' else 'MEMBER' end) as may_enter, current_user::text as service`,
   );
   const { may_enter: mayEnter, service } = rows[0] as { may_enter: boolean; service: string };
   if (mayEnter) return;
   try {
-    await runner.query(`grant ${quoted(role)} to current_user`);
+    await runner.query(statement`grant ${identifier(role)} to current_user`);
   } catch (error) {
     if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
     throw new AppError('NAME_TAKEN', `The PostgreSQL role "${role}" was made by somebody else.`, {
-      hint: `Grant ${role} to ${service} with admin option.`,
+      hint: `Grant ${quoted(role)} to ${quoted(service)} with admin option.`,
       cause: error,
     });
   }
@@ -69,7 +69,7 @@ async function grantConnect(runner: StatementRunner, role: string): Promise<void
   );
   const { database, owner } = rows[0] as { database: string; owner: boolean };
   if (!owner) return;
-  await runner.query(`grant connect on database ${quoted(database)} to ${quoted(role)}`);
+  await runner.query(statement`grant connect on database ${identifier(database)} to ${identifier(role)}`);
 }
 
 /**
@@ -78,14 +78,16 @@ async function grantConnect(runner: StatementRunner, role: string): Promise<void
  */
 async function takeOver(runner: StatementRunner, old: string, role: string): Promise<void> {
   const { rows } = await runner.query(
-    `select from pg_catalog.pg_namespace where nspowner = to_regrole(${literal(quoted(old))})`,
+    statement`select from pg_catalog.pg_namespace where nspowner = to_regrole(${textConstant(quoted(old))})`,
   );
   if (rows.length === 0) return;
-  await runner.query(`reassign owned by ${quoted(old)} to ${quoted(role)}`);
-  await runner.query(`grant ${quoted(role)} to ${quoted(old)}`);
+  await runner.query(statement`reassign owned by ${identifier(old)} to ${identifier(role)}`);
+  await runner.query(statement`grant ${identifier(role)} to ${identifier(old)}`);
 }
 
 async function exists(runner: StatementRunner, role: string): Promise<boolean> {
-  const { rows } = await runner.query(`select from pg_catalog.pg_roles where rolname = ${literal(role)}`);
+  const { rows } = await runner.query(
+    statement`select from pg_catalog.pg_roles where rolname = ${textConstant(role)}`,
+  );
   return rows.length > 0;
 }

@@ -2,6 +2,7 @@ import type { Ledger } from '../connection/ledger.js';
 import type { DeliveryKey } from './deliveryKey.js';
 import type { AttemptOutcome } from './finishAttempts.js';
 import { IDEMPOTENCY_KEY_USED } from './leases.js';
+import { statement } from '../sql.js';
 
 /** An attempt that has ended. */
 export interface PastAttempt {
@@ -28,7 +29,7 @@ export function readAttempts(ledger: Ledger, key: DeliveryKey): Promise<readonly
 
 const READ = {
   name: 'attempts_read',
-  text: `
+  text: statement`
     select attempt, outcome, carrier, outcome = 'ambiguous' and error is not distinct from $4::text as "usedKey"
     from rowpost.email_attempt
     where tenantid = $1::int and deliveryid = $2::bigint and createtime = $3::timestamptz

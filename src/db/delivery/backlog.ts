@@ -2,6 +2,7 @@ import type { Ledger } from '../connection/ledger.js';
 import { IS_OPEN, LOW_WATER_SQL } from './lowWaterMark.js';
 import { RECENT } from './sweep.js';
 import { NOT_ENDED } from './track.js';
+import { statement } from '../sql.js';
 
 /**
  * What is committed but not sent yet, by where it waits. Ages are in seconds, null when nothing is waiting: since the
@@ -41,7 +42,7 @@ const MAX_TENANTS = 10;
 // from a dump, events are found by their time instead.
 const BACKLOG = {
   name: 'backlog',
-  text: `
+  text: statement`
   with ${LOW_WATER_SQL}, cursor_ as materialized (
     select pg_snapshot_xmax(t.snapshot) as xmax, array(select pg_snapshot_xip(t.snapshot)) as running, t.time,
       pg_snapshot_xmax(t.snapshot) > pg_snapshot_xmax(pg_current_snapshot()) as restored
@@ -110,7 +111,10 @@ const BACKLOG = {
 
 // A bitmap scan collects all waiting rows before it returns the first: 290 ms for 200,000 retries. An index scan stops after
 // MAX_COUNTED.
-const ORDERED = { name: 'backlog_ordered', text: `select set_config('enable_bitmapscan', 'off', true)` };
+const ORDERED = {
+  name: 'backlog_ordered',
+  text: statement`select set_config('enable_bitmapscan', 'off', true)`,
+};
 
 /** Index scans of bounded length: cheap enough to poll every few seconds. */
 export async function readBacklog(ledger: Ledger): Promise<Backlog> {

@@ -2,6 +2,7 @@ import type { Ledger } from '../connection/ledger.js';
 import { EVENTS_OF_BATCH } from './batchEventsSql.js';
 import { LOW_WATER_SQL, NOT_DONE } from './lowWaterMark.js';
 import { fittingSql, recordColumnsSql } from './recordSize.js';
+import { sql, statement, toText, type Sql } from '../sql.js';
 
 /** Identifies a batch. Times are PostgreSQL text, exact to the microsecond. */
 export interface BatchKey {
@@ -44,7 +45,7 @@ export async function loadBatch(ledger: Ledger, key: BatchKey): Promise<LoadedBa
 
 const LOAD = {
   name: 'batch_load',
-  text: `
+  text: statement`
     select t.schema,
       exists (select from rowpost.relay_batch_done f where f.batchid = b.batchid and f.createtime = b.createtime) as done,
       coalesce((select json_agg(json_build_object('eventid', o.eventid::text, 'operation', o.operation,
@@ -77,14 +78,16 @@ export async function loadEventRecords(
 
 const RECORDS = {
   name: 'batch_records',
-  text: fittingSql(
-    'eventid, old, new, "isTooLarge"',
-    `
-    select o.eventid::text as eventid, ${recordColumnsSql('o')}, w.position
+  text: toText(
+    fittingSql(
+      sql`eventid, old, new, "isTooLarge"`,
+      sql`
+    select o.eventid::text as eventid, ${recordColumnsSql(sql`o`)}, w.position
     from rowpost.relay_batch b cross join unnest($3::bigint[]) with ordinality as w(eventid, position)
       cross join lateral (select o.eventid, o.old, o.new from rowpost.outbox o
         where ${EVENTS_OF_BATCH} and o.eventid = w.eventid limit 1) o
     where b.batchid = $1::bigint and b.createtime = $2::timestamptz`,
+    ),
   ),
 };
 
@@ -107,7 +110,7 @@ export async function openBatches(
 }
 
 /** SQL: rows as a JSON array of `Batch`, by id. */
-export const batchesJson = (rows: string): string => `
+export const batchesJson = (rows: Sql): Sql => sql`
   coalesce((select json_agg(json_build_object('batchid', batchid::text, 'tenantid', tenantid, 'events', events,
     'createtime', createtime::text) order by batchid) from ${rows}), '[]')`;
 
@@ -115,7 +118,7 @@ export const batchesJson = (rows: string): string => `
 // mark commits asynchronously, after the batches that it passes over.
 const OPEN = {
   name: 'batch_open',
-  text: `
+  text: statement`
     with ${LOW_WATER_SQL}, recent as materialized (
       select b.batchid, b.tenantid, cardinality(b.eventids) as events, b.createtime, ${NOT_DONE} as open
       from rowpost.relay_batch b where b.batchid >= (select from_batchid from low_water)
@@ -128,7 +131,7 @@ const OPEN = {
     ), due as (
       select * from recent where open and createtime < now() - $1::int * interval '1 ms' order by batchid limit $2::int
     )
-    select ${batchesJson('due')} as batches`,
+    select ${batchesJson(sql`due`)} as batches`,
 };
 
 /** @returns which of the batches are done, or do not exist: the database may have gone back in time since they did */
@@ -146,7 +149,7 @@ export async function endedBatches<Key extends Pick<Batch, 'batchid' | 'createti
 
 const STILL_OPEN = {
   name: 'batch_still_open',
-  text: `
+  text: statement`
     select w.position::int as position
     from unnest($1::bigint[], $2::timestamptz[]) with ordinality as w(batchid, createtime, position)
     where (select b.batchid from rowpost.relay_batch b

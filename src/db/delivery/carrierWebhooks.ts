@@ -1,12 +1,13 @@
 import type { Knex } from 'knex';
 import type { KeyRing } from '../../secrets.js';
+import { sql, statement } from '../sql.js';
 
 /** Carriers whose reports are verified by a secret that is shared with the tenant. */
 export const WEBHOOK_KINDS = ['postmark', 'resend', 'mailgun', 'ses'] as const;
 export type WebhookKind = (typeof WEBHOOK_KINDS)[number];
 
 /** Longer than the age at which a signed report is rejected. */
-const TOKENS_KEPT = '2 days';
+const TOKENS_KEPT = sql`interval '2 days'`;
 
 /** Sets or replaces the secret that verifies a carrier's reports. */
 export async function storeWebhookSecret(
@@ -70,8 +71,8 @@ export async function useToken(
   { tenantid, token, report }: { readonly tenantid: number; readonly token: string; readonly report: string },
 ): Promise<boolean> {
   const { rows } = await knex.raw<{ rows: { report: string }[] }>(
-    `with expired as (
-       delete from rowpost.webhook_token where createtime < now() - interval '${TOKENS_KEPT}'
+    statement`with expired as (
+       delete from rowpost.webhook_token where createtime < now() - ${TOKENS_KEPT}
      )
      insert into rowpost.webhook_token as t (tenantid, token, report) values (?, ?, ?)
      on conflict (tenantid, token) do update set report = t.report returning report`,

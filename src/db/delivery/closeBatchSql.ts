@@ -3,6 +3,7 @@ import { isHandedOverSql } from './handedOver.js';
 import { loopGuardSql } from './loopGuardSql.js';
 import { loadedColumns, tenantJoins } from './loadDeliveries.js';
 import { QUEUE_AHEAD_SECONDS, rateLimitSlotsSql } from './rateLimitSlots.js';
+import { sql, toText, type Sql } from '../sql.js';
 
 /** Seconds after its rate limit slot at which a delivery is checked to be in the queue. */
 const CHECK_SECONDS = 5;
@@ -19,7 +20,7 @@ const CHECK_SECONDS = 5;
 // Parameters: batch id and time, max firings per minute, max emails per second, max preloaded deliveries.
 // `matches` joins to batch `b` its events `o`, rules `r`, and `m`: `code` and `message` where nothing can be sent. `mayClose`
 // says, given the matches, whether this statement may close the batch.
-const closeSql = (matches: string, mayClose: string): string => `
+const closeSql = (matches: Sql, mayClose: Sql): Sql => sql`
     with batch as materialized (
       select *, set_config('synchronous_commit', 'off', true)
       from rowpost.relay_batch where batchid = $1::bigint and createtime = $2::timestamptz
@@ -30,14 +31,14 @@ const closeSql = (matches: string, mayClose: string): string => `
       from batch b ${matches}
     ), done as (
       insert into rowpost.relay_batch_done (batchid, createtime) select batchid, createtime from batch
-      where ${mayClose} and not ${isHandedOverSql('tenantid')}
+      where ${mayClose} and not ${isHandedOverSql(sql`tenantid`)}
       on conflict do nothing
       returning batchid
     ), matched as materialized (
       select position, tenantid, eventid, operation, target, key, time, ruleid, email_type, delivery, code, message,
         date_trunc('minute', time) as minute, hashtextextended(target || ' ' || key::text, 0) as record
       from found where exists (select from done)
-    ), ${loopGuardSql('$3::int')}, ${rateLimitSlotsSql('$4::int')}, recorded as (
+    ), ${loopGuardSql(sql`$3::int`)}, ${rateLimitSlotsSql(sql`$4::int`)}, recorded as (
       insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery,
         createtime, state, error_code, error, next_attempt, due, tracked)
       select tenantid, eventid, ruleid, email_type, operation, target, key, delivery, time,
@@ -58,32 +59,36 @@ const closeSql = (matches: string, mayClose: string): string => `
     )
     select d.state, d.key::text as key,
       coalesce(greatest(ceil(extract(epoch from d.next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs",
-      ${loadedColumns('l', 'l.query_roleid')}
+      ${loadedColumns(sql`l`, sql`l.query_roleid`)}
     from recorded d left join loaded l on l.eventid = d.eventid and l.ruleid = d.ruleid
-      ${tenantJoins('l.tenantid')}
+      ${tenantJoins(sql`l.tenantid`)}
     where d.state in ('pending', 'skipped') order by d.deliveryid`;
 
 /** Records the matches given as arrays of event id, rule id, failure code and failure message. */
 export const CLOSE = {
   name: 'batch_close',
-  text: closeSql(
-    `
+  text: toText(
+    closeSql(
+      sql`
         cross join unnest($6::bigint[], $7::bigint[], $8::text[], $9::text[]) as m(eventid, ruleid, code, message)
         join rowpost.outbox o on ${EVENTS_OF_BATCH} and o.eventid = m.eventid
         join rowpost.email_rule r on r.ruleid = m.ruleid and r.tenantid = b.tenantid`,
-    'true',
+      sql`true`,
+    ),
   ),
 };
 
 /** Records what the rules match, provided that no applicable rule has a condition. */
 export const CLOSE_PLAIN = {
   name: 'batch_close_plain',
-  text: closeSql(
-    `
+  text: toText(
+    closeSql(
+      sql`
         join rowpost.tenant t on t.tenantid = b.tenantid and t.schema is not null
         join rowpost.outbox o on ${EVENTS_OF_BATCH} and o.eventid = any (b.eventids)
-        join rowpost.email_rule r on ${coversSql('o')}
+        join rowpost.email_rule r on ${coversSql(sql`o`)}
         cross join (values (null::text, null::text)) as m(code, message)`,
-    'not exists (select from found where condition is not null)',
+      sql`not exists (select from found where condition is not null)`,
+    ),
   ),
 };

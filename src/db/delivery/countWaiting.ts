@@ -1,6 +1,7 @@
 import type { Ledger } from '../connection/ledger.js';
 import { sameDelivery } from './manyDeliveries.js';
 import { RECENT } from './sweep.js';
+import { sql, statement } from '../sql.js';
 
 /** Deliveries per tenant that are queued, or claimed and not begun, according to the ledger. */
 export async function countWaiting(ledger: Ledger): Promise<ReadonlyMap<number, number>> {
@@ -12,14 +13,14 @@ export async function countWaiting(ledger: Ledger): Promise<ReadonlyMap<number, 
 // `NOT_ENDED`.
 const WAITING = {
   name: 'delivery_waiting',
-  text: `
+  text: statement`
     select tenantid, count(*)::int as deliveries from (
       select tenantid from rowpost.delivery
       where due < now() + interval '1 minute' and state = 'pending'
       union all
       select d.tenantid from rowpost.delivery d
       where ${RECENT} and not d.tracked
-        and (select s.deliveryid from rowpost.delivery_start s where ${sameDelivery('s', 'd')}) is null
+        and (select s.deliveryid from rowpost.delivery_start s where ${sameDelivery(sql`s`, sql`d`)}) is null
     ) waiting
     group by tenantid`,
 };

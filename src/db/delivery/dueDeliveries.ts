@@ -2,6 +2,7 @@ import type { DeliveryKey, KnownDelivery } from './deliveryKey.js';
 import type { Ledger } from '../connection/ledger.js';
 import { isHandedOverSql } from './handedOver.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
+import { sql, statement } from '../sql.js';
 
 /** A delivery that should be in the queue. */
 export interface DueDelivery extends KnownDelivery {
@@ -16,11 +17,11 @@ export async function dueDeliveries(ledger: Ledger, limit: number): Promise<read
 
 const DUE = {
   name: 'delivery_due',
-  text: `
+  text: statement`
     select tenantid, deliveryid::text as deliveryid, createtime::text as createtime, starts,
       coalesce(greatest(ceil(extract(epoch from next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs"
     from rowpost.delivery d
-    where due < now() and state in ('pending', 'retrying') and not ${isHandedOverSql('d.tenantid')}
+    where due < now() and state in ('pending', 'retrying') and not ${isHandedOverSql(sql`d.tenantid`)}
     order by due limit $1::int`,
 };
 
@@ -43,15 +44,15 @@ export async function markQueued(
 // marking are skipped.
 const QUEUED = {
   name: 'delivery_queued',
-  text: `
+  text: statement`
     with queued as materialized (
       select d.tenantid, d.deliveryid, d.createtime
-      from ${wantedSql()} join rowpost.delivery d on ${sameDelivery('d', 'w')}
+      from ${wantedSql()} join rowpost.delivery d on ${sameDelivery(sql`d`, sql`w`)}
       where d.due < now() and d.state in ('pending', 'retrying')
       order by d.deliveryid for update of d skip locked
     )
     update rowpost.delivery d set due = greatest(now(), d.next_attempt) + $4::int * interval '1 second'
     from queued q
-    where ${sameDelivery('d', 'q')}
+    where ${sameDelivery(sql`d`, sql`q`)}
     returning d.deliveryid`,
 };

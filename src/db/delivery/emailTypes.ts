@@ -1,4 +1,5 @@
 import type { Ledger } from '../connection/ledger.js';
+import { sql, statement } from '../sql.js';
 
 /** An email type as stored: any text may be a template. */
 export interface EmailType {
@@ -47,10 +48,10 @@ export interface EmailQuery {
  * SQL: changes with every update of an email type `t`, and never repeats. Transaction ids alone would: a server that starts
  * from an older backup, or takes over from another, reuses them.
  */
-export const TYPE_VERSION = `t.xmin || ' ' || pg_postmaster_start_time()`;
+export const TYPE_VERSION = sql`t.xmin || ' ' || pg_postmaster_start_time()`;
 
 /** SQL: the layouts that the templates of an email type `t` load. Changing a layout changes the version of each such type. */
-const LAYOUTS = `(select json_object_agg(l.name, l.template) from rowpost.email_layouts l
+const LAYOUTS = sql`(select json_object_agg(l.name, l.template) from rowpost.email_layouts l
   where l.tenantid = t.tenantid and (t.any_layout or l.name = any (t.layout_names)))`;
 
 /** @returns undefined when the type no longer exists. `version` is comparable with `LoadedDelivery.typeVersion`. */
@@ -76,19 +77,19 @@ export async function loadEmailVariant(
   return rows[0];
 }
 
-const COLUMNS = `syntax, template, subject, sender, recipients, queries, options, attachments,
+const COLUMNS = sql`syntax, template, subject, sender, recipients, queries, options, attachments,
       text, preheader, reply_to, headers, categories, undefined, unsubscribe, locale, ${LAYOUTS} as layouts`;
 
 const LOAD = {
   name: 'email_type_load',
-  text: `select ${TYPE_VERSION} as version, ${COLUMNS}
+  text: statement`select ${TYPE_VERSION} as version, ${COLUMNS}
     from rowpost.email_types t where tenantid = $1::int and email_type = $2::text`,
 };
 
 // A tenant has few types: all of them are scanned.
 const LOAD_VARIANT = {
   name: 'email_variant_load',
-  text: `select ${COLUMNS} from rowpost.email_types t
+  text: statement`select ${COLUMNS} from rowpost.email_types t
     where tenantid = $1::int and lower(email_type) = any ($2::text[])
     order by array_position($2::text[], lower(email_type)), email_type limit 1`,
 };

@@ -3,6 +3,7 @@ import { inTransaction, type TransactionClient } from '../connection/inTransacti
 import type { EmailRule, EventRecords } from './batches.js';
 import { IS_OPEN, LOW_WATER_SQL } from './lowWaterMark.js';
 import { fittingSql, recordColumnsSql } from './recordSize.js';
+import { sql, statement, type Sql } from '../sql.js';
 
 /** `waiting` for the relay, `queued` for a worker, or compared with the tenant's rules. */
 export type Progress = 'waiting' | 'queued' | 'evaluated';
@@ -146,47 +147,47 @@ async function search(
 const MAX_BIGINT = '9223372036854775807';
 const PAGE_SIZE = 20_000;
 
-const ISO = (time: string): string => `to_json(${time}) #>> '{}'`;
+const ISO = (time: Sql): Sql => sql`to_json(${time}) #>> '{}'`;
 
 // Keys are compared as text: a tenant's code can write keys that are not valid jsonb, which would fail the statement.
-const PAGE = `
+const PAGE = statement`
   with page as materialized (
     select eventid, time, tenantid, target, operation, key from rowpost.outbox
     where eventid < $1::bigint order by eventid desc limit ${PAGE_SIZE}
   )
   select (select case when count(*) = ${PAGE_SIZE} then min(eventid)::text end from page) as last,
-    (select ${ISO('min(time)')} from page) as since,
+    (select ${ISO(sql`min(time)`)} from page) as since,
     coalesce((select json_agg(json_build_object('eventid', eventid::text, 'time', time::text) order by eventid desc) from page
       where tenantid = $2::int and target = $3::text and (key::text = $4::text or operation = 'truncate')), '[]') as found`;
 
 /** The longest prefix that fits the memory budget. */
-const EVENTS = `
+const EVENTS = statement`
   with ${LOW_WATER_SQL}, read as materialized (
     select snapshot from rowpost.relay_tick order by tickid desc limit 1
   ), open as materialized (
     select b.eventids from rowpost.relay_batch b where b.tenantid = $1::int and ${IS_OPEN}
   )
   ${fittingSql(
-    'eventid, time, "timeSeconds", operation, roleid, writer, application, progress, old, new, "isTooLarge"',
-    `
-      select -o.eventid as position, o.eventid::text as eventid, ${ISO('o.time')} as time,
+    sql`eventid, time, "timeSeconds", operation, roleid, writer, application, progress, old, new, "isTooLarge"`,
+    sql`
+      select -o.eventid as position, o.eventid::text as eventid, ${ISO(sql`o.time`)} as time,
         extract(epoch from o.time)::float8 as "timeSeconds", o.operation, o.roleid, o.writer, o.application,
         case when not pg_visible_in_snapshot(o.xid, (select snapshot from read)) then 'waiting'
           when exists (select from open b where o.eventid = any (b.eventids)) then 'queued' else 'evaluated' end as progress,
-        ${recordColumnsSql('o')}
+        ${recordColumnsSql(sql`o`)}
       from rowpost.outbox o
       where o.tenantid = $1::int and o.eventid = any ($2::bigint[]) and o.time = any ($3::timestamptz[])`,
   )}`;
 
 /** A delivery has the time of its event. */
-const DELIVERIES = `
+const DELIVERIES = statement`
   select d.eventid::text, d.ruleid::text, d.deliveryid::text, d.email_type, d.state, d.attempts, d.error_code, d.error,
-    ${ISO('d.next_attempt')} as next_attempt, ${ISO('d.sent_time')} as sent_time
+    ${ISO(sql`d.next_attempt`)} as next_attempt, ${ISO(sql`d.sent_time`)} as sent_time
   from rowpost.email_delivery d
   where d.tenantid = $1::int and d.eventid = any ($2::bigint[]) and d.createtime = any ($3::timestamptz[])
   order by d.deliveryid`;
 
-const RULES = `
+const RULES = statement`
   select r.ruleid::text, r.name, r.operations, r.targets, r.condition, r.enabled,
     extract(epoch from r.createtime)::float8 as "createdSeconds", (count(*) over ())::int as total
   from rowpost.email_rule r where r.tenantid = $1::int

@@ -4,6 +4,7 @@ import { isHandedOverSql } from './handedOver.js';
 import type { DeliveryState } from './loadDeliveries.js';
 import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { trackDeliveries } from './track.js';
+import { sql, statement } from '../sql.js';
 
 export type AttemptOutcome =
   'sent' | 'rejected' | 'failed' | 'retry' | 'ambiguous' | 'paused' | 'rate_limited';
@@ -56,12 +57,12 @@ function isFirstSent(finish: AttemptFinish): boolean {
 // The lock is shared: it only prevents the delivery from becoming tracked concurrently.
 const FINISH_FIRST_SENT = {
   name: 'attempt_finish_first_sent',
-  text: `
+  text: statement`
     with open as materialized (
       select w.*, s.started, s.carrier
       from ${wantedSql('http_status int', 'provider_message_id text')}
-        join rowpost.delivery d on ${sameDelivery('d', 'w')}
-        join rowpost.delivery_start s on ${sameDelivery('s', 'w')}
+        join rowpost.delivery d on ${sameDelivery(sql`d`, sql`w`)}
+        join rowpost.delivery_start s on ${sameDelivery(sql`s`, sql`w`)}
       where not d.tracked
       order by d.deliveryid for share of d
     ), recorded as (
@@ -76,7 +77,7 @@ const FINISH_FIRST_SENT = {
 
 const FINISH = {
   name: 'attempt_finish',
-  text: `
+  text: statement`
     with w as materialized (
       select * from rows from (json_to_recordset($1::json) as (
         tenantid int, deliveryid bigint, createtime timestamptz, sending boolean, starts int, outcome text,
@@ -94,10 +95,10 @@ const FINISH = {
         next_attempt = now() + w.next_attempt_ms * interval '1 ms',
         due = now() + w.next_attempt_ms * interval '1 ms' + interval '${RETRY_CHECK_SECONDS} seconds'
       from w
-      where ${sameDelivery('d', 'w')}
+      where ${sameDelivery(sql`d`, sql`w`)}
         and d.starts = w.starts
         and case when w.sending then d.state = 'sending' or (d.state = 'retrying' and w.state = 'sent')
-          else d.state in ('pending', 'retrying') and not ${isHandedOverSql('w.tenantid')} end
+          else d.state in ('pending', 'retrying') and not ${isHandedOverSql(sql`w.tenantid`)} end
       returning w.position, w.outcome, w.http_status, w.error as attempt_error, w.provider_message_id, w.sending,
         d.tenantid, d.deliveryid, d.starts, d.started, d.createtime, d.carrier
     ), recorded as (

@@ -1,8 +1,10 @@
+import { sql, type Sql } from '../sql.js';
+
 /**
  * SQL: the tenant is handed over to another cell, or has not arrived yet. Every statement that decides
  * whether to send, or changes a delivery that is not in flight, checks this in its own snapshot: a move waits for those that
  * began before.
  * @param tenantid SQL
  */
-export const isHandedOverSql = (tenantid: string): string =>
-  `exists (select from rowpost.tenant held where held.tenantid = ${tenantid} and held.moved_to is not null)`;
+export const isHandedOverSql = (tenantid: Sql): Sql =>
+  sql`exists (select from rowpost.tenant held where held.tenantid = ${tenantid} and held.moved_to is not null)`;

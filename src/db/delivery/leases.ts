@@ -2,6 +2,7 @@ import type { HeldDelivery, KnownDelivery } from './deliveryKey.js';
 import type { Ledger } from '../connection/ledger.js';
 import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { trackDeliveries } from './track.js';
+import { sql, statement } from '../sql.js';
 
 /**
  * Extends leases, or records them: until one ends, the reconciler leaves the delivery to its worker.
@@ -25,17 +26,17 @@ export async function extendLeases(
 // Sorted, as the reconciler locks rows in this order too.
 const EXTEND = {
   name: 'lease_extend',
-  text: `
+  text: statement`
     with held as materialized (
       select w.position, d.tenantid, d.deliveryid, d.createtime
-      from ${wantedSql('starts int', 'sending boolean')} join rowpost.delivery d on ${sameDelivery('d', 'w')}
+      from ${wantedSql('starts int', 'sending boolean')} join rowpost.delivery d on ${sameDelivery(sql`d`, sql`w`)}
       where d.tracked and d.starts = w.starts
         and case when w.sending then d.state = 'sending' else d.state in ('pending', 'retrying') end
       order by d.deliveryid for update of d
     )
     update rowpost.delivery d set due = now() + $6::int * interval '1 ms'
     from held h
-    where ${sameDelivery('d', 'h')}
+    where ${sameDelivery(sql`d`, sql`h`)}
     returning h.position::int as position`,
 };
 
@@ -43,10 +44,10 @@ const EXTEND = {
 const MAX_LOST_STARTS = 5;
 
 /** SQL: one more lost start of a delivery `d` makes it poison. */
-const IS_POISON = `(d.lost + 1 >= ${MAX_LOST_STARTS})`;
+const IS_POISON = sql`(d.lost + 1 >= ${MAX_LOST_STARTS})`;
 
 /** SQL: a delivery `d` whose attempt was lost is sent again. */
-const IS_RETRIED = `(d.delivery = 'at_least_once' and not ${IS_POISON} and d.attempts + 1 < $1::int)`;
+const IS_RETRIED = sql`(d.delivery = 'at_least_once' and not ${IS_POISON} and d.attempts + 1 < $1::int)`;
 
 /** Carriers that honour the delivery's idempotency key: sending again there is no duplicate. */
 export const IDEMPOTENT_CARRIERS: readonly string[] = ['resend'];
@@ -67,7 +68,7 @@ export async function endLostAttempts(ledger: Ledger, maxAttempts: number, limit
 
 const END_LOST = {
   name: 'lease_end_lost',
-  text: `
+  text: statement`
     with lost as materialized (
       select tenantid, deliveryid, createtime from rowpost.delivery
       where due < now() and state = 'sending' order by due limit $2::int for update skip locked
@@ -85,7 +86,7 @@ const END_LOST = {
           else 'the worker ended while sending; the mail may arrive twice' end,
         next_attempt = case when ${IS_RETRIED} then now() end, due = case when ${IS_RETRIED} then now() end
       from lost l
-      where ${sameDelivery('d', 'l')}
+      where ${sameDelivery(sql`d`, sql`l`)}
       returning d.tenantid, d.deliveryid, d.starts, d.started, d.createtime, d.carrier
     )
     insert into rowpost.email_attempt (tenantid, deliveryid, attempt, started, finished, outcome, error, createtime, carrier)
@@ -109,7 +110,7 @@ export async function countRedeliveredStart(ledger: Ledger, delivery: KnownDeliv
 
 const REDELIVERED_START = {
   name: 'lease_repeated_start',
-  text: `
+  text: statement`
     update rowpost.delivery d
     set lost = d.lost + 1,
       state = case when ${IS_POISON} then 'failed' else d.state end,
@@ -119,7 +120,7 @@ const REDELIVERED_START = {
       next_attempt = case when not ${IS_POISON} then d.next_attempt end,
       due = case when not ${IS_POISON} then d.due end
     from ${wantedSql('starts int')}
-    where ${sameDelivery('d', 'w')} and d.starts = w.starts
+    where ${sameDelivery(sql`d`, sql`w`)} and d.starts = w.starts
       and d.state in ('pending', 'retrying')
     returning d.state <> 'failed' as alive`,
 };

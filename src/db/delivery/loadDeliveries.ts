@@ -7,6 +7,7 @@ import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { recordColumnsSql } from './recordSize.js';
 import { timeRange } from './timeRange.js';
 import { STATE } from './track.js';
+import { sql, statement, type Sql } from '../sql.js';
 
 export type DeliveryState =
   'pending' | 'sending' | 'retrying' | 'paused' | 'sent' | 'failed' | 'skipped' | 'unknown';
@@ -73,7 +74,7 @@ export async function loadDeliveries(
  * SQL: the columns of `LoadedDelivery` without `state`, of a delivery `d` with `tenantJoins`.
  * @param event the row of its event @param queryRoleid SQL
  */
-export const loadedColumns = (event: string, queryRoleid: string): string => `
+export const loadedColumns = (event: Sql, queryRoleid: Sql): Sql => sql`
   d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime, d.ruleid::text as ruleid,
   d.tracked, d.attempts, d.starts, d.lost, d.delivery as policy, d.operation, d.target, d.email_type as "emailType",
   ${queryRoleid} as "queryRoleid", ${recordColumnsSql(event)}, ${event}.file::text as file, ${event}.traceparent,
@@ -83,36 +84,36 @@ export const loadedColumns = (event: string, queryRoleid: string): string => `
     case when k.wait_until > now() then extract(epoch from k.wait_until)::float8 * 1000 end) end as accounts`;
 
 /** @param tenantid SQL; where null, nothing is looked up */
-export const tenantJoins = (tenantid: string): string => `
+export const tenantJoins = (tenantid: Sql): Sql => sql`
   left join rowpost.email_types t on t.tenantid = ${tenantid} and t.email_type = d.email_type
   left join rowpost.email_apikey k on k.tenantid = ${tenantid}
   left join lateral (select true as listed from rowpost.email_suppression s
     where s.tenantid = ${tenantid} and s.removetime is null limit 1) sup on true`;
 
 /** Partition pruning; see `timeRange`. */
-const inPartitions = (time: string): string => `${time} between $4::timestamptz and $5::timestamptz`;
+const inPartitions = (time: Sql): Sql => sql`${time} between $4::timestamptz and $5::timestamptz`;
 
 const LOAD = {
   name: 'delivery_load',
-  text: `
-    select w.position::int as position, ${STATE} as state, ${loadedColumns('o', 'r.query_roleid')}
+  text: statement`
+    select w.position::int as position, ${STATE} as state, ${loadedColumns(sql`o`, sql`r.query_roleid`)}
     from ${wantedSql()}
       cross join lateral (select * from rowpost.delivery d
-        where ${sameDelivery('d', 'w')}
-          and ${inPartitions('d.createtime')} and not ${isHandedOverSql('w.tenantid')}
+        where ${sameDelivery(sql`d`, sql`w`)}
+          and ${inPartitions(sql`d.createtime`)} and not ${isHandedOverSql(sql`w.tenantid`)}
         limit 1) d
       left join lateral (select s.deliveryid from rowpost.delivery_start s
-        where not d.tracked and ${sameDelivery('s', 'd')}
-          and ${inPartitions('s.createtime')}
+        where not d.tracked and ${sameDelivery(sql`s`, sql`d`)}
+          and ${inPartitions(sql`s.createtime`)}
         limit 1) s on true
       left join lateral (select a.attempt from rowpost.email_attempt a
         where not d.tracked and a.attempt = 1
-          and ${sameDelivery('a', 'd')}
-          and ${inPartitions('a.createtime')}
+          and ${sameDelivery(sql`a`, sql`d`)}
+          and ${inPartitions(sql`a.createtime`)}
         limit 1) a on true
       left join lateral (select o.eventid, o.old, o.new, o.file, o.traceparent from rowpost.outbox o
-        where o.tenantid = d.tenantid and o.eventid = d.eventid and o.time = d.createtime and ${inPartitions('o.time')}
+        where o.tenantid = d.tenantid and o.eventid = d.eventid and o.time = d.createtime and ${inPartitions(sql`o.time`)}
         limit 1) o on true
       left join rowpost.email_rule r on r.ruleid = d.ruleid and r.tenantid = d.tenantid
-      ${tenantJoins('d.tenantid')}`,
+      ${tenantJoins(sql`d.tenantid`)}`,
 };

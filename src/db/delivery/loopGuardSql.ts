@@ -1,3 +1,5 @@
+import { sql, type Sql } from '../sql.js';
+
 /**
  * CTE `guarded`: the rows of `matched` with `trips`, true for those of a rule that has fired more than `max` times for one
  * record within a minute. `matched` has position, ruleid, code, minute and record; rows with a code send nothing and are not
@@ -7,7 +9,7 @@
  * in one order.
  * @param max SQL: an integer
  */
-export const loopGuardSql = (max: string): string => `
+export const loopGuardSql = (max: Sql): Sql => sql`
     fired as materialized (
       select minute, ruleid, record, count(*)::int as fires from matched
       where code is null and ${max} > 0 group by minute, ruleid, record

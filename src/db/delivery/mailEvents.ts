@@ -1,5 +1,6 @@
 import type { Ledger } from '../connection/ledger.js';
 import { UNSUBSCRIBED } from './suppressions.js';
+import { statement, textConstant } from '../sql.js';
 
 /** An event of a sent mail, as reported by the provider. All texts are storable. */
 export interface MailEvent {
@@ -58,7 +59,7 @@ export async function recordMailEvents(
 // Sorted, so that two reports with the same events wait for each other instead of deadlocking.
 const RECORD = {
   name: 'mail_events_record',
-  text: `
+  text: statement`
     with given as materialized (
       select * from json_to_recordset($2::json) as g(deliveryid bigint, "providerEventId" text, event text,
         time timestamptz, recipient text, reason text, status text, type text, url text, address text, source text)
@@ -76,7 +77,7 @@ const RECORD = {
     ), suppressed as (
       insert into rowpost.email_suppression as s (tenantid, address, reason, source, deliveryid, createtime)
       select distinct on (address) $1::int, address, reason, source, deliveryid, time
-      from placed where address is not null and source <> '${UNSUBSCRIBED}' order by address, time desc
+      from placed where address is not null and source <> ${textConstant(UNSUBSCRIBED)} order by address, time desc
       on conflict (tenantid, address) do update
       set reason = excluded.reason, source = excluded.source, deliveryid = excluded.deliveryid, creatorid = null,
         createtime = excluded.createtime, removetime = null
@@ -85,7 +86,7 @@ const RECORD = {
       insert into rowpost.email_unsubscribe as u (tenantid, address, all_types, source, createtime)
       select distinct on (p.address) $1::int, p.address, true, 'carrier', p.time
       from placed p join recorded r on r.deliveryid = p.deliveryid and r.provider_event_id = p."providerEventId"
-      where p.source = '${UNSUBSCRIBED}' order by p.address, p.time
+      where p.source = ${textConstant(UNSUBSCRIBED)} order by p.address, p.time
       on conflict (tenantid, address) do update set all_types = true where not u.all_types
     )
     select (select count(*)::int from placed) as placed, (select count(*)::int from recorded) as recorded`,

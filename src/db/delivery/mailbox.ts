@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import type { Database } from '../connection/database.js';
+import { sql, statement } from '../sql.js';
 
 /** Mail captured locally instead of sent; columns by their own names. Addresses are formatted as `Name <a@b>`. */
 export interface KeptMail {
@@ -33,10 +34,10 @@ export async function keepMail({ pool }: Pick<Database, 'pool'>, mail: KeptMail)
   return row.mailid;
 }
 
-const COLUMNS = `tenantid, deliveryid, sender, recipients, cc, bcc, subject, html, attachments, text, reply_to, headers, categories`;
+const COLUMNS = sql`tenantid, deliveryid, sender, recipients, cc, bcc, subject, html, attachments, text, reply_to, headers, categories`;
 
 // A redriven delivery replaces its mail: the page shows what was sent last.
-const KEEP = `
+const KEEP = statement`
   insert into rowpost.mailbox (${COLUMNS})
   select ${COLUMNS} from json_populate_record(null::rowpost.mailbox, $1::json)
   on conflict (tenantid, deliveryid) do update set time = now(), sender = excluded.sender,

@@ -1,6 +1,7 @@
 import { ownValue } from '../../ownValue.js';
 import type { Ledger, LedgerStatement } from '../connection/ledger.js';
 import type { DeliveryKey } from './deliveryKey.js';
+import { identifier, join, sql, typeName, type Sql } from '../sql.js';
 
 // Workers collect what they have to record, so statements take many deliveries: as arrays, one for each column.
 
@@ -18,17 +19,18 @@ export function columnsOf<Item extends DeliveryKey>(
  * SQL: the rows `w`, each with the key of a delivery, the given columns and its position from 1.
  * @param columns such as `starts int`
  */
-export function wantedSql(...columns: readonly string[]): string {
+export function wantedSql(...columns: readonly string[]): Sql {
   const all = ['tenantid int', 'deliveryid bigint', 'createtime timestamptz', ...columns].map((column) =>
     column.split(' '),
   );
-  const arrays = all.map(([, type], index) => `$${index + 1}::${type}[]`);
-  return `unnest(${arrays.join(', ')}) with ordinality as w(${all.map(([name]) => name).join(', ')}, position)`;
+  const names = all.map(([name = '']) => identifier(name));
+  const arrays = all.map(([, type = ''], index) => sql`$${index + 1}::${typeName(type)}[]`);
+  return sql`unnest(${join(arrays, ', ')}) with ordinality as w(${join(names, ', ')}, position)`;
 }
 
 /** SQL: two rows have the key of the same delivery. */
-export const sameDelivery = (one: string, other: string): string =>
-  `${one}.tenantid = ${other}.tenantid and ${one}.deliveryid = ${other}.deliveryid and ${one}.createtime = ${other}.createtime`;
+export const sameDelivery = (one: Sql, other: Sql): Sql =>
+  sql`${one}.tenantid = ${other}.tenantid and ${one}.deliveryid = ${other}.deliveryid and ${one}.createtime = ${other}.createtime`;
 
 /** Runs a statement about some items, which returns positions. @returns the items at these */
 export async function itemsFrom<Item>(

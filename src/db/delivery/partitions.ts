@@ -1,6 +1,7 @@
 import { ownValue } from '../../ownValue.js';
 import type { Ledger, LedgerStatement } from '../connection/ledger.js';
 import { LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
+import { identifier, sql, statement, textConstant, type Sql, type SqlText } from '../sql.js';
 
 /** Tables partitioned by day (UTC). */
 const PARTITIONED = [
@@ -38,8 +39,8 @@ export async function makePartitions(
     for (const table of PARTITIONED) {
       const name = `${table}_${from.replaceAll('-', '')}`;
       if (existing.has(name)) continue;
-      const create = `create table if not exists rowpost.${name} partition of rowpost.${table}
-        for values from ('${from} 00:00:00+00') to ('${to} 00:00:00+00')`;
+      const create = statement`create table if not exists ${identifier('rowpost', name)} partition of ${identifier('rowpost', table)}
+        for values from (${midnight(from)}) to (${midnight(to)})`;
       if (await changePartition(ledger, create)) made.push(name);
     }
   }
@@ -52,7 +53,7 @@ const CHECK_VIOLATION = '23514';
  * Creates or drops a partition, with a short timeout: a long-running transaction, such as a tenant's, must not delay the
  * other tables. @returns false if the table is in use, or the day has rows in the default partition
  */
-async function changePartition(ledger: Ledger, text: string): Promise<boolean> {
+async function changePartition(ledger: Ledger, text: SqlText): Promise<boolean> {
   try {
     await ledger.transaction([
       [MAINTENANCE_LOCK, []],
@@ -88,13 +89,17 @@ export async function dropOldPartitions(
   const dropped: string[] = [];
   for (const { name, table, day } of await listPartitions(ledger)) {
     if (day === null || day >= oldestOf(table).replaceAll('-', '')) continue;
-    if (await changePartition(ledger, `drop table rowpost.${name}`)) dropped.push(name);
+    if (await changePartition(ledger, statement`drop table ${identifier('rowpost', name)}`))
+      dropped.push(name);
   }
   for (const table of PARTITIONED) {
-    const column = table === 'outbox' ? 'time' : 'createtime';
-    await ledger.query({ text: `delete from rowpost.${table}_default where ${column} < $1::timestamptz` }, [
-      `${oldestOf(table)} 00:00:00+00`,
-    ]);
+    const column = table === 'outbox' ? sql`time` : sql`createtime`;
+    await ledger.query(
+      {
+        text: statement`delete from ${identifier('rowpost', `${table}_default`)} where ${column} < $1::timestamptz`,
+      },
+      [`${oldestOf(table)} 00:00:00+00`],
+    );
   }
   return dropped;
 }
@@ -106,20 +111,22 @@ export async function pruneTicks(ledger: Ledger): Promise<void> {
   await ledger.query(pruneSql('relay_batch_mark', 'markid'), []);
 }
 
-const pruneSql = (table: string, id: string): LedgerStatement => ({
-  text: `delete from rowpost.${table}
-    where time < now() - interval '1 hour' and ${id} < (select max(${id}) from rowpost.${table})`,
-});
+const pruneSql = (name: string, column: string): LedgerStatement => {
+  const [table, id] = [identifier('rowpost', name), identifier(column)];
+  return {
+    text: statement`delete from ${table} where time < now() - interval '1 hour' and ${id} < (select max(${id}) from ${table})`,
+  };
+};
 
 // Serializes relays: one creates a partition, the others find it.
 const MAINTENANCE_LOCK = {
   name: 'partition_one_relay',
-  text: 'lock table rowpost.maintenance_lock in share update exclusive mode',
+  text: statement`lock table rowpost.maintenance_lock in share update exclusive mode`,
 };
 
 const LOCK_TIMEOUT = {
   name: 'partition_short_wait',
-  text: `select set_config('lock_timeout', '300ms', true)`,
+  text: statement`select set_config('lock_timeout', '300ms', true)`,
 };
 
 /** `day` is YYYYMMDD, null for a default partition. */
@@ -131,12 +138,16 @@ async function listPartitions(
 
 const LIST_PARTITIONS = {
   name: 'partition_list',
-  text: `
+  text: statement`
     select c.relname as name, p.relname as table, substring(c.relname from '_([0-9]{8})$') as day
     from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
     where p.relnamespace = 'rowpost'::regnamespace and p.relname = any ($1::text[])
     order by c.relname`,
 };
+
+function midnight(date: string): Sql {
+  return textConstant(`${date} 00:00:00+00`);
+}
 
 /** The date in UTC, YYYY-MM-DD. */
 function startOfDay(ms: number): string {

@@ -4,6 +4,7 @@ import type { Ledger } from '../connection/ledger.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { assignRateLimitSlots } from './rateLimitSlots.js';
 import { trackDeliveries } from './track.js';
+import { sql, statement } from '../sql.js';
 
 /**
  * Pauses a tenant because the provider rejects its key. A response about an older key is ignored.
@@ -21,7 +22,7 @@ export async function pauseTenant(
 
 const PAUSE_TENANT = {
   name: 'pause_tenant',
-  text: `update rowpost.email_apikey set paused_code = $3::text, paused_reason = $4::text
+  text: statement`update rowpost.email_apikey set paused_code = $3::text, paused_reason = $4::text
     where tenantid = $1::int and version = $2::int and paused_code is null`,
 };
 
@@ -33,7 +34,7 @@ export async function holdTenant(ledger: Ledger, tenantid: number, waitMs: numbe
 // Every delivery in flight gets the same response: the first one is enough.
 const HOLD_TENANT = {
   name: 'hold_tenant',
-  text: `update rowpost.email_apikey set wait_until = now() + $2::bigint * interval '1 ms'
+  text: statement`update rowpost.email_apikey set wait_until = now() + $2::bigint * interval '1 ms'
     where tenantid = $1::int
       and (wait_until is null or wait_until < now() + $2::bigint * interval '1 ms' - interval '1 second')`,
 };
@@ -54,7 +55,7 @@ export async function pauseDeliveries(ledger: Ledger, deliveries: readonly Pause
 
 const PAUSE_DELIVERIES = {
   name: 'pause_deliveries',
-  text: `
+  text: statement`
     with w as materialized (
       select * from ${wantedSql('starts int', 'sending boolean', 'http_status int')}
     ), keys as materialized (
@@ -68,7 +69,7 @@ const PAUSE_DELIVERIES = {
         next_attempt = case when k.paused_code is null then now() end,
         due = case when k.paused_code is null then now() end
       from w join keys k using (tenantid)
-      where ${sameDelivery('d', 'w')}
+      where ${sameDelivery(sql`d`, sql`w`)}
         and d.starts = w.starts
         and case when w.sending then d.state = 'sending' else d.state in ('pending', 'retrying') end
       returning d.tenantid, d.deliveryid, d.createtime, d.starts, d.started, w.sending, w.http_status,

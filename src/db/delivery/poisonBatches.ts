@@ -1,6 +1,7 @@
 import { RELAY_LOCK } from './batchEventsSql.js';
 import type { BatchKey } from './batches.js';
 import type { Ledger } from '../connection/ledger.js';
+import { statement } from '../sql.js';
 
 /** Workers that a batch of several events may crash before it is split into single events. */
 const MAX_BATCH_STARTS = 2;
@@ -33,7 +34,7 @@ export async function countRedeliveredBatchStart(
 // The statement doesn't see the row it inserts.
 const COUNT = {
   name: 'batch_repeated_start',
-  text: `
+  text: statement`
     with start as (
       insert into rowpost.relay_batch_start (batchid, createtime) values ($1::bigint, $2::timestamptz)
     )
@@ -44,7 +45,7 @@ const COUNT = {
 /** `openBatches` finds the new batches. */
 const SPLIT = {
   name: 'batch_split',
-  text: `
+  text: statement`
     with done as (
       insert into rowpost.relay_batch_done (batchid, createtime) values ($1::bigint, $2::timestamptz)
       on conflict do nothing

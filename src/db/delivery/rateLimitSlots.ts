@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { sameDelivery } from './manyDeliveries.js';
+import { sql, statement, type Sql } from '../sql.js';
 
 /** Deliveries with a slot within this time wait in the queue. The relay queues the others when their slot is near. */
 export const QUEUE_AHEAD_SECONDS = 5;
@@ -9,7 +10,7 @@ export const QUEUE_AHEAD_SECONDS = 5;
  * rows that send nothing. Slots are allocated in the order of `position`, from the tenant's one counter. Reads `batch`.
  * @param perSecond SQL: an integer, 0 for no limit
  */
-export const rateLimitSlotsSql = (perSecond: string): string => `
+export const rateLimitSlotsSql = (perSecond: Sql): Sql => sql`
     numbered as materialized (
       select *, case when ${perSecond} > 0 and code is null and not trips
         then count(*) filter (where code is null and not trips) over (order by position desc) end as before_last
@@ -25,7 +26,7 @@ export const rateLimitSlotsSql = (perSecond: string): string => `
       select *, (select next_slot from paced) - ${gapSql(perSecond)} * before_last as slot from numbered
     )`;
 
-const gapSql = (perSecond: string): string => `interval '1 second' / nullif(${perSecond}, 0)`;
+const gapSql = (perSecond: Sql): Sql => sql`interval '1 second' / nullif(${perSecond}, 0)`;
 
 /**
  * Assigns rate limit slots to a tenant's deliveries that all became due at once, because they were resumed or redriven
@@ -42,13 +43,13 @@ export async function assignRateLimitSlots(
 }
 
 // From the same counter as those of new deliveries.
-const ASSIGN_SLOTS = `
+const ASSIGN_SLOTS = statement`
   with batch as (select :tenantid::int as tenantid), guarded as materialized (
     select tenantid, deliveryid, createtime, deliveryid as position, null as code, false as trips from rowpost.delivery
     where tenantid = :tenantid and state = 'pending' and tracked and due <= now()
       and (next_attempt is null or next_attempt <= now())
-  ), ${rateLimitSlotsSql(':emailsPerSecond::int')}
+  ), ${rateLimitSlotsSql(sql`:emailsPerSecond::int`)}
   update rowpost.delivery d
   set next_attempt = slot, due = greatest(slot - interval '${QUEUE_AHEAD_SECONDS} seconds', now())
   from scheduled s
-  where ${sameDelivery('d', 's')}`;
+  where ${sameDelivery(sql`d`, sql`s`)}`;

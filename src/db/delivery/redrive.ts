@@ -3,6 +3,7 @@ import { AppError } from '../../errors.js';
 import { sameDelivery } from './manyDeliveries.js';
 import { assignRateLimitSlots } from './rateLimitSlots.js';
 import { trackSql } from './track.js';
+import { sql, statement, toText } from '../sql.js';
 
 /**
  * Redrives a delivery that has ended in any state, subject to the tenant's rate limit. Adds a history entry and resets
@@ -62,18 +63,18 @@ interface Redriven {
   redriven: boolean;
 }
 
-const FOUND = `select tenantid, deliveryid, createtime, state from rowpost.delivery
+const FOUND = sql`select tenantid, deliveryid, createtime, state from rowpost.delivery
   where tenantid = :tenantid and deliveryid = any (:ids::bigint[])`;
-const LOCK = `${FOUND} order by deliveryid for update`;
-const TRACK = trackSql(FOUND);
+const LOCK = statement`${FOUND} order by deliveryid for update`;
+const TRACK = toText(trackSql(FOUND));
 
-const REDRIVE = `
+const REDRIVE = statement`
   with found as materialized (${FOUND}), redriven as (
     update rowpost.delivery d
     set state = 'pending', starts = d.starts + 1, attempts = 0, lost = 0, error_code = null, error = null,
       next_attempt = now(), due = now()
     from found f
-    where ${sameDelivery('d', 'f')}
+    where ${sameDelivery(sql`d`, sql`f`)}
       and d.state in ('sent', 'failed', 'skipped', 'unknown')
     returning d.tenantid, d.deliveryid, d.starts, d.createtime
   ), recorded as (

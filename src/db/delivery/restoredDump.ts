@@ -2,6 +2,7 @@ import type { Ledger } from '../connection/ledger.js';
 import { batchedSql, RELAY_LOCK } from './batchEventsSql.js';
 import { batchesJson, type Batch } from './batches.js';
 import { NO_TIMEOUT, trackAllUnended } from './sweep.js';
+import { sql, statement } from '../sql.js';
 
 /**
  * After a dump is restored into another cluster, its rows hold transaction ids that mean nothing here and will be used
@@ -30,19 +31,19 @@ export async function adoptRestoredDump(
  * Rows visible to a snapshot have transaction ids below its upper bound, unless they come from another cluster. Either the
  * cursor or rows may be ahead without the other.
  */
-const IS_FOREIGN = `(
+const IS_FOREIGN = sql`(
   coalesce((select pg_snapshot_xmax(snapshot) from rowpost.relay_tick order by tickid desc limit 1)
     > pg_snapshot_xmax(pg_current_snapshot()), false)
   or exists (select from rowpost.outbox where xid >= pg_snapshot_xmax(pg_current_snapshot())))`;
 
-const STATE = { name: 'restored_state', text: `select ${IS_FOREIGN} as foreign` };
+const STATE = { name: 'restored_state', text: statement`select ${IS_FOREIGN} as foreign` };
 
 // One statement, hence one snapshot: an event that commits meanwhile is either batched here or left to the next tick. Also
 // guards against a second relay doing the same. A transaction that was open at the last tick may have begun up to an hour
 // before it.
 const START_AFRESH = {
   name: 'restored_start_afresh',
-  text: `
+  text: statement`
     with foreign_ as materialized (
       select tickid, time from rowpost.relay_tick where ${IS_FOREIGN} order by tickid desc limit 1
     ), unread as (
@@ -51,13 +52,13 @@ const START_AFRESH = {
       where o.time > (select time - interval '1 hour' from foreign_)
         and not exists (select from rowpost.relay_batch b
           where b.tenantid = o.tenantid and b.maxtime >= o.time and b.mintime <= o.time and o.eventid = any (b.eventids))
-    ), ${batchedSql('unread', '$1::int')}, ticked as (
+    ), ${batchedSql(sql`unread`, sql`$1::int`)}, ticked as (
       insert into rowpost.relay_tick (previous, snapshot) select tickid, pg_current_snapshot() from foreign_
     )
-    select ${batchesJson('batched')} as batches`,
+    select ${batchesJson(sql`batched`)} as batches`,
 };
 
 const RESET_FOREIGN_XIDS = {
   name: 'restored_forget_foreign_ids',
-  text: `update rowpost.outbox set xid = '3' where xid >= pg_snapshot_xmax(pg_current_snapshot())`,
+  text: statement`update rowpost.outbox set xid = '3' where xid >= pg_snapshot_xmax(pg_current_snapshot())`,
 };

@@ -2,6 +2,7 @@ import type { KnownDelivery } from './deliveryKey.js';
 import { isHandedOverSql } from './handedOver.js';
 import type { Ledger, LedgerStatement } from '../connection/ledger.js';
 import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
+import { sql, statement } from '../sql.js';
 
 /** An attempt about to call the provider. */
 export interface SendingStart extends KnownDelivery {
@@ -47,15 +48,15 @@ export async function startSending(
 // Recipients travel as JSON texts: unnest would flatten an array of arrays.
 const WANTED = wantedSql('starts int', 'subject text', 'carrier text', 'mail text', 'recipients text');
 
-const RECIPIENTS = `array(select json_array_elements_text(w.recipients::json))`;
+const RECIPIENTS = sql`array(select json_array_elements_text(w.recipients::json))`;
 
 // The lock is shared: it only prevents the delivery from becoming tracked concurrently. The primary key admits one start.
 const START = {
   name: 'sending_start',
-  text: `
+  text: statement`
     with open as materialized (
-      select w.* from ${WANTED} join rowpost.delivery d on ${sameDelivery('d', 'w')}
-      where w.starts = 0 and not d.tracked and not ${isHandedOverSql('w.tenantid')}
+      select w.* from ${WANTED} join rowpost.delivery d on ${sameDelivery(sql`d`, sql`w`)}
+      where w.starts = 0 and not d.tracked and not ${isHandedOverSql(sql`w.tenantid`)}
       order by d.deliveryid for share of d
     ), started as (
       insert into rowpost.delivery_start (tenantid, deliveryid, createtime, leased_until, recipients, subject, carrier)
@@ -75,15 +76,15 @@ const START = {
 
 const START_TRACKED = {
   name: 'sending_start_tracked',
-  text: `
+  text: statement`
     with started as (
       update rowpost.delivery d
       set state = 'sending', starts = d.starts + 1, started = now(), next_attempt = null,
         due = now() + $9::int * interval '1 ms', subject = w.subject, carrier = w.carrier, recipients = ${RECIPIENTS}
       from ${WANTED}
-      where ${sameDelivery('d', 'w')}
+      where ${sameDelivery(sql`d`, sql`w`)}
         and d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')
-        and not ${isHandedOverSql('w.tenantid')}
+        and not ${isHandedOverSql(sql`w.tenantid`)}
       returning w.position::int as position, d.tenantid, d.deliveryid, d.createtime, d.starts, w.mail
     ), kept as (
       insert into rowpost.sent_mail (tenantid, deliveryid, createtime, attempt, mail)

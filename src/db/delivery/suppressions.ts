@@ -1,4 +1,5 @@
 import type { Ledger } from '../connection/ledger.js';
+import { statement, textConstant } from '../sql.js';
 
 /** Addresses of one delivery, lowercased. */
 export interface AddressesOfTenant {
@@ -30,11 +31,11 @@ export async function findSuppressed(
 
 const FIND = {
   name: 'suppression_find',
-  text: `
+  text: statement`
     with wanted as materialized (
       select * from unnest($1::int[], $2::text[], $3::text[], $4::int[]) as w(tenantid, address, email_type, position)
     )
-    select w.position, u.address, '${UNSUBSCRIBED}' as source
+    select w.position, u.address, ${textConstant(UNSUBSCRIBED)} as source
     from wanted w join rowpost.email_unsubscribe u on u.tenantid = w.tenantid and u.address = w.address
     where u.all_types and w.email_type is not null or w.email_type = any (u.email_types)
     union all
@@ -51,5 +52,5 @@ export async function purgeRemovedSuppressions(ledger: Ledger): Promise<void> {
 // The provider retries a report for up to a day.
 const PURGE = {
   name: 'suppression_forget',
-  text: `delete from rowpost.email_suppression where removetime < now() - interval '3 days'`,
+  text: statement`delete from rowpost.email_suppression where removetime < now() - interval '3 days'`,
 };

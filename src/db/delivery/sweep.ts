@@ -1,6 +1,7 @@
 import type { DeliveryKey } from './deliveryKey.js';
 import type { Ledger } from '../connection/ledger.js';
 import { NOT_ENDED, trackDeliveries } from './track.js';
+import { sql, statement } from '../sql.js';
 
 /** Minimum time between sweeps: a delivery that takes longer than one or two intervals becomes tracked. */
 const SWEEP_SECONDS = 2;
@@ -52,18 +53,18 @@ interface LastSweep {
 // Qualified: an unqualified `sweepid` would order by the text column, where 9 comes after 10.
 const LAST = {
   name: 'sweep_last',
-  text: `
+  text: statement`
     select s.sweepid::text as sweepid, time < now() - interval '${SWEEP_SECONDS} seconds' as due,
       pg_snapshot_xmax(until) > pg_snapshot_xmax(pg_current_snapshot()) as restored, pg_current_snapshot()::text as present
     from rowpost.delivery_sweep s order by s.sweepid desc limit 1`,
 };
 
-const KEY_COLUMNS = `d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime`;
+const KEY_COLUMNS = sql`d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime`;
 
 // Transactions still running at `since` are in its xip list; see tick.ts.
 const UNENDED = {
   name: 'sweep_unended',
-  text: `
+  text: statement`
     with window_ as materialized (
       select pg_snapshot_xmax(since) as since, pg_snapshot_xmax(until) as until, array(select pg_snapshot_xip(since)) as running
       from rowpost.delivery_sweep where sweepid = $1::bigint
@@ -75,23 +76,26 @@ const UNENDED = {
     where d.xid = any ((select running from window_)::xid8[]) and ${NOT_ENDED}`,
 };
 
-export const NO_TIMEOUT = { name: 'no_timeout', text: `select set_config('statement_timeout', '0', true)` };
+export const NO_TIMEOUT = {
+  name: 'no_timeout',
+  text: statement`select set_config('statement_timeout', '0', true)`,
+};
 
 const ALL_UNENDED = {
   name: 'sweep_all_unended',
-  text: `select ${KEY_COLUMNS} from rowpost.delivery d where ${NOT_ENDED}`,
+  text: statement`select ${KEY_COLUMNS} from rowpost.delivery d where ${NOT_ENDED}`,
 };
 
 /**
  * SQL: delivery `d` was recorded since the last sweep but one; transactions that were in progress then apart. Rows of a
  * restored dump may have transaction ids that this cluster has yet to assign.
  */
-export const RECENT = `d.xid >= (select pg_snapshot_xmax(since) from rowpost.delivery_sweep order by sweepid desc limit 1)
+export const RECENT = sql`d.xid >= (select pg_snapshot_xmax(since) from rowpost.delivery_sweep order by sweepid desc limit 1)
   and d.xid < (select pg_snapshot_xmax(pg_current_snapshot()))`;
 
 const NEXT = {
   name: 'sweep_next',
-  text: `
+  text: statement`
     insert into rowpost.delivery_sweep (previous, since, until)
     select sweepid, coalesce($2::pg_snapshot, until), coalesce($2::pg_snapshot, pg_current_snapshot())
     from rowpost.delivery_sweep where sweepid = $1::bigint

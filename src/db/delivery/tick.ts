@@ -1,6 +1,7 @@
 import type { Ledger } from '../connection/ledger.js';
 import { batchedSql } from './batchEventsSql.js';
 import { batchesJson, type Batch } from './batches.js';
+import { sql, statement } from '../sql.js';
 
 /** Nothing of all this when another relay holds the lock. */
 export interface Tick {
@@ -40,7 +41,7 @@ export async function tick(ledger: Ledger, limits: TickLimits): Promise<Tick> {
 // Commits asynchronously: a crash loses the cursor together with its batches, and the events are still there.
 const LOCK = {
   name: 'relay_tick_lock',
-  text: `select set_config('rowpost.ticking', rowpost.try_relay_lock()::text, true),
+  text: statement`select set_config('rowpost.ticking', rowpost.try_relay_lock()::text, true),
     set_config('synchronous_commit', 'off', true), set_config('statement_timeout', '0', true)`,
 };
 
@@ -49,7 +50,7 @@ const LOCK = {
 // transaction's id. Each scan of the outbox opens all of its partitions, so there are only two.
 const TICK = {
   name: 'relay_tick',
-  text: `
+  text: statement`
     with last as materialized (
       select tickid, pg_snapshot_xmax(snapshot) as xmax, array(select pg_snapshot_xip(snapshot)) as running
       from rowpost.relay_tick
@@ -76,13 +77,13 @@ const TICK = {
       where o.xid = any ((select running from last)::xid8[])
         -- A cursor that is ahead belongs to another cluster.
         and (select xmax from last) <= (select pg_snapshot_xmax(snapshot) from present)
-    ), ${batchedSql('fresh', '$2::int')}, ticked as (
+    ), ${batchedSql(sql`fresh`, sql`$2::int`)}, ticked as (
       insert into rowpost.relay_tick (previous, snapshot)
       select last.tickid, upto.snapshot from last, upto where exists (select from fresh)
     )
     select (select count(*)::int from fresh) as events,
       (select count(*) > 0 from beyond) as more,
       last.xmax > pg_snapshot_xmax(present.snapshot) as restored,
-      ${batchesJson('batched')} as batches
+      ${batchesJson(sql`batched`)} as batches
     from last, present`,
 };

@@ -1,6 +1,7 @@
 import type { DeliveryKey } from './deliveryKey.js';
 import type { Ledger } from '../connection/ledger.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
+import { sql, statement, toText, type Sql } from '../sql.js';
 
 /**
  * Makes each delivery's own row authoritative, by copying the state of its start and first attempt into it. Everything
@@ -21,15 +22,15 @@ export async function trackDeliveries(ledger: Ledger, keys: readonly DeliveryKey
  * SQL: delivery `d` is neither tracked nor ended. A scalar subquery guarantees an index lookup per row even with stale
  * statistics; `not exists` was planned as a nested loop over both tables while they were nearly empty.
  */
-export const NOT_ENDED = `not d.tracked and (select a.attempt from rowpost.email_attempt a where a.attempt = 1
-  and ${sameDelivery('a', 'd')}) is null`;
+export const NOT_ENDED = sql`not d.tracked and (select a.attempt from rowpost.email_attempt a where a.attempt = 1
+  and ${sameDelivery(sql`a`, sql`d`)}) is null`;
 
 /** SQL: the state of a delivery `d`, given its start `s` and its first attempt `a` if it is not tracked. */
-export const STATE = `case when a.attempt is not null then 'sent' when s.deliveryid is not null then 'sending' else d.state end`;
+export const STATE = sql`case when a.attempt is not null then 'sent' when s.deliveryid is not null then 'sending' else d.state end`;
 
 /** @param keys SQL: rows with tenantid, deliveryid and createtime */
-export function trackSql(keys: string): string {
-  return `
+export function trackSql(keys: Sql): Sql {
+  return sql`
     update rowpost.delivery d
     set tracked = true,
       state = ${STATE},
@@ -40,17 +41,17 @@ export function trackSql(keys: string): string {
       due = case when a.attempt is not null then null else coalesce(s.leased_until, now()) end
     from (${keys}) k
       left join rowpost.delivery_start s
-        on ${sameDelivery('s', 'k')}
+        on ${sameDelivery(sql`s`, sql`k`)}
       left join rowpost.email_attempt a
-        on ${sameDelivery('a', 'k')} and a.attempt = 1
-    where ${sameDelivery('d', 'k')} and not d.tracked`;
+        on ${sameDelivery(sql`a`, sql`k`)} and a.attempt = 1
+    where ${sameDelivery(sql`d`, sql`k`)} and not d.tracked`;
 }
 
 const LOCK = {
   name: 'delivery_track_lock',
-  text: `
-    select d.deliveryid from ${wantedSql()} join rowpost.delivery d on ${sameDelivery('d', 'w')}
+  text: statement`
+    select d.deliveryid from ${wantedSql()} join rowpost.delivery d on ${sameDelivery(sql`d`, sql`w`)}
     where not d.tracked order by d.deliveryid for update of d`,
 };
 
-const TRACK = { name: 'delivery_track', text: trackSql(`select * from ${wantedSql()}`) };
+const TRACK = { name: 'delivery_track', text: toText(trackSql(sql`select * from ${wantedSql()}`)) };

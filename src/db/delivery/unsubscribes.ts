@@ -1,4 +1,5 @@
 import type { Ledger } from '../connection/ledger.js';
+import { statement } from '../sql.js';
 
 /** What a recipient has unsubscribed from. */
 export interface Unsubscribed {
@@ -44,7 +45,7 @@ export async function resubscribe(
 
 const READ = {
   name: 'unsubscribe_read',
-  text: `
+  text: statement`
     select t.name as tenant, coalesce(u.email_types, '{}') as "emailTypes", coalesce(u.all_types, false) as "allTypes"
     from rowpost.tenant t
       left join rowpost.email_unsubscribe u on u.tenantid = t.tenantid and u.address = $2::text
@@ -55,7 +56,7 @@ const READ = {
 // is recorded for a deleted tenant.
 const UNSUBSCRIBE = {
   name: 'unsubscribe_add',
-  text: `
+  text: statement`
     insert into rowpost.email_unsubscribe as u (tenantid, address, email_types, all_types, source)
     select t.tenantid, $2::text, array_remove(array[e.email_type], null), e.email_type is null, 'link'
     from rowpost.tenant t
@@ -69,7 +70,7 @@ const UNSUBSCRIBE = {
 
 const RESUBSCRIBE = {
   name: 'unsubscribe_remove',
-  text: `
+  text: statement`
     update rowpost.email_unsubscribe set all_types = false,
       email_types = case when $3::text is null then '{}' else array_remove(email_types, $3::text) end
     where tenantid = $1::int and address = $2::text`,
@@ -77,7 +78,7 @@ const RESUBSCRIBE = {
 
 const FORGET = {
   name: 'unsubscribe_forget',
-  text: `
+  text: statement`
     delete from rowpost.email_unsubscribe
     where tenantid = $1::int and address = $2::text and not all_types and email_types = '{}'`,
 };

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { inTransaction } from '../connection/inTransaction.js';
 import { ID_RANGE_SIZE } from '../tenants/idRange.js';
+import { identifier, join, sql, statement, type Sql } from '../sql.js';
 import type { Directory } from './directory.js';
 
 /** The directory as one JSON text per table. */
@@ -37,41 +38,41 @@ export async function copyDirectory(directory: Directory, cellPool: pg.Pool, own
   });
 }
 
-const rowsOf = (table: string): string =>
-  `(select coalesce(json_agg(t), '[]')::text from rowpost_directory.${table} t)`;
+const rowsOf = (table: string): Sql =>
+  sql`(select coalesce(json_agg(t), '[]')::text from ${identifier('rowpost_directory', table)} t)`;
 
-const SNAPSHOT_SQL = `select ${rowsOf('cell')} as cells, ${rowsOf('tenant')} as tenants,
+const SNAPSHOT_SQL = statement`select ${rowsOf('cell')} as cells, ${rowsOf('tenant')} as tenants,
   ${rowsOf('signing_key')} as keys, ${rowsOf('oidc_provider')} as providers`;
 
-const GIVEN_CELLS = 'json_to_recordset($1::json) as g(name text, base_url text, id_range int)';
-const DROP_CELLS = `delete from rowpost.cell where name not in (select name from ${GIVEN_CELLS})`;
-const COPY_CELLS = `
+const GIVEN_CELLS = sql`json_to_recordset($1::json) as g(name text, base_url text, id_range int)`;
+const DROP_CELLS = statement`delete from rowpost.cell where name not in (select name from ${GIVEN_CELLS})`;
+const COPY_CELLS = statement`
   insert into rowpost.cell as c (name, base_url, id_range, own)
   select name, base_url, id_range, name = $2::text from ${GIVEN_CELLS} order by name
   on conflict (name) do update set base_url = excluded.base_url, id_range = excluded.id_range, own = excluded.own
   where c.* is distinct from excluded.*`;
 
-const GIVEN_TENANTS = 'json_to_recordset($1::json) as g(tenantid int, cell text)';
-const DROP_TENANTS = `delete from rowpost.cell_tenant where tenantid not in (select tenantid from ${GIVEN_TENANTS})`;
-const COPY_TENANTS = `
+const GIVEN_TENANTS = sql`json_to_recordset($1::json) as g(tenantid int, cell text)`;
+const DROP_TENANTS = statement`delete from rowpost.cell_tenant where tenantid not in (select tenantid from ${GIVEN_TENANTS})`;
+const COPY_TENANTS = statement`
   insert into rowpost.cell_tenant as c (tenantid, cell)
   select tenantid, cell from ${GIVEN_TENANTS} order by tenantid
   on conflict (tenantid) do update set cell = excluded.cell where c.cell <> excluded.cell`;
 
-const COPY_KEYS = `
+const COPY_KEYS = statement`
   insert into rowpost.signing_key (kid, public_jwk, private_jwk_encrypted, createtime)
   select kid, public_jwk, private_jwk_encrypted, createtime
   from json_populate_recordset(null::rowpost.signing_key, $1::json)
   on conflict do nothing`;
-const DROP_KEYS = `
+const DROP_KEYS = statement`
   delete from rowpost.signing_key where kid not in (select kid from json_to_recordset($1::json) as g(kid text))
     and json_array_length($1::json) > 0`;
 
 // Those of its own range are the cell's own to enter.
-const GIVEN_PROVIDERS = `(
+const GIVEN_PROVIDERS = sql`(
   select p.* from json_to_recordset($1::json) as g(providerid int, provider json),
     json_populate_record(null::rowpost.oidc_providers, g.provider) p) g`;
-const IS_OF_ANOTHER_CELL = `providerid / ${ID_RANGE_SIZE} <> (select id_range from rowpost.cell where name = $2::text)`;
+const IS_OF_ANOTHER_CELL = sql`providerid / ${ID_RANGE_SIZE} <> (select id_range from rowpost.cell where name = $2::text)`;
 const PROVIDER_COLUMNS = [
   'name',
   'auth_uri',
@@ -82,15 +83,18 @@ const PROVIDER_COLUMNS = [
   'email_always_verified',
   'creatorid',
   'createtime',
-];
-const COPY_PROVIDERS = `
-  insert into rowpost.oidc_providers as p (providerid, ${PROVIDER_COLUMNS.join(', ')})
-  select providerid, ${PROVIDER_COLUMNS.join(', ')} from ${GIVEN_PROVIDERS}
+].map((name) => identifier(name));
+const COPY_PROVIDERS = statement`
+  insert into rowpost.oidc_providers as p (providerid, ${join(PROVIDER_COLUMNS, ', ')})
+  select providerid, ${join(PROVIDER_COLUMNS, ', ')} from ${GIVEN_PROVIDERS}
   where ${IS_OF_ANOTHER_CELL} and not exists (select from rowpost.oidc_providers named
     where named.tenantid is null and named.name = g.name and named.providerid <> g.providerid)
-  on conflict (providerid) do update set ${PROVIDER_COLUMNS.map((name) => `${name} = excluded.${name}`).join(', ')}
+  on conflict (providerid) do update set ${join(
+    PROVIDER_COLUMNS.map((name) => sql`${name} = excluded.${name}`),
+    ', ',
+  )}
   where p.tenantid is null`;
-const DROP_PROVIDERS = `
+const DROP_PROVIDERS = statement`
   delete from rowpost.oidc_providers p
   where tenantid is null and ${IS_OF_ANOTHER_CELL} and providerid not in (select providerid from ${GIVEN_PROVIDERS})
     and not exists (select from rowpost.oidc_config c where c.providerid = p.providerid)`;

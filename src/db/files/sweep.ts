@@ -3,7 +3,7 @@ import { AppError } from '../../errors.js';
 import { equal } from '../catalog/operators.js';
 import { readColumnTypes } from '../catalog/typeSql.js';
 import { runStatement } from '../connection/runStatement.js';
-import { constant, identifier, join, quoted, sql } from '../sql.js';
+import { constant, identifier, join, quoted, sql, statement } from '../sql.js';
 import { isStaleSchema } from '../sqlState.js';
 import type { Transactions } from '../connection/transactions.js';
 
@@ -18,7 +18,7 @@ const UPLOAD_MEMORY_DAYS = 1;
  */
 export async function takeObjects(pool: Pool, most: number): Promise<readonly string[]> {
   const { rows } = await pool.query<{ objectkey: string }>(
-    `update rowpost.file_object set sweeping = true, due = now() + interval '${SWEEPING_MINUTES} minutes'
+    statement`update rowpost.file_object set sweeping = true, due = now() + interval '${SWEEPING_MINUTES} minutes'
      where objectkey in (
        select objectkey from rowpost.file_object where due <= now() order by due limit $1 for update skip locked)
      returning objectkey`,
@@ -33,7 +33,7 @@ export async function deleteSwept(pool: Pool, objectkeys: readonly string[]): Pr
 
 export async function pruneUploads(pool: Pool): Promise<void> {
   await pool.query(
-    `delete from rowpost.upload where expires < now() - interval '${UPLOAD_MEMORY_DAYS} days'`,
+    statement`delete from rowpost.upload where expires < now() - interval '${UPLOAD_MEMORY_DAYS} days'`,
   );
 }
 

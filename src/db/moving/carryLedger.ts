@@ -8,7 +8,7 @@ import { RELAY_LOCK } from '../delivery/batchEventsSql.js';
 import type { DeliveryKey } from '../delivery/deliveryKey.js';
 import { IS_OPEN, LOW_WATER_SQL } from '../delivery/lowWaterMark.js';
 import { NOT_ENDED, trackDeliveries } from '../delivery/track.js';
-import { empty, identifier, join, Sql, sql, statement, textConstant } from '../sql.js';
+import { empty, identifier, join, sql, statement, textConstant, type Sql } from '../sql.js';
 import { EVALUATED, HELD_BACK } from './handOver.js';
 import { readInChunks } from './readInChunks.js';
 
@@ -31,15 +31,10 @@ export async function endOfAttempts(ledger: Ledger, tenantid: number): Promise<v
   throw new UsageError('attempts to send mail do not end: are a relay and a worker running?');
 }
 
-/** A constant of the pipeline's statements. */
-function piece(text: string): Sql {
-  return new Sql([text], []);
-}
-
 const UNTRACKED = {
   text: statement`
     select d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime from rowpost.delivery d
-    where d.tenantid = $1::int and ${piece(NOT_ENDED)}
+    where d.tenantid = $1::int and ${NOT_ENDED}
       and d.xid >= (select pg_snapshot_xmin(since) from rowpost.delivery_sweep order by sweepid desc limit 1)`,
 };
 
@@ -49,9 +44,9 @@ const SENDING = {
 
 /** What no tick has read, and what is in batches that are not done. */
 const OPEN_EVENTS = sql`
-  ${piece(LOW_WATER_SQL)}, open_batch as materialized (
+  ${LOW_WATER_SQL}, open_batch as materialized (
     select b.batchid, b.createtime, b.eventids, b.mintime, b.maxtime from rowpost.relay_batch b
-    where b.tenantid = $1::int and ${piece(IS_OPEN)}
+    where b.tenantid = $1::int and ${IS_OPEN}
   ), last as materialized (
     select snapshot from rowpost.relay_tick order by tickid desc limit 1
   ), unread as materialized (

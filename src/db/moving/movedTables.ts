@@ -1,5 +1,5 @@
 import type { StatementRunner } from '../connection/roleNames.js';
-import { identifier, sql, statement, textConstant, type Sql } from '../sql.js';
+import { identifier, sql, statement, textConstant, type Sql, type SqlText } from '../sql.js';
 
 /** A table of a tenant's schema whose rows move. Partitions move with the table they belong to. */
 export interface MovedTable {
@@ -22,7 +22,7 @@ export async function listTables(runner: StatementRunner, schema: string): Promi
   );
 }
 
-const tablesSql = (schema: string): string => statement`
+const tablesSql = (schema: string): SqlText => statement`
   select c.relname::text as name, c.relkind = 'p' as partitioned,
     array(select a.attname::text from pg_catalog.pg_attribute a
       where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum) as columns,

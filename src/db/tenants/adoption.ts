@@ -76,7 +76,7 @@ export async function statementsToAdopt(
       const rights = type === 'S' ? sql`usage on sequences` : sql`select, insert, update, delete on tables`;
       return statement`alter default privileges for role ${identifier(name)} in schema ${on} grant ${rights} to ${grantee}`;
     }),
-    ...grants.map(({ grant }) => grant as SqlText),
+    ...grants.map(({ grant }) => grant),
   ];
 }
 
@@ -121,7 +121,7 @@ export async function statementsToRelease(
   const triggers: SqlText[] = [];
   for (const { name } of schemas as readonly { readonly name: string }[]) {
     const captured = await readCaptureStates(runner, { tenantid, schema: name });
-    triggers.push(...captured.flatMap(({ parts }) => parts.flatMap(triggersToDrop) as SqlText[]));
+    triggers.push(...captured.flatMap(({ parts }) => parts.flatMap(triggersToDrop)));
   }
   const { rows } = await runner.query(statement`
     with ${reached}

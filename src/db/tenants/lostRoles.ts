@@ -3,7 +3,19 @@ import { ensureCaptureRole } from '../capture/captureRole.js';
 import { inTransaction } from '../connection/inTransaction.js';
 import { readRoleNames, type RoleNames, type StatementRunner } from '../connection/roleNames.js';
 import { ensureRole, ensureTenantRole } from '../connection/tenantRoles.js';
-import { empty, identifier, join, sql, statement, textConstant, Sql, type SqlText } from '../sql.js';
+import { ownValue } from '../../ownValue.js';
+import {
+  empty,
+  formatted,
+  identifier,
+  join,
+  sql,
+  statement,
+  textConstant,
+  written,
+  type Sql,
+  type SqlText,
+} from '../sql.js';
 import { grantSchema } from './adoption.js';
 import { checkSchemaName } from './tenantStorage.js';
 
@@ -182,7 +194,7 @@ async function statementsToHandOver(
     statement`alter schema ${identifier(schema)} owner to ${owner}`,
     ...(rows as readonly OwnedObject[]).map(
       (object) =>
-        statement`alter ${KINDS[object.catalog] ?? empty} ${nameOf(schema, object)} owner to ${owner}`,
+        statement`alter ${ownValue(KINDS, object.catalog) ?? empty} ${nameOf(schema, object)} owner to ${owner}`,
     ),
   ];
 }
@@ -225,7 +237,8 @@ function nameOf(schema: string, { catalog, name, args, method }: OwnedObject): S
 /** Operators have no quotes. */
 function operatorSymbol(symbol: string): Sql {
   if (!/^[-+*/<>=~!@#%^&|`?]+$/.test(symbol)) throw new TypeError(`"${symbol}" is no operator`);
-  return new Sql([symbol], []);
+  // eslint-disable-next-line rowpost/static-sql -- it has no character but those of operators
+  return written(formatted(symbol));
 }
 
 const ARGS = sql`json_agg(json_build_object('schema', an.nspname, 'name', a.typname) order by t.n)

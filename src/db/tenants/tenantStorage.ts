@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { ClientBase } from 'pg';
 import { AppError } from '../../errors.js';
 import { QUEUE_SCHEMA } from '../connection/database.js';
 import { readRoleNames, type StatementRunner } from '../connection/roleNames.js';
@@ -38,9 +39,26 @@ export function tenantNotFound(tenantid: number): AppError {
   return new AppError('TENANT_NOT_FOUND', `There is no tenant ${tenantid}.`, { details: { tenantid } });
 }
 
-/** Runs statements of a knex transaction verbatim: knex would treat question marks as its own. */
+/** Runs statements on knex's connection, verbatim: in its own text, names with a question mark would be parameters. */
 export function statementRunner(trx: Knex): StatementRunner {
-  return { query: (text) => trx.raw<{ rows: unknown[] }>(text.replaceAll('?', '\\?')) };
+  const connections = trx.client as KnexConnections;
+  return {
+    async query(text: string, values?: unknown[]) {
+      const connection = await connections.acquireConnection();
+      try {
+        // eslint-disable-next-line rowpost/static-sql -- `StatementRunner` takes no other
+        return await connection.query<object>(text, values);
+      } finally {
+        await connections.releaseConnection(connection);
+      }
+    },
+  };
+}
+
+/** A transaction has one connection, and does not release it. */
+interface KnexConnections {
+  acquireConnection(): Promise<ClientBase>;
+  releaseConnection(connection: ClientBase): Promise<void>;
 }
 
 /** Creates the tenant's role, and the schema that it owns. Throws AppError BAD_USER_INPUT (its name), NAME_TAKEN. */

@@ -10,8 +10,6 @@ const STACK_SETTINGS: ReadonlySet<unknown> = new Set(['stackTraceLimit', 'prepar
 const OVERRIDDEN: ReadonlySet<unknown> = new Set([
   Object.prototype,
   Function.prototype,
-  Array.prototype,
-  Promise.prototype,
   ...[Error, TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError, AggregateError].map(
     ({ prototype }) => prototype as object,
   ),
@@ -50,7 +48,8 @@ export function freezeIntrinsics(): void {
     seen.add(value);
     waiting.push(Object.getPrototypeOf(value));
     for (const key of Reflect.ownKeys(value)) waiting.push(...protect(value, key));
-    if (value !== Error) Object.preventExtensions(value);
+    // Not property by property: V8 would give up its fast paths for iteration and promises, which makes a spread 20 times slower.
+    if (value !== Error) Object.freeze(value);
   }
 }
 
@@ -70,7 +69,7 @@ function roots(): unknown[] {
   ];
 }
 
-/** Makes a property unchangeable. @returns what it holds */
+/** Makes a property overridable where programs do that, and unchangeable on `Error`. @returns what it holds */
 function protect(owner: object, key: string | symbol): unknown[] {
   const found = Reflect.getOwnPropertyDescriptor(owner, key);
   if (!found) return [];
@@ -82,7 +81,11 @@ function protect(owner: object, key: string | symbol): unknown[] {
     Object.defineProperty(owner, key, accessor);
     return [...held, accessor.get, accessor.set];
   }
-  Object.defineProperty(owner, key, { configurable: false, ...('value' in found ? { writable: false } : {}) });
+  if (owner === Error)
+    Object.defineProperty(owner, key, {
+      configurable: false,
+      ...('value' in found ? { writable: false } : {}),
+    });
   return held;
 }
 

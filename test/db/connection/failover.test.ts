@@ -7,6 +7,7 @@ import { listenForWakeups } from '../../../src/db/connection/wakeup.js';
 import { startReplicatedPostgres, type ReplicatedPostgres } from '../../support/replicatedPostgres.js';
 import { TEST_BUDGET, testKeyRing, testLog } from '../../support/testConfig.js';
 import { waitFor } from '../../support/waitFor.js';
+import { formatted } from '../../../src/db/sql.js';
 
 describe('connections to a primary that is replaced', function () {
   this.timeout(60_000);
@@ -39,7 +40,9 @@ describe('connections to a primary that is replaced', function () {
     database.transactions.run({
       tenantid: null,
       mode: 'write',
-      statements: [{ statement: preparedText(`insert into public.note values (${id})`), values: [] }],
+      statements: [
+        { statement: preparedText(formatted(`insert into public.note values (${id})`)), values: [] },
+      ],
     });
   const portOf = async (): Promise<number> => {
     const { rows } = await database.pool.query<{ port: string }>(`select current_setting('port') as port`);

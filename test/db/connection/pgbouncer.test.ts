@@ -13,6 +13,7 @@ import {
 import { PREPARED_TEMPLATE } from '../../support/preparedCluster.js';
 import { budgetOf, testConfig, testKeyRing, testLog } from '../../support/testConfig.js';
 import { databaseUrl } from '../../support/templateDatabase.js';
+import { formatted } from '../../../src/db/sql.js';
 
 /** `npm run test:pgbouncer` runs the parts of the suite that need PostgreSQL through it. */
 if (hasPgBouncer()) {
@@ -148,5 +149,5 @@ if (hasPgBouncer()) {
 }
 
 const STATEMENTS: readonly (readonly PreparedText[])[] = Array.from({ length: 3 }, (_, owner) =>
-  Array.from({ length: 6 }, (__, index) => preparedText(`select '${owner}.${index}'`)),
+  Array.from({ length: 6 }, (__, index) => preparedText(formatted(`select '${owner}.${index}'`))),
 );

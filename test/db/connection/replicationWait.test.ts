@@ -7,6 +7,7 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/embed
 import { copyPreparedCluster, throwawayDataDir } from '../../support/preparedCluster.js';
 import { TEST_BUDGET, testKeyRing, testLog } from '../../support/testConfig.js';
 import { waitFor } from '../../support/waitFor.js';
+import { fixed } from '../../../src/db/sql.js';
 
 describe('a commit whose synchronous standby does not answer', function () {
   this.timeout(60_000);
@@ -99,7 +100,7 @@ describe('a commit whose synchronous standby does not answer', function () {
 
   it('fails in the ledger, so that no mail is sent for a start that may be lost', async () => {
     const { ledger } = database;
-    const insert = { name: 'insert_note', text: 'insert into public.note values ($1) returning id' };
+    const insert = { name: 'insert_note', text: fixed('insert into public.note values ($1) returning id') };
     for (const [id, work] of [
       [4, () => ledger.query(insert, [4])],
       [5, () => ledger.transaction([[insert, [5]]])],
@@ -123,7 +124,7 @@ describe('a commit whose synchronous standby does not answer', function () {
     const statements = [{ statement: setLocal, values: [] }, insertion(10)];
     const outcome = await database.transactions.run({ tenantid: null, mode: 'write', statements });
     expect(outcome.kind).to.equal('done');
-    expect(await database.ledger.query({ text: 'select 1 as one' }, [])).to.deep.equal([{ one: 1 }]);
+    expect(await database.ledger.query({ text: fixed('select 1 as one') }, [])).to.deep.equal([{ one: 1 }]);
     expect((await database.knex.raw<{ rows: unknown[] }>('select 1 as one')).rows).to.deep.equal([
       { one: 1 },
     ]);

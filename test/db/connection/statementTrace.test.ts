@@ -7,6 +7,7 @@ import { preparedText } from '../../../src/db/connection/preparedStatements.js';
 import { createTenant } from '../../../src/control/tenants/tenants.js';
 import { testKeyRing } from '../../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
+import { fixed } from '../../../src/db/sql.js';
 
 interface Line {
   readonly msg: string;
@@ -92,7 +93,7 @@ describe('LOG_LEVEL=trace', () => {
     const database = open('trace');
     await database.knex.raw("select 'knex'");
     await database.pool.query("select 'pool'");
-    await database.ledger.query({ name: 'ledger_one', text: "select 'ledger'" }, []);
+    await database.ledger.query({ name: 'ledger_one', text: fixed("select 'ledger'") }, []);
     expect(statements("'knex'")).to.have.length(1);
     expect(statements("'pool'")).to.have.length(1);
     expect(statements("'ledger'").map(({ plan }) => plan)).to.deep.equal(['ledger_one']);

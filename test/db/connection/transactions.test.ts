@@ -6,6 +6,7 @@ import { preparedText, type PreparedText } from '../../../src/db/connection/prep
 import { Transactions, type TransactionOutcome } from '../../../src/db/connection/transactions.js';
 import { waitFor } from '../../support/waitFor.js';
 import { openShop, roleWith, SHOP_DDL, type Shop } from '../../graphql/support/shop.js';
+import { formatted } from '../../../src/db/sql.js';
 
 const codeOf = (outcome: TransactionOutcome): string =>
   outcome.kind === 'failed' ? outcome.error.code : 'done';
@@ -26,7 +27,7 @@ describe('transactions', () => {
     shop.test.database.transactions.run({
       tenantid: null,
       mode,
-      statements: texts.map((text) => ({ statement: preparedText(text), values: [] })),
+      statements: texts.map((text) => ({ statement: preparedText(formatted(text)), values: [] })),
     });
 
   it('report the first error and its statement', async () => {
@@ -81,7 +82,7 @@ describe('transactions', () => {
   it('survive more hot statements than a connection keeps', async () => {
     const transactions = shop.test.database.transactions;
     const statements = Array.from({ length: 150 }, (_, i) => ({
-      statement: preparedText(`select '${i}'`),
+      statement: preparedText(formatted(`select '${i}'`)),
       values: [],
     }));
     for (let round = 0; round < 7; round++) {
@@ -107,7 +108,7 @@ describe('transactions', () => {
 
   describe('that are short and of one role', () => {
     const hot = async (text: string): Promise<PreparedText> => {
-      const statement = preparedText(text);
+      const statement = preparedText(formatted(text));
       for (let n = 0; n < 10; n++) await read(statement);
       // However slow this machine is at the moment.
       statement.quickestMs = 0;
@@ -187,7 +188,7 @@ describe('transactions', () => {
     });
     const nap = { statement: preparedText('select pg_sleep(0.06)::text'), values: [] };
     const change = preparedText(
-      `insert into ${shop.tenant.schema}.customer (name) values ('too late') returning '1'`,
+      formatted(`insert into ${shop.tenant.schema}.customer (name) values ('too late') returning '1'`),
     );
     const statements = [{ statement: change, values: [] }, ...Array.from({ length: 40 }, () => nap)];
     for (const mode of ['read', 'write'] as const) {
@@ -255,7 +256,7 @@ describe('inserts of one tenant at the same time', () => {
   after(() => shop.close());
 
   const insert = async (text: string): Promise<(value: string) => Promise<TransactionOutcome>> => {
-    const statement = preparedText(text);
+    const statement = preparedText(formatted(text));
     const run = (value: string): Promise<TransactionOutcome> =>
       shop.test.database.transactions.run({
         tenantid: shop.tenant.tenantid,

@@ -6,6 +6,7 @@ import { preparedText } from '../../../src/db/connection/preparedStatements.js';
 import type { Transactions, TransactionOutcome } from '../../../src/db/connection/transactions.js';
 import { openShop, type Shop } from '../../graphql/support/shop.js';
 import { waitFor } from '../../support/waitFor.js';
+import { formatted } from '../../../src/db/sql.js';
 
 /** Wall one, the rules compiled into the SQL, is left out: statements are written by hand, as a mistake would write them. */
 for (const access of ['shared', 'own'] as const) {
@@ -43,7 +44,7 @@ for (const access of ['shared', 'own'] as const) {
       transactions.run({
         tenantid: shop.tenant.tenantid,
         mode,
-        statements: [{ statement: preparedText(text), values: [] }],
+        statements: [{ statement: preparedText(formatted(text)), values: [] }],
       });
 
     it('reaches its own tables', async () => {

@@ -9,6 +9,7 @@ import { sweep } from '../../../src/db/delivery/sweep.js';
 import { tick } from '../../../src/db/delivery/tick.js';
 import { createRule, createTenant, writeEvents, type TestTenant } from '../../delivery/pipelineSetup.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
+import { fixed } from '../../../src/db/sql.js';
 
 const LIMITS = { batchEvents: 100, tickEvents: 10_000 };
 
@@ -172,7 +173,7 @@ describe('the backlog', () => {
   /** Rows that all statements have read of the tables that grow, once their sessions have said so. */
   async function rowsRead(): Promise<number> {
     // At once on several connections, so that each open one says so: an idle one does only after seconds.
-    const flush = 'select pg_stat_force_next_flush(), pg_sleep(0.1)';
+    const flush = fixed('select pg_stat_force_next_flush(), pg_sleep(0.1)');
     const sessions = Array.from({ length: 4 });
     await Promise.all(
       sessions.flatMap(() => [ledger.query({ text: flush }, []), db.database.pool.query(flush)]),

@@ -3,6 +3,7 @@ import { loopGuardSql } from '../../../src/db/delivery/loopGuardSql.js';
 import { rateLimitSlotsSql } from '../../../src/db/delivery/rateLimitSlots.js';
 import { createTenant, type TestTenant } from '../../delivery/pipelineSetup.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
+import { sql, statement } from '../../../src/db/sql.js';
 
 describe('steps of closing a batch', () => {
   let db: TestDatabase;
@@ -24,10 +25,10 @@ describe('steps of closing a batch', () => {
     /** @returns the positions of those that trip */
     const guard = async (max: number, matched: readonly Matched[]): Promise<number[]> => {
       const { rows } = await db.database.pool.query<{ position: number }>(
-        `with matched as materialized (
+        statement`with matched as materialized (
            select position::int as position, 1 as ruleid, code, minute, record
            from unnest($2::text[], $3::timestamptz[], $4::bigint[]) with ordinality as m(code, minute, record, position)
-         ), ${loopGuardSql('$1::int')}
+         ), ${loopGuardSql(sql`$1::int`)}
          select position from guarded where trips order by position`,
         [
           max,
@@ -75,9 +76,9 @@ describe('steps of closing a batch', () => {
     /** @returns milliseconds from now to each slot */
     const slotsOf = async (perSecond: number, guarded: readonly Guarded[]): Promise<(number | null)[]> => {
       const { rows } = await db.database.pool.query<{ ms: number | null }>(
-        `with batch as (select $1::int as tenantid), guarded as materialized (
+        statement`with batch as (select $1::int as tenantid), guarded as materialized (
            select * from unnest($3::text[], $4::bool[]) with ordinality as g(code, trips, position)
-         ), ${rateLimitSlotsSql('$2::int')}
+         ), ${rateLimitSlotsSql(sql`$2::int`)}
          select round(extract(epoch from slot - now()) * 1000)::int as ms from scheduled order by position`,
         [
           tenant.tenantid,
