@@ -192,10 +192,7 @@ describe('traps for every operator and function, in statements of the service', 
           root,
           `mutation { create_email_rule(input: {name: "r", email_type: "${type}", operations: ["update"], targets: ["orders"], condition: "new.status like 'p%' and old.total > 0", query_roleid: ${tenant.rootRoleid}}) { ruleid } }`,
         ],
-        [
-          root,
-          '{ role(filter: "login like \'r%\'", ordering: ["login desc"]) { roleid login } }',
-        ],
+        [root, '{ role(filter: "login like \'r%\'", ordering: ["login desc"]) { roleid login } }'],
         [
           root,
           'mutation { create_role(input: {login: "clerk2", password: "correct horse battery", capabilities: ["select"]}) { roleid } }',

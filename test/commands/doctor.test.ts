@@ -99,6 +99,18 @@ describe('rowpost doctor', () => {
     expect(requests).to.deep.equal(['GET / undefined']);
   });
 
+  it('reports who else may create objects where names are looked up, and what to run', async () => {
+    const { pool } = testDatabase.database;
+    await pool.query('grant create on schema public to public');
+    const { failed, of } = await diagnose();
+    expect(failed).to.equal(1);
+    expect(of('schemas')).to.match(
+      /^✗ schemas +objects may be created by every role in "public".* → As the owner, run: revoke create on schema "public" from public$/,
+    );
+    await pool.query('revoke create on schema "public" from public');
+    expect((await diagnose()).of('schemas')).to.match(/^✓ schemas/);
+  });
+
   it('checks the PostgreSQL queue and the mailbox', async () => {
     const { failed, of } = await diagnose({ REDIS_URL: '', MAIL_TRANSPORT: 'mailbox' });
     expect(failed).to.equal(0);

@@ -13,7 +13,9 @@ describe('the database history', () => {
       it('only grows', async () => {
         const read = createPositionReader(db.database.pool);
         const before = (await read())!;
-        await db.database.pool.query('create table public.growth as select i from generate_series(1, 1000) i');
+        await db.database.pool.query(
+          'create table public.growth as select i from generate_series(1, 1000) i',
+        );
         let after = before;
         await waitFor('what is written to be flushed', async () => {
           after = (await read())!;

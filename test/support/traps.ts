@@ -45,13 +45,13 @@ export async function setTraps(pool: Pool, schema: string, exact = false): Promi
     create schema if not exists "${schema}"; grant usage on schema "${schema}" to public;
     do $do$
     declare
-      l text; r text; o text; f text; args text[]; made int := 0;
+      l text; r text; o text; f text; args text[];
       types text[] := array[${list(TYPES)}];
       few text[] := array[${list(OF_TWO)}];
     begin
       foreach l in array types loop
         foreach r in array types loop
-          execute format('create function %I.trap(%s, %s) returns bool language plpgsql as %L', '${schema}', l, r, ${body('o')});
+          execute format('create function %I.trap(%s, %s) returns bool language plpgsql as %L', '${schema}', l, r, ${body("'operator (' || l || ', ' || r || ')'")});
           foreach o in array array[${list(OPERATORS)}] loop
             if ${exact} or not exists (select from pg_catalog.pg_operator where oprname = o and oprleft = l::regtype
                 and oprright = r::regtype and oprnamespace = 'pg_catalog'::regnamespace) then
@@ -93,7 +93,7 @@ export async function whoRanTraps(pool: Pool): Promise<readonly string[]> {
 
 const list = (texts: readonly string[]): string => texts.map((text) => `'${text}'`).join(', ');
 
-/** An expression of the PL/pgSQL above: the body of a trap with the name in that variable. */
+/** An expression of the PL/pgSQL above: the body of a trap with this name, an expression too. */
 function body(name: string): string {
-  return `format('begin perform pg_catalog.pg_advisory_lock_shared(${LOCK}, 1); raise exception %L, session_user; end', 'trap ' || coalesce(${name}, 'operator') || ' run by %')`;
+  return `format('begin perform pg_catalog.pg_advisory_lock_shared(${LOCK}, 1); raise exception %L, session_user; end', 'trap ' || ${name} || ' run by %')`;
 }

@@ -98,7 +98,8 @@ describe('delivery: where a relay begins to look for open batches', () => {
   async function backUp(): Promise<() => Promise<void>> {
     const { pool } = db.database;
     const tables = ['outbox', 'relay_batch', 'relay_batch_done', 'relay_batch_mark', 'relay_tick'];
-    for (const table of tables) await pool.query(`create table public.backup_${table} as table rowpost.${table}`);
+    for (const table of tables)
+      await pool.query(`create table public.backup_${table} as table rowpost.${table}`);
     const { rows } = await pool.query<{ name: string; value: string | null }>(
       `select format('rowpost.%I', sequencename) as name, last_value::text as value from pg_sequences where schemaname = 'rowpost'`,
     );
