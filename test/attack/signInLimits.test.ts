@@ -70,7 +70,8 @@ describe('attack: sign-in limits as a weapon', () => {
       return Promise.resolve();
     };
     const refused = (): Promise<never> => Promise.reject(new AppError('LOGIN_FAILED', 'Login failed.'));
-    const from = (number: number): Request => ({ ip: `192.0.2.${number}` }) as unknown as Request;
+    const from = (number: number): Request =>
+      ({ socket: { remoteAddress: `192.0.2.${number}` }, headers: {} }) as unknown as Request;
     /** As two web processes have them. */
     const openLimits = (): SignInLimits => {
       const config = testConfig({ SIGN_IN_FAILURES_BEFORE_DELAY: '4', SIGN_IN_FAILURES_PER_LOGIN: '2' });

@@ -53,7 +53,7 @@ function stateOf(file: string): readonly string[] {
       ts.isPropertyDeclaration(node) &&
       (holds(node.initializer) || /^LRUCache\b/.test(node.type?.getText() ?? ''))
     ) {
-      const owner = node.parent as ts.ClassLikeDeclaration;
+      const owner = node.parent;
       found.push(`${owner.name?.text ?? ''}.${node.name.getText()}`);
     }
     if (
