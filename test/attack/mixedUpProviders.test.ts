@@ -178,7 +178,7 @@ describe("attack: another provider's code, by mixing up providers", () => {
         { origin: 'https://app.example.com.evil.example' },
       ]) {
         for (const path of ['/oidc', '/signin', '/signin/oidc']) {
-          const response = await begin(headers as Record<string, string>, path);
+          const response = await begin(headers, path);
           expect(response.status, JSON.stringify([path, headers])).to.equal(403);
           expect(response.headers.getSetCookie()).to.deep.equal([]);
         }
@@ -192,7 +192,7 @@ describe("attack: another provider's code, by mixing up providers", () => {
         { origin: fixture.baseUrl, 'sec-fetch-site': 'same-origin' },
         { origin: fixture.web.url },
       ]) {
-        const { status } = await begin(headers as Record<string, string>);
+        const { status } = await begin(headers);
         expect(status, JSON.stringify(headers)).to.equal(404);
       }
     });

@@ -350,6 +350,13 @@ const SIGN_INS: readonly Mutant[] = [
     tests: [SIGN_IN],
   },
   {
+    name: 'a code comes back at any redirect URI',
+    file: 'src/api/oidc/handleCallback.ts',
+    find: 'if (signIn?.redirect_uri !== req.path)',
+    replace: 'if (!signIn)',
+    tests: ['test/attack/mixedUpProviders.test.ts'],
+  },
+  {
     name: 'an ID token of another sign-in is good',
     file: 'src/api/oidc/verifyIdToken.ts',
     find: "if (claims['nonce'] !== nonce) throw invalid('nonce');",
@@ -365,9 +372,9 @@ const SIGN_INS: readonly Mutant[] = [
   },
   {
     name: 'a token outlives a changed password',
-    file: 'src/api/auth/authenticate.ts',
-    find: '!principal || claims.tokensValidFromMs < principal.tokensValidFromMs',
-    replace: '!principal',
+    file: 'src/api/auth/credential.ts',
+    find: 'principal && tokensValidFromMs >= principal.tokensValidFromMs ?',
+    replace: 'principal && tokensValidFromMs ?',
     tests: ['test/api/auth/auth.test.ts', 'test/api/auth/tokens.test.ts', 'test/control/roles.test.ts'],
   },
   {
@@ -379,10 +386,10 @@ const SIGN_INS: readonly Mutant[] = [
   },
   {
     name: 'two roles have one login',
-    file: 'migrations/0001_control.js',
-    find: 'create unique index role_login',
-    replace: 'create index role_login',
-    tests: ['test/control/roles.test.ts'],
+    file: 'migrations/0076_sessions.js',
+    find: 'create unique index role_login_folded',
+    replace: 'create index role_login_folded',
+    tests: ['test/attack/takenOverRoles.test.ts'],
   },
   {
     name: 'the address of a file does not expire',
