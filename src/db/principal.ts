@@ -146,7 +146,11 @@ interface PrincipalRow {
 }
 
 /** Not from a cache. Throws AppError TENANT_MOVED, TENANT_MOVING. */
-export async function readPrincipal(knex: Knex, tenantid: number, roleid: number): Promise<Principal | undefined> {
+export async function readPrincipal(
+  knex: Knex,
+  tenantid: number,
+  roleid: number,
+): Promise<Principal | undefined> {
   const { rows } = await knex.raw<{ rows: PrincipalRow[] }>(PRINCIPAL_SQL, {
     tenantid,
     roleid,

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { createControlEngine, type ControlEngine } from '../../src/control/controlEngine.js';
-import type { Principal } from '../../src/db/principal.js';
 import { systemClock } from '../../src/clock.js';
 import { codeOf, textAt, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 import { testKeyRing, testLog } from '../support/testConfig.js';
@@ -225,7 +224,7 @@ describe('attack: two changes of control objects at once', () => {
     const principal = await fixture.principals.load(tenantid, roleid);
     if (!principal) return 'no such caller';
     const { body, release } = await control.execute(
-      principal as Principal,
+      principal,
       { query: `mutation { ${mutation} }` },
       { allowMutation: true },
     );
