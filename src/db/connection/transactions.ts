@@ -276,12 +276,12 @@ function isRefusedRole({ error, rows }: PipelineResult, opening: number): boolea
 
 /**
  * Whether others may be pipelined behind it, judged by its statements' fastest runs, which contain no waiting. Not writes:
- * they wait for the disk. Not reads of the service's tables: those of several tenants would wait for each other.
+ * they wait for the disk. Not those with a time limit of their own: they may take that long, and are of several
+ * tenants.
  */
-function isQuickRead({ tenantid, mode, statements }: TransactionRequest): boolean {
-  return (
-    tenantid !== null && mode === 'read' && statements.every(({ statement }) => isQuick(statement, QUICK_MS))
-  );
+function isQuickRead({ mode, statements, statementTimeoutMs }: TransactionRequest): boolean {
+  if (statementTimeoutMs !== undefined) return false;
+  return mode === 'read' && statements.every(({ statement }) => isQuick(statement, QUICK_MS));
 }
 
 /**
