@@ -22,7 +22,8 @@ describe('attack: running SQL as the service by the name of a capture trigger', 
     let fixture: CaptureFixture;
     let schema: string;
     const sql = (text: string): Promise<void> => fixture.shop.sql(text);
-    const ran = async (): Promise<unknown[]> => (await fixture.writer.query('select * from ran')).rows;
+    const ran = async (): Promise<unknown[]> =>
+      (await fixture.writer.query<{ by_role: string }>('select * from ran')).rows;
     const triggers = async (): Promise<string[]> => {
       const { rows } = await fixture.writer.query<{ name: string }>(
         `select tgname::text as name from pg_trigger where tgrelid = 'document'::regclass and not tgisinternal order by 1`,
@@ -126,7 +127,8 @@ describe('attack: running SQL as the service by the name of a capture trigger', 
     let owner: pg.Client;
     let tenant: AdoptedTenant;
     let role: string;
-    const ran = async (): Promise<unknown[]> => (await owner.query('select * from crm.ran')).rows;
+    const ran = async (): Promise<unknown[]> =>
+      (await owner.query<{ by_role: string }>('select * from crm.ran')).rows;
 
     before(async () => {
       test = await createTestDatabase();
