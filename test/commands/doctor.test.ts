@@ -105,7 +105,7 @@ describe('rowpost doctor', () => {
     const { failed, of } = await diagnose();
     expect(failed).to.equal(1);
     expect(of('schemas')).to.match(
-      /^✗ schemas +objects may be created by every role in "public".* → As the owner, run: revoke create on schema "public" from public$/,
+      /^✗ schemas +objects may be created by every role in "public".* → As the owner, run: revoke create on schema public from public$/,
     );
     await pool.query('revoke create on schema "public" from public');
     expect((await diagnose()).of('schemas')).to.match(/^✓ schemas/);
