@@ -73,7 +73,7 @@ function roots(): unknown[] {
 function protect(owner: object, key: string | symbol): unknown[] {
   const found = Reflect.getOwnPropertyDescriptor(owner, key);
   if (!found) return [];
-  const held: unknown[] = [found.value, found.get, found.set];
+  const held: unknown[] = Object.values(found);
   if (!found.configurable && !found.writable) return held;
   if (owner === Error && STACK_SETTINGS.has(key)) return held;
   if (found.writable && OVERRIDDEN.has(owner) && OVERRIDDEN_NAMES.has(key)) {

@@ -1,16 +1,7 @@
 import { renderFault } from '../errors.js';
 import { Decimal } from './decimal.js';
 import { decimalHash } from './decimalOperators.js';
-import {
-  Float,
-  isList,
-  Markup,
-  PyObject,
-  Tuple,
-  typeName,
-  Undefined,
-  type Value,
-} from './value.js';
+import { Float, isList, Markup, PyObject, Tuple, typeName, Undefined, type Value } from './value.js';
 
 /** Equal keys have the same hash key, which can be a key of a JavaScript Map. */
 export type HashKey = null | number | bigint | string | PyObject;
@@ -97,6 +88,10 @@ export class Dict extends PyObject {
   }
 
   set(key: Value, value: Value): void {
+    if (typeof key === 'string' && key.charCodeAt(0) !== 0) {
+      this.map.set(key, value);
+      return;
+    }
     const hash = hashKey(key);
     if (hash !== key && !this.map.has(hash)) (this.originals ??= new Map<HashKey, Value>()).set(hash, key);
     this.map.set(hash, value);

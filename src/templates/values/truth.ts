@@ -1,5 +1,5 @@
 import { Decimal } from './decimal.js';
-import { Float, Markup, PyObject, type Value } from './value.js';
+import { Float, Markup, type Value } from './value.js';
 
 /** Python's `bool(value)`. */
 export function isTrue(value: Value): boolean {

@@ -15,18 +15,21 @@ export function printParts(parts: readonly OutputPart[], escaping: Escaping): Ex
   const print = printer(escaping);
   return (frame) => {
     const { run } = frame;
-    for (const part of parts) {
-      try {
+    const { budget, out } = run;
+    let offset = 0;
+    try {
+      for (const part of parts) {
+        ({ offset } = part);
         if (part.evaluate === undefined) {
-          run.out.writeStatic(part.text);
+          out.writeStatic(part.text);
         } else {
-          run.budget.step();
+          budget.step();
           const value = part.evaluate(frame);
-          run.out.writeValue(value, print(value, run));
+          out.writeValue(value, print(value, run));
         }
-      } catch (error) {
-        throw locate(error, part.offset);
       }
+    } catch (error) {
+      throw locate(error, offset);
     }
   };
 }

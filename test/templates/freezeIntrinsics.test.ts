@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+
+const FILE = pathToFileURL(path.resolve(import.meta.dirname, '../../src/templates/pool/freezeIntrinsics.ts'));
+
+/** What code prints in a process of its own, once its intrinsics are frozen: these can't be thawed. */
+async function printed(code: string): Promise<string> {
+  const script = `import { freezeIntrinsics } from '${FILE.href}';
+    freezeIntrinsics();
+    ${code}`;
+  const args = ['--import', 'tsx', '--input-type=module', '-e', script];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  return stdout.trim();
+}
+
+describe('templates: frozen intrinsics', function () {
+  this.timeout(60_000);
+
+  it('refuse every change', async () => {
+    const changes = [
+      'Object.prototype.gift = 1',
+      'Object.prototype.toString = 1',
+      'delete Object.prototype.hasOwnProperty',
+      'Object.defineProperty(Object.prototype, "get", { value: 1 })',
+      'Array.prototype.map = 1',
+      'Map.prototype.get = 1',
+      'Reflect.getPrototypeOf([].values()).next = 1',
+      'Object.setPrototypeOf(Array.prototype, null)',
+      'JSON.parse = 1',
+      'Math.max = 1',
+      'Error.prototype.message = "x"',
+      'Reflect.getPrototypeOf(function* () {}).x = 1',
+      'Intl.NumberFormat.prototype.format = 1',
+    ];
+    const attempts = changes.map((change) => `attempt(() => { ${change}; });`);
+    const code = `const attempt = (change) => { try { change(); console.log(String(change)); } catch {} };`;
+    expect(await printed(code + attempts.join('\n'))).to.equal('');
+  });
+
+  it('have no __proto__', async () => {
+    expect(await printed(`console.log({}.__proto__, '__proto__' in {})`)).to.equal('undefined false');
+  });
+
+  it('leave what programs and libraries do with their own objects', async () => {
+    const code = `
+      const error = new TypeError('a'); error.name = 'Named'; error.message = 'b';
+      const own = {}; own.toString = () => 'own'; own.constructor = 1; own.hasOwnProperty = 2;
+      function Old() {} Old.prototype.toString = () => 'old'; Old.bind = 'bound';
+      Error.stackTraceLimit = 5;
+      const { createRequire } = await import('node:module');
+      const require = createRequire('${FILE.href}');
+      for (const name of ['express', 'knex', 'nodemailer', 'ioredis', 'bullmq', 'pg', 'graphql']) require(name);
+      console.log(String(error), String(own), String(new Old()), Old.bind, Object.keys(error).join());`;
+    expect(await printed(code)).to.equal('Named: b own old bound name');
+  });
+});
