@@ -1,13 +1,15 @@
 import {
   MAX_LIST_CHARACTERS,
   parseAddresses,
+  parseListItem,
   parseOneAddress,
   uniqueAcrossLists,
   type Address,
+  type ParsedAddresses,
 } from './addresses.js';
 import { EmailProblem, fieldProblem, type Email } from './email.js';
 import type { EmailField, EmailFields } from './emailFields.js';
-import { unmarkSeparators } from '../templates/index.js';
+import { unmarkValues } from '../templates/index.js';
 import type { TextOf } from './renderFields.js';
 import { storable } from './storableText.js';
 
@@ -33,8 +35,7 @@ export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmai
   };
   const addresses = (list: readonly EmailField[]): Address[] =>
     list.flatMap((field) =>
-      readTexts(field, rendered(field)).flatMap((text) => {
-        const parsed = parseAddresses(text);
+      readTexts(field, rendered(field)).flatMap((parsed) => {
         invalid.push(...parsed.invalid);
         return parsed.valid;
       }),
@@ -54,24 +55,28 @@ function readSender(text: string): Address {
   throw new EmailProblem('failed', {
     code: 'SENDER_INVALID',
     field: 'sender',
-    message: `the sender is not one address: "${excerpt(unmarkSeparators(text))}"`,
+    message: `the sender is not one address: "${excerpt(unmarkValues(text))}"`,
     hint: 'Write a@b.org or Name <a@b.org>.',
   });
 }
 
-/** The items of a JSON list and of lists printed into it, or the text itself. */
-function readTexts({ name, mode }: EmailField, text: string): readonly string[] {
-  if (mode !== 'addressList') return [text];
+/** Reads the items of a JSON list and of lists printed into it, or the text itself. */
+function readTexts({ name, mode }: EmailField, text: string): readonly ParsedAddresses[] {
+  if (mode !== 'addressList') return [parseAddresses(text)];
   try {
     const list: unknown = JSON.parse(text);
-    if (Array.isArray(list)) return list.flat().filter((item) => typeof item === 'string');
+    if (Array.isArray(list))
+      return list
+        .flat()
+        .filter((item) => typeof item === 'string')
+        .map(parseListItem);
   } catch {
     // Reported below, with the template's field.
   }
   throw new EmailProblem('failed', {
     code: 'RECIPIENTS_INVALID',
     field: name,
-    message: `${name} is not a JSON list of addresses: "${excerpt(unmarkSeparators(text))}"`,
+    message: `${name} is not a JSON list of addresses: "${excerpt(unmarkValues(text))}"`,
     hint: 'Put each value into quotes: ["{{ email }}"].',
   });
 }

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url';
-import { unmarkSeparators } from '../templates/index.js';
+import { hideSigns, isOnlyValues, unmarkValues } from '../templates/index.js';
 
 /** `Name <a@b>`; the name may be empty. */
 export interface Address {
@@ -17,9 +17,15 @@ const MAX_ADDRESS_CHARACTERS = 254;
  */
 export const MAX_LIST_CHARACTERS = 500_000;
 
-/** Only unquoted local parts: no provider delivers to quoted ones. */
-const LOCAL_PART = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u;
+/**
+ * Only unquoted local parts: no provider delivers to quoted ones. And no encoded words, which some servers decode to another
+ * address.
+ */
+const LOCAL_PART = /^(?!.*=\?)[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u;
 const DOMAIN = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
+
+/** A host before punycode: `domainToASCII` would end it at `/`, `?`, `#` or `\`, and decode `%`. */
+const HOST = /^[-.。．｡·・\u200c-\u200d\p{L}\p{N}\p{M}]+$/u;
 
 /** The addresses found in a text, and its invalid parts. */
 export interface ParsedAddresses {
@@ -29,17 +35,22 @@ export interface ParsedAddresses {
 
 /**
  * Reads `a@b`, `Name <a@b>`, `Last, First <a@b>` (also in quotes) and groups (`Team: a@b, c@d;`), separated by commas or
- * semicolons. Separators inside a template's values don't count.
+ * semicolons. A rendered text of nothing but values is read like any other; in other texts only the author's signs count:
+ * a value stays within the name, the part before the `@`, or the domain where it is printed.
  */
 export function parseAddresses(text: string): ParsedAddresses {
-  if (text.length > MAX_LIST_CHARACTERS)
-    return { valid: [], invalid: [unmarkSeparators(text.slice(0, 100))] };
+  return parseListItem(isOnlyValues(text) ? unmarkValues(text) : text);
+}
+
+/** Reads a text of a JSON list likewise, but a value in it is at most one address. */
+export function parseListItem(text: string): ParsedAddresses {
+  if (text.length > MAX_LIST_CHARACTERS) return { valid: [], invalid: [unmarkValues(text.slice(0, 100))] };
   const valid: Address[] = [];
   const invalid: string[] = [];
-  for (const piece of splitList(text)) {
-    const address = parseAddress(piece);
+  for (const piece of splitList(hideSigns(text))) {
+    const address = isOnlyValues(piece) ? parseAddress(unmarkValues(piece)) : parseAddress(piece);
     if (address) valid.push(address);
-    else invalid.push(unmarkSeparators(piece));
+    else invalid.push(unmarkValues(piece));
   }
   return { valid, invalid };
 }
@@ -109,22 +120,35 @@ function splitList(text: string): readonly string[] {
     .filter((item) => item !== '');
 }
 
+/** A piece of nothing but values is passed unmarked; in any other, the signs of values are hidden. */
 function parseAddress(piece: string): Address | undefined {
-  const named = /^(.*?)\s*<\s*([^<>]*?)\s*>$/.exec(piece);
-  const email = normalize(unmarkSeparators(named?.[2] ?? piece));
-  if (email === undefined) return undefined;
-  return { email, name: unquote(unmarkSeparators(named?.[1] ?? '')) };
+  const [, name = '', inBrackets] = /^(.*?)\s*<\s*([^<>]*?)\s*>$/.exec(piece) ?? [];
+  if (hidesAddress(name)) return undefined;
+  const written = inBrackets ?? piece;
+  const email = normalize(isOnlyValues(written) ? unmarkValues(written) : written);
+  return email === undefined ? undefined : { email, name: unquote(unmarkValues(name)) };
 }
 
+/** Whether a comma of the author may have been meant to end an address: `{{ email }}, Shop <shop@b>`. */
+function hidesAddress(name: string): boolean {
+  const listed = name
+    .replace(/"[^"]*"/g, '')
+    .split(',')
+    .slice(0, -1);
+  return listed.some((part) => isOnlyValues(part) && normalize(unmarkValues(part)) !== undefined);
+}
+
+/** @param text with the author's `@`, or unmarked */
 function normalize(text: string): string | undefined {
   // The name of a group, or `mailto:`; but not `https:`.
-  const email = text.replace(/^[^@:]*: *(?!\/)/, '');
+  const email = text.trim().replace(/^[^@:]*: *(?!\/)/, '');
   const at = email.lastIndexOf('@');
-  const local = email.slice(0, at);
+  const local = unmarkValues(email.slice(0, at));
   if (at < 1 || local.length > MAX_LOCAL_CHARACTERS || !LOCAL_PART.test(local)) return undefined;
+  const host = unmarkValues(email.slice(at + 1));
   // Punycode encoding takes quadratic time. No character shrinks by more than half, so a longer one would be too long anyway.
-  if (email.length - at > 2 * MAX_ADDRESS_CHARACTERS) return undefined;
-  const domain = domainToASCII(email.slice(at + 1));
+  if (host.length > 2 * MAX_ADDRESS_CHARACTERS || !HOST.test(host)) return undefined;
+  const domain = domainToASCII(host);
   if (!DOMAIN.test(domain)) return undefined;
   const normalized = `${local}@${domain}`;
   return normalized.length > MAX_ADDRESS_CHARACTERS ? undefined : normalized;

@@ -113,11 +113,8 @@ export function literalText(source: string, instead = ''): string {
   return text + source.slice(from);
 }
 
-/**
- * No address begins with a bracket, so a text that does renders to a JSON list of addresses. If the author wrote angle
- * brackets or a list, only the author's own separators count; otherwise a value like `{{ addresses }}` may contain several.
- */
+/** No address begins with a bracket, so a text that does renders to a JSON list of addresses. */
 function addressField(name: string, source: string): EmailField {
-  if (name !== 'sender' && source.trimStart().startsWith('[')) return { name, source, mode: 'addressList' };
-  return { name, source, mode: literalText(source).includes('<') ? 'address' : 'text' };
+  const isList = name !== 'sender' && source.trimStart().startsWith('[');
+  return { name, source, mode: isList ? 'addressList' : 'address' };
 }

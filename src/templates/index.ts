@@ -9,6 +9,6 @@ export type { TemplateLimits } from './limits.js';
 export { freezeIntrinsics } from './pool/freezeIntrinsics.js';
 export { createTemplatePool } from './pool/templatePool.js';
 export type { RenderOutcome, TemplateJob, TemplatePool, TemplateRequest } from './pool/templatePool.js';
-export { unmarkSeparators } from './literals/addressEncoder.js';
+export { hideSigns, isOnlyValues, unmarkValues } from './literals/addressEncoder.js';
 export { readLocale } from './format/intlFormats.js';
 export { BUILTIN_NAMES } from './builtinNames.js';

@@ -2,18 +2,23 @@ import type { Value } from '../values/value.js';
 import { JsonEncoder } from './jsonEncoder.js';
 import type { LiteralEncoder } from './literalEncoder.js';
 
-/** Characters that separate and quote addresses. In printed values they are replaced by noncharacters. */
-const SIGNS = [',', ';', '"', '\\'] as const;
-const MARKS = ['\uFDD0', '\uFDD1', '\uFDD2', '\uFDD3'] as const;
+/** Noncharacters around each printed value. */
+const BEGIN = '\uFDD8';
+const END = '\uFDD9';
+const MARKED = /\uFDD8[^\uFDD8\uFDD9]*\uFDD9/g;
 
-/** Values in address text: their separators and quotes are marked, so that only the author's separate addresses. */
+/** Characters that structure addresses, and the noncharacters that stand for them in a value. */
+const SIGNS = new Map(Array.from(',;"\\<>@:', (sign, index) => [sign, String.fromCharCode(0xfdd0 + index)]));
+const HIDDEN = new Map([...SIGNS].map(([sign, hidden]) => [hidden, sign]));
+
+/** Values in address text: marked, so that its reader can tell them from what the author wrote. */
 export class AddressEncoder implements LiteralEncoder {
   follow(): void {
     // Values are marked the same way everywhere.
   }
 
   encode(_value: Value, text: string): string {
-    return markSeparators(text);
+    return markValue(text);
   }
 }
 
@@ -26,22 +31,31 @@ export class AddressListEncoder implements LiteralEncoder {
   }
 
   encode(value: Value, text: string): string {
-    if (this.#json.isInString) return this.#json.encode(value, markSeparators(text));
+    if (this.#json.isInString) return this.#json.encode(value, markValue(text));
     const values: unknown = JSON.parse(this.#json.encode(value, text));
     return JSON.stringify(values, (_key, item: unknown) =>
-      typeof item === 'string' ? markSeparators(item) : item,
+      typeof item === 'string' ? markValue(item) : item,
     );
   }
 }
 
-function markSeparators(text: string): string {
-  return text.replace(/[,;"\\]/g, (sign) => MARKS[SIGNS.indexOf(sign as (typeof SIGNS)[number])] ?? sign);
+function markValue(text: string): string {
+  return `${BEGIN}${text.replace(/[\uFDD0-\uFDD9]/g, '\uFFFD')}${END}`;
 }
 
-/** Restores marked separators and quotes. */
-export function unmarkSeparators(text: string): string {
-  return text.replace(
-    /[\uFDD0-\uFDD3]/g,
-    (mark) => SIGNS[MARKS.indexOf(mark as (typeof MARKS)[number])] ?? mark,
-  );
+/** Whether the author wrote nothing but separators around the values. */
+export function isOnlyValues(text: string): boolean {
+  return /^[\s,;]*$/.test(text.replace(MARKED, ''));
+}
+
+/** Replaces the signs in values, so that only the author's structure the addresses. */
+export function hideSigns(text: string): string {
+  return text.replace(MARKED, (value) => value.replace(/[,;"\\<>@:]/g, (sign) => SIGNS.get(sign) ?? sign));
+}
+
+/** Restores values as they were printed. */
+export function unmarkValues(text: string): string {
+  return text
+    .replace(/[\uFDD8\uFDD9]/g, '')
+    .replace(/[\uFDD0-\uFDD7]/g, (hidden) => HIDDEN.get(hidden) ?? hidden);
 }
