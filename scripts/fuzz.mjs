@@ -1,22 +1,21 @@
-// npm run fuzz: lists what has a fuzzer, test/<name>/fuzz.test.ts; npm run fuzz -- <name> runs it for long.
-import { existsSync, readdirSync } from 'node:fs';
+// npm run fuzz: lists the fuzzers; npm run fuzz -- <name> runs one for minutes, with another seed each time.
+import { randomInt } from 'node:crypto';
 import path from 'node:path';
 import { fail, prepareDependencies, projectDir, runNode } from './project.mjs';
 
-const RENDERS = '100000';
+/** Each runs for seconds among the tests; the setting makes it long. */
+const FUZZERS = new Map([
+  ['filters', { file: 'test/fuzz/filters.ts', long: { FUZZ_SECONDS: '600' } }],
+  ['templates', { file: 'test/templates/fuzz.test.ts', long: { FUZZ_RENDERS: '100000' } }],
+]);
 
-const folder = path.join(projectDir, 'test');
 const [name] = process.argv.slice(2);
-const names = readdirSync(folder).filter((entry) => existsSync(testFile(entry)));
 if (name === undefined) {
-  console.log(`npm run fuzz -- <name>\n\n  ${names.join('\n  ')}`);
+  console.log(`npm run fuzz -- <name>\n\n  ${[...FUZZERS.keys()].join('\n  ')}`);
   process.exit(0);
 }
-if (!names.includes(name)) fail(`there is no fuzzer "${name}"; npm run fuzz lists them`);
+const fuzzer = FUZZERS.get(name);
+if (!fuzzer) fail(`there is no fuzzer "${name}"; npm run fuzz lists them`);
 await prepareDependencies();
-const env = { FUZZ_RENDERS: process.env.FUZZ_RENDERS ?? RENDERS };
-process.exit(runNode([path.join(projectDir, 'node_modules/mocha/bin/mocha.js'), testFile(name)], env));
-
-function testFile(entry) {
-  return path.join(folder, entry, 'fuzz.test.ts');
-}
+const env = { FUZZ_SEED: String(randomInt(2 ** 31)), ...fuzzer.long, ...process.env };
+process.exit(runNode([path.join(projectDir, 'node_modules/mocha/bin/mocha.js'), fuzzer.file], env));

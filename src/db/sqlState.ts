@@ -4,6 +4,9 @@ import { AppError } from '../errors.js';
 /** SQLSTATE of `rowpost_tenant.refuse`; the message is one of these. See `refuse` in graphql/write. */
 export const REFUSED = 'RP001';
 
+/** SQLSTATE of `rowpost_tenant.within`. */
+export const TOO_LONG = 'RP002';
+
 export const INSUFFICIENT_PRIVILEGE = '42501';
 /** Raised by changes in reads, which run read-only, and by all changes while the server is read-only. */
 export const READ_ONLY = '25006';

@@ -7,6 +7,7 @@ import {
   LOCK_NOT_AVAILABLE,
   READ_ONLY,
   REFUSED,
+  TOO_LONG,
   type Refusal,
 } from './sqlState.js';
 
@@ -116,6 +117,12 @@ const BY_STATE: Readonly<
   ],
   '23503': (error, place) =>
     isStillReferenced(error) ? stillReferenced(error, place) : missingReference(error, place),
+  [TOO_LONG]: () => [
+    'FILTER_TOO_COMPLEX',
+    'A value of some row is too long for such an expression.',
+    undefined,
+    'Call fewer functions on long columns, and search for shorter texts.',
+  ],
   // `on delete restrict`
   '23001': (error, place) => stillReferenced(error, place),
   '23502': (error, place) => [

@@ -9,6 +9,7 @@ import type { ParsedFilter } from './syntax/parser.js';
 import { behindPolicies } from './rows/securityBarrier.js';
 import type { FilterScope, Row, StatementScope } from './rows/scope.js';
 import type { FilterNode, Literal, LogicalNode } from './syntax/tree.js';
+import { NO_EFFORT, withinEffort } from './values/effort.js';
 import { compileOperand } from './values/compileOperand.js';
 
 /**
@@ -28,14 +29,23 @@ export function compileFilter(tree: FilterNode, literals: readonly Literal[], sc
   if (policy === 'none')
     throw errorAt('PERMISSION_DENIED', `This role may not read "${table.name}"`, tree.at);
   const policies = [...(scope.policies ?? []), ...(policy === 'all' ? [] : [policy])];
-  return behindPolicies(policies, compileConjuncts(tree, environment, false));
+  const conditions = withinEffort(environment, tree.at, (within) => compileConjuncts(tree, within, false));
+  return behindPolicies(policies, conditions);
 }
 
-/** A policy rule's filter, whose author sees every row. @throws AppError as compileFilter */
-export function compileRuleFilter({ tree, literals }: ParsedFilter, scope: FilterScope): Condition {
+/**
+ * A policy rule's filter, whose author sees every row. `share` is its part of what the rules may take together.
+ * @throws AppError as compileFilter
+ */
+export function compileRuleFilter(
+  { tree, literals }: ParsedFilter,
+  scope: FilterScope,
+  share: number,
+): Condition {
   const { table, alias } = scope;
   const environment = environmentOf(scope, literals, 'row', [['', { table, alias }]]);
-  const conditions = compileConjuncts(tree, environment, false);
+  const compile = (within: Environment): Condition[] => compileConjuncts(tree, within, false);
+  const conditions = withinEffort(environment, tree.at, compile, share);
   return { sql: conjunction(conditions), indexable: false, reads: widest(conditions) };
 }
 
@@ -57,7 +67,8 @@ export function compileCondition(parsed: ParsedFilter, scope: RecordScope): Sql 
     ['new', { table, alias: identifier('new_row') }],
     ['old', { table, alias: identifier('old_row') }],
   ]);
-  return compileNested(parsed.tree, environment, 'truth').sql;
+  const { tree } = parsed;
+  return withinEffort(environment, tree.at, (within) => compileNested(tree, within, 'truth')).sql;
 }
 
 function environmentOf(
@@ -72,6 +83,7 @@ function environmentOf(
     root,
     rows: new Map(rows),
     joins: { count: 0 },
+    effort: { ...NO_EFFORT },
     compileOperand,
     compileCondition: compileNested,
   };

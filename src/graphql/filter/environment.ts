@@ -1,6 +1,7 @@
 import type { ColumnType } from '../../db/catalog/catalog.js';
 import type { Sql } from '../../db/sql.js';
 import type { ReadExtent } from './rows/readExtent.js';
+import type { Effort } from './values/effort.js';
 import type { PathScope, Row, StatementScope } from './rows/scope.js';
 import type {
   BooleanNode,
@@ -21,6 +22,10 @@ export interface Value {
   /** `indexed`: the leading column of an index. `constant`: the same for every row. */
   readonly operand: 'indexed' | 'constant' | 'computed';
   readonly reads: ReadExtent;
+  /** How long it may be, in lengths of the row's longest value; by default it is short. */
+  readonly copies?: number;
+  /** Whether it is a column's value as it is, or a number of any size. */
+  readonly isStored?: boolean;
 }
 
 /** An operand: a value, or a literal that takes the type of the other operand. */
@@ -56,6 +61,10 @@ export interface Environment extends Place {
   readonly scope: StatementScope;
   readonly literals: readonly Literal[];
   readonly insideAggregate?: boolean;
+  /** Of the expression so far. */
+  readonly effort: Effort;
+  /** The most bytes of a stored value; undefined if none is too long for the expression. */
+  readonly longest?: number;
   /** The two compilers, which are mutually recursive. */
   readonly compileOperand: (node: FilterNode, environment: Environment) => Operand;
   /** With `truth`, the SQL may be false where it should be null. */

@@ -69,6 +69,11 @@ export function elementOf(type: ColumnType): ColumnType {
   return { ...type, array: false };
 }
 
+/** Whether values may be long: those of numeric have up to 147,455 digits. */
+export function isLong({ kind, array }: ColumnType): boolean {
+  return array || ['text', 'json', 'bytea', 'numeric', 'other'].includes(kind);
+}
+
 /** The type's name for error messages. */
 export function describe(type: ColumnType): string {
   if (type.array) return `a list of ${type.kind}`;

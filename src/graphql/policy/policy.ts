@@ -42,9 +42,10 @@ export function policyOf(principal: Principal, deps: PolicyDeps): Policy {
   const reach = (capability: Capability, table: Table, alias: Sql): Reach => {
     if (!principal.capabilities.includes(capability)) return 'none';
     const rules = principal.rules.filter((rule) => grants(rule, capability, table));
+    const share = 1 / rules.length;
     if (rules.some((rule) => isBlank(rule.filter))) return 'all';
     const conditions = rules.flatMap(
-      (rule) => compileRule(principal.tenantid, rule, table, alias, deps) ?? [],
+      (rule) => compileRule(principal.tenantid, rule, share, table, alias, deps) ?? [],
     );
     if (conditions.length === 0) return 'none';
     const texts = conditions.map((condition) => sql`(${condition.sql})`);
@@ -98,12 +99,13 @@ function isBlank(filter: string | null): boolean {
 function compileRule(
   tenantid: number,
   rule: GrantedRule,
+  share: number,
   table: Table,
   alias: Sql,
   { catalog, aliases, brokenRules }: PolicyDeps,
 ): Condition | undefined {
   try {
-    return compileRuleFilter(parseFilter(rule.filter ?? ''), {
+    const scope = {
       catalog,
       // The whole table, as the rule's author sees it, even if the principal sees less.
       table: catalog.tables.get(table.name) ?? table,
@@ -111,7 +113,8 @@ function compileRule(
       aliases,
       access: EVERYTHING,
       filterVariable: undefined,
-    });
+    };
+    return compileRuleFilter(parseFilter(rule.filter ?? ''), scope, share);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     brokenRules.report(tenantid, rule.ruleid, table.name, error.code);

@@ -6,6 +6,7 @@ import type { Condition, Environment, Value } from '../environment.js';
 import { widest } from '../rows/readExtent.js';
 import { errorAt } from '../syntax/errors.js';
 import { comparesIndexed } from './indexable.js';
+import { bounded, copiesOf, patternOf, spend } from '../values/effort.js';
 import { pattern as patternForm } from '../values/literalForms.js';
 import { asType, compileSide, isNullLiteral, mismatch, unify, type Side } from '../values/operands.js';
 import type { BetweenNode, CompareNode, DistinctNode, InNode, LikeNode } from '../syntax/tree.js';
@@ -19,7 +20,7 @@ export function compileCompare(node: CompareNode, environment: Environment): Con
   const values = unify(sides, environment);
   if (equality) requireEquality(values, sides);
   else requireOrder(values, sides);
-  const [left, right] = values.map((value) => comparableSql(value, equality)) as [Sql, Sql];
+  const [left, right] = values.map((value) => comparableSql(value, equality, environment)) as [Sql, Sql];
   const comparison = node.operator === '!=' ? '<>' : node.operator;
   return {
     sql: sql`(${compared(left, comparison, right, comparedType(values))})`,
@@ -32,7 +33,7 @@ export function compileDistinct(node: DistinctNode, environment: Environment): C
   const sides = [compileSide(node.left, environment), compileSide(node.right, environment)];
   const values = unify(sides, environment);
   requireEquality(values, sides);
-  const [left, right] = values.map((value) => comparableSql(value, true)) as [Sql, Sql];
+  const [left, right] = values.map((value) => comparableSql(value, true, environment)) as [Sql, Sql];
   const isList = values.some(({ type }) => type.array);
   return {
     sql: isSame(left, right, isList, node.negated),
@@ -60,28 +61,35 @@ export function compileBetween(node: BetweenNode, environment: Environment): Con
   };
 }
 
+/** Of comparing a character with one of the pattern, in units of `strpos`. */
+const LIKE_COST = 3;
+
 /** LIKE and ILIKE on text, enums and uuids; on a list of them, some item must match. `\%` and `\_` in the pattern are literal. */
 export function compileLike(node: LikeNode, environment: Environment): Condition {
   const left = compileSide(node.left, environment);
   const isList = left.operand.is === 'value' && left.operand.type.array;
-  const subject = isList ? listOfTexts(left, left.operand) : asText(left, environment);
+  const tested = isList ? listOfTexts(left, left.operand) : asText(left, environment);
+  const subject = bounded(tested, environment);
+  // citext ignores case in LIKE as well.
+  const caseless = node.caseless || (left.operand.is === 'value' && isCitext(left.operand.type));
   const side = compileSide(node.pattern, environment);
   refuseNull([side]);
   const { operand } = side;
-  const pattern =
+  const written: Value =
     operand.is === 'literal' && operand.node.kind === 'text'
       ? {
+          ...asText(side, environment),
           sql: formParameter(
             environment,
             operand.node.index,
             patternForm,
             'a pattern: it ends with a single backslash',
           ),
-          reads: 'row' as const,
         }
       : asText(side, environment);
-  // citext ignores case in LIKE as well.
-  const caseless = node.caseless || (left.operand.is === 'value' && isCitext(left.operand.type));
+  const pattern = patternOf(side, written, LIKE_COST, environment);
+  // ILIKE compares copies in lower case.
+  spend(environment, { copies: copiesOf([tested]) + (caseless ? (tested.copies ?? 0) : 0) });
   if (isList) {
     const like = matchesPattern(caseless, false);
     const some = sql`exists (select from pg_catalog.unnest(${subject.sql}) item(x) where item.x::pg_catalog.text ${like} ${pattern.sql})`;
@@ -142,16 +150,17 @@ export function compileIn(node: InNode, environment: Environment): Condition {
       const message = `The list does not go with ${describe(type)}`;
       throw errorAt('FILTER_TYPE', message, node.right.at, `Give a list of ${describe(type)}.`);
     }
-    return membership(value, { sql: list.sql, type: value.type }, node.negated, operand.node.hasNull);
+    return membership(value, { sql: list.sql, type: value.type }, node.negated, operand.node.hasNull, environment);
   }
   if (operand.is === 'list') return compileInExpressions(node, left, environment);
   if (operand.is === 'value' && operand.type.array) {
     const value = asType(left, elementOf(operand.type), environment);
-    const list = asType(right, operand.type, environment);
+    const list = bounded(asType(right, operand.type, environment), environment);
+    spend(environment, { copies: copiesOf([operand]) });
     requireEquality([list], [right]);
     const among = { ...list, type: elementOf(list.type) };
     return {
-      ...membership(value, list, node.negated, false),
+      ...membership(value, list, node.negated, false, environment),
       indexable: !node.negated && value.operand === 'indexed' && comparesIndexed([value, among]),
       reads: widest([value, list]),
     };
@@ -164,9 +173,10 @@ function membership(
   { sql: array, type }: Pick<Value, 'sql' | 'type'>,
   negated: boolean,
   withNull: boolean,
+  environment: Environment,
 ): Condition {
   const listed = comparedType([value, { type: elementOf(type) }]);
-  const subject = comparableSql(value, true);
+  const subject = comparableSql(value, true, environment);
   const list = isNative(value.type) ? array : sql`${array}::pg_catalog.text[]`;
   const { reads } = value;
   const comparison = negated ? '<> all' : '= any';
@@ -186,7 +196,10 @@ function compileInExpressions(node: InNode, left: Side, environment: Environment
   refuseNull(sides);
   const values = unify(sides, environment);
   requireEquality(values, sides);
-  const [subject, ...items] = values.map((value) => comparableSql(value, true)) as [Sql, ...Sql[]];
+  const [subject, ...items] = values.map((value) => comparableSql(value, true, environment)) as [
+    Sql,
+    ...Sql[],
+  ];
   const types = values.map((value) => comparedType([value, ...values.slice(0, 1)]));
   const among = repeated(subject, (x) => {
     const each = items.map((item, index) => compared(x, node.negated ? '<>' : '=', item, types[index + 1]));
@@ -213,11 +226,19 @@ function comparedType(values: readonly Pick<Value, 'type'>[]): ColumnType | unde
   return isOne ? type : undefined;
 }
 
+/** The parsed items of json take many times its text. */
+const JSON_COPIES = 32;
+
 /** An operand of `=` or `<`: json has neither operator, so it becomes jsonb; types without operators are compared as text. */
-function comparableSql({ sql: value, type }: Value, equality: boolean): Sql {
-  if (type.array) return value;
-  if (equality && family(type) === 'json') return sql`${value}::pg_catalog.jsonb`;
-  return isNative(type) ? value : sql`${value}::pg_catalog.text`;
+function comparableSql(value: Value, equality: boolean, environment: Environment): Sql {
+  const { type } = value;
+  if (type.array) return value.sql;
+  if (equality && family(type) === 'json') {
+    if (type.sqlType === 'jsonb') return value.sql;
+    spend(environment, { copies: JSON_COPIES * (value.copies ?? 0) });
+    return sql`${bounded(value, environment).sql}::pg_catalog.jsonb`;
+  }
+  return isNative(type) ? value.sql : sql`${value.sql}::pg_catalog.text`;
 }
 
 function asText(side: Side, environment: Environment): Value {

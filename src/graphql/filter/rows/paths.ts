@@ -11,7 +11,7 @@ import { FILTER_LIMITS } from '../syntax/limits.js';
 import type { Predicate, Row } from './scope.js';
 import { closestName, suggestion } from '../../../suggestion.js';
 import type { PathNode } from '../syntax/tree.js';
-import { TYPES } from '../types.js';
+import { isLong, TYPES } from '../types.js';
 
 /** A path resolved in the catalog: from the current row through relations to a column. */
 export interface ResolvedPath {
@@ -124,7 +124,8 @@ export function compileColumn({ start, hops, column }: ResolvedPath, node: PathN
     return { is: 'value', sql: written, type: comparedAs, operand: 'computed', reads: joined.reads };
   }
   const operand = column.indexed && joined.reads === 'row' ? 'indexed' : 'computed';
-  return { is: 'value', sql: joined.select(value), type, operand, reads: joined.reads };
+  const length = isLong(type) ? { copies: type.kind === 'numeric' ? 0.1 : 1, isStored: true } : {};
+  return { is: 'value', sql: joined.select(value), type, operand, reads: joined.reads, ...length };
 }
 
 /** oid is comparable only with itself, and "char" has no common type with text. */

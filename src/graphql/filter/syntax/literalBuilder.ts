@@ -12,6 +12,11 @@ function numberSize(text: string): NumberSize {
   return value >= -INT8_LIMIT && value < INT8_LIMIT ? 'int8' : 'numeric';
 }
 
+/** The smallest n such that it has at most 32 · 10ⁿ characters. */
+function textSize({ length }: string): number {
+  return length <= 32 ? 0 : Math.ceil(Math.log10(length / 32));
+}
+
 function itemClass(item: ListItem): LiteralClass | null {
   if (item.kind === 'number') return numberSize(item.text);
   return item.kind === 'null' ? null : item.kind;
@@ -25,8 +30,8 @@ export class LiteralBuilder {
     return { index: this.literals.push({ kind: 'number', at, text }) - 1, size: numberSize(text) };
   }
 
-  text(at: Position, text: string): { index: number } {
-    return { index: this.literals.push({ kind: 'text', at, text }) - 1 };
+  text(at: Position, text: string): { index: number; size: number } {
+    return { index: this.literals.push({ kind: 'text', at, text }) - 1, size: textSize(text) };
   }
 
   list(

@@ -34,7 +34,7 @@ export function shapeOf(node: FilterNode): string {
     case 'number':
       return node.size;
     case 'text':
-      return 'text';
+      return node.size === 0 ? 'text' : `text${node.size}`;
     case 'boolean':
       return String(node.value);
     case 'null':

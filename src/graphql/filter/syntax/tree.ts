@@ -145,6 +145,8 @@ export interface NumberNode extends Positioned {
 export interface TextNode extends Positioned {
   readonly kind: 'text';
   readonly index: number;
+  /** It has at most 32 · 10ⁿ characters: how long a search for it takes belongs to the shape. */
+  readonly size: number;
 }
 
 /** Written into the SQL verbatim, so that PostgreSQL can use partial indexes. */

@@ -36,6 +36,10 @@ export interface FilterFunction {
   readonly variadic?: boolean;
   /** Whether the result is null if an argument is null; true by default. */
   readonly strict?: boolean;
+  /** How long the result may be, from the lengths of the arguments; by default as long as the longest. */
+  readonly growth?: (lengths: readonly number[]) => number;
+  /** How long it takes to compare a character of the first argument with one of the second, in units of `strpos`. */
+  readonly search?: number;
 }
 
 const WHOLE_UNITS = 'century decade year quarter month week day hour minute second'.split(' ');
@@ -57,7 +61,7 @@ function row(
   result: FilterFunction['result'],
   write: FilterFunction['write'],
   doc: string,
-  more: Pick<FilterFunction, 'optional' | 'variadic' | 'strict'> = {},
+  more: Pick<FilterFunction, 'optional' | 'variadic' | 'strict' | 'growth' | 'search'> = {},
 ): FilterFunction {
   return { parameters, result, write, doc, ...more };
 }
@@ -67,6 +71,8 @@ const part = (unit: string, doc: string): FilterFunction =>
 
 const choice = (doc: string, write: (list: Sql) => Sql): FilterFunction =>
   row(['same'], first, (...args) => write(join(args, ', ')), doc, { variadic: true, strict: false });
+
+const sum = (lengths: readonly number[]): number => lengths.reduce((a, b) => a + b, 0);
 
 /**
  * The functions by name. Deliberately excluded: functions whose results grow without bound (repeat, lpad, replace), whose
@@ -91,24 +97,28 @@ export const FUNCTIONS: ReadonlyMap<string, FilterFunction> = new Map(
       text,
       (t, from, to) => sql`pg_catalog.translate(${t}, ${from}, ${to})`,
       'each character of the second text replaced by its counterpart in the third, or removed',
+      { growth: ([length = 0]) => 4 * length, search: 12 },
     ),
     split_part: row(
       ['text', 'text', 'whole'],
       text,
       (t, separator, n) => sql`pg_catalog.split_part(${t}, ${separator}, ${n})`,
       'the nth part between separators, from 1',
+      { search: 1 },
     ),
     strpos: row(
       ['text', 'text'],
       int4,
       (t, part) => sql`pg_catalog.strpos(${t}, ${part})`,
       'where the second text is in the first, from 1; 0 for nowhere',
+      { search: 1 },
     ),
     contains: row(
       ['text', 'text'],
       boolean,
       (t, part) => sql`(pg_catalog.strpos(${t}, ${part}) operator(pg_catalog.>) 0)`,
       'the first text holds the second',
+      { search: 1 },
     ),
     starts_with: row(
       ['text', 'text'],
@@ -127,7 +137,7 @@ export const FUNCTIONS: ReadonlyMap<string, FilterFunction> = new Map(
       text,
       (...args) => sql`pg_catalog.concat(${join(args, ', ')})`,
       'the arguments joined as text, nulls left out',
-      { variadic: true, strict: false },
+      { variadic: true, strict: false, growth: sum },
     ),
     text: row(['any'], text, (x) => sql`(${x})::pg_catalog.text`, 'as text'),
 
@@ -186,6 +196,7 @@ export const FUNCTIONS: ReadonlyMap<string, FilterFunction> = new Map(
       text,
       (x, format) => sql`pg_catalog.to_char(${x}, ${format})`,
       "written in a format: to_char(createdate, 'YYYY-MM')",
+      { growth: (lengths) => 12 * sum(lengths) },
     ),
 
     abs: row(['number'], wideFirst, (x) => sql`pg_catalog.abs(${x})`, 'without its sign'),

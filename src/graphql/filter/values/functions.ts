@@ -4,6 +4,7 @@ import { formParameter, naturalType } from './conversions.js';
 import type { Environment, Value } from '../environment.js';
 import { widest } from '../rows/readExtent.js';
 import { errorAt } from '../syntax/errors.js';
+import { bounded, copiesOf, lengthsOf, patternOf, spend } from './effort.js';
 import { FUNCTIONS, UNITS, type FilterFunction, type Parameter } from './functionTable.js';
 import { asItself, asType, compileSide, isTextLiteral, unify, type Side } from './operands.js';
 import { suggestion } from '../../../suggestion.js';
@@ -11,6 +12,7 @@ import type { CallNode } from '../syntax/tree.js';
 import {
   describe,
   family,
+  isLong,
   isNative,
   isWholeNumber,
   orderable,
@@ -26,13 +28,22 @@ export function compileCall(node: CallNode, environment: Environment): Value {
     (_, i) => row.parameters[Math.min(i, row.parameters.length - 1)] as Parameter,
   );
   const sides = node.args.map((arg) => compileSide(arg, environment));
-  const args =
+  const values =
     alike(node, sides, parameters, environment) ??
     sides.map((side, i) => argument(side, parameters[i] as Parameter, environment));
+  const args = values.map((value) => bounded(value, environment));
+  if (row.search !== undefined)
+    args[1] = patternOf(sides[1] as Side, args[1] as Value, row.search, environment);
+  const type = typeof row.result === 'function' ? row.result(args) : row.result;
+  const lengths = lengthsOf(args);
+  const copies = isLong(type) ? (row.growth?.(lengths) ?? Math.max(0, ...lengths)) : 0;
+  spend(environment, { copies: copiesOf(values) + copies });
   return {
     is: 'value',
     sql: row.write(...args.map((arg) => arg.sql)),
-    type: typeof row.result === 'function' ? row.result(args) : row.result,
+    type,
+    copies,
+    isStored: node.name === 'number',
     // now() and today()
     operand: args.length === 0 ? 'constant' : 'computed',
     reads: widest(args),
@@ -45,16 +56,25 @@ export function isStrictCall(node: CallNode): boolean {
   return row !== undefined && row.strict !== false;
 }
 
+/** PostgreSQL's limit. */
+const MAX_ARGUMENTS = 100;
+
 function functionOf(node: CallNode): FilterFunction {
   const row = FUNCTIONS.get(node.name);
   if (!row) {
     const hint = suggestion(node.name, [...FUNCTIONS.keys(), 'min', 'max', 'avg', 'sum', 'count']);
     throw errorAt('FILTER_SYNTAX', `There is no function "${node.name}"`, node.at, hint);
   }
-  const most = row.variadic ? Infinity : row.parameters.length;
+  const most = row.variadic ? MAX_ARGUMENTS : row.parameters.length;
   const least = row.parameters.length - (row.optional ?? 0);
   if (node.args.length < least || node.args.length > most) {
-    const takes = row.variadic ? `at least ${least}` : most === least ? String(most) : `${least} to ${most}`;
+    const takes = row.variadic
+      ? node.args.length < least
+        ? `at least ${least}`
+        : `at most ${most}`
+      : most === least
+        ? String(most)
+        : `${least} to ${most}`;
     const message = `${node.name} takes ${takes} argument(s), not ${node.args.length}`;
     throw errorAt('FILTER_SYNTAX', message, node.at, `${node.name}: ${row.doc}.`);
   }

@@ -4,6 +4,7 @@ import { ownValue } from '../../../ownValue.js';
 import type { Environment, Value } from '../environment.js';
 import { widest } from '../rows/readExtent.js';
 import { errorAt } from '../syntax/errors.js';
+import { bounded, spend } from './effort.js';
 import { asItself, asType, compileSide, isTextLiteral, type Side } from './operands.js';
 import type { ArithmeticNode, ArithmeticOperator, SignNode } from '../syntax/tree.js';
 import { describe, family, isWholeNumber, TYPES, widerNumber } from '../types.js';
@@ -57,8 +58,8 @@ const NUMERIC: Readonly<Record<NumericOperator, (a: Sql, b: Sql) => Sql>> = {
 };
 
 function numeric(node: ArithmeticNode, leftSide: Side, rightSide: Side, environment: Environment): Value {
-  const left = numberOf(leftSide, rightSide, environment);
-  const right = numberOf(rightSide, leftSide, environment);
+  const left = bounded(numberOf(leftSide, rightSide, environment), environment);
+  const right = bounded(numberOf(rightSide, leftSide, environment), environment);
   requireNumber(left, leftSide, node.operator);
   requireNumber(right, rightSide, node.operator);
   const bitwise = BITWISE[node.operator];
@@ -81,6 +82,7 @@ function numeric(node: ArithmeticNode, leftSide: Side, rightSide: Side, environm
       right,
     );
   }
+  if (type.kind === 'numeric') spend(environment, { copies: '*/%'.includes(operator) ? 2 : 0.2 });
   const cast = type.kind === 'float' ? sql`::pg_catalog.float8` : sql`::pg_catalog.numeric`;
   return computed(NUMERIC[operator](sql`${left.sql}${cast}`, sql`${right.sql}${cast}`), type, left, right);
 }

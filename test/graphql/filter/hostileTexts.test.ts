@@ -1,0 +1,2 @@
+// A few seconds of `npm run fuzz -- filters`.
+import '../../fuzz/filters.js';
