@@ -14,7 +14,10 @@ describe('attack: a filter that takes the memory or the time of a PostgreSQL bac
 
   for (const [how, filter] of [
     ['by nested concat', `concat(${join(`concat(${join('status', 28)})`, 30)}) is null`],
-    ['by a function on many copies', Array.from({ length: 140 }, (_, i) => `lower(status) = 'x${i}'`).join(' or ')],
+    [
+      'by a function on many copies',
+      Array.from({ length: 140 }, (_, i) => `lower(status) = 'x${i}'`).join(' or '),
+    ],
     ['by replacing characters that are not there', `translate(status, '${'ü'.repeat(3_000)}', '') = 'x'`],
     ['by a pattern that almost matches everywhere', `status like '%${'Ab '.repeat(3_000)}x'`],
   ] as const) {

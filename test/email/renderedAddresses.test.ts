@@ -224,11 +224,7 @@ describe(`email: values with text around them (FUZZ_SEED=${SEED})`, function () 
   it('a value in a JSON list is one address or none', async () => {
     for (const v of values) {
       for (const recipients of ['["{{ v }}"]', '[{{ v }}]', '[{{ [v] }}]']) {
-        const rendered = await renderAddresses(
-          pool,
-          { recipients: recipients },
-          { v },
-        );
+        const rendered = await renderAddresses(pool, { recipients: recipients }, { v });
         if (typeof rendered === 'string') continue;
         expect(rendered.recipients, JSON.stringify([recipients, v])).to.have.length(1);
       }

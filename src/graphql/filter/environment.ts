@@ -1,7 +1,6 @@
 import type { ColumnType } from '../../db/catalog/catalog.js';
 import type { Sql } from '../../db/sql.js';
 import type { ReadExtent } from './rows/readExtent.js';
-import type { Effort } from './values/effort.js';
 import type { PathScope, Row, StatementScope } from './rows/scope.js';
 import type {
   BooleanNode,
@@ -44,6 +43,17 @@ export interface Condition {
    */
   readonly indexable: boolean;
   readonly reads: ReadExtent;
+}
+
+/**
+ * What evaluating an expression for one row may take, counted while it is compiled, in multiples of the row's longest value.
+ * PostgreSQL frees memory only after each row, and can't cancel a search.
+ */
+export interface Effort {
+  /** Copies of the value. */
+  copies: number;
+  /** Comparisons of characters for each of its characters. */
+  steps: number;
 }
 
 /** Where a path is resolved. */

@@ -63,7 +63,7 @@ export function heaviestFilters(): Map<string, string> {
   );
   add('concat doubled', `concat(${repeated(`concat(${repeated('status', 28, ', ')})`, 30, ', ')}) is null`);
   for (const operator of ['+', '-', '*', '/', '%', '^', '#', '<<'])
-    add(`${operator}`, conditions(`(total ${operator} total)`, 120));
+    add(operator, conditions(`(total ${operator} total)`, 120));
   add('* nested', `${nested((inner) => `(${inner} * total)`, 'total', 60)} is null`);
   for (const test of [
     "status like '%x%'",

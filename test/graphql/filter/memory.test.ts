@@ -17,7 +17,9 @@ describe('filters: memory and time of the heaviest expressions, on a row with me
       const { megabytes, ms, code } = await weigh(shop, filter);
       expect(megabytes).to.be.below(MAX_MEGABYTES);
       expect(ms).to.be.below(MAX_MS);
-      expect(code).to.satisfy((found?: string) => found === undefined || /^(22...|RP002|FILTER_.*)$/.test(found));
+      expect(code).to.satisfy(
+        (found?: string) => found === undefined || /^(22...|RP002|FILTER_.*)$/.test(found),
+      );
     });
   }
 });

@@ -1,18 +1,7 @@
 import { sql, wholeNumber, type Sql } from '../../../db/sql.js';
-import type { Environment, Value } from '../environment.js';
+import type { Effort, Environment, Value } from '../environment.js';
 import type { Side } from './operands.js';
 import { errorAt, type Position } from '../syntax/errors.js';
-
-/**
- * What evaluating an expression for one row may take, counted while it is compiled, in multiples of the row's longest value.
- * PostgreSQL frees memory only after each row, and can't cancel a search.
- */
-export interface Effort {
-  /** Copies of the value. */
-  copies: number;
-  /** Comparisons of characters for each of its characters. */
-  steps: number;
-}
 
 export const NO_EFFORT: Readonly<Effort> = { copies: 0, steps: 0 };
 
