@@ -226,7 +226,7 @@ describe(`fuzz: texts of filters, conditions and orderings, ${SECONDS} s (FUZZ_S
     if (typeof seen === 'string') expect(seen, `${text}\n${statement.text}`).to.match(/^(22...|RP002)$/);
     else
       expect(
-        seen.filter((id) => id > 2),
+        seen!.filter((id) => id > 2),
         text,
       ).to.deep.equal([]);
     expect(alike, text).to.deep.equal(seen);
