@@ -82,7 +82,8 @@ export function createGraphqlEndpoint(
         claims,
         allowance,
         // All anonymous clients are one role.
-          idempotencyKey: key === undefined ? undefined : { key, visitor: isNobody(principal) ? claims.visitor : '' },
+        idempotencyKey:
+          key === undefined ? undefined : { key, visitor: isNobody(principal) ? claims.visitor : '' },
         readFrom: readFromHeader(req),
         record,
         res,

@@ -25,7 +25,8 @@ const HOSTILE: Readonly<Record<string, string>> = {
   'calls its constructor': `{{ records.new.total.constructor('return 1')() }}`,
 };
 
-const VICTIM = '{% if gift_note %}{{ gift_note }}{% endif %}Total {{ records.new.total }} for {{ records.new.name }}';
+const VICTIM =
+  '{% if gift_note %}{{ gift_note }}{% endif %}Total {{ records.new.total }} for {{ records.new.name }}';
 
 /** The texts of a tenant's Liquid template: the engine keeps the names of its cycles for the time of a render. */
 const LIQUID_VICTIM = `{% cycle 'discount code WINTER-42', 'b' %}`;
@@ -58,7 +59,9 @@ function aftermathOf(render: () => string): Aftermath {
 describe('attack: a template changes what the templates of other tenants see', () => {
   for (const [title, source] of Object.entries(HOSTILE)) {
     it(title, () => {
-      const { outcome, changes } = aftermathOf(() => compileTemplate(source, { mode: 'html' }).renderJson(CONTEXT));
+      const { outcome, changes } = aftermathOf(() =>
+        compileTemplate(source, { mode: 'html' }).renderJson(CONTEXT),
+      );
       expect(changes).to.deep.equal([]);
       expect(outcome).to.be.instanceOf(TemplateError);
     });
@@ -79,8 +82,11 @@ describe('attack: a template changes what the templates of other tenants see', (
   });
 
   it('changes the objects of the Liquid engine through its loop variable', () => {
-    const source = '{% for i in (1..2) %}{{ forloop.__proto__.next }}{{ forloop.next }}{{ forloop.constructor }}{% endfor %}';
-    const { outcome, changes } = aftermathOf(() => compileTemplate(source, { syntax: 'liquid' }).renderJson('{}'));
+    const source =
+      '{% for i in (1..2) %}{{ forloop.__proto__.next }}{{ forloop.next }}{{ forloop.constructor }}{% endfor %}';
+    const { outcome, changes } = aftermathOf(() =>
+      compileTemplate(source, { syntax: 'liquid' }).renderJson('{}'),
+    );
     expect(changes).to.deep.equal([]);
     expect(outcome).to.equal('');
   });

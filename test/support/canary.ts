@@ -14,7 +14,13 @@ const INTRINSIC_NAMES = (runInNewContext('Object.getOwnPropertyNames(globalThis)
 
 /** Intrinsics that no global names. */
 function hiddenIntrinsics(): Record<string, unknown> {
-  const iterators = [[][Symbol.iterator](), new Map().values(), new Set().values(), ''[Symbol.iterator](), 'a'.matchAll(/a/g)];
+  const iterators = [
+    [][Symbol.iterator](),
+    new Map().values(),
+    new Set().values(),
+    ''[Symbol.iterator](),
+    'a'.matchAll(/a/g),
+  ];
   return {
     iterators: iterators.map((iterator) => Object.getPrototypeOf(iterator) as object),
     functions: [function* () {}, async function () {}, async function* () {}],
@@ -24,7 +30,8 @@ function hiddenIntrinsics(): Record<string, unknown> {
 
 const modules: Record<string, unknown> = {};
 for (const file of readdirSync(TEMPLATES, { recursive: true, encoding: 'utf8' })) {
-  if (file.endsWith('.ts') && !NOT_TABLES.test(file)) modules[file] = await import(path.join(TEMPLATES, file));
+  if (file.endsWith('.ts') && !NOT_TABLES.test(file))
+    modules[file] = await import(path.join(TEMPLATES, file));
 }
 
 /** The objects that LiquidJS hands to templates; it does not export their classes. */
@@ -32,8 +39,11 @@ function liquidDrops(): unknown[] {
   const drops: unknown[] = [];
   const liquid = new liquidjs.Liquid();
   liquid.registerFilter('keep', (drop) => drops.push(drop));
-  const print = '{{ forloop | keep }}{{ tablerowloop | keep }}{{ empty | keep }}{{ blank | keep }}{{ nil | keep }}';
-  liquid.parseAndRenderSync(`{% for i in (1..1) %}${print}{% endfor %}{% tablerow i in (1..1) %}${print}{% endtablerow %}`);
+  const print =
+    '{{ forloop | keep }}{{ tablerowloop | keep }}{{ empty | keep }}{{ blank | keep }}{{ nil | keep }}';
+  liquid.parseAndRenderSync(
+    `{% for i in (1..1) %}${print}{% endfor %}{% tablerow i in (1..1) %}${print}{% endtablerow %}`,
+  );
   return drops;
 }
 
@@ -96,7 +106,8 @@ export function findChanges(snapshot: Snapshot): string[] {
       if (!isSame(Reflect.getOwnPropertyDescriptor(object, key), descriptors[index]))
         changes.push(`${at}.${String(key)} is different`);
     });
-    if (held.members && !isSameList(membersOf(object) ?? [], held.members)) changes.push(`${at} has other members`);
+    if (held.members && !isSameList(membersOf(object) ?? [], held.members))
+      changes.push(`${at} has other members`);
   }
   return changes;
 }

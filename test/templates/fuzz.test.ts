@@ -31,7 +31,9 @@ const CONTEXT = JSON.stringify({
   empty: {},
   deep: [[[[[1]]]]],
   word: 'constructor',
-}).replace('12.5', '12.50E0').replace('"old"', '"__proto__":{"gift":1},"old"');
+})
+  .replace('12.5', '12.50E0')
+  .replace('"old"', '"__proto__":{"gift":1},"old"');
 const LIQUID_CONTEXT = CONTEXT.replace('E0', '');
 
 /** What another tenant renders meanwhile. */
@@ -53,7 +55,8 @@ function render(source: string, syntax: Syntax, mode: OutputMode): string {
 }
 
 /** JavaScript's own text, which no template here holds: the output reached a function. */
-const INTERNALS = /\[native code\]|function\s*\w*\(|\bextends Drop\b|\[object (?:Function|Generator|Undefined)/;
+const INTERNALS =
+  /\[native code\]|function\s*\w*\(|\bextends Drop\b|\[object (?:Function|Generator|Undefined)/;
 
 interface Fuzzed {
   renders: number;
@@ -72,7 +75,8 @@ function faultOf(source: string, syntax: Syntax, mode: OutputMode, counts: Fuzze
     if (INTERNALS.test(output)) return `prints ${INTERNALS.exec(output)?.[0] ?? ''}`;
   } catch (error) {
     counts.failed += 1;
-    if (!(error instanceof TemplateError)) return `fails with ${error instanceof Error ? String(error.stack) : String(error)}`;
+    if (!(error instanceof TemplateError))
+      return `fails with ${error instanceof Error ? String(error.stack) : String(error)}`;
   }
   const { user, system } = process.cpuUsage(before);
   const ms = (user + system) / 1000;
@@ -102,12 +106,14 @@ describe('templates: random hostile ones', function () {
         const random = generator((seed + counts.renders * 7_919) % 2 ** 31);
         random(2);
         const syntax = random(3) === 0 ? 'liquid' : 'jinja2';
-        const grammar = syntax === 'liquid' ? new LiquidGrammar(random) : new Jinja2Grammar(random, Object.keys(LAYOUTS));
+        const grammar =
+          syntax === 'liquid' ? new LiquidGrammar(random) : new Jinja2Grammar(random, Object.keys(LAYOUTS));
         const source = grammar.template();
         const mode = MODES[random(MODES.length)] ?? 'html';
         const fault = faultOf(source, syntax, mode, counts);
         if (fault !== undefined) wrong.push(`${syntax} ${mode} ${fault}: ${source}`);
-        if (hasChanged(objects)) wrong.push(`${syntax} ${mode} changes ${findChanges(snapshot).join()}: ${source}`);
+        if (hasChanged(objects))
+          wrong.push(`${syntax} ${mode} changes ${findChanges(snapshot).join()}: ${source}`);
       }
       wrong.push(...findChanges(snapshot));
       for (const { source, syntax, template, expected } of innocent) {

@@ -25,6 +25,8 @@ export async function inTransaction<T>(
 
 /** The connection of knex's transaction, for cursors and for statements whose values are $1, $2, …. */
 export function connectionOf(trx: Knex.Transaction): Promise<TransactionClient> {
-  const { client } = trx as unknown as { readonly client: { acquireConnection(): Promise<TransactionClient> } };
+  const { client } = trx as unknown as {
+    readonly client: { acquireConnection(): Promise<TransactionClient> };
+  };
   return client.acquireConnection();
 }

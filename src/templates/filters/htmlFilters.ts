@@ -43,7 +43,11 @@ function quoteUrl(text: string): string {
 /** Percent-encodes a text (slashes stay), or the pairs of a dict or list as a query string. */
 function urlEncode(input: Value, evaluation: Evaluation): Value {
   const { budget } = evaluation;
-  const items = isText(input) ? undefined : input instanceof Dict ? input.entries() : tryIterate(input, budget);
+  const items = isText(input)
+    ? undefined
+    : input instanceof Dict
+      ? input.entries()
+      : tryIterate(input, budget);
   if (items === undefined) {
     const text = str(input, budget);
     budget.allocate(text.length * 3);

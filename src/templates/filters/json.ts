@@ -39,7 +39,8 @@ class JsonWriter {
         ']',
         depth,
       );
-    if (!(value instanceof Dict)) throw renderFault(`Object of type ${typeName(value)} is not JSON serializable`);
+    if (!(value instanceof Dict))
+      throw renderFault(`Object of type ${typeName(value)} is not JSON serializable`);
     const entries: Value[] = value.entries().map((entry) => new Tuple(entry));
     const sorted = sortValues(entries, this.budget, {
       key: (entry) => (entry instanceof Tuple ? (entry.items[0] ?? null) : null),

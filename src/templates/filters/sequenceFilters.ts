@@ -142,7 +142,8 @@ function dictSort(
 }
 
 function randomItem(input: Value, { budget }: Evaluation): Value {
-  if (input instanceof Dict || input instanceof PyIterator) throw renderFault(`can't choose from ${typeName(input)}`);
+  if (input instanceof Dict || input instanceof PyIterator)
+    throw renderFault(`can't choose from ${typeName(input)}`);
   const items = itemsOf(input, budget);
   const item = items[Math.floor(Math.random() * items.length)];
   return item === undefined ? new Undefined('No random item, sequence was empty.') : item;

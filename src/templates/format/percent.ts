@@ -112,7 +112,10 @@ class PercentFormatter {
   private checkAllUsed(): void {
     const { argument } = this;
     const mapping =
-      argument instanceof Dict || isList(argument) || argument instanceof Undefined || argument instanceof Range;
+      argument instanceof Dict ||
+      isList(argument) ||
+      argument instanceof Undefined ||
+      argument instanceof Range;
     if (!this.keyed && !mapping && this.used < this.positional.length) {
       throw renderFault('not all arguments converted during string formatting');
     }

@@ -44,7 +44,8 @@ export function compileArguments(
 }
 
 function spreadNames(names: Map<string, Value>, mapping: Value): void {
-  if (!(mapping instanceof Dict)) throw renderFault(`argument after ** must be a mapping, not ${typeName(mapping)}`);
+  if (!(mapping instanceof Dict))
+    throw renderFault(`argument after ** must be a mapping, not ${typeName(mapping)}`);
   for (const [key, value] of mapping.entries()) {
     if (!isText(key)) throw renderFault('keywords must be strings');
     const name = textOf(key);

@@ -277,7 +277,8 @@ function codePointKey(value: Value): Value {
 
 function translationTable(from: Value, to: Value | undefined, dropped: Value, { budget }: Evaluation): Dict {
   if (to === undefined) {
-    if (!(from instanceof Dict)) throw renderFault('if you give only one argument to maketrans it must be a dict');
+    if (!(from instanceof Dict))
+      throw renderFault('if you give only one argument to maketrans it must be a dict');
     budget.allocate(from.size());
     return Dict.of(from.entries().map(([key, value]) => [codePointKey(key), value]));
   }

@@ -1,8 +1,36 @@
 import { BUILTIN_NAMES } from '../../../src/templates/index.js';
 import { hostileName, pick, plainName, type Random } from './hostileNames.js';
 
-const FORMATS = ['{0.X}', '{0[X]}', '{X}', '{0!r:X}', '{:>{1}}', '%(X)s', '%s %r', '%*d', '{0.X.X[X]}', '{:X}'];
-const OPERATORS = ['+', '-', '*', '/', '//', '%', '**', '~', '==', '!=', '<', '>=', 'in', 'not in', 'and', 'or'];
+const FORMATS = [
+  '{0.X}',
+  '{0[X]}',
+  '{X}',
+  '{0!r:X}',
+  '{:>{1}}',
+  '%(X)s',
+  '%s %r',
+  '%*d',
+  '{0.X.X[X]}',
+  '{:X}',
+];
+const OPERATORS = [
+  '+',
+  '-',
+  '*',
+  '/',
+  '//',
+  '%',
+  '**',
+  '~',
+  '==',
+  '!=',
+  '<',
+  '>=',
+  'in',
+  'not in',
+  'and',
+  'or',
+];
 const BY_ATTRIBUTE = ['map', 'groupby', 'sort', 'unique', 'sum', 'min', 'max', 'join'];
 
 /** Random templates that reach for what lies behind their values. */
@@ -137,7 +165,21 @@ export class Jinja2Grammar {
       case 0:
         return this.text();
       case 1:
-        return pick(random, ['0', '1', '-1', '3', '1.5', '10.0', '1e400', '2 ** 80', 'true', 'none', '()', '[]', '{}']);
+        return pick(random, [
+          '0',
+          '1',
+          '-1',
+          '3',
+          '1.5',
+          '10.0',
+          '1e400',
+          '2 ** 80',
+          'true',
+          'none',
+          '()',
+          '[]',
+          '{}',
+        ]);
       case 2:
         return pick(random, BUILTIN_NAMES.functions);
       case 3:

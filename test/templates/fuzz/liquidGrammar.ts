@@ -45,7 +45,9 @@ export class LiquidGrammar {
       case 11:
         return `{% unless ${this.value()} %}${body()}{% endunless %}`;
       case 12:
-        return random(4) ? body() : `{% ${pick(random, [name, 'render', 'include', 'layout', 'block'])} ${this.value()} %}`;
+        return random(4)
+          ? body()
+          : `{% ${pick(random, [name, 'render', 'include', 'layout', 'block'])} ${this.value()} %}`;
       default:
         return `{% liquid\nassign ${name} = ${this.filtered()}\necho ${name} %}`;
     }
@@ -69,13 +71,36 @@ export class LiquidGrammar {
       case 0:
         return `'${hostileName(random)}'`;
       case 1:
-        return pick(random, ['1', '-1', '0', '2.5', 'true', 'nil', '(1..3)', 'blank', 'empty', '1e3', '99999999999']);
+        return pick(random, [
+          '1',
+          '-1',
+          '0',
+          '2.5',
+          'true',
+          'nil',
+          '(1..3)',
+          'blank',
+          'empty',
+          '1e3',
+          '99999999999',
+        ]);
       case 2:
         return this.path(pick(random, DROPS));
       case 3:
         return this.path(plainName(random));
       default:
-        return this.path(pick(random, ['records', 'records.new', 'records.new.total', 'list', 'rows', 'word', 'deep', 'empty']));
+        return this.path(
+          pick(random, [
+            'records',
+            'records.new',
+            'records.new.total',
+            'list',
+            'rows',
+            'word',
+            'deep',
+            'empty',
+          ]),
+        );
     }
   }
 

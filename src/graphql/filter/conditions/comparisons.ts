@@ -150,7 +150,13 @@ export function compileIn(node: InNode, environment: Environment): Condition {
       const message = `The list does not go with ${describe(type)}`;
       throw errorAt('FILTER_TYPE', message, node.right.at, `Give a list of ${describe(type)}.`);
     }
-    return membership(value, { sql: list.sql, type: value.type }, node.negated, operand.node.hasNull, environment);
+    return membership(
+      value,
+      { sql: list.sql, type: value.type },
+      node.negated,
+      operand.node.hasNull,
+      environment,
+    );
   }
   if (operand.is === 'list') return compileInExpressions(node, left, environment);
   if (operand.is === 'value' && operand.type.array) {
