@@ -1,5 +1,6 @@
-import { Context, Liquid } from 'liquidjs';
+import { Context } from 'liquidjs';
 import { limitFault, renderFault } from '../errors.js';
+import { ENGINES } from '../liquid/engines.js';
 import type { Evaluation } from '../values/callable.js';
 import { Decimal } from '../values/decimal.js';
 import { asNumber } from '../values/numbers.js';
@@ -7,7 +8,7 @@ import { str } from '../values/text.js';
 import { isText, textOf, Undefined, type Value } from '../values/value.js';
 import { filter, filterTable } from './filter.js';
 
-const liquid = new Liquid();
+const liquid = ENGINES.plain;
 
 /** A width of three digits or more in a date format, to which LiquidJS would pad. */
 const WIDE_PADDING = /%[^A-Za-z%]*\d{3}/;

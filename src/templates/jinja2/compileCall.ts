@@ -10,7 +10,7 @@ import type { Evaluate, Frame } from './runtime.js';
 import type { Scope } from './scope.js';
 import { syntaxFault } from './syntaxFault.js';
 
-const NO_ARGUMENTS: CallArguments = { positional: [], named: new Map() };
+const NO_ARGUMENTS: CallArguments = { positional: Object.freeze([]), named: new Map() };
 
 /** Compiles an expression; passed in, because expressions and calls are mutually recursive. */
 export type CompileExpression = (node: Expression, scope: Scope) => Evaluate;

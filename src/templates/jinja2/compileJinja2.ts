@@ -1,15 +1,13 @@
-import { Context, Liquid, LiquidError, Token, TokenKind, toValueSync, type Template } from 'liquidjs';
+import { Context, LiquidError, Token, TokenKind, toValueSync, type Template } from 'liquidjs';
 import type { BoundedEmitter } from '../emitter.js';
 import { Budget } from '../limits.js';
+import { ENGINES } from '../liquid/engines.js';
 import type { Dict } from '../values/dict.js';
 import type { Value } from '../values/value.js';
 import { linkTemplate, type LinkedTemplate, type LinkOptions } from './compileLayouts.js';
 import { enterProgram, leaveProgram } from './program.js';
 import { executeAll, Run, type Execute, type Frame, type Program } from './runtime.js';
 import { readsOf, type OffsetRead } from './reads.js';
-
-/** The engine that renders the statements. */
-const liquid = new Liquid();
 
 /** The LiquidJS context of one render: carries the frame. */
 interface FrameContext extends Context {
@@ -18,7 +16,7 @@ interface FrameContext extends Context {
 
 class RenderContext extends Context implements FrameContext {
   constructor(readonly frame: Frame) {
-    super({}, liquid.options, { sync: true }, { liquid });
+    super({}, ENGINES.plain.options, { sync: true }, { liquid: ENGINES.plain });
   }
 }
 
@@ -69,7 +67,7 @@ export function compileJinja2(text: string, options: LinkOptions): Jinja2Templat
       run.blocks = main.blocks;
       const frame = enterProgram(main, run);
       try {
-        toValueSync(liquid.renderer.renderTemplates(templates, new RenderContext(frame), emitter));
+        toValueSync(ENGINES.plain.renderer.renderTemplates(templates, new RenderContext(frame), emitter));
         leaveProgram(main, frame);
       } catch (error) {
         throw unwrapLiquidError(error);

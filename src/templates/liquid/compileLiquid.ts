@@ -1,11 +1,11 @@
 import {
-  Liquid,
   LiquidError,
   Parser,
   TokenKind,
   toValueSync,
   type Context,
   type Emitter,
+  type Liquid,
   type Template,
   type TopLevelToken,
 } from 'liquidjs';
@@ -13,11 +13,9 @@ import { BoundedEmitter } from '../emitter.js';
 import { Fault, limitFault, renderFault } from '../errors.js';
 import { Budget, type TemplateLimits } from '../limits.js';
 import { BudgetLimiter } from './budgetLimiter.js';
+import { ENGINES } from './engines.js';
 import { LiquidContext } from './liquidContext.js';
 import type { LiquidRecord } from './liquidRecord.js';
-
-/** Tags that would load other templates, which Liquid templates may not do. */
-const LOADING_TAGS = ['include', 'render', 'layout', 'block'];
 
 /** Text of the template, distinguished from values for emitters that need it. */
 class StaticText implements Template {
@@ -53,32 +51,6 @@ class LiquidParser extends Parser {
     return new StaticText(token, token.getContent()) as unknown as ReturnType<Parser['parseToken']>;
   }
 }
-
-/** Creates the engine for one kind of escaping. Captured output of blocks is bounded like the final output. */
-function createLiquid(escaping: boolean): Liquid {
-  const liquid = new Liquid({
-    ownPropertyOnly: true,
-    globals: Object.create(null) as object,
-    // Applies to strict templates.
-    lenientIf: true,
-    ...(escaping ? { outputEscape: 'escape' as const } : {}),
-  });
-  for (const tag of LOADING_TAGS) Reflect.deleteProperty(liquid.tags, tag);
-  const { renderer } = liquid;
-  const renderTemplates = renderer.renderTemplates.bind(renderer);
-  renderer.renderTemplates = (templates, context, emitter) =>
-    renderTemplates(templates, context, emitter ?? new BoundedEmitter(budgetOf(context).limits.outputLength));
-  for (const part of [liquid, liquid.filters, liquid.tags, liquid.options, liquid.options.globals, renderer])
-    Object.freeze(part);
-  return liquid;
-}
-
-function budgetOf(context: Context): Budget {
-  return (context.renderLimit as unknown as BudgetLimiter).budget;
-}
-
-/** Shared by all templates; frozen, because a render must leave nothing in them. */
-export const ENGINES = { plain: createLiquid(false), escaping: createLiquid(true) } as const;
 
 /** Compiles a Liquid template to a function that renders it, and throws Faults. @throws Fault of kind syntax or limit */
 export function compileLiquid(
