@@ -60,7 +60,7 @@ const FINISH_FIRST_SENT = {
   text: statement`
     with open as materialized (
       select w.*, s.started, s.carrier
-      from ${wantedSql('http_status int', 'provider_message_id text')}
+      from ${wantedSql('http_status int4', 'provider_message_id text')}
         join rowpost.delivery d on ${sameDelivery(sql`d`, sql`w`)}
         join rowpost.delivery_start s on ${sameDelivery(sql`s`, sql`w`)}
       where not d.tracked

@@ -29,7 +29,7 @@ const EXTEND = {
   text: statement`
     with held as materialized (
       select w.position, d.tenantid, d.deliveryid, d.createtime
-      from ${wantedSql('starts int', 'sending boolean')} join rowpost.delivery d on ${sameDelivery(sql`d`, sql`w`)}
+      from ${wantedSql('starts int4', 'sending bool')} join rowpost.delivery d on ${sameDelivery(sql`d`, sql`w`)}
       where d.tracked and d.starts = w.starts
         and case when w.sending then d.state = 'sending' else d.state in ('pending', 'retrying') end
       order by d.deliveryid for update of d
@@ -119,7 +119,7 @@ const REDELIVERED_START = {
         then 'each worker that tried to prepare this ended while doing so' else d.error end,
       next_attempt = case when not ${IS_POISON} then d.next_attempt end,
       due = case when not ${IS_POISON} then d.due end
-    from ${wantedSql('starts int')}
+    from ${wantedSql('starts int4')}
     where ${sameDelivery(sql`d`, sql`w`)} and d.starts = w.starts
       and d.state in ('pending', 'retrying')
     returning d.state <> 'failed' as alive`,

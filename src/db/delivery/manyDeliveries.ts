@@ -17,10 +17,10 @@ export function columnsOf<Item extends DeliveryKey>(
 
 /**
  * SQL: the rows `w`, each with the key of a delivery, the given columns and its position from 1.
- * @param columns such as `starts int`
+ * @param columns with types as the catalog names them: `starts int4`
  */
 export function wantedSql(...columns: readonly string[]): Sql {
-  const all = ['tenantid int', 'deliveryid bigint', 'createtime timestamptz', ...columns].map((column) =>
+  const all = ['tenantid int4', 'deliveryid int8', 'createtime timestamptz', ...columns].map((column) =>
     column.split(' '),
   );
   const names = all.map(([name = '']) => identifier(name));

@@ -57,7 +57,7 @@ const PAUSE_DELIVERIES = {
   name: 'pause_deliveries',
   text: statement`
     with w as materialized (
-      select * from ${wantedSql('starts int', 'sending boolean', 'http_status int')}
+      select * from ${wantedSql('starts int4', 'sending bool', 'http_status int4')}
     ), keys as materialized (
       select k.tenantid, k.paused_code, k.paused_reason from rowpost.email_apikey k
       where k.tenantid in (select tenantid from w) order by k.tenantid for share

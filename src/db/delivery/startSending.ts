@@ -46,7 +46,7 @@ export async function startSending(
 }
 
 // Recipients travel as JSON texts: unnest would flatten an array of arrays.
-const WANTED = wantedSql('starts int', 'subject text', 'carrier text', 'mail text', 'recipients text');
+const WANTED = wantedSql('starts int4', 'subject text', 'carrier text', 'mail text', 'recipients text');
 
 const RECIPIENTS = sql`array(select json_array_elements_text(w.recipients::json))`;
 
