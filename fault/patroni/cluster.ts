@@ -112,9 +112,8 @@ export async function startPatroni(): Promise<PatroniCluster> {
   proxy.unref();
 
   const password = randomBytes(12).toString('hex');
-  const tls = `sslmode=verify-full&sslrootcert=${path.join(folder, CERTIFICATES, 'ca.crt')}`;
   const urlOf = (hosts: readonly number[]): string =>
-    `postgres://${SERVICE}:${password}@${hosts.map((port) => `127.0.0.1:${port}`).join(',')}/${SERVICE}?${tls}`;
+    `postgres://${SERVICE}:${password}@${hosts.map((port) => `127.0.0.1:${port}`).join(',')}/${SERVICE}`;
   const nodeNamed = (name: string): PatroniNode => {
     const found = nodes.find((node) => node.name === name);
     if (!found) throw new Error(`there is no server ${name}`);
@@ -156,7 +155,7 @@ export async function startPatroni(): Promise<PatroniCluster> {
   }
 
   const cluster: PatroniCluster = {
-    hostsUrl: `${urlOf(nodes.map(({ place }) => place.postgresPort))}&target_session_attrs=read-write`,
+    hostsUrl: `${urlOf(nodes.map(({ place }) => place.postgresPort))}?target_session_attrs=read-write`,
     proxyUrl: urlOf([proxyPort]),
     whole: () =>
       waitFor(

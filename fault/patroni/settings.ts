@@ -65,6 +65,8 @@ export async function patroniFile(place: NodePlace): Promise<string> {
         replication: { ...replication, password: 'patroni-replicator' },
         rewind: { ...rewind, password: 'patroni-rewinder' },
       },
+      // The links between Rowpost and PostgreSQL read what passes.
+      pg_hba: shipped.postgresql.pg_hba.map((line) => line.replace('hostssl', 'host')),
     },
   });
 }
