@@ -64,6 +64,8 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
     password_createtime: null,
     password_setby: null,
     read_replica: false,
+    restored: '-infinity',
+    login_shared: false,
   })),
   policy_rule: [
     {
@@ -257,10 +259,13 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
       rowless_since: null,
     },
   ],
+  ended_session: [{ token_hash: '\\x02', tenantid: TENANT, expires: '2100-01-01' }],
   idempotency_key: [
     {
       tenantid: TENANT,
       roleid: 20_000_501,
+      visitor: '',
+      bytes: 2,
       key: 'k',
       request_hash: '\\x01',
       answer: '{}',
