@@ -8,7 +8,7 @@ import { setFileTable } from '../../src/db/files/fileTables.js';
 import { filesAfter, findOrphans } from '../../src/db/files/sweep.js';
 import { adoptionWarnings, statementsToAdopt, statementsToRelease } from '../../src/db/tenants/adoption.js';
 import { findLostRoles } from '../../src/db/tenants/lostRoles.js';
-import { testConfig, testKeyRing } from '../support/testConfig.js';
+import { testKeyRing } from '../support/testConfig.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
 const id = (name: string): string => pg.escapeIdentifier(name);

@@ -79,7 +79,7 @@ function protect(owner: object, key: string | symbol): unknown[] {
   if (found.writable && OVERRIDDEN.has(owner) && OVERRIDDEN_NAMES.has(key)) {
     const accessor = overridable(owner, key, found);
     Object.defineProperty(owner, key, accessor);
-    return [...held, accessor.get, accessor.set];
+    return [...held, ...Object.values(accessor)];
   }
   if (owner === Error)
     Object.defineProperty(owner, key, {
