@@ -274,6 +274,6 @@ describe('attack: two changes of control objects at once', () => {
       }
     }
     expect(runs).to.be.greaterThan(300);
-    expect(wrong, `${wrong.length} of ${runs} runs`).to.deep.equal([]);
+    expect(wrong.length, `of ${runs} runs: ${wrong.slice(0, 5).join('; ')}`).to.equal(0);
   });
 });

@@ -45,7 +45,7 @@ describe('attack: a page of the console repeats a secret', () => {
       ),
     );
     // Carriers' fields are declared, with their kind.
-    expect(new Set(fields)).to.deep.equal(new Set(['secret', '{{ field.name }}']));
+    expect(new Set(fields)).to.deep.equal(new Set(['secret', 'current_password', '{{ field.name }}']));
   });
 
   it('while what else was written is kept', async () => {

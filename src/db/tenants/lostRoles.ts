@@ -147,15 +147,16 @@ const OPEN_TO_PUBLIC = [
   'refuse',
   'tenantid',
   'tenantid_of',
+  'within',
 ];
 
 /** The grants of the migrations, or fewer: nobody else has access to the schema `rowpost`. Tenants' roles bring their own. */
 const GRANTS = [
   statement`revoke all on all functions in schema rowpost, rowpost_tenant from public`,
   statement`grant execute on function ${join(
-    OPEN_TO_PUBLIC.map((name) => identifier('rowpost_tenant', name)),
+    OPEN_TO_PUBLIC.filter((name) => name !== 'within').map((name) => identifier('rowpost_tenant', name)),
     ', ',
-  )} to public`,
+  )}, rowpost_tenant.within(text, int), rowpost_tenant.within(anyelement, int) to public`,
   statement`grant insert on rowpost_tenant.event to public`,
 ];
 

@@ -17,7 +17,7 @@ const TABLES = {
 } as const;
 /** Numbers of new rows are from here: they differ from run to run. */
 const NEW = 1_000_000;
-const PASSING = /time$|^tokens_valid_from$|^client_secret/;
+const PASSING = /time$|^tokens_valid_from$|^restored$|^client_secret/;
 
 type Row = Readonly<Record<string, unknown>>;
 
