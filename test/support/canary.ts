@@ -86,7 +86,8 @@ export function takeSnapshot(): Snapshot {
     record.members?.forEach((member, index) => waiting.push([`${at}<${index}>`, member]));
     record.keys.forEach((key, index) => {
       const descriptor = record.descriptors[index];
-      for (const part of Object.values(descriptor ?? {})) waiting.push([`${at}.${String(key)}`, part]);
+      for (const part of Object.values(descriptor ?? {}) as unknown[])
+        waiting.push([`${at}.${String(key)}`, part]);
     });
   }
   return held;
@@ -146,7 +147,7 @@ function describe(at: string, object: object): Held {
 }
 
 function membersOf(object: object): unknown[] | undefined {
-  if (object instanceof Map) return [...(object as Map<unknown, unknown>)].flat();
+  if (object instanceof Map) return ([...object] as unknown[][]).flat();
   return object instanceof Set ? [...object] : undefined;
 }
 

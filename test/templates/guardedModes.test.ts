@@ -100,4 +100,11 @@ describe('templates: injection-safe JSON', () => {
     expect(() => json('[{{ missing }}]', {})).to.throw(TemplateError);
     expect(() => json('[1{{ n }}]', { n: 2 })).to.throw(TemplateError);
   });
+
+  it('refuse numbers that JSON does not have', () => {
+    for (const x of ['1e400', '-1e400', '1e400 - 1e400']) {
+      expect(() => render('json', `[{{ ${x} }}]`, {}), x).to.throw(TemplateError);
+      expect(() => render('addressList', `{{ [${x}]|tojson }}`, {}), x).to.throw(TemplateError);
+    }
+  });
 });

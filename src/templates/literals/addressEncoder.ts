@@ -1,3 +1,4 @@
+import { renderFault } from '../errors.js';
 import type { Value } from '../values/value.js';
 import { JsonEncoder } from './jsonEncoder.js';
 import type { LiteralEncoder } from './literalEncoder.js';
@@ -32,10 +33,18 @@ export class AddressListEncoder implements LiteralEncoder {
 
   encode(value: Value, text: string): string {
     if (this.#json.isInString) return this.#json.encode(value, markValue(text));
-    const values: unknown = JSON.parse(this.#json.encode(value, text));
-    return JSON.stringify(values, (_key, item: unknown) =>
+    return JSON.stringify(parsed(this.#json.encode(value, text)), (_key, item: unknown) =>
       typeof item === 'string' ? markValue(item) : item,
     );
+  }
+}
+
+/** @throws Fault for `NaN` and `Infinity`, which `tojson` writes as Python does */
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw renderFault(`a list of addresses must be JSON, which "${json.slice(0, 40)}" is not`);
   }
 }
 

@@ -1,5 +1,5 @@
 /** Names by which JavaScript, Python and LiquidJS reach what lies behind a value. */
-export const REFLECTION = [
+const REFLECTION = [
   ...'__proto__ constructor prototype hasOwnProperty isPrototypeOf propertyIsEnumerable toString toLocaleString valueOf'.split(
     ' ',
   ),
@@ -27,7 +27,7 @@ export const REFLECTION = [
 ];
 
 /** Names that the context, or a dict of it, has. */
-export const KNOWN =
+const KNOWN =
   'records new old total list rows empty deep word dict items keys values update pop get append count index format upper'.split(
     ' ',
   );
