@@ -40,7 +40,10 @@ describe('attack: tables, columns, types and arguments are named as what all obj
   });
 
   it('a column that is given is', async () => {
-    const input = Object.fromEntries<unknown>([['id', 4], ...NAMES.map((name) => [name, `its ${name}`])]);
+    const input = Object.fromEntries<string | number>([
+      ['id', 4],
+      ...NAMES.map((name) => [name, `its ${name}`] as const),
+    ]);
     const created = await shop.data(
       `mutation ($input: oddInput!) { create_odd(input: $input) { id ${columns} } }`,
       { input },
