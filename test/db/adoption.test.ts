@@ -353,9 +353,9 @@ describe('an application-owned schema', () => {
     const statements = await statementsToRelease(pool, { tenantid: tenant.tenantid, schema: 'moving' });
     expect(statements.join('\n'))
       .to.contain('drop trigger if exists "rowpost_capture_insert" on "archive"."moved"')
-      .and.contain('revoke all on schema renamed')
-      .and.contain('revoke all on table archive.moved')
-      .and.contain('revoke all on table renamed.kept');
+      .and.contain('revoke all on schema "renamed"')
+      .and.contain('revoke all on table "archive"."moved"')
+      .and.contain('revoke all on table "renamed"."kept"');
     await deleteTenant(test.database.knex, tenant.tenantid);
     const { rows } = await pool.query(
       `select tgname from pg_trigger where tgrelid = 'archive.moved'::regclass and not tgisinternal`,
