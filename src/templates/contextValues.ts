@@ -27,14 +27,19 @@ function toList(data: readonly unknown[], depth: number): Value[] {
 
 /** The own properties of an object; one that is undefined is absent. */
 export function toDict(data: object, depth = 0): Dict {
-  const dict = new Dict();
-  for (const key of Object.keys(data)) {
+  const names = Object.keys(data);
+  const values: Value[] = [];
+  for (const name of names) {
     // eslint-disable-next-line rowpost/no-inherited-names -- it is its own property
-    const item = (data as Readonly<Record<string, unknown>>)[key];
-    if (isLeaf(item)) dict.set(key, item);
-    else if (item !== undefined) dict.set(key, toValue(item, depth));
+    const item = (data as Readonly<Record<string, unknown>>)[name];
+    if (item === undefined) return toDict(withoutUndefined(data), depth);
+    values.push(isLeaf(item) ? item : toValue(item, depth));
   }
-  return dict;
+  return Dict.named(names, values);
+}
+
+function withoutUndefined(data: object): object {
+  return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined));
 }
 
 /** What most members are: asked here, because a call for each takes as long as the rest. */

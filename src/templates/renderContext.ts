@@ -29,7 +29,7 @@ export class JsonContext {
     const root = this.read(parseContextJson);
     if (this.member === undefined) return toContext(root);
     // A member that is null or absent is an empty context.
-    return toContext((root instanceof Dict ? root.get(this.member) : undefined) ?? new Dict());
+    return toContext((root instanceof Dict ? root.get(this.member) : undefined) ?? Dict.of());
   }
 
   /** Values with JavaScript's types, for Liquid, which one render may change. */

@@ -40,10 +40,7 @@ describe('attack: tables, columns, types and arguments are named as what all obj
   });
 
   it('a column that is given is', async () => {
-    const input = Object.fromEntries<string | number>([
-      ['id', 4],
-      ...NAMES.map((name) => [name, `its ${name}`] as const),
-    ]);
+    const input = { id: 4, ...Object.fromEntries(NAMES.map((name) => [name, `its ${name}`])) };
     const created = await shop.data(
       `mutation ($input: oddInput!) { create_odd(input: $input) { id ${columns} } }`,
       { input },

@@ -119,7 +119,7 @@ function compileDict(nodes: readonly (readonly [Expression, Expression])[], scop
   );
   return (frame) => {
     frame.run.budget.allocate(entries.length + 1);
-    const dict = new Dict();
+    const dict = Dict.of();
     for (const [key, value] of entries) dict.set(key(frame), value(frame));
     return dict;
   };

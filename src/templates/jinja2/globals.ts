@@ -31,7 +31,7 @@ function range({ positional, named }: CallArguments, { budget }: Evaluation): Va
 function dict(args: CallArguments, evaluation: Evaluation): Dict {
   if (args.positional.length > 1)
     throw renderFault(`dict expected at most 1 argument, got ${args.positional.length}`);
-  const [source = new Dict()] = args.positional;
+  const [source = Dict.of()] = args.positional;
   const made = Dict.of(entriesOf(source, evaluation));
   for (const [name, value] of args.named) made.set(name, value);
   evaluation.budget.allocate(made.size());
@@ -56,7 +56,7 @@ class BuiltinClass extends BuiltinFunction {
 class DictClass extends BuiltinClass {
   override attribute(name: string): Value | undefined {
     const method = name === 'fromkeys' ? DICT_METHODS.get(name) : undefined;
-    return method && new BoundMethod(new Dict(), method);
+    return method && new BoundMethod(Dict.of(), method);
   }
 }
 

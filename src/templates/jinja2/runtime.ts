@@ -90,7 +90,7 @@ export class Run implements Evaluation {
 
   /** The run of a template that sees nothing of this one. */
   apart(out: BoundedEmitter): Run {
-    return new Run(this.rendering, out, this.rendering.escaping, new Dict());
+    return new Run(this.rendering, out, this.rendering.escaping, Dict.of());
   }
 
   /** The run of a scoped block. */

@@ -75,7 +75,7 @@ export const DICT_METHODS = methodTable(narrow, {
 function update(self: Value, args: CallArguments, evaluation: Evaluation): Value {
   const dict = changeable(narrow(self), evaluation);
   if (args.positional.length > 1) throw renderFault('update expected at most 1 argument');
-  const [other = new Dict()] = args.positional;
+  const [other = Dict.of()] = args.positional;
   for (const [key, value] of entriesOf(other, evaluation)) set(dict, key, value, evaluation);
   for (const [key, value] of args.named) set(dict, key, value, evaluation);
   return null;

@@ -58,62 +58,100 @@ function identityOf(value: PyObject): string {
   return `object:${known}`;
 }
 
-/** A dict: keys of any hashable type, in insertion order. In a Map, no key means anything to JavaScript. */
+/** Up to here, comparing names is as quick as a Map, and making the Map takes longer than all that is read from it. */
+const FEW = 8;
+
+/** A dict: keys of any hashable type, in insertion order. In lists and a Map, no key means anything to JavaScript. */
 export class Dict extends PyObject {
-  private readonly map = new Map<HashKey, Value>();
+  /** Undefined while the dict has only the given names. */
+  private map: Map<HashKey, Value> | undefined;
   /** The keys that differ from their hash keys, such as `True` and `1.0`. */
   private originals: Map<HashKey, Value> | undefined;
+
+  private constructor(
+    private readonly names: readonly string[],
+    private readonly values: readonly Value[],
+  ) {
+    super();
+  }
 
   get typeName(): string {
     return 'dict';
   }
 
-  static of(entries: Iterable<readonly [Value, Value]>): Dict {
-    const dict = new Dict();
+  static of(entries: Iterable<readonly [Value, Value]> = []): Dict {
+    const dict = new Dict([], []);
     for (const [key, value] of entries) dict.set(key, value);
     return dict;
   }
 
+  /** @param names each of them once */
+  static named(names: readonly string[], values: readonly Value[]): Dict {
+    const dict = new Dict(names, values);
+    if (names.length > FEW) dict.changeable();
+    return dict;
+  }
+
   override size(): number {
-    return this.map.size;
+    return this.map?.size ?? this.names.length;
   }
 
   /** The value under a key, or JavaScript's undefined if there is none. @throws Fault for a key that can't be hashed */
   get(key: Value): Value | undefined {
-    return this.map.get(hashKey(key));
+    if (this.map !== undefined) return this.map.get(hashKey(key));
+    const name = typeof key === 'string' ? key : nameOf(key);
+    const { names } = this;
+    for (let i = 0; i < names.length; i++) if (names[i] === name) return this.values[i];
+    return undefined;
   }
 
   has(key: Value): boolean {
-    return this.map.has(hashKey(key));
+    return this.get(key) !== undefined;
   }
 
   set(key: Value, value: Value): void {
-    if (typeof key === 'string' && key.charCodeAt(0) !== 0) {
-      this.map.set(key, value);
-      return;
-    }
+    const map = this.changeable();
     const hash = hashKey(key);
-    if (hash !== key && !this.map.has(hash)) (this.originals ??= new Map<HashKey, Value>()).set(hash, key);
-    this.map.set(hash, value);
+    if (hash !== key && !map.has(hash)) (this.originals ??= new Map<HashKey, Value>()).set(hash, key);
+    map.set(hash, value);
   }
 
   delete(key: Value): void {
     const hash = hashKey(key);
-    this.map.delete(hash);
+    this.changeable().delete(hash);
     this.originals?.delete(hash);
   }
 
   keys(): Value[] {
-    return Array.from(this.map.keys(), (hash) => this.original(hash));
+    return this.map === undefined
+      ? [...this.names]
+      : Array.from(this.map.keys(), (hash) => this.original(hash));
   }
 
   entries(): [Value, Value][] {
-    return Array.from(this.map, ([hash, value]) => [this.original(hash), value]);
+    return Array.from(this.changeable(), ([hash, value]) => [this.original(hash), value]);
+  }
+
+  private changeable(): Map<HashKey, Value> {
+    if (this.map !== undefined) return this.map;
+    const map = new Map<HashKey, Value>();
+    this.map = map;
+    this.names.forEach((name, i) => {
+      this.set(name, this.values[i] ?? null);
+    });
+    return map;
   }
 
   private original(hash: HashKey): Value {
     return this.originals?.get(hash) ?? hash;
   }
+}
+
+/** The text of a key that is a text. @throws Fault for a key that can't be hashed */
+function nameOf(key: Value): string | undefined {
+  if (key instanceof Markup) return key.text;
+  hashKey(key);
+  return undefined;
 }
 
 /** `d.keys()`, `d.values()`, `d.items()`: live views of a dict. */
