@@ -8,8 +8,8 @@ const SOURCE = fileURLToPath(new URL('../../src', import.meta.url));
 
 /** Where statements come from that run in tenants' sessions, whose search_path is that of the tenant's code. */
 const OF_TENANTS = ['graphql', 'db/catalog', 'db/files/sweep.ts', 'control/explain', 'control/email'];
-/** Of the service's own tables. */
-const OF_SERVICE = ['control/email/redrive.ts'];
+/** Of the service's own tables, and of catalogs that it reads in sessions of its own. */
+const OF_SERVICE = ['control/email/redrive.ts', 'db/catalog/introspect.ts', 'db/catalog/typeSql.ts'];
 
 /** What is syntax before a parenthesis, not the name of a function. */
 const SYNTAX = new Set(
@@ -49,13 +49,18 @@ function isAlias(sql: string, name: string): boolean {
   return new RegExp(`(?:\\)|\\}|\\bas|\\bordinality) ${name}\\(`).test(sql);
 }
 
+/** In src/db, whole statements are those of the service's sessions. */
+const tagsIn = (file: string): readonly string[] =>
+  file.startsWith(path.join(SOURCE, 'db')) ? ['sql'] : ['sql', 'statement'];
+
 function* templates(file: string): Generator<{ readonly line: number; readonly sql: string }> {
   const text = readFileSync(file, 'utf8');
-  if (!text.includes('sql`')) return;
+  const tags = tagsIn(file);
+  if (!/\b(?:sql|statement)`/.test(text)) return;
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const nodes: ts.Node[] = [source];
   for (let node = nodes.pop(); node; node = nodes.pop()) {
-    if (ts.isTaggedTemplateExpression(node) && node.tag.getText() === 'sql') {
+    if (ts.isTaggedTemplateExpression(node) && tags.includes(node.tag.getText())) {
       const { template } = node;
       const texts = ts.isNoSubstitutionTemplateLiteral(template)
         ? [template.text]
