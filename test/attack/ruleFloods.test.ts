@@ -6,7 +6,7 @@ import { PrincipalSource } from '../../src/db/principal.js';
 import { at, textAt, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 
 describe('attack: rules that are large together', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let fixture: WebFixture;
   let root: string;
   let roleid: number;
