@@ -1,4 +1,4 @@
-// The roles of a tenant are a tree: a parent is of the same tenant, no role is above itself, and there are at most 100 levels.
+// The roles of a tenant are a tree: no role is above itself, and there are at most 100 levels.
 
 export async function up(knex) {
   await knex.raw(`
@@ -11,10 +11,6 @@ export async function up(knex) {
     )
     update rowpost.role r set parentid = t.root_roleid from rowpost.tenant t
       where t.tenantid = r.tenantid and r.roleid not in (select roleid from tree);
-
-    alter table rowpost.role
-      drop constraint role_parentid_fkey,
-      add constraint role_parent_of_tenant foreign key (tenantid, parentid) references rowpost.role (tenantid, roleid);
 
     create function rowpost.check_role_tree() returns trigger
       language plpgsql set search_path = pg_catalog, pg_temp

@@ -113,7 +113,7 @@ describe('attack: a tenant makes its role tree a loop', () => {
       ids['a'],
       other.rootRoleid,
     ]);
-    expect(await constraintOf(taken)).to.equal('role_parent_of_tenant');
+    expect(await constraintOf(taken)).to.equal('role_parentid_fkey');
     expect(codeOf(await move(ids['a']!, other.rootRoleid))).to.equal('UNKNOWN_ROLE');
   });
 
