@@ -15,7 +15,6 @@ const ALONE = [
   'test/attack/signInBodies.test.ts',
   'test/attack/slowTemplates.test.ts',
   'test/graphql/documents.test.ts',
-  'test/templates/inlineRenderer.test.ts',
   'test/templates/poolGroups.test.ts',
   'test/worker/idleMeter.test.ts',
 ];

@@ -163,9 +163,7 @@ async function openBackend(config: Config, log: Logger): Promise<Backend> {
 
 /** Opens the process's template threads. */
 export async function openTemplates({ config }: Installation): Promise<TemplatePool> {
-  const { createTemplatePool, freezeIntrinsics } = await import('./templates/index.js');
-  // Small emails are rendered on this thread.
-  freezeIntrinsics();
+  const { createTemplatePool } = await import('./templates/index.js');
   return createTemplatePool({ threads: config.renderThreads, deadlineMs: RENDER_DEADLINE_MS });
 }
 

@@ -51,8 +51,6 @@ export interface TemplateRead {
 
 /** A template ready to render, any number of times. */
 export interface CompiledTemplate {
-  /** Whether a small budget is sure to bound its resource usage; see `isPlain` in jinja2/plainTemplate.ts. */
-  readonly isPlain: boolean;
   readonly uses: UsedLayouts;
   /** Reports errors that are certain to occur when rendering, such as a missing layout. @throws TemplateError */
   check(): void;
@@ -98,7 +96,6 @@ function jinja2Template(
       return emitter.buffer;
     });
   return {
-    isPlain: template.isPlain,
     uses: template.uses,
     check: () => attempt(source, () => template.check()),
     reads: () =>
@@ -128,7 +125,6 @@ function liquidTemplate(
       return emitter.buffer;
     });
   return {
-    isPlain: false,
     uses: NO_LAYOUTS,
     check: () => undefined,
     reads: () => [],

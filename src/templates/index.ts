@@ -6,7 +6,6 @@ export { CompiledCache, mayLoadLayouts } from './pool/compiledCache.js';
 export { JsonContext } from './renderContext.js';
 export { DEFAULT_LIMITS } from './limits.js';
 export type { TemplateLimits } from './limits.js';
-export { freezeIntrinsics } from './pool/freezeIntrinsics.js';
 export { createTemplatePool } from './pool/templatePool.js';
 export type { RenderOutcome, TemplateJob, TemplatePool, TemplateRequest } from './pool/templatePool.js';
 export { hideSigns, isOnlyValues, unmarkValues } from './literals/addressEncoder.js';

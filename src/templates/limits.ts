@@ -12,8 +12,6 @@ export interface TemplateLimits {
   readonly steps: number;
   /** Wall-clock time in milliseconds. */
   readonly timeMs: number;
-  /** Steps between two checks of the clock. */
-  readonly clockSteps: number;
   /** Total characters and items in values created by the template during the render. */
   readonly allocations: number;
   /** Characters of output. */
@@ -32,13 +30,15 @@ export const DEFAULT_LIMITS: TemplateLimits = {
   nodes: 50_000,
   steps: 2_000_000,
   timeMs: 1_000,
-  clockSteps: 512,
   allocations: 5_000_000,
   outputLength: 2_000_000,
   range: 100_000,
   callDepth: 100,
   formatWidth: 10_000,
 };
+
+/** Steps between two checks of the clock. */
+const CLOCK_STEPS = 512;
 
 /** Counts one render's resource usage, and faults at the first limit reached. */
 export class Budget {
@@ -50,7 +50,7 @@ export class Budget {
 
   constructor(readonly limits: TemplateLimits) {
     this.deadline = performance.now() + limits.timeMs;
-    this.nextCheck = Math.min(limits.clockSteps, limits.steps + 1);
+    this.nextCheck = Math.min(CLOCK_STEPS, limits.steps + 1);
   }
 
   /** Charges for evaluating a node or beginning an iteration. */
@@ -97,6 +97,6 @@ export class Budget {
     if (performance.now() > this.deadline) {
       throw limitFault(`the template takes too long (limit ${this.limits.timeMs} ms)`);
     }
-    this.nextCheck = Math.min(this.steps + this.limits.clockSteps, this.limits.steps + 1);
+    this.nextCheck = Math.min(this.steps + CLOCK_STEPS, this.limits.steps + 1);
   }
 }

@@ -1,13 +1,10 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 
 const FILE = pathToFileURL(path.resolve(import.meta.dirname, '../../src/templates/pool/freezeIntrinsics.ts'));
-
-const PACKAGE = path.resolve(import.meta.dirname, '../../package.json');
 
 /** What code prints in a process of its own: intrinsics can't be thawed. */
 async function printed(code: string, isFrozen = true): Promise<string> {
@@ -82,21 +79,5 @@ describe('templates: frozen intrinsics', function () {
       Error.stackTraceLimit = 5;
       console.log(String(error), String(own), String(new Old()), Old.bind, Object.keys(error).join());`;
     expect(await printed(code)).to.equal('Named: b own old bound name');
-  });
-
-  it('let every dependency load, as some do only when they are needed', async () => {
-    // What is for browsers loads in none.
-    const load = (names: readonly string[]) => `
-      const { createRequire } = await import('node:module');
-      const require = createRequire('${FILE.href}');
-      const failed = [];
-      for (const name of ${JSON.stringify(names)}) {
-        try { await import(require.resolve(name)); } catch { failed.push(name); }
-      }
-      console.log(failed.join());
-      process.exit();`;
-    const { dependencies } = JSON.parse(await readFile(PACKAGE, 'utf8')) as { dependencies: object };
-    const names = Object.keys(dependencies);
-    expect(await printed(load(names))).to.equal(await printed(load(names), false));
   });
 });

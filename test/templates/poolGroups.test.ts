@@ -19,8 +19,7 @@ const request = (source: string): TemplateRequest => ({
   syntax: 'jinja2',
   mode: 'text',
 });
-/** For a thread: see `InlineRenderer`. */
-const ordinary = [request('{{ i + 0 }}')];
+const ordinary = [request('{{ i }}')];
 const render = (pool: TemplatePool, i: number): Promise<RenderOutcome[]> =>
   pool.render({ contextJson: `{"i":${i}}`, templates: ordinary });
 const hostile = async (pool: TemplatePool, source: string): Promise<RenderOutcome | undefined> =>

@@ -6,7 +6,6 @@ import { compileProgram, type ProgramOptions } from './compileStatements.js';
 import { namedLayouts } from './layoutNames.js';
 import { checkBlocks, checkLoads, type Linked } from './checkLayouts.js';
 import { normalizeSource } from './lexer.js';
-import { isPlain } from './plainTemplate.js';
 import type { Layouts, Program } from './runtime.js';
 import { parseTemplate } from './statementParser.js';
 import type { NodeCount } from './tokenStream.js';
@@ -40,8 +39,6 @@ export interface LinkedTemplate {
   /** Normalised sources of all of them. */
   readonly sources: readonly string[];
   readonly uses: UsedLayouts;
-  /** See `isPlain`. */
-  readonly isPlain: boolean;
   /** Reports errors that are certain to occur when rendering. @throws Fault */
   readonly check: () => void;
 }
@@ -65,7 +62,6 @@ export function linkTemplate(text: string, options: LinkOptions): LinkedTemplate
       names: [...new Set(all.flatMap(({ named }) => named.names.map(({ name }) => name)))],
       any: all.some(({ named }) => named.isAny),
     },
-    isPlain: layouts.size === linked.size && all.every(({ statements }) => isPlain(statements)),
     check: () => {
       for (const layout of layouts.values()) if (layout instanceof Fault) throw layout;
       for (const each of all) checkLoads(each, linked, Object.keys(options.layouts));

@@ -20,13 +20,10 @@ export function mayLoadLayouts(source: string): boolean {
 export class CompiledCache {
   readonly #templates: LRUCache<string, CompiledTemplate>;
 
-  constructor(
-    private readonly limits: TemplateLimits,
-    maxCharacters = MAX_CHARACTERS,
-  ) {
+  constructor(private readonly limits: TemplateLimits) {
     this.#templates = new LRUCache({
       max: MAX_TEMPLATES,
-      maxSize: maxCharacters,
+      maxSize: MAX_CHARACTERS,
       sizeCalculation: (_template, key) => key.length,
     });
   }

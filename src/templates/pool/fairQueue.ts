@@ -51,10 +51,6 @@ export class FairQueue {
     private readonly nowMs: () => number,
   ) {}
 
-  isSlow(tenantid: number | undefined): boolean {
-    return (this.#accounts.get(tenantid)?.averageMs ?? 0) > SLOW_MS;
-  }
-
   add(job: QueuedJob): void {
     const account = this.#accountOf(job.tenantid);
     if (account.waiting.length === 0 && account.threads === 0) {
@@ -77,7 +73,7 @@ export class FairQueue {
   take(): Group | undefined {
     const account = this.#next();
     if (!account) return undefined;
-    const jobs = takeGroup(account.waiting, this.isSlow(account.tenantid) ? 1 : Infinity);
+    const jobs = takeGroup(account.waiting, account.averageMs > SLOW_MS ? 1 : Infinity);
     this.#waiting.delete(account);
     if (account.waiting.length > 0) this.#waiting.add(account);
     this.#clockMs = Math.max(this.#clockMs, account.usedMs);

@@ -24,7 +24,8 @@ export class QueuedJob {
 
   settle(result: TaskResult): void {
     this.#isSettled = true;
-    settlePromise(result, this.resolve, this.reject);
+    if ('bug' in result) this.reject(result.bug);
+    else this.resolve(result.outcomes);
   }
 
   /** Fails every template, because its thread was terminated. */
@@ -33,16 +34,6 @@ export class QueuedJob {
     const limit = { kind: 'limit', message, line: 1, column: 1, sourceLine: '' } as const;
     this.resolve(this.task.templates.map(({ name }) => ({ ok: false, error: { name, ...limit } })));
   }
-}
-
-/** Settles a promise with a task's result. */
-export function settlePromise(
-  result: TaskResult,
-  resolve: (outcomes: RenderOutcome[]) => void,
-  reject: (bug: unknown) => void,
-): void {
-  if ('bug' in result) reject(result.bug);
-  else resolve(result.outcomes);
 }
 
 /** Maximum jobs per message to a thread. */

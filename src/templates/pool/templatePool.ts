@@ -1,9 +1,8 @@
 import { renderings, timed } from '../../metrics.js';
 import { NO_LAYOUTS } from '../jinja2/compileLayouts.js';
 import { DEFAULT_LIMITS, type TemplateLimits } from '../limits.js';
-import { InlineRenderer } from './inlineRenderer.js';
 import { FairQueue, type Group } from './fairQueue.js';
-import { QueuedJob, settlePromise } from './queuedJob.js';
+import { QueuedJob } from './queuedJob.js';
 import { RenderThread, type ThreadEvents, type ThreadOptions } from './renderThread.js';
 import type { CheckJob, CheckOutcome, RenderOutcome, TemplateJob, ThreadTask } from './templateJob.js';
 import { nowMs } from './threadProgress.js';
@@ -22,7 +21,7 @@ export interface TemplatePoolOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Renders templates in threads, off the event loop, except for small tasks; see `InlineRenderer`. */
+/** Renders templates in threads, off the event loop. */
 export interface TemplatePool {
   /** Renders all templates of a job in one thread; one outcome each, in order. Rejects for bugs, and when closed. */
   render(job: TemplateJob): Promise<RenderOutcome[]>;
@@ -52,7 +51,6 @@ class ThreadPool implements TemplatePool, ThreadEvents {
   readonly #open = new Set<Promise<unknown>>();
   readonly #threadCount: number;
   readonly #options: ThreadOptions;
-  readonly #inline: InlineRenderer;
   #isDispatchScheduled = false;
   #isClosed = false;
 
@@ -66,7 +64,6 @@ class ThreadPool implements TemplatePool, ThreadEvents {
     this.#threadCount = threads;
     this.#waiting = new FairQueue(threads, nowMs);
     this.#options = { limits: { ...DEFAULT_LIMITS, ...limits }, maxOldGenerationMb, deadlineMs, env };
-    this.#inline = new InlineRenderer(this.#options.limits);
   }
 
   warmUp(): void {
@@ -115,9 +112,6 @@ class ThreadPool implements TemplatePool, ThreadEvents {
 
   #run(task: ThreadTask, tenantid: number | undefined): Promise<RenderOutcome[]> {
     if (this.#isClosed) return Promise.reject(new Error('the template pool is closed'));
-    // A slow tenant must not block the event loop.
-    const result = this.#waiting.isSlow(tenantid) ? undefined : this.#inline.tryRun(task);
-    if (result) return new Promise((resolve, reject) => settlePromise(result, resolve, reject));
     this.#startThreads();
     const job = new Promise<RenderOutcome[]>((resolve, reject) => {
       this.#waiting.add(new QueuedJob(task, resolve, reject, tenantid));
