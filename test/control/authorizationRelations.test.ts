@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { codeOf, textAt, WebFixture, type GraphqlResult } from '../api/webFixture.js';
-import { expectDocumentedTable } from '../support/documentedTable.js';
+import { ConsoleBrowser } from '../api/consoleBrowser.js';
+import { documentedTable, expectDocumentedTable } from '../support/documentedTable.js';
 
 const RELATIONS = [
   'itself',
@@ -198,6 +199,44 @@ describe('what a role may do to another (docs/security.md)', () => {
     } finally {
       await pool.query('update rowpost.tenant set suspended = false where tenantid = $1', [tenant.tenantid]);
       fixture.principals.forgetAll();
+    }
+  });
+
+  // The last one: passwords and roles are not what they were.
+  it('is no more by the forms of the console', async function () {
+    this.timeout(60_000);
+    const documented = documentedTable('relations');
+    const { pool } = fixture.testDatabase.database;
+    const password = 'correct horse battery';
+    for (const [holder, { roleid, targets }] of Object.entries(callers)) {
+      await fixture.control(
+        root,
+        `mutation { update_role(roleid: ${roleid}, input: {password: "${password}"}) { roleid } }`,
+      );
+      const browser = new ConsoleBrowser(fixture);
+      await browser.signIn('shop', `caller ${holder}`, password);
+      const csrf = await browser.csrf('/console/roles');
+      expect(csrf).not.to.equal('');
+      const post = async (values: Readonly<Record<string, string>>): Promise<void> => {
+        await (await browser.post('/console/roles/edit', { csrf, ...values })).text();
+      };
+      for (const [relation, id] of Object.entries(targets)) {
+        const stored = async (): Promise<unknown> =>
+          (await pool.query('select name, capabilities, deleted from rowpost.role where roleid = $1', [id]))
+            .rows[0];
+        for (const [operation, values] of [
+          ['update_role (capabilities)', { name: `of ${holder}`, may_login: 'on' }],
+          ['delete_role', { action: 'delete' }],
+        ] as const) {
+          const before = await stored();
+          await post({ id: String(id), login: `${relation} ${holder}`, ...values });
+          const allowed = documented.get(`\`${operation}\` ${holder}`)?.get(relation);
+          const what = `${operation} ${holder}, ${relation}: ${allowed}`;
+          if (allowed === 'yes' && relation !== 'a deleted child') {
+            expect(await stored(), what).not.to.deep.equal(before);
+          } else if (allowed !== 'yes') expect(await stored(), what).to.deep.equal(before);
+        }
+      }
     }
   });
 });

@@ -21,3 +21,17 @@ export function expectDocumentedTable(name: string, found: string): void {
       .filter((line) => line !== '');
   expect(plain(written)).to.deep.equal(plain(found));
 }
+
+/** The cells of such a table, by the first cell of their row and by the head of their column. */
+export function documentedTable(name: string): ReadonlyMap<string, ReadonlyMap<string, string>> {
+  const page = readFileSync(PAGE, 'utf8');
+  const written = page.split(`<!-- ${name} -->`)[1]?.split(`<!-- end of ${name} -->`)[0] ?? '';
+  const lines = written.split('\n').filter((line) => line.startsWith('|'));
+  const [head = [], , ...rows] = lines.map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+  return new Map(rows.map((cells) => [cells[0]!, new Map(head.map((column, at) => [column, cells[at]!]))]));
+}
