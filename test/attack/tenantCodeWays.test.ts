@@ -125,6 +125,34 @@ describe('escapes from a tenant', () => {
       ],
       ['a large object', 'default', 'create table t (a oid default lo_create(0))'],
       [
+        'a cast of a row, by a function of another schema',
+        'cast',
+        `${OTHER} create table t (a int); create function other.f(t) returns text language sql as $$ select ${ESCAPE} $$;
+         create cast (t as text) with function other.f(t) as implicit`,
+      ],
+      [
+        'a cast of a list, by a function of another schema',
+        'cast',
+        `${OTHER} create type e as enum ('a'); create function other.f(e[]) returns text language sql as $$ select ${ESCAPE} $$;
+         create cast (e[] as text) with function other.f(e[]) as implicit`,
+      ],
+      [
+        'a type of another schema, named by a text',
+        'constraint',
+        `${OTHER} create table t (a text check (pg_input_is_valid(a, 'other.d')))`,
+      ],
+      [
+        'statements that the session has prepared for others',
+        'view',
+        'create view v as select statement from pg_prepared_statements',
+      ],
+      ['their cursors', 'view', 'create view v as select * from pg_cursors'],
+      [
+        'the same without the view',
+        'view',
+        'create view v as select statement from pg_prepared_statement()',
+      ],
+      [
         'pg_input_is_valid',
         'domain',
         `create domain d as text check (${ESCAPE} is not null); create table t (a text check (a::d is not null))`,

@@ -13,9 +13,10 @@ export async function findTenantCode(client: ClientBase, schema: string): Promis
 
 /**
  * A function is harmless if it is built into PostgreSQL and has no effect on the session, which excludes volatile functions
- * other than those listed. `…_to_xml` run statements or views passed to them; XPath evaluation can't be canceled, and could
- * occupy a shared connection for hours. Extensions' functions in C, which only a superuser can create, are harmless if
- * immutable, unlike `crosstab` and its kind.
+ * other than those listed. `…_to_xml` run statements or views passed to them, and `pg_input_…` the checks of a type that they name;
+ * XPath evaluation can't be canceled, and could occupy a shared connection for hours; what a shared session has prepared
+ * for others is not to be read. Extensions' functions in C, which only a superuser can create, are harmless if immutable,
+ * unlike `crosstab` and its kind.
  *
  * A view, a foreign key, an inherited table or a type of another schema brings in that schema's code, and any role that may
  * reference a table or create triggers on it can add code at any time.
@@ -32,6 +33,12 @@ with member as materialized (
 relation as materialized (
   select c.oid, c.relkind, c.relpartbound, c.relowner, c.relacl from member m join pg_catalog.pg_class c on c.oid = m.objid
   where m.classid = 'pg_catalog.pg_class'::regclass and c.relkind in ('r', 'p', 'f', 'v', 'm')
+),
+-- A table's row type and arrays depend on their table and elements, not on the schema.
+own_type as materialized (
+  select y.oid, y.typarray from member m join pg_catalog.pg_type y on y.oid = m.objid
+    where m.classid = 'pg_catalog.pg_type'::regclass
+  union all select y.oid, y.typarray from relation r join pg_catalog.pg_type y on y.typrelid = r.oid
 ),
 tree as (
   select d.adbin::text as nodes, 'default' as kind from relation r join pg_catalog.pg_attrdef d on d.adrelid = r.oid
@@ -68,9 +75,9 @@ called as (
   select 'operator', o.oprcode::oid from member m join pg_catalog.pg_operator o on o.oid = m.objid
     where m.classid = 'pg_catalog.pg_operator'::regclass
   union
-  select 'cast', c.castfunc from member m
-    join pg_catalog.pg_cast c on c.castfunc <> 0 and m.objid in (c.castsource, c.casttarget)
-    where m.classid = 'pg_catalog.pg_type'::regclass
+  select 'cast', c.castfunc from pg_catalog.pg_cast c
+    where c.castfunc <> 0 and exists (select from own_type y, unnest(array[y.oid, y.typarray]) t(oid)
+      where t.oid in (c.castsource, c.casttarget))
 ),
 referrer as (
   select m.classid, m.objid from member m
@@ -99,7 +106,8 @@ where not case
   when p.oid >= 16384 then p.provolatile = 'i' and p.prolang = (select oid from pg_catalog.pg_language where lanname = 'c')
     and exists (select from pg_catalog.pg_depend d where d.classid = 'pg_catalog.pg_proc'::regclass
       and d.objid = p.oid and d.deptype = 'e')
-  when p.provolatile <> 'v' then p.proname !~ 'xml|xpath'
+  when p.provolatile <> 'v' then p.proname !~ 'xml|xpath' and p.proname not in
+    ('pg_input_is_valid', 'pg_input_error_info', 'pg_prepared_statement', 'pg_cursor')
   else p.proname in ('nextval', 'random', 'random_normal', 'clock_timestamp', 'timeofday', 'gen_random_uuid', 'uuidv4',
     'uuidv7', 'tsvector_update_trigger', 'tsvector_update_trigger_column', 'suppress_redundant_updates_trigger') end
 union
@@ -107,6 +115,9 @@ select 'rule' from relation r join pg_catalog.pg_rewrite w on w.ev_class = r.oid
 union
 -- XMLTABLE is a node of its own, with an XPath expression.
 select t.kind from tree t where t.nodes like '%{TABLEFUNC %'
+union
+select t.kind from tree t, regexp_matches(t.nodes, ':relid ([0-9]+)', 'g') m
+where m[1]::oid in ('pg_catalog.pg_prepared_statements'::regclass, 'pg_catalog.pg_cursors'::regclass)
 union
 select 'foreign table' from relation r where r.relkind = 'f'
 union
