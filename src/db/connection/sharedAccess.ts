@@ -18,57 +18,94 @@ interface Tenant {
 }
 
 /**
- * Lets the shared login switch to the tenant's role if and only if the tenant's schema contains no code. PostgreSQL then
- * enforces this in each transaction, so a process that missed a change can't get it wrong. Throws what pg throws.
+ * Lets the shared login switch to the tenant's role if and only if the tenant's schema contains no code and nobody is logged in,
+ * or can log in, as the tenant: it could create code at any time. PostgreSQL then enforces this in each transaction, so a
+ * process that missed a change can't get it wrong. Throws what pg throws.
  */
-export function settleSharedAccess(pool: Pool, names: RoleNames, tenant: Tenant): Promise<TenantAccess> {
-  return inTransaction(pool, async (client) => {
-    const isLocked = await lockTenant(client, tenant.tenantid, 'skip locked');
-    return isLocked ? decide(client, names, tenant) : 'changing';
-  });
+export async function settleSharedAccess(
+  pool: Pool,
+  names: RoleNames,
+  tenant: Tenant,
+): Promise<TenantAccess> {
+  const settle = (): Promise<TenantAccess | 'locked out'> =>
+    inTransaction(pool, async (client) => {
+      const isLocked = await lockTenant(client, tenant.tenantid, 'skip locked');
+      return isLocked ? decide(client, names, tenant) : 'changing';
+    });
+  const first = await settle();
+  if (first !== 'locked out') return first;
+  // Since that commit, nobody can log in. Unless a process lets the tenant again meanwhile.
+  const second = await settle();
+  return second === 'locked out' ? 'changing' : second;
 }
 
 async function decide(
   client: PoolClient,
   names: RoleNames,
   { tenantid, schema }: Tenant,
-): Promise<TenantAccess> {
+): Promise<TenantAccess | 'locked out'> {
   const role = names.tenant(tenantid);
   const code = await findTenantCode(client, schema);
-  const { rows } = await client.query<{ made: boolean; member: boolean; finds: boolean }>(ROLES_SQL, [
-    names.shared,
-    role,
-  ]);
+  const { rows } = await client.query<RoleState>(ROLES_SQL, [names.shared, role]);
+  const { made, member, finds, logs_in: logsIn } = rows[0] ?? {};
   // It is missing for tenants of an earlier release, and after a dump was restored into another database.
-  if (rows[0]?.made !== true) await ensureTenantRole(client, names, tenantid);
-  if (rows[0]?.finds !== true) await setSearchPath(client, role, schema);
-  const isMember = rows[0]?.member === true;
-  if (code.length > 0 && isMember)
+  if (made !== true) await ensureTenantRole(client, names, tenantid);
+  if (finds !== true) await setSearchPath(client, role, schema);
+  if (member === true && code.length === 0 && logsIn !== true) return 'shared';
+  if (member === true)
     await client.query(statement`revoke ${identifier(role)} from ${identifier(names.shared)}`);
-  if (code.length === 0 && !isMember) {
-    if (!(await isCodeGone(client, role, schema))) return 'changing';
-    await client.query(statement`grant ${identifier(role)} to ${identifier(names.shared)}`);
+  if (code.length > 0) return 'own';
+  if (!(await isIdle(client, role))) return 'changing';
+  if (logsIn === true) {
+    await client.query(statement`alter role ${identifier(role)} nologin password null`);
+    return 'locked out';
   }
-  return code.length > 0 ? 'own' : 'shared';
+  // A transaction that has ended since may have created code.
+  if (!(await endIdleSessions(client, role)) || (await findTenantCode(client, schema)).length > 0)
+    return 'changing';
+  await client.query(statement`grant ${identifier(role)} to ${identifier(names.shared)}`);
+  return 'shared';
+}
+
+interface RoleState {
+  readonly made: boolean;
+  readonly member: boolean;
+  readonly finds: boolean;
+  readonly logs_in: boolean;
 }
 
 /** A tenant that is never idle keeps its own connections until a later check. */
 const MAX_IDLE_CHECKS = 10;
 
-/**
- * A transaction of the tenant's own login may have created code without having committed yet. So the schema is checked
- * again once no such transaction is open.
- */
-async function isCodeGone(client: PoolClient, role: string, schema: string): Promise<boolean> {
-  for (let checks = 0; checks < MAX_IDLE_CHECKS; checks++) {
-    // Otherwise the view stays the same for the whole transaction.
-    await client.query('select pg_stat_clear_snapshot()');
+/** Whether no transaction of the tenant's own login is open: it may have created code without having committed yet. */
+function isIdle(client: PoolClient, role: string): Promise<boolean> {
+  return eventually(async () => {
     const { rowCount } = await client.query(
       `select from pg_catalog.pg_stat_activity
        where usename = $1 and datname = current_database() and state is distinct from 'idle' limit 1`,
       [role],
     );
-    if (rowCount === 0) return (await findTenantCode(client, schema)).length === 0;
+    return rowCount === 0;
+  }, client);
+}
+
+/** @returns whether no session of the tenant's own login is left */
+function endIdleSessions(client: PoolClient, role: string): Promise<boolean> {
+  return eventually(async () => {
+    const { rowCount } = await client.query(
+      `select case when state = 'idle' then pg_catalog.pg_terminate_backend(pid) end
+       from pg_catalog.pg_stat_activity where usename = $1 and datname = current_database()`,
+      [role],
+    );
+    return rowCount === 0;
+  }, client);
+}
+
+async function eventually(isTrue: () => Promise<boolean>, client: PoolClient): Promise<boolean> {
+  for (let checks = 0; checks < MAX_IDLE_CHECKS; checks++) {
+    // Otherwise the view stays the same for the whole transaction.
+    await client.query('select pg_stat_clear_snapshot()');
+    if (await isTrue()) return true;
     await delay(POLL_MS);
   }
   return false;
@@ -79,11 +116,32 @@ const ROLES_SQL = `
     exists (select from pg_catalog.pg_auth_members m join pg_catalog.pg_roles s on s.oid = m.member
       join pg_catalog.pg_roles t on t.oid = m.roleid where s.rolname = $1 and t.rolname = $2) as member,
     exists (select from pg_catalog.pg_db_role_setting p, unnest(p.setconfig) o
-      where p.setrole = (select oid from pg_catalog.pg_roles where rolname = $2) and o like 'search\\_path=%') as finds
+      where p.setrole = (select oid from pg_catalog.pg_roles where rolname = $2) and o like 'search\\_path=%') as finds,
+    coalesce(bool_or(rolcanlogin) filter (where rolname = $2), false) as logs_in
   from pg_catalog.pg_roles where rolname in ($1, $2)`;
 
 /**
- * Keeps the shared login out while `change` changes the tenant's schema: no shared connection runs code that it adds, not
+ * Lets the tenant log in, unless shared connections serve it. Takes no lock that others wait for: the tenant itself may block a
+ * change of its role. Throws what pg throws.
+ * @returns `changing` while somebody decides who serves it
+ */
+export function letLogIn(
+  pool: Pool,
+  names: RoleNames,
+  tenantid: number,
+  change: (client: PoolClient) => Promise<void>,
+): Promise<TenantAccess> {
+  return inTransaction(pool, async (client) => {
+    if (!(await lockTenant(client, tenantid, 'skip locked'))) return 'changing';
+    const { rows } = await client.query<RoleState>(ROLES_SQL, [names.shared, names.tenant(tenantid)]);
+    if (rows[0]?.member === true) return 'shared';
+    await change(client);
+    return 'own';
+  });
+}
+
+/**
+ * Keeps the shared login out while `change` changes the tenant's schema, and calls `begin` when it is: no shared connection runs code that it adds, not
  * even one that switched to the role earlier and waits for a lock. Throws what pg and `change` throw.
  */
 export async function withoutSharedAccess<T>(
@@ -91,7 +149,7 @@ export async function withoutSharedAccess<T>(
   connector: Connector,
   names: RoleNames,
   tenantid: number,
-  change: () => Promise<T>,
+  { begin, change }: { readonly begin: () => Promise<void>; readonly change: () => Promise<T> },
 ): Promise<T> {
   // Not from the pool, whose connections others need.
   const client = connector.createClient();
@@ -109,6 +167,7 @@ export async function withoutSharedAccess<T>(
     await pool.query(
       statement`revoke ${identifier(names.tenant(tenantid))} from ${identifier(names.shared)}`,
     );
+    await begin();
     await endOfSharedTransactions(pool, names);
     const result = await change();
     await client.query('commit');

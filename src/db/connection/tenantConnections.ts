@@ -10,7 +10,7 @@ import type { RoleNames } from './roleNames.js';
 import { settleSharedAccess, withoutSharedAccess, type TenantAccess } from './sharedAccess.js';
 import { readSettledAccess, recordSettledAccess } from './settledAccess.js';
 import type { SessionSettings } from './sessionSettings.js';
-import { TenantLogins } from './tenantLogins.js';
+import { ServedBySharedLogin, TenantLogins } from './tenantLogins.js';
 
 export interface TenantConnectionsOptions {
   /** The service's own connections to the same server. */
@@ -114,7 +114,13 @@ export class TenantConnections {
   async acquire(tenantid: number | null): Promise<Lease> {
     if (tenantid === null) return this.#acquireService();
     if (!this.#names) await this.names();
-    return this.#pool.acquire(this.loginOf(tenantid), tenantid);
+    try {
+      return await this.#pool.acquire(this.loginOf(tenantid), tenantid);
+    } catch (error) {
+      if (!(error instanceof ServedBySharedLogin)) throw error;
+      this.#own.delete(tenantid);
+      return this.#pool.acquire('shared', tenantid);
+    }
   }
 
   async #acquireService(): Promise<Lease> {
@@ -198,13 +204,17 @@ export class TenantConnections {
   /** Runs `change` on a dedicated connection, logged in as the tenant, while no shared connection serves the tenant. */
   async changeSchema<T>(tenantid: number, change: (client: pg.Client) => Promise<T>): Promise<T> {
     const { pool, direct } = this.options;
-    return withoutSharedAccess(pool, direct, await this.names(), tenantid, async () => {
-      const client = await this.connectDirectly(tenantid);
-      try {
-        return await change(client);
-      } finally {
-        await client.end();
-      }
+    return withoutSharedAccess(pool, direct, await this.names(), tenantid, {
+      // For requests. The tenant itself may block it for a while: `change` logs in anyway, or fails.
+      begin: () => this.#logins.enable(tenantid).catch(() => undefined),
+      change: async () => {
+        const client = await this.connectDirectly(tenantid);
+        try {
+          return await change(client);
+        } finally {
+          await client.end();
+        }
+      },
     });
   }
 

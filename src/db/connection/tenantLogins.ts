@@ -1,4 +1,5 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Pool } from 'pg';
 import type { KeyRing } from '../../secrets.js';
@@ -11,7 +12,8 @@ import {
   withoutSearchPath,
   type SessionSettings,
 } from './sessionSettings.js';
-import { identifier, statement, textConstant } from '../sql.js';
+import { letLogIn } from './sharedAccess.js';
+import { identifier, statement, textConstant, type SqlText } from '../sql.js';
 
 /** Maximum server connections of one tenant's own login, in all processes together. */
 const MAX_CONNECTIONS_PER_TENANT = 50;
@@ -20,6 +22,9 @@ const SCRAM_ITERATIONS = 4096;
 
 /** Maximum wait for a concurrent change of the role. */
 const ROLE_LOCK_TIMEOUT_MS = 500;
+/** Maximum wait while it is decided who serves the tenant, and how often to look. */
+const MAX_CHANGING_MS = 5_000;
+const CHANGING_POLL_MS = 20;
 /** "tuple concurrently updated": PostgreSQL rejects the later of two concurrent changes of a role. */
 const CONCURRENTLY_UPDATED = 'XX000';
 
@@ -40,7 +45,7 @@ function isRefused({ code = '', message }: { readonly code?: string; readonly me
  */
 export class TenantLogins {
   #names: Promise<RoleNames> | undefined;
-  /** By role, while its password is being set. */
+  /** By role and condition, while its password is being set. */
   readonly #enabling = new Map<string, Promise<void>>();
 
   constructor(
@@ -67,26 +72,39 @@ export class TenantLogins {
     this.#names = undefined;
   }
 
-  /** Opens a connection. Throws what pg throws. */
-  connect(login: Login): Promise<pg.Client> {
-    return this.#connect(login, this.deps.connector);
+  /** Opens a connection to serve requests. Throws ServedBySharedLogin, or what pg throws. */
+  async connect(login: Login): Promise<pg.Client> {
+    if (login === 'shared') return this.#connect(login, this.deps.connector, () => this.enable(login));
+    const until = performance.now() + MAX_CHANGING_MS;
+    for (;;) {
+      try {
+        return await this.#connect(login, this.deps.connector, () => this.#enableUnlessShared(login));
+      } catch (error) {
+        if (!(error instanceof Changing) || performance.now() > until) throw error;
+        await delay(CHANGING_POLL_MS);
+      }
+    }
   }
 
-  /** Opens a connection that bypasses the pooler, if there is one. Throws what pg throws. */
-  connectDirectly(login: Login): Promise<pg.Client> {
-    return this.#connect(login, this.deps.direct);
+  /** Opens a connection that bypasses the pooler, if there is one, whoever serves the tenant. Throws what pg throws. */
+  connectDirectly(tenantid: number): Promise<pg.Client> {
+    return this.#connect(tenantid, this.deps.direct, () => this.enable(tenantid));
   }
 
-  async #connect(login: Login, connector: Connector): Promise<pg.Client> {
-    const names = await this.names();
-    const role = login === 'shared' ? names.shared : names.tenant(login);
+  async #connect(login: Login, connector: Connector, enable: () => Promise<void>): Promise<pg.Client> {
+    const role = await this.#role(login);
     try {
       return await connected(this.#client(login, role, connector));
     } catch (error) {
       if (!isRefused(error as { code?: string; message: string })) throw error;
-      await this.#enableLoginOnce(login, role);
+      await enable();
       return connected(this.#client(login, role, connector));
     }
+  }
+
+  async #role(login: Login): Promise<string> {
+    const names = await this.names();
+    return login === 'shared' ? names.shared : names.tenant(login);
   }
 
   #client(login: Login, role: string, connector: Connector): pg.Client {
@@ -107,32 +125,64 @@ export class TenantLogins {
     return this.deps.keyRing.password(role, 'database logins');
   }
 
-  #enableLoginOnce(login: Login, role: string): Promise<void> {
-    let enabling = this.#enabling.get(role);
+  /** Sets the login's password. Throws what pg throws. */
+  async enable(login: Login): Promise<void> {
+    const role = await this.#role(login);
+    await this.#once(role, async () => {
+      await this.#prepare(login, role);
+      // One query, so one transaction.
+      await this.deps.pool.query(this.#letLogIn(login, role)).catch(ignoreSameChange);
+    });
+  }
+
+  async #enableUnlessShared(tenantid: number): Promise<void> {
+    const names = await this.names();
+    const role = names.tenant(tenantid);
+    await this.#once(`${role}, unless shared`, async () => {
+      await this.#prepare(tenantid, role);
+      const access = await letLogIn(this.deps.pool, names, tenantid, async (client) => {
+        await client.query(this.#letLogIn(tenantid, role));
+      }).catch((error: unknown) => {
+        ignoreSameChange(error);
+        return 'changing' as const;
+      });
+      if (access === 'shared') throw new ServedBySharedLogin();
+      if (access === 'changing') throw new Changing();
+    });
+  }
+
+  #once(what: string, enable: () => Promise<void>): Promise<void> {
+    let enabling = this.#enabling.get(what);
     if (!enabling) {
-      enabling = this.#enableLogin(login, role).finally(() => this.#enabling.delete(role));
-      this.#enabling.set(role, enabling);
+      enabling = enable().finally(() => this.#enabling.delete(what));
+      this.#enabling.set(what, enabling);
     }
     return enabling;
   }
 
-  async #enableLogin(login: Login, role: string): Promise<void> {
+  async #prepare(login: Login, role: string): Promise<void> {
+    if (this.deps.isPooled) await setRoleDefaults(this.deps.pool, role, this.#settingsOf(login));
+  }
+
+  /** It takes no lock that others wait for, since the tenant itself may block a change of its role. */
+  #letLogIn(login: Login, role: string): SqlText {
     const verifier = scramVerifier(this.#password(role));
     const limit = login === 'shared' ? -1 : MAX_CONNECTIONS_PER_TENANT;
-    const { pool, isPooled } = this.deps;
-    if (isPooled) await setRoleDefaults(pool, role, this.#settingsOf(login));
-    // One query, so one transaction. It takes no lock that others wait for, since the tenant itself may block a change of its role.
-    await pool
-      .query(
-        statement`select set_config('lock_timeout', '${ROLE_LOCK_TIMEOUT_MS}', true);
-         alter role ${identifier(role)} login connection limit ${limit} password ${textConstant(verifier)}`,
-      )
-      .catch((error: unknown) => {
-        // Another process has just set the same password.
-        if ((error as { code?: string }).code !== CONCURRENTLY_UPDATED) throw error;
-      });
+    return statement`select set_config('lock_timeout', '${ROLE_LOCK_TIMEOUT_MS}', true);
+      alter role ${identifier(role)} login connection limit ${limit} password ${textConstant(verifier)}`;
   }
 }
+
+function ignoreSameChange(error: unknown): void {
+  // Another process has just set the same password.
+  if ((error as { code?: string }).code !== CONCURRENTLY_UPDATED) throw error;
+}
+
+/** Shared connections serve the tenant: nobody logs in as it. */
+export class ServedBySharedLogin extends Error {}
+
+/** Who serves the tenant is being decided. */
+class Changing extends Error {}
 
 async function connected(client: pg.Client): Promise<pg.Client> {
   try {

@@ -15,7 +15,7 @@ import { WriteGroups } from './writeGroups.js';
 import { failed, type TransactionOutcome } from './transactionOutcome.js';
 import type { TransactionRequest, TransactionStatement } from './transactionRequest.js';
 import { tracedTransaction } from './transactionSpan.js';
-import { isDatabaseAnswer, isSessionEnd, READ_ONLY } from '../sqlState.js';
+import { isDatabaseAnswer, isRaised, isSessionEnd, READ_ONLY } from '../sqlState.js';
 
 export type { TransactionOutcome } from './transactionOutcome.js';
 export type { TransactionRequest, TransactionStatement } from './transactionRequest.js';
@@ -104,10 +104,16 @@ export class Transactions {
     });
   }
 
-  #runAlone(request: TransactionRequest, traceparent?: string): Promise<TransactionOutcome> {
+  #runAlone(
+    request: TransactionRequest,
+    traceparent?: string,
+    mayRepeat = true,
+  ): Promise<TransactionOutcome> {
     return new Promise((resolve, reject) => {
       const pending = { request, traceparent, resolve, reject };
-      this.#pipelinedConnection(request.tenantid).add([this.#transaction([pending], false)]);
+      this.#pipelinedConnection(request.tenantid).add([
+        this.#transaction([pending], false, undefined, mayRepeat),
+      ]);
     });
   }
 
@@ -116,6 +122,7 @@ export class Transactions {
     group: readonly Pending[],
     isShared: boolean,
     onEnd: () => void = () => undefined,
+    mayRepeat = true,
   ): PipelinedTransaction {
     return {
       fail: (error) => {
@@ -128,6 +135,7 @@ export class Transactions {
           const { result, opening, isSound } = await this.#send(lease, group, isShared);
           const inTime = deadline.pass();
           if (lease.login === 'shared' && isRefusedRole(result, opening)) this.#enterOtherwise(group);
+          else if (mayRepeat && lease.login !== 'shared' && wasEndedBefore(result)) this.#repeat(group);
           else this.#settle(group, outcomesOf(requestsOf(group), result, { opening, inTime }));
           return isSound;
         } catch (error) {
@@ -148,6 +156,12 @@ export class Transactions {
       if (request.tenantid !== null) this.connections.refused(request.tenantid);
       resolve(this.#runAlone(request, traceparent));
     }
+  }
+
+  /** The session was ended while it was idle, because shared connections serve the tenant from now on. */
+  #repeat(group: readonly Pending[]): void {
+    for (const { request, traceparent, resolve } of group)
+      resolve(this.#runAlone(request, traceparent, false));
   }
 
   #settle(group: readonly Pending[], outcomes: readonly (TransactionOutcome | 'repeat')[]): void {
@@ -266,12 +280,20 @@ export class Transactions {
 const requestsOf = (group: readonly Pending[]): readonly TransactionRequest[] =>
   group.map(({ request }) => request);
 
+/** Of sessions that `pg_terminate_backend` ends. */
+const TERMINATED = '57P01';
+
 /** The shared login is not a member of the role, or there is no such role. */
 const REFUSED_ROLE_STATES = new Set(['42501', '22023']);
 
 /** Whether the shared login may not switch to the tenant's role; nothing has run then. */
 function isRefusedRole({ error, rows }: PipelineResult, opening: number): boolean {
   return rows.length < opening && isDatabaseAnswer(error) && REFUSED_ROLE_STATES.has(error.code ?? '');
+}
+
+/** Whether PostgreSQL ended the session before the first statement was completed, so that nothing was committed. */
+function wasEndedBefore({ error, rows }: PipelineResult): boolean {
+  return rows.length === 0 && isDatabaseAnswer(error) && error.code === TERMINATED && !isRaised(error);
 }
 
 /**

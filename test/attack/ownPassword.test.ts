@@ -1,0 +1,82 @@
+import { expect } from 'chai';
+import pg from 'pg';
+import { openShop, type Shop } from '../graphql/support/shop.js';
+
+/** Whoever can log in as a tenant can create code at any time, which shared connections would run before anybody looks. */
+describe('attack: a tenant without code logs in by a password of its own', () => {
+  let shop: Shop;
+  let role: string;
+  before(async () => {
+    shop = await openShop('create table notes (id int primary key)');
+    role = (await shop.test.database.tenants.names()).tenant(shop.tenant.tenantid);
+  });
+  after(() => shop.close());
+
+  const logIn = async (): Promise<pg.Client> => {
+    const url = new URL(shop.test.url);
+    [url.username, url.password] = [role, 'known'];
+    const client = new pg.Client({ connectionString: url.href });
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  };
+  const settled = async (): Promise<unknown> => {
+    const { database } = shop.test;
+    const { tenantid, schema } = shop.tenant;
+    await database.tenants.settle(tenantid, schema);
+    return database.tenants.loginOf(tenantid);
+  };
+  const failure = (promise: Promise<unknown>): Promise<string> =>
+    promise.then(
+      () => 'none',
+      (error: Error) => error.message,
+    );
+
+  it('is refused while shared connections serve the tenant', async () => {
+    await shop.sql(`alter role current_user password 'known'`);
+    expect(await settled()).to.equal('shared');
+    expect(await failure(logIn())).to.match(/not permitted to log in|password authentication failed/);
+    await shop.data('{ notes { id } }');
+  });
+
+  it('loses its open sessions before shared connections serve the tenant', async () => {
+    await shop.sql(`alter role current_user password 'known'`);
+    const session = await logIn();
+    expect(await settled()).to.equal('shared');
+    expect(
+      await failure(session.query(`create function ${shop.tenant.schema}.f() returns int return 1`)),
+    ).to.not.equal('none');
+    await shop.data('mutation { create_notes(input: {id: 1}) { id } }');
+  });
+
+  it('keeps the tenant on dedicated connections by an open transaction', async () => {
+    await shop.sql(`alter role current_user password 'known'`);
+    const session = await logIn();
+    await session.query('begin');
+    expect(await settled()).to.equal(shop.tenant.tenantid);
+    await shop.data('{ notes { id } }');
+    await session.end();
+    expect(await settled()).to.equal('shared');
+  });
+
+  it('is not let in again by a process that does not know yet who serves the tenant', async () => {
+    const { tenants } = shop.test.database;
+    const { tenantid } = shop.tenant;
+    await shop.sql(`alter role current_user password 'known'`);
+    await settled();
+    tenants.refused(tenantid);
+    await shop.data('{ notes { id } }');
+    expect(tenants.loginOf(tenantid)).to.equal('shared');
+    expect(await failure(logIn())).to.match(/not permitted to log in|password authentication failed/);
+  });
+
+  it('loses no request', async () => {
+    await shop.sql('create function code() returns int return 1');
+    expect(await settled()).to.equal(shop.tenant.tenantid);
+    await Promise.all(Array.from({ length: 8 }, () => shop.data('{ notes { id } }')));
+    await shop.sql('drop function code');
+    const asked = Array.from({ length: 200 }, () => shop.data('{ notes { id } }'));
+    await settled();
+    await Promise.all(asked);
+  });
+});
