@@ -10,8 +10,11 @@ export interface Lease {
   readonly login: Login | 'service';
   /** The tenant for which a shared connection's session was last cleaned; maintained by the lessee. */
   servedTenant: number | undefined;
-  /** @param destroy if the state of the connection is unknown */
-  release(destroy: boolean): void;
+  /**
+   * @param destroy if the state of the connection is unknown
+   * @param gone when its session ends, if PostgreSQL could not end it at once
+   */
+  release(destroy: boolean, gone?: Promise<void>): void;
 }
 
 export interface ConnectionPoolOptions {
@@ -55,6 +58,9 @@ interface Waiter {
 /** A waiter for the same login may jump the queue, which saves opening a connection, until another has waited this long. */
 const MAX_OVERTAKEN_MS = 50;
 
+/** Number of sessions beyond their time, as a share of the connections, from which on a tenant has to wait for the end of one. */
+const MAX_SHARE_ABANDONED = 0.1;
+
 /**
  * A pool of connections under one budget, whoever they are logged in as: when it is exhausted, the least recently used
  * idle connection of another login is closed. Tenants that need their own logins share the same budget.
@@ -67,6 +73,8 @@ export class ConnectionPool {
   readonly #waiting: Waiter[] = [];
   /** Connections in use, by tenant. */
   readonly #inUse = new Map<number, number>();
+  /** Sessions whose connection was closed, and which PostgreSQL has not ended yet, by tenant. */
+  readonly #abandoned = new Map<number, number>();
   #idleTimer: NodeJS.Timeout | undefined;
   #count = 0;
   #ownCount = 0;
@@ -165,21 +173,33 @@ export class ConnectionPool {
   }
 
   #mayUse(tenantid: number | undefined): boolean {
-    return tenantid === undefined || (this.#inUse.get(tenantid) ?? 0) < this.options.maxPerTenant;
+    if (tenantid === undefined) return true;
+    const { maxPerTenant, max } = this.options;
+    const maxAbandoned = Math.max(1, Math.floor(max * MAX_SHARE_ABANDONED));
+    return (
+      (this.#inUse.get(tenantid) ?? 0) < maxPerTenant && (this.#abandoned.get(tenantid) ?? 0) < maxAbandoned
+    );
   }
 
   #use(tenantid: number | undefined, by: 1 | -1): void {
-    if (tenantid === undefined) return;
-    const count = (this.#inUse.get(tenantid) ?? 0) + by;
-    if (count === 0) this.#inUse.delete(tenantid);
-    else this.#inUse.set(tenantid, count);
+    if (tenantid !== undefined) add(this.#inUse, tenantid, by);
   }
 
   #lease(connection: Connection, tenantid: number | undefined): Lease {
     this.#use(tenantid, 1);
-    return new ConnectionLease(connection, (destroy) => {
+    return new ConnectionLease(connection, (destroy, gone) => {
       this.#use(tenantid, -1);
+      if (gone && tenantid !== undefined) this.#abandon(tenantid, gone);
       this.#release(connection, destroy);
+    });
+  }
+
+  /** Others may use its place; the tenant may not, or it could fill PostgreSQL with sessions that don't end. */
+  #abandon(tenantid: number, gone: Promise<void>): void {
+    add(this.#abandoned, tenantid, 1);
+    void gone.then(() => {
+      add(this.#abandoned, tenantid, -1);
+      this.#serve();
     });
   }
 
@@ -269,13 +289,17 @@ export class ConnectionPool {
   }
 
   #counted(login: Login, by: 1 | -1): void {
-    const count = (this.#open.get(login) ?? 0) + by;
-    if (count === 0) this.#open.delete(login);
-    else this.#open.set(login, count);
+    add(this.#open, login, by);
     this.#count += by;
     if (login !== 'shared') this.#ownCount += by;
     if (this.#count === 0) this.#closing?.();
   }
+}
+
+function add<K>(counts: Map<K, number>, key: K, by: 1 | -1): void {
+  const count = (counts.get(key) ?? 0) + by;
+  if (count === 0) counts.delete(key);
+  else counts.set(key, count);
 }
 
 class ConnectionLease implements Lease {
@@ -283,7 +307,7 @@ class ConnectionLease implements Lease {
 
   constructor(
     private readonly connection: Connection,
-    private readonly giveBack: (destroy: boolean) => void,
+    private readonly giveBack: (destroy: boolean, gone?: Promise<void>) => void,
   ) {}
 
   get client(): pg.ClientBase {
@@ -303,9 +327,9 @@ class ConnectionLease implements Lease {
     if (tenantid !== undefined) this.connection.served.add(tenantid);
   }
 
-  release(destroy: boolean): void {
+  release(destroy: boolean, gone?: Promise<void>): void {
     if (this.#isReleased) throw new Error('the connection was already released');
     this.#isReleased = true;
-    this.giveBack(destroy);
+    this.giveBack(destroy, gone);
   }
 }

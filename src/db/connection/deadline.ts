@@ -14,6 +14,10 @@ export interface Canceler {
 /** How long a transaction may take to end after it was canceled. */
 const CANCEL_GRACE_MS = 2_000;
 
+/** How often it is asked whether a terminated session has ended. */
+const MIN_LOOK_MS = 20;
+const MAX_LOOK_MS = 10_000;
+
 /**
  * Cancels the transaction on a connection when its time is up, with PostgreSQL's own means: the server rolls it back and
  * reports that. Successive transactions on the connection each have the full time.
@@ -22,6 +26,7 @@ export class Deadline {
   readonly #timer: NodeJS.Timeout;
   #isOver = false;
   #canceling: Promise<void> | undefined;
+  #gone: Promise<void> | undefined;
   /** Number of transactions that have ended. */
   #passed = 0;
   #onPass: (() => void) | undefined;
@@ -40,6 +45,14 @@ export class Deadline {
   /** Whether a cancellation was sent; it may hit any transaction of the connection. */
   get isOver(): boolean {
     return this.#isOver;
+  }
+
+  /**
+   * When the session ends, if it was terminated. PostgreSQL doesn't end it while it computes certain functions, such as
+   * `strpos`. Unknown behind a pooler. Ask after `end`.
+   */
+  get gone(): Promise<void> | undefined {
+    return this.#gone;
   }
 
   /** Call when a transaction has ended; the next one's time starts. @returns whether it ended in time */
@@ -85,10 +98,36 @@ export class Deadline {
       await other.query('select pg_cancel_backend($1)', [processID]);
       if (await this.#endsAfter(passed)) return true;
       // Tenant code may catch the cancellation and continue.
-      await other.query('select pg_terminate_backend($1)', [processID]);
+      const { rows } = await other.query<{ start: string }>(
+        `select backend_start::text as start, pg_terminate_backend(pid) from pg_catalog.pg_stat_activity where pid = $1`,
+        [processID],
+      );
+      if (rows[0]) this.#gone = this.#endOf(processID, rows[0].start);
       return false;
     } finally {
       await other.end().catch(() => undefined);
+    }
+  }
+
+  /** Numbers of sessions are used again: the session is told by when it began, too. */
+  async #endOf(processID: number, start: string): Promise<void> {
+    for (let pauseMs = MIN_LOOK_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_LOOK_MS)) {
+      await delay(pauseMs, undefined, { ref: false });
+      const other = this.canceler.createClientBeside(this.client);
+      // Its statements reject as well.
+      other.on('error', () => undefined);
+      try {
+        await other.connect();
+        const { rowCount } = await other.query(
+          'select from pg_catalog.pg_stat_activity where pid = $1 and backend_start::text = $2',
+          [processID, start],
+        );
+        if (rowCount === 0) return;
+      } catch {
+        // The server is unreachable, or has no room: it is asked again.
+      } finally {
+        await other.end().catch(() => undefined);
+      }
     }
   }
 

@@ -103,6 +103,6 @@ export class PipelinedConnection {
     const { lease, deadline } = this.#connection ?? {};
     if (!lease || !deadline) return;
     const inTime = await deadline.end();
-    lease.release(!inTime || !this.#isSound);
+    lease.release(!inTime || !this.#isSound, deadline.gone);
   }
 }
