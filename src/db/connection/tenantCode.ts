@@ -19,7 +19,7 @@ export async function findTenantCode(client: ClientBase, schema: string): Promis
  * unlike `crosstab` and its kind.
  *
  * A view, a foreign key, an inherited table or a type of another schema brings in that schema's code, and any role that may
- * reference a table or create triggers on it can add code at any time.
+ * reference a table or create triggers on it can add code at any time. So can another role that owns a table or type.
  *
  * Expressions are stored as node trees, which name what they call by oid:
  * https://www.postgresql.org/docs/current/catalog-pg-attrdef.html
@@ -131,6 +131,13 @@ where a.grantee <> r.relowner and a.privilege_type in ('REFERENCES', 'TRIGGER')
 union
 select 'grant' from relation r join pg_catalog.pg_attribute t on t.attrelid = r.oid, aclexplode(t.attacl) a
 where a.grantee <> r.relowner and a.privilege_type = 'REFERENCES'
+union
+select 'owner' from (
+    select r.relowner as owner from relation r
+    union select y.typowner from own_type o join pg_catalog.pg_type y on y.oid = o.oid
+  ) made join pg_catalog.pg_roles o on o.oid = made.owner
+where not o.rolsuper and o.rolname <> current_user
+  and made.owner <> (select nspowner from pg_catalog.pg_namespace where nspname = $1)
 union
 -- Its owner may bring code at any time.
 select 'adopted' from rowpost.tenant t where t.schema = $1 and t.adopted
