@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientBase, Pool, PoolClient } from 'pg';
-import { AppError } from '../../errors.js';
 import type { Connector } from './connector.js';
 import type { RoleNames } from './roleNames.js';
 import { findTenantCode } from './tenantCode.js';
@@ -195,19 +194,27 @@ async function lockTenant(
 
 const POLL_MS = 20;
 /** Requests time out long before. */
-const MAX_WAIT_MS = 120_000;
+const LONGEST_REQUEST_MS = 120_000;
 
-/** Waits for transactions that began before now, which may have switched to the role; later ones can't. */
-async function endOfSharedTransactions(pool: Pool, names: RoleNames): Promise<void> {
+/**
+ * Waits for transactions that began before now, which may have switched to the role; later ones can't. PostgreSQL can't end some
+ * computations, of any tenant: their sessions are not waited for, but terminated, and run nothing after that.
+ */
+export async function endOfSharedTransactions(
+  pool: Pool,
+  names: RoleNames,
+  longestRequestMs = LONGEST_REQUEST_MS,
+): Promise<void> {
   const { rows } = await pool.query<{ now: string }>('select clock_timestamp()::text as now');
-  for (let waitedMs = 0; waitedMs < MAX_WAIT_MS; waitedMs += POLL_MS) {
-    const { rowCount } = await pool.query(
-      `select from pg_catalog.pg_stat_activity
-       where usename = $1 and datname = current_database() and xact_start <= $2::timestamptz limit 1`,
-      [names.shared, rows[0]?.now],
+  for (;;) {
+    const { rows: waited } = await pool.query<{ ended: boolean | null }>(
+      `select case when xact_start < clock_timestamp() - make_interval(secs => $3 / 1000.0)
+         then pg_catalog.pg_terminate_backend(pid) end as ended
+       from pg_catalog.pg_stat_activity
+       where usename = $1 and datname = current_database() and xact_start <= $2::timestamptz`,
+      [names.shared, rows[0]?.now, longestRequestMs],
     );
-    if (rowCount === 0) return;
+    if (waited.every(({ ended }) => ended === true)) return;
     await delay(POLL_MS);
   }
-  throw new AppError('TRANSACTION_CONFLICT', 'Requests on shared connections did not end in time.');
 }
