@@ -108,6 +108,17 @@ describe('an application-owned schema', () => {
     return rows.map(({ line }) => line).join('\n');
   };
 
+  it('takes no long name for the schema that PostgreSQL would shorten it to', async () => {
+    const schema = 's'.repeat(63);
+    await createTenant(test.database.knex, {
+      name: 'long',
+      schema,
+      rootLogin: 'root',
+      rootPassword: 'correct horse',
+    });
+    expect(await failure(adopt(`${schema}s`, 'longer'))).to.include({ code: 'BAD_USER_INPUT' });
+  });
+
   it("is refused if missing, a tenant's, or owned by PostgreSQL or the service", async () => {
     for (const schema of [
       'absent',

@@ -110,15 +110,21 @@ export async function deleteOrphans(
   rowless: readonly string[],
   orphanGraceSeconds: number,
 ): Promise<number> {
+  // A tenant's open transaction may have locked some: they are checked again next time.
   await pool.query(
     `update rowpost.file set rowless_since = case when storagekey = any ($2::uuid[]) then now() end
-     where storagekey = any ($1::uuid[]) and (rowless_since is null) = (storagekey = any ($2::uuid[]))`,
+     where storagekey in (
+       select storagekey from rowpost.file
+       where storagekey = any ($1::uuid[]) and (rowless_since is null) = (storagekey = any ($2::uuid[]))
+       for update skip locked)`,
     [seen, rowless],
   );
   const { rows } = await pool.query<{ count: number }>(
     `with gone as (
-       delete from rowpost.file where storagekey = any ($1::uuid[])
-         and rowless_since <= now() - make_interval(secs => $2)
+       delete from rowpost.file where storagekey in (
+         select storagekey from rowpost.file
+         where storagekey = any ($1::uuid[]) and rowless_since <= now() - make_interval(secs => $2)
+         for update skip locked)
        returning objectkey
      ), objects as (insert into rowpost.file_object (objectkey, due) select objectkey, now() from gone)
      select count(*)::int as count from gone`,

@@ -17,8 +17,9 @@ export interface AdoptedSchema {
 /** Throws AppError BAD_USER_INPUT for a schema that does not exist, or belongs to PostgreSQL or the service. */
 export async function checkAdoptable(runner: StatementRunner, schema: string): Promise<void> {
   const isReserved = isReservedSchema(schema);
+  // As a text: longer names would be shortened, to that of another schema.
   const { rows } = await runner.query(
-    statement`select from pg_catalog.pg_namespace where nspname = ${textConstant(schema)}::name`,
+    statement`select from pg_catalog.pg_namespace where nspname::text = ${textConstant(schema)}`,
   );
   if (!isReserved && rows.length > 0) return;
   throw new AppError('BAD_USER_INPUT', `"${schema}" can't be adopted.`, {
