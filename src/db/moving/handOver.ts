@@ -97,7 +97,8 @@ export async function fenceTenant(
 
 /**
  * Statements that ask whether the tenant is handed over lock the table of tenants before they take their snapshot. So those
- * that lock it later know, and of those that hold it the earlier ones are waited for: they are short.
+ * that lock it later know, and of those that hold it the earlier ones are waited for: they are short. Only the service asks:
+ * writers of captured tables, of any tenant, lock the table for as long as their transactions last.
  */
 async function endOfEarlierTransactions(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ now: string }>(statement`select clock_timestamp()::text as now`);
@@ -106,7 +107,7 @@ async function endOfEarlierTransactions(pool: Pool): Promise<void> {
     const { rowCount } = await pool.query(
       statement`select from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a using (pid)
        where l.locktype = 'relation' and l.relation = 'rowpost.tenant'::regclass and l.granted
-         and a.datname = current_database() and l.pid <> pg_backend_pid() and a.xact_start <= $1::timestamptz limit 1`,
+         and a.usename = current_user and a.datname = current_database() and l.pid <> pg_backend_pid() and a.xact_start <= $1::timestamptz limit 1`,
       [rows[0]?.now],
     );
     if (rowCount === 0) return;
