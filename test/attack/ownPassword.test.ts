@@ -29,7 +29,7 @@ describe('attack: a tenant without code logs in by a password of its own', () =>
   const failure = (promise: Promise<unknown>): Promise<string> =>
     promise.then(
       () => 'none',
-      (error: Error) => error.message,
+      (error: unknown) => (error as Error).message,
     );
 
   it('is refused while shared connections serve the tenant', async () => {

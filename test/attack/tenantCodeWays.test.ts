@@ -147,11 +147,7 @@ describe('escapes from a tenant', () => {
         'create view v as select statement from pg_prepared_statements',
       ],
       ['their cursors', 'view', 'create view v as select * from pg_cursors'],
-      [
-        'the same without the view',
-        'view',
-        'create view v as select statement from pg_prepared_statement()',
-      ],
+      ['the same without the view', 'view', 'create view v as select statement from pg_prepared_statement()'],
       [
         'pg_input_is_valid',
         'domain',

@@ -35,7 +35,8 @@ const POOLER_REFUSES = '08P01';
 
 function isRefused({ code = '', message }: { readonly code?: string; readonly message: string }): boolean {
   return (
-    REFUSED.has(code) || (code === POOLER_REFUSES && /authentication failed|no such user/i.test(message))
+    REFUSED.has(code) ||
+    (code === POOLER_REFUSES && /authentication failed|no such user|not permitted to log in/i.test(message))
   );
 }
 
