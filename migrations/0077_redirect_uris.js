@@ -8,29 +8,70 @@ export async function up(knex) {
       add column sends_iss boolean;
     alter table rowpost.oidc_config
       -- below BASE_URL
-      add column redirect_uri text not null default '/oidc',
+      add column redirect_uri text,
       -- its callbacks need the parameter iss, whatever the provider says later
       add column requires_iss boolean not null default false,
       add constraint oidc_config_redirect_uri check (redirect_uri in ('/oidc', '/oidc/' || confid));
     alter table rowpost.oidc_sign_in add column redirect_uri text not null default '/oidc';
 
-    update rowpost.oidc_config c set redirect_uri = '/oidc/' || confid
-    from rowpost.oidc_providers p
-    where p.providerid = c.providerid and p.token_uri <> (
-      select first.token_uri from rowpost.oidc_providers first join rowpost.oidc_config using (providerid)
-      order by first.providerid limit 1);
-
     -- A code goes to the token endpoint of the provider that its callback is taken to be of. So callbacks at /oidc that
-    -- don't say whose they are must all be of providers with one token endpoint.
+    -- don't say whose they are must all be of providers with this token endpoint. All cells have one BASE_URL: only in the one
+    -- that was an installation of its own there is a row.
+    create table rowpost.plain_redirect (
+      token_uri text not null,
+      one_row boolean primary key default true check (one_row)
+    );
+    insert into rowpost.plain_redirect (token_uri)
+      select p.token_uri from rowpost.oidc_providers p join rowpost.oidc_config using (providerid)
+      where not exists (select from rowpost.cell where own and id_range <> 0)
+      order by p.providerid limit 1;
+    update rowpost.oidc_config c set redirect_uri = case
+      when exists (select from rowpost.plain_redirect o where o.token_uri = p.token_uri) then '/oidc'
+      else '/oidc/' || confid end
+    from rowpost.oidc_providers p where p.providerid = c.providerid;
+    alter table rowpost.oidc_config alter column redirect_uri set not null;
+
+    -- Tenants that moved to other cells took theirs along, so in a cell it is never given to another token endpoint.
     create function rowpost.is_plain_redirect_taken(by_other_than text, besides int) returns boolean
       language sql set search_path = pg_catalog, pg_temp
     as $$
-      select exists (
-        select from rowpost.oidc_config c join rowpost.oidc_providers p using (providerid)
-        where c.redirect_uri = '/oidc' and not c.requires_iss and p.token_uri <> by_other_than
-          and c.confid is distinct from besides)
+      select case
+        when o.token_uri is null then exists (select from rowpost.cell where own and id_range <> 0)
+        else o.token_uri <> by_other_than and (exists (select from rowpost.cell) or exists (
+          select from rowpost.oidc_config c
+          where c.redirect_uri = '/oidc' and not c.requires_iss and c.confid is distinct from besides))
+        end
+      from (select (select token_uri from rowpost.plain_redirect) as token_uri) o
     $$;
     revoke all on function rowpost.is_plain_redirect_taken from public;
+
+    -- Whether callbacks of the token endpoint may come to /oidc. A tenant may keep its transaction open, so others wait for
+    -- it only where /oidc passes from one token endpoint to another.
+    create function rowpost.take_plain_redirect(for_tokens_of text, besides int) returns boolean
+      language plpgsql set search_path = pg_catalog, pg_temp
+    as $$
+    begin
+      loop
+        if rowpost.is_plain_redirect_taken(for_tokens_of, besides) then
+          return false;
+        end if;
+        insert into rowpost.plain_redirect (token_uri) values (for_tokens_of) on conflict do nothing;
+        if found then
+          return true;
+        end if;
+        perform from rowpost.plain_redirect where token_uri = for_tokens_of for share;
+        if found then
+          return true;
+        end if;
+        perform from rowpost.plain_redirect for update;
+        -- As it is now that nobody else changes it.
+        if not rowpost.is_plain_redirect_taken(for_tokens_of, besides) then
+          update rowpost.plain_redirect set token_uri = for_tokens_of;
+          return true;
+        end if;
+      end loop;
+    end $$;
+    revoke all on function rowpost.take_plain_redirect from public;
 
     create function rowpost.choose_redirect_uri() returns trigger
       language plpgsql set search_path = pg_catalog, pg_temp
@@ -38,17 +79,15 @@ export async function up(knex) {
     declare
       provider rowpost.oidc_providers;
     begin
-      -- A copy of a row may have chosen already.
-      if tg_op = 'INSERT' and (new.redirect_uri <> '/oidc' or new.requires_iss) then
+      -- A copy of a row has chosen already.
+      if tg_op = 'INSERT' and new.redirect_uri is not null then
         return new;
       end if;
-      -- Of two that choose at once, the second sees the first.
-      lock table rowpost.provisioning_lock in share update exclusive mode;
       select * into provider from rowpost.oidc_providers p where p.providerid = new.providerid;
       new.requires_iss := coalesce(provider.sends_iss, false);
       new.redirect_uri := case
-        when not new.requires_iss and rowpost.is_plain_redirect_taken(provider.token_uri, new.confid) then '/oidc/' || new.confid
-        else '/oidc' end;
+        when new.requires_iss or rowpost.take_plain_redirect(provider.token_uri, new.confid) then '/oidc'
+        else '/oidc/' || new.confid end;
       return new;
     end $$;
     revoke all on function rowpost.choose_redirect_uri from public;
@@ -76,7 +115,11 @@ export async function up(knex) {
     as $$
     begin
       if new.token_uri <> old.token_uri then
-        lock table rowpost.provisioning_lock in share update exclusive mode;
+        perform from rowpost.plain_redirect for update;
+        update rowpost.plain_redirect o set token_uri = new.token_uri
+          where o.token_uri = old.token_uri and not exists (select from rowpost.cell) and not exists (
+            select from rowpost.oidc_config c
+            where c.redirect_uri = '/oidc' and not c.requires_iss and c.providerid <> new.providerid);
         if rowpost.is_plain_redirect_taken(new.token_uri, null) then
           update rowpost.oidc_config c set redirect_uri = '/oidc/' || c.confid
           where c.providerid = new.providerid and not c.requires_iss;

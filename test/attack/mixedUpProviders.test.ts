@@ -1,8 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { HttpBrowser } from '../api/oidc/support/httpBrowser.js';
 import { MisbehavingProvider } from '../api/oidc/support/misbehavingProvider.js';
 import { OidcFixture, type FailureBody, type ProviderInput } from '../api/oidc/support/oidcFixture.js';
 import { at } from '../api/webFixture.js';
+import { joinDirectory } from '../../src/db/directory/cells.js';
+import { migrateDirectory, openDirectory, type Directory } from '../../src/db/directory/directory.js';
+import { testLog } from '../support/testConfig.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
 /**
  * RFC 9700, 4.4. The attacker's own provider sends the browser on to the honest one, with the client id of the victim's tenant.
@@ -29,20 +34,24 @@ describe("attack: another provider's code, by mixing up providers", () => {
     readonly redirectUri: string;
   }
 
-  async function setUp(provider: MisbehavingProvider, more: Partial<ProviderInput> = {}): Promise<Setup> {
-    const providerid = await fixture.createProvider({
+  async function setUp(
+    provider: MisbehavingProvider,
+    more: Partial<ProviderInput> = {},
+    cell = fixture,
+  ): Promise<Setup> {
+    const providerid = await cell.createProvider({
       ...provider.endpoints,
       issuer: provider.issuer,
       ...more,
     });
-    const confid = await fixture.createConfig(providerid);
-    const roleid = await fixture.createMappedRole(`role ${confid}`, confid, 'somebody');
-    return { providerid, confid, roleid, redirectUri: await redirectUriOf(confid) };
+    const confid = await cell.createConfig(providerid);
+    const roleid = await cell.createMappedRole(`role ${confid}`, confid, 'somebody');
+    return { providerid, confid, roleid, redirectUri: await redirectUriOf(confid, cell) };
   }
 
-  async function redirectUriOf(confid: number): Promise<string> {
-    const listed = await fixture.web.control(
-      fixture.root,
+  async function redirectUriOf(confid: number, cell = fixture): Promise<string> {
+    const listed = await cell.web.control(
+      cell.root,
       `{ oidc_config(filter: "confid = ${confid}") { redirect_uri } }`,
     );
     return String(at(listed, 'data.oidc_config.0.redirect_uri'));
@@ -155,8 +164,100 @@ describe("attack: another provider's code, by mixing up providers", () => {
       providers.push(await fixture.createProvider({ ...provider.endpoints, issuer: provider.issuer }));
     }
     const confids = await Promise.all(providers.map((providerid) => fixture.createConfig(providerid)));
-    const uris = await Promise.all(confids.map(redirectUriOf));
+    const uris = await Promise.all(confids.map((confid) => redirectUriOf(confid)));
     expect(uris.filter((uri) => uri === fixture.redirectUri)).to.have.length(1);
+  });
+
+  it('leaves the plain redirect URI with a provider that moves to another token endpoint', async () => {
+    const only = await setUp(honest);
+    await fixture.web.control(
+      fixture.pxadmin,
+      `mutation { update_oidc_providers(providerid: ${only.providerid}, input: {token_uri: "${honest.issuer}/v2/token"}) { name } }`,
+    );
+    expect(await redirectUriOf(only.confid)).to.equal(fixture.redirectUri);
+    expect((await setUp(evil)).redirectUri).not.to.equal(fixture.redirectUri);
+    // Until nobody has it any more.
+    await fixture.web.control(
+      fixture.root,
+      `mutation { delete_oidc_config(confid: ${only.confid}) { confid } }`,
+    );
+    expect((await setUp(evil)).redirectUri).to.equal(fixture.redirectUri);
+  });
+
+  it('does not wait for a tenant that keeps its transaction open', async () => {
+    const first = await setUp(honest);
+    const { knex } = fixture.web.testDatabase.database;
+    const { tenantid } = await fixture.web.createTenant('slow');
+    const trx = await knex.transaction();
+    try {
+      await trx('rowpost.oidc_config').insert({
+        tenantid,
+        providerid: first.providerid,
+        client_id: 'x',
+        client_secret_encrypted: 'x',
+        client_secret_uuid: randomUUID(),
+      });
+      expect((await setUp(honest)).redirectUri).to.equal(fixture.redirectUri);
+      expect((await setUp(evil)).redirectUri).not.to.equal(fixture.redirectUri);
+      const made = await fixture.web.control(
+        fixture.pxadmin,
+        'mutation { create_tenant(input: {name: "new", root_login: "root", root_password: "correct horse battery"}) { name } }',
+      );
+      expect(made.errors).to.equal(undefined);
+    } finally {
+      await trx.rollback();
+    }
+  });
+
+  describe('in two cells, which have one address', () => {
+    let directoryDatabase: TestDatabase;
+    let directory: Directory;
+    let there: OidcFixture;
+    beforeEach(async () => {
+      directoryDatabase = await createTestDatabase();
+      directory = openDirectory(directoryDatabase.url, 'test', testLog);
+      await migrateDirectory(directory);
+      there = await OidcFixture.start();
+      for (const [idRange, { web }] of [fixture, there].entries()) {
+        const cell = { name: `cell${idRange}`, baseUrl: `http://cell${idRange}.example`, idRange };
+        await joinDirectory(directory, web.testDatabase.database.pool, cell);
+      }
+    });
+    afterEach(async () => {
+      await there.stop();
+      await directory.close();
+      await directoryDatabase.drop();
+    });
+
+    it('fails where the attacker is in the other', async () => {
+      const victim = await setUp(honest);
+      expect(victim.redirectUri).to.equal(fixture.redirectUri);
+      const attacker = await setUp(evil, {}, there);
+      expect(attacker.redirectUri).to.equal(`${there.redirectUri}/${attacker.confid}`);
+    });
+
+    it('fails once the victim has moved there, and keeps its redirect URI', async () => {
+      const victim = await setUp(honest);
+      const [row] = await fixture.web.testDatabase.database
+        .knex('rowpost.oidc_config')
+        .where({ confid: victim.confid })
+        .delete()
+        .returning<{ redirect_uri: string; requires_iss: boolean }[]>(['redirect_uri', 'requires_iss']);
+      expect((await setUp(evil)).redirectUri).not.to.equal(fixture.redirectUri);
+      const { knex } = there.web.testDatabase.database;
+      const providerid = await there.createProvider({ ...honest.endpoints });
+      const copied = await knex('rowpost.oidc_config')
+        .insert({
+          ...row,
+          tenantid: there.tenant.tenantid,
+          providerid,
+          client_id: 'x',
+          client_secret_encrypted: 'x',
+          client_secret_uuid: randomUUID(),
+        })
+        .returning('redirect_uri');
+      expect(copied).to.deep.equal([{ redirect_uri: '/oidc' }]);
+    });
   });
 
   describe('a sign-in that another site begins', () => {

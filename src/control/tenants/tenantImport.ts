@@ -72,6 +72,7 @@ async function store(trx: ControlTransaction, { tenants }: Database, given: Impo
   if (isForeign && (await hasIdsAhead(client, TABLES, tenantid))) {
     throw new UsageError(`the export has ids of this installation's own range. ${SEPARATE_RANGES}`);
   }
+  if (!arrival) await client.query(RECHOOSE_REDIRECT_URIS, [tenantid]);
   await advanceSequences(client, TABLES);
   await encryptAnew(client, keys, tenantid);
   await client.query(statement`update rowpost.tenant set moved_to = $2, move = $3 where tenantid = $1`, [
@@ -80,6 +81,13 @@ async function store(trx: ControlTransaction, { tenants }: Database, given: Impo
     arrival?.move ?? 0,
   ]);
 }
+
+/** The plain one may be another token endpoint's here. All cells, between which tenants move, have one address. */
+const RECHOOSE_REDIRECT_URIS = statement`
+  update rowpost.oidc_config c set redirect_uri = '/oidc/' || c.confid
+  from rowpost.oidc_providers p
+  where p.providerid = c.providerid and c.tenantid = $1 and c.redirect_uri = '/oidc' and not c.requires_iss
+    and not rowpost.take_plain_redirect(p.token_uri, c.confid)`;
 
 const SEPARATE_RANGES =
   'Ids are preserved, so installations that exchange tenants need separate id ranges: see "rowpost release --id-range"';
