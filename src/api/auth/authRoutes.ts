@@ -1,5 +1,6 @@
 import { Router, type RequestHandler } from 'express';
 import type { RouteDeps } from '../routeDeps.js';
+import { refuseOtherSites } from '../signIn/allowedPages.js';
 import { readCredentials, readSignIn, readTenantid } from './credentials.js';
 import { requireSignInAllowed, signIn, signInAnonymously } from './signIn.js';
 
@@ -22,7 +23,7 @@ export function authRoutes(deps: RouteDeps): Router {
     await deps.answerSignIn(res, principal);
   };
   return Router()
-    .use(['/auth', '/anonauth'], deps.limits.byAddress)
+    .use(['/auth', '/anonauth'], refuseOtherSites(deps.config), deps.limits.byAddress)
     .post('/auth', byPassword)
     .get('/auth', byRefreshToken)
     .post('/anonauth', anonymously);

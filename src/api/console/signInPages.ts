@@ -57,7 +57,11 @@ export function signInPages(deps: RouteDeps): Router {
     await show(res, tenant, req.query, failedAtProvider(req.query['failed']));
   };
 
-  const guard = (req: Request): void => requireOwnPage(req, deps.config.baseUrl);
+  // First, so that other sites don't use up their visitors' attempts.
+  const guard: RequestHandler = (req, _res, next) => {
+    requireOwnPage(req, deps.config.baseUrl);
+    next();
+  };
   const showAgain = (res: Response, values: Values, error: AppError): Promise<void> =>
     show(res, tenantIn(values), values, explained(error));
 
@@ -66,7 +70,7 @@ export function signInPages(deps: RouteDeps): Router {
     res.cookie(TENANT_COOKIE, tenant, options);
   };
 
-  const byPassword = signInForm(guard, showAgain, async (req, res, values) => {
+  const byPassword = signInForm(showAgain, async (req, res, values) => {
     const tenant = tenantIn(values);
     const credentials = {
       login: readText(values, 'login', MAX_LOGIN_LENGTH),
@@ -79,7 +83,7 @@ export function signInPages(deps: RouteDeps): Router {
     res.redirect(303, readConsolePath(values['next']));
   });
 
-  const byProvider = signInForm(guard, showAgain, async (_req, res, values) => {
+  const byProvider = signInForm(showAgain, async (_req, res, values) => {
     const tenant = tenantIn(values);
     const tenantid = (await tenantidOf(tenant)) ?? NO_TENANT;
     const url = await startLogin(deps, res, values, { tenantid }, readConsolePath(values['next']));
@@ -92,8 +96,8 @@ export function signInPages(deps: RouteDeps): Router {
 
   return Router()
     .get(SIGN_IN, page)
-    .post(SIGN_IN, deps.limits.byAddress, byPassword)
-    .post(`${SIGN_IN}/provider`, deps.limits.byAddress, byProvider);
+    .post(SIGN_IN, guard, deps.limits.byAddress, byPassword)
+    .post(`${SIGN_IN}/provider`, guard, deps.limits.byAddress, byProvider);
 }
 
 const tenantIn = (values: Values): string => textOf(values, 'tenant', MAX_TENANT_LENGTH);

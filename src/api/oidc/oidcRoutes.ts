@@ -7,13 +7,12 @@ import type { RouteDeps } from '../routeDeps.js';
 import { cookieName, cookieOptions } from './browserBinding.js';
 import { handleCallback, takeSignIn, type ReturnedSignIn } from './handleCallback.js';
 import { withError, withTokens } from './returnTo.js';
-import { requireAllowedPage } from './requireAllowedPage.js';
+import { allowedPage } from '../signIn/allowedPages.js';
 import { requireId, startSignIn } from './startSignIn.js';
 
 /** `POST /oidc` starts a sign-in at a provider; `GET /oidc` and `GET /oidc/<confid>` are redirect URIs. */
 export function oidcRoutes(deps: RouteDeps): Router {
   const start: RequestHandler = async (req, res) => {
-    requireAllowedPage(req, deps.config);
     const values = await readSignIn(req);
     const url = await startSignIn(deps, res, {
       tenantid: readTenantid(values),
@@ -62,8 +61,8 @@ export function oidcRoutes(deps: RouteDeps): Router {
 
   return (
     Router()
-      .use('/oidc', deps.limits.byAddress)
-      .post('/oidc', start)
+      // A callback needs what only a start gives. Other sites can load its address, but must not use up attempts.
+      .post('/oidc', allowedPage(deps.config), deps.limits.byAddress, start)
       // Express would take HEAD, as link checkers send it, for GET, and complete the sign-in.
       .head(CALLBACKS, (_req, _res, next) => next('router'))
       .get(CALLBACKS, callback)

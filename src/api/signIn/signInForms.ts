@@ -16,17 +16,12 @@ type Values = Fields['values'];
 /** No role has this id: an unknown login gets the same response as an unmapped one. */
 const NO_ROLE = 0;
 
-/**
- * Handles a form of a sign-in page. Errors that the visitor can correct are shown on the page.
- * @param guard rejects forms of other sites
- */
+/** Handles a form of a sign-in page. Errors that the visitor can correct are shown on the page. */
 export function signInForm(
-  guard: (req: Request) => void,
   show: (res: Response, values: Values, error: AppError) => Promise<void>,
   answer: (req: Request, res: Response, values: Values) => Promise<void>,
 ): RequestHandler {
   return async (req, res) => {
-    guard(req);
     const values = await readSignIn(req);
     try {
       await answer(req, res, values);

@@ -1,12 +1,11 @@
 import { Router, type Response } from 'express';
-import type { IncomingMessage } from 'node:http';
 import type { AppError } from '../../errors.js';
 import { readCredentials, readTenantid } from '../auth/credentials.js';
 import { signIn } from '../auth/signIn.js';
 import type { Fields } from '../http/readFields.js';
 import { readId } from '../http/readId.js';
 import { typedText } from '../http/typedText.js';
-import { requireAllowedPage } from '../oidc/requireAllowedPage.js';
+import { allowedPage } from './allowedPages.js';
 import { readReturnTo, withTokens } from '../oidc/returnTo.js';
 import { sendPage } from '../pages/sendPage.js';
 import type { RouteDeps } from '../routeDeps.js';
@@ -34,9 +33,7 @@ export function signInRoutes(deps: RouteDeps): Router {
     await sendPage(res, 'signin', view, { status: error?.status ?? 200, policy });
   };
 
-  const guard = (req: IncomingMessage): void => requireAllowedPage(req, deps.config);
-
-  const byPassword = signInForm(guard, show, async (req, res, values) => {
+  const byPassword = signInForm(show, async (req, res, values) => {
     const credentials = readCredentials(values);
     const returnTo = readReturnTo(values['return_to'], deps);
     const principal = await deps.limits.byLogin(req, credentials, () => signIn(deps, credentials));
@@ -48,13 +45,14 @@ export function signInRoutes(deps: RouteDeps): Router {
     res.redirect(303, withTokens(returnTo, await deps.tokens.issuePair(principal), principal));
   });
 
-  const byProvider = signInForm(guard, show, async (_req, res, values) => {
+  const byProvider = signInForm(show, async (_req, res, values) => {
     const start = { tenantid: readTenantid(values), return_to: values['return_to'] };
     res.redirect(303, await startLogin(deps, res, values, start));
   });
 
+  const guard = allowedPage(deps.config);
   return Router()
     .get('/signin', (req, res) => show(res, req.query))
-    .post('/signin', deps.limits.byAddress, byPassword)
-    .post('/signin/oidc', deps.limits.byAddress, byProvider);
+    .post('/signin', guard, deps.limits.byAddress, byPassword)
+    .post('/signin/oidc', guard, deps.limits.byAddress, byProvider);
 }

@@ -1,0 +1,46 @@
+import type { RequestHandler } from 'express';
+import type { Config } from '../../config.js';
+import { AppError } from '../../errors.js';
+import { isFromOrigin } from '../http/requestOrigin.js';
+
+type Pages = Pick<Config, 'baseUrl' | 'corsOrigins' | 'oidcReturnOrigins'>;
+
+/**
+ * Prevents other sites from signing a browser in, as a role of theirs or through a provider of theirs. Programs, and pages of
+ * this service and of origins in CORS_ORIGINS and OIDC_RETURN_ORIGINS, may begin a sign-in. Goes before the limits, like
+ * `refuseOtherSites`. Fails with AppError PERMISSION_DENIED.
+ */
+export function allowedPage(pages: Pages): RequestHandler {
+  // `*` among CORS_ORIGINS names none: pages of other origins get no cookies.
+  const allowed = [...ownOrigins(pages), ...pages.corsOrigins];
+  return (req, _res, next) => {
+    if (!isFromOrigin(req, allowed)) {
+      throw new AppError('PERMISSION_DENIED', 'Another site sent this request.', {
+        hint: 'Begin the sign-in at a page of this service, or of an origin in CORS_ORIGINS or OIDC_RETURN_ORIGINS.',
+      });
+    }
+    next();
+  };
+}
+
+/**
+ * Goes before the limits of `/auth`: a page that may not read the answer must not use up its visitors' attempts, which would
+ * lock them out. Judged by what browsers alone say. Fails with AppError PERMISSION_DENIED.
+ */
+export function refuseOtherSites(pages: Pages): RequestHandler {
+  const allowed = new Set([...ownOrigins(pages), ...pages.corsOrigins]);
+  return ({ headers }, _res, next) => {
+    const { origin = '', 'sec-fetch-site': site } = headers;
+    const isForeign = site === 'cross-site' || site === 'same-site';
+    if (isForeign && !allowed.has('*') && !allowed.has(origin)) {
+      throw new AppError('PERMISSION_DENIED', 'Another site sent this request.', {
+        hint: 'Add the origin of your page to CORS_ORIGINS.',
+      });
+    }
+    next();
+  };
+}
+
+function ownOrigins({ baseUrl, oidcReturnOrigins }: Pages): readonly string[] {
+  return [baseUrl, ...oidcReturnOrigins].map((address) => new URL(address).origin);
+}
