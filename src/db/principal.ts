@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { LRUCache } from 'lru-cache';
 import { cacheLookups } from '../metrics.js';
+import { TenantGate } from '../tenantGate.js';
 import { requireHere } from './placement.js';
 
 /** A policy rule that applies to a principal. Rules only grant; several add up. */
@@ -55,6 +56,11 @@ export function isNobody({ login, isRoot }: Principal): boolean {
 /** How long a changed or deleted role, or a tenant that was handed over, may be served from the cache. */
 export const PRINCIPAL_MAX_AGE_MS = 900;
 const MAX_ENTRIES = 10_000;
+/**
+ * Of one tenant. A principal is read before anything else limits its tenant, takes a connection that sign-ins need, and may have
+ * a megabyte of rules.
+ */
+const READS = { running: 2, waiting: 1_000, waitMs: 10_000 };
 
 /**
  * Reads principals, caching each for less than a second: a deleted role or changed password takes effect within that
@@ -62,6 +68,7 @@ const MAX_ENTRIES = 10_000;
  */
 export class PrincipalSource {
   readonly #principals: LRUCache<string, Promise<Principal | undefined>>;
+  readonly #reads = new TenantGate(READS);
   #purgedAtMs = -Infinity;
 
   constructor(
@@ -77,7 +84,7 @@ export class PrincipalSource {
   }
 
   /**
-   * Throws AppError TENANT_MOVED, TENANT_MOVING.
+   * Throws AppError TENANT_MOVED, TENANT_MOVING, TOO_BUSY.
    * @returns undefined if there is no such role, it is deleted, or it is Nobody and anonymous logins are off
    */
   load(tenantid: number, roleid: number): Promise<Principal | undefined> {
@@ -90,7 +97,7 @@ export class PrincipalSource {
   reload(tenantid: number, roleid: number): Promise<Principal | undefined> {
     const key = `${tenantid}:${roleid}`;
     this.#purge();
-    const principal = readPrincipal(this.knex, tenantid, roleid);
+    const principal = this.#reads.run(tenantid, () => readPrincipal(this.knex, tenantid, roleid));
     this.#principals.set(key, principal);
     // Failed reads are not cached; a newer one stays.
     principal.catch(() => {
