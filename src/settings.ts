@@ -184,7 +184,7 @@ export const SETTINGS = {
     'SIGN_INS_PER_ADDRESS',
     integer(0),
     600,
-    'Requests to `/auth`, `/anonauth`, `POST /oidc` and the sign-in forms from one address (one /64 for IPv6) in a minute; 0 for no limit.',
+    'Requests to `/auth`, `/anonauth`, `/oidc` and the sign-in forms from one address (one /64 for IPv6) in a minute; 0 for no limit.',
   ),
   signInFailuresPerLogin: setting(
     'SIGN_IN_FAILURES_PER_LOGIN',

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { cookieName } from '../../src/api/oidc/browserBinding.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture } from '../api/webFixture.js';
 
 /** A page that somebody has open makes their browser send requests, which come from their address. */
@@ -49,6 +50,15 @@ describe("attack: another site's page uses up its visitors' attempts to sign in"
       await fixture.fetch(path, { headers: { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' } });
     }
     expect(await signIn()).to.equal(200);
+  });
+
+  it('while callbacks that may complete a sign-in are counted', async () => {
+    await start({ SIGN_INS_PER_ADDRESS: '3' });
+    const cookie = `${cookieName('x', fixture.config.baseUrl)}=made up`;
+    const callback = async (): Promise<number> =>
+      (await fixture.fetch('/oidc?state=x', { headers: { cookie } })).status;
+    for (let tries = 0; tries < 3; tries += 1) expect(await callback()).to.equal(400);
+    expect(await callback()).to.equal(429);
   });
 
   it('but programs, pages of this service and origins in CORS_ORIGINS sign in', async () => {

@@ -3,9 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import type { CookieOptions } from 'express';
 import { readCookie } from '../http/readCookie.js';
 
-/** Identifies the browser that a request comes from: SHA-256 of the cookie that it got, or of nothing. */
-export function browserHashOf(req: IncomingMessage, state: string, baseUrl: string): Buffer {
-  return sha256(readCookie(req, cookieName(state, baseUrl)) ?? '');
+/** Identifies the browser that a request comes from: SHA-256 of the cookie that it got; undefined if it has none. */
+export function browserHashOf(req: IncomingMessage, state: string, baseUrl: string): Buffer | undefined {
+  const secret = readCookie(req, cookieName(state, baseUrl));
+  return secret === undefined ? undefined : sha256(secret);
 }
 
 /**

@@ -27,6 +27,7 @@ export async function takeSignIn(deps: RouteDeps, req: Request, callbackUrl: URL
   if (state === undefined || others.length > 0) throw stateInvalid();
   const stateHash = sha256(state);
   const browserHash = browserHashOf(req, state, deps.config.baseUrl);
+  if (browserHash === undefined) throw stateInvalid();
   const signIn = await takeOidcSignIn(deps.database.knex, stateHash, browserHash);
   if (signIn?.redirect_uri !== req.path) throw stateInvalid();
   const codeVerifier = deps.keyRing.decrypt(signIn.code_verifier_encrypted, verifierContext(stateHash));

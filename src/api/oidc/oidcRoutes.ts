@@ -4,7 +4,7 @@ import { readSignIn, readTenantid } from '../auth/credentials.js';
 import { failedSignInPath, isConsolePath } from '../console/consolePath.js';
 import { sendJson } from '../http/failure.js';
 import type { RouteDeps } from '../routeDeps.js';
-import { cookieName, cookieOptions } from './browserBinding.js';
+import { browserHashOf, cookieName, cookieOptions } from './browserBinding.js';
 import { handleCallback, takeSignIn, type ReturnedSignIn } from './handleCallback.js';
 import { withError, withTokens } from './returnTo.js';
 import { allowedPage } from '../signIn/allowedPages.js';
@@ -59,13 +59,20 @@ export function oidcRoutes(deps: RouteDeps): Router {
     }
   };
 
+  /** Other sites can have callbacks loaded, but not with the cookie of a sign-in. */
+  const counted: RequestHandler = (req, res, next) => {
+    const { state } = req.query;
+    if (typeof state === 'string' && browserHashOf(req, state, deps.config.baseUrl))
+      return deps.limits.byAddress(req, res, next);
+    next();
+  };
+
   return (
     Router()
-      // A callback needs what only a start gives. Other sites can load its address, but must not use up attempts.
       .post('/oidc', allowedPage(deps.config), deps.limits.byAddress, start)
       // Express would take HEAD, as link checkers send it, for GET, and complete the sign-in.
       .head(CALLBACKS, (_req, _res, next) => next('router'))
-      .get(CALLBACKS, callback)
+      .get(CALLBACKS, counted, callback)
   );
 }
 
