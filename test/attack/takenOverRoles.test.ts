@@ -63,12 +63,28 @@ describe('attack: a role that is taken over', () => {
 
   it('by guessing the password with a token', async () => {
     const found = await signedIn();
+    aheadMs = 11 * 60_000;
     const guess = (current_password: string): Promise<GraphqlResult> =>
       change(found, { password: 'the thief chose it', current_password });
     for (let tries = 0; tries < 10; tries += 1) {
       expect(codeOf(await guess(`guess ${tries}`))).to.equal('REAUTHENTICATION_REQUIRED');
     }
     expect(codeOf(await guess(PASSWORD))).to.equal('RATE_LIMITED');
+  });
+
+  it('by guesses that keep its owner from changing the password', async () => {
+    const found = await signedIn();
+    const login = `role ${names}`;
+    aheadMs = 11 * 60_000;
+    const input = { password: 'another of hers', current_password: 'a guess' };
+    for (let tries = 0; tries < 10; tries += 1) await change(found, input);
+    expect(codeOf(await change(found, input))).to.equal('RATE_LIMITED');
+    const own = await fixture.signIn(tenantid, login, PASSWORD);
+    const changed = await change(own, { ...input, current_password: PASSWORD });
+    expect(at(changed, 'data.update_role.login')).to.equal(login);
+    expect(
+      (await fixture.postJson('/query', {}, { authorization: `Bearer ${found.access_token}` })).status,
+    ).to.equal(401);
   });
 
   it('which its owner, who knows the password, can still change', async () => {
