@@ -214,6 +214,13 @@ export type ErrorDetails = Readonly<Record<string, string | number | boolean | n
 /** Conditions that pass within seconds, and had no effect. */
 const RETRY_SOON: ReadonlySet<ErrorCode> = new Set(['TOO_BUSY', 'DATABASE_UNAVAILABLE', 'TENANT_MOVING']);
 
+/** Messages repeat what the caller sent, a name of 100,000 characters for instance. */
+const MAX_CHARACTERS = 1_000;
+
+function shortened(text: string): string {
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS - 1)}…` : text;
+}
+
 /** The only error type that is shown to callers. Everything else becomes INTERNAL_ERROR. */
 export class AppError extends Error {
   readonly code: ErrorCode;
@@ -228,11 +235,11 @@ export class AppError extends Error {
     message: string,
     options: { hint?: string | undefined; details?: ErrorDetails | undefined; cause?: unknown } = {},
   ) {
-    super(message, { cause: options.cause });
+    super(shortened(message), { cause: options.cause });
     this.name = 'AppError';
     this.code = code;
     this.status = ERROR_CODES[code][0];
-    this.hint = options.hint ?? ERROR_CODES[code][1];
+    this.hint = shortened(options.hint ?? ERROR_CODES[code][1]);
     this.details = options.details ?? {};
     const { retryAfterSeconds } = this.details;
     this.retryAfterSeconds =

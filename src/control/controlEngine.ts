@@ -22,7 +22,7 @@ import type { GraphqlRequest } from '../graphql/dataEngine.js';
 import { createListReader } from '../graphql/listReader.js';
 import { CLIENT_FILTER_MS, ServiceShare } from './request/serviceShare.js';
 import { planOwnerOf, type PlanOwner } from '../graphql/plan/planOwner.js';
-import type { Steps } from '../graphql/steps.js';
+import { oneStep, type Steps } from '../graphql/steps.js';
 import { TenantGate } from '../tenantGate.js';
 import { requireResponseWithin } from './request/responseSize.js';
 import { CONTROL_CATALOG } from './controlCatalog.js';
@@ -255,6 +255,8 @@ function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext 
     principal,
     checkSize: requireFewValues,
     statementTimeoutMs: Math.min(deps.config.statementTimeoutMs, CLIENT_FILTER_MS),
+    plan: (work) => deps.engine.planning.run(planOwnerOf(principal), oneStep(work)),
+    connected: (work) => serviceShare.run(tenantid, work),
   });
   // A transaction is one connection, which takes one statement at a time.
   const [fields, reads] = [new Mutex(), new Mutex()];
@@ -271,11 +273,11 @@ function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext 
     ...prepared,
     list: (info, table) =>
       reads.runExclusive(async () => {
-        const rows = await serviceShare.run(tenantid, () => reader.read(info, table));
+        const rows = await reader.read(info, table);
         countValues(rows);
         return listedRows(rows);
       }),
-    aggregate: (info) => reads.runExclusive(() => serviceShare.run(tenantid, () => reader.aggregate(info))),
+    aggregate: (info) => reads.runExclusive(() => reader.aggregate(info)),
     serialize: (work) => fields.runExclusive(work),
     countRelatedRead: () => {
       if (++relatedReads <= MAX_RELATED_READS) return;

@@ -1,5 +1,5 @@
 import type { Config } from '../config.js';
-import { AnswerBudget } from '../db/answerBudget.js';
+import { AnswerBudget, type AnswerShare } from '../db/answerBudget.js';
 import type { Catalog } from '../db/catalog/catalog.js';
 import { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Database } from '../db/connection/database.js';
@@ -18,6 +18,7 @@ import type { KeyRing } from '../secrets.js';
 import type { Span } from '../tracing/tracing.js';
 import type { Allowance } from './allowance.js';
 import { dataResponse, failedResponse, FieldError, requestError, type GraphqlResponse } from './response.js';
+import type { Execution } from './assemble.js';
 import { withCurrentCatalog } from './currentCatalog.js';
 import { oneStep } from './steps.js';
 import { DocumentError } from './document/document.js';
@@ -178,7 +179,9 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
             span,
             reads: readFrom === 'replica' ? replicas.reads() : undefined,
           });
-          return { ...dataResponse(fields, errors), release: answer.release };
+          const response = dataResponse(fields, errors);
+          if (errors.length > 0) countErrors(response, fields, answer);
+          return { ...response, release: answer.release };
         });
       } catch (error) {
         answer.release();
@@ -240,6 +243,12 @@ export function createDataEngine(deps: DataEngineDeps): DataEngine {
       catalogs.forgetAll();
     },
   };
+}
+
+/** The data was counted as it arrived. Throws AppError. */
+function countErrors({ body }: GraphqlResponse, fields: Execution['fields'], answer: AnswerShare): void {
+  const refusal = answer.take(body.length - fields.reduce((sum, [, json]) => sum + json.length, 0));
+  if (refusal) throw refusal;
 }
 
 /** The state that requests share. */

@@ -3,7 +3,8 @@ import type { Config } from '../config.js';
 import { answerTooLarge } from '../db/answerBudget.js';
 import type { Catalog, Table } from '../db/catalog/catalog.js';
 import type { Database } from '../db/connection/database.js';
-import { runStatement } from '../db/connection/runStatement.js';
+import { boundStatement, compiledStatement } from '../db/connection/compiledStatement.js';
+import { runBoundStatement } from '../db/connection/runStatement.js';
 import type { Principal } from '../db/principal.js';
 import { sql, wholeNumber, type Sql } from '../db/sql.js';
 import { parseJson } from '../losslessJson.js';
@@ -41,6 +42,10 @@ export interface ListReaderDeps {
   /** Throws AppError for rows that would take long to parse. */
   readonly checkSize: (json: string) => void;
   readonly statementTimeoutMs: number;
+  /** Schedules the compilation of a list, whose filter may be long, in turn with that of others. Throws AppError TOO_BUSY. */
+  readonly plan: <T>(work: () => T) => Promise<T>;
+  /** Runs what holds a connection. Throws AppError TOO_BUSY. */
+  readonly connected: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 export function createListReader(deps: ListReaderDeps): ListReader {
@@ -66,9 +71,14 @@ export function createListReader(deps: ListReaderDeps): ListReader {
     };
     const [field] = info.fieldNodes;
     if (!field) throw new Error('a resolver is called for at least one field');
-    const list = bounded(compile(context, field), config.maxAnswerBytes);
-    const inputs = inputsOf(info.variableValues, filters, principal);
-    const rows = await runStatement(transactions, null, 'read', list, inputs, deps.statementTimeoutMs);
+    const statement = await deps.plan(() => {
+      const list = bounded(compile(context, field), config.maxAnswerBytes);
+      const inputs = inputsOf(info.variableValues, filters, principal);
+      return boundStatement(compiledStatement(list), inputs);
+    });
+    const rows = await deps.connected(() =>
+      runBoundStatement(transactions, null, 'read', statement, deps.statementTimeoutMs),
+    );
     const json = rows[0]?.[0];
     characters += json?.length ?? 0;
     if (json == null || characters > config.maxAnswerBytes) {

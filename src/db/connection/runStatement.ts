@@ -1,7 +1,7 @@
 import { NO_INPUTS, type Inputs, type Sql } from '../sql.js';
 import { boundStatement, compiledStatement } from './compiledStatement.js';
 import type { Rows } from './pipeline.js';
-import type { Transactions } from './transactions.js';
+import type { Transactions, TransactionStatement } from './transactions.js';
 
 /** Runs one statement in a transaction of its own; values are returned as text. Throws AppError. */
 export async function runStatement(
@@ -12,8 +12,19 @@ export async function runStatement(
   inputs: Inputs = NO_INPUTS,
   statementTimeoutMs?: number,
 ): Promise<Rows> {
-  const statements = [boundStatement(compiledStatement(piece), inputs)];
-  const outcome = await transactions.run({ tenantid, mode, statements, statementTimeoutMs });
+  const statement = boundStatement(compiledStatement(piece), inputs);
+  return runBoundStatement(transactions, tenantid, mode, statement, statementTimeoutMs);
+}
+
+/** The same for a statement that was bound before. */
+export async function runBoundStatement(
+  transactions: Transactions,
+  tenantid: number | null,
+  mode: 'read' | 'write',
+  statement: TransactionStatement,
+  statementTimeoutMs?: number,
+): Promise<Rows> {
+  const outcome = await transactions.run({ tenantid, mode, statements: [statement], statementTimeoutMs });
   if (outcome.kind === 'failed') throw outcome.error;
   return outcome.results[0] ?? [];
 }
