@@ -26,7 +26,7 @@ import { rowPages } from './rowPages.js';
 import { rulePages } from './rulePages.js';
 import { SECRET_FIELDS } from './carrierForms.js';
 import { carrierPage } from './carrierPage.js';
-import { sendPage } from '../pages/sendPage.js';
+import { sendMail, sendPage, type PageShare } from '../pages/sendPage.js';
 import { sentMailPages } from './sentMailPages.js';
 import { signInPages } from './signInPages.js';
 import { tablePages } from './tablePages.js';
@@ -55,7 +55,9 @@ export function consoleRoutes(deps: RouteDeps): Router {
     }),
     isAdmin: session.principal.isAdmin,
     isOperator: isInstallationAdmin(session.principal),
-    show: (view, shown, page) => sendPage(res, view, { ...frameOf(req, session), ...shown }, page),
+    show: (view, shown, page) =>
+      sendPage(res, view, { ...frameOf(req, session), ...shown }, { ...page, share: shareOf(deps, session) }),
+    showMail: (html) => sendMail(res, html, shareOf(deps, session)),
     values: values ?? {},
   });
 
@@ -85,7 +87,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
           deps.engine.planning.run(session ? planOwnerOf(session.principal) : VISITORS, oneStep(work)),
         () => deps.bodies.open(session ? `tenant ${session.principal.tenantid}` : VISITORS.key, res),
       );
-      attempt.values = values;
+      if (known) attempt.values = values;
       if (!session) {
         throw new AppError('TOKEN_MISSING', 'Your session has ended.', { hint: 'Sign in and try again.' });
       }
@@ -140,6 +142,15 @@ export function consoleRoutes(deps: RouteDeps): Router {
     .use(CONSOLE, failedPage(deps));
 }
 
+/** What a role's pages take is its tenant's, as its answers are. */
+function shareOf({ engine, config }: RouteDeps, { principal }: ConsoleSession): PageShare {
+  return {
+    inTurn: (work) => engine.planning.run(planOwnerOf(principal), oneStep(work)),
+    open: () => engine.answers.open(principal.tenantid),
+    limits: config,
+  };
+}
+
 /** What is known about a request when it fails. */
 interface Attempt {
   readonly framed: boolean;
@@ -149,13 +160,13 @@ interface Attempt {
 }
 
 /** Renders an error as a page: what happened, and what to do. A form keeps its input. */
-function failedPage({ log }: RouteDeps): ErrorRequestHandler {
+function failedPage(deps: RouteDeps): ErrorRequestHandler {
   return async (error: unknown, req, res, next) => {
     if (res.headersSent) {
       next(error);
       return;
     }
-    const shownError = explain(error, log, res);
+    const shownError = explain(error, deps.log, res);
     const { code, message, hint, status } = shownError;
     const { session, values, framed } = (res.locals['attempt'] ?? { framed: false }) as Attempt;
     const shown = {
@@ -168,7 +179,8 @@ function failedPage({ log }: RouteDeps): ErrorRequestHandler {
       action: req.path,
     };
     res.set(retryAfter(shownError));
-    await sendPage(res, 'problem', shown, { status, framed });
+    const share = session && shareOf(deps, session);
+    await sendPage(res, 'problem', shown, { status, framed, ...(share ? { share } : {}) });
   };
 }
 

@@ -27,8 +27,12 @@ type Draft = Readonly<Record<string, unknown>>;
 
 interface Preview {
   readonly html: string | null;
+  readonly text: string | null;
   readonly error: Problem | null;
 }
+
+/** The page has the mail three times; Gmail shows the first 100 KB. */
+const MAX_SHOWN_CHARACTERS = 300_000;
 
 /** An email type with its templates, percent-encoded. */
 export const MAX_EMAIL_FORM_BYTES = 2_097_152;
@@ -88,7 +92,8 @@ async function compose(
   const mail = Utility.preview_email;
   if (mail.error) return located(mail.error);
   const html = mail.html ?? '';
-  return { mail, seen: { size: Buffer.byteLength(html), ...seenIn(html) } };
+  const isTooLong = html.length + (mail.text ?? '').length > MAX_SHOWN_CHARACTERS;
+  return { mail, seen: { size: Buffer.byteLength(html), isTooLong, ...seenIn(html) } };
 }
 
 /** The names that templates can use, for reference and for the editor. */

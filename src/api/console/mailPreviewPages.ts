@@ -3,7 +3,6 @@ import { CONSOLE } from './consolePath.js';
 import { readDelivery, readRule } from './deliveryPages.js';
 import { toDelivery, type FullDelivery } from './deliveryView.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
-import { sendMail } from '../pages/sendPage.js';
 
 const MAIL = `${CONSOLE}/deliveries/:deliveryid/mail`;
 
@@ -37,9 +36,9 @@ export function mailPreviewPages({ page }: PageHandlers): Router {
     });
   });
 
-  const body = page(async ({ ask, isAdmin }, req, res) => {
+  const body = page(async ({ ask, isAdmin, showMail }, req) => {
     const { html } = await previewOf(ask, await readDelivery({ ask, isAdmin }, req));
-    sendMail(res, html ?? '');
+    showMail(html ?? '');
   });
 
   return Router().get(MAIL, mail).get(`${MAIL}/body`, body);

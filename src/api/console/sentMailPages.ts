@@ -4,7 +4,6 @@ import { CONSOLE } from './consolePath.js';
 import { readDelivery, requireId } from './deliveryPages.js';
 import { toDelivery } from './deliveryView.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
-import { sendMail } from '../pages/sendPage.js';
 
 const SENT = `${CONSOLE}/deliveries/:deliveryid/sent`;
 
@@ -48,8 +47,8 @@ export function sentMailPages({ page }: PageHandlers): Router {
     });
   });
 
-  const body = page(async ({ ask }, req, res) => {
-    sendMail(res, (await readSentMail(ask, req)).html);
+  const body = page(async ({ ask, showMail }, req) => {
+    showMail((await readSentMail(ask, req)).html);
   });
 
   return Router().get(SENT, sent).get(`${SENT}/body`, body);

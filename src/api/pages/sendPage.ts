@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { Response } from 'express';
 import { fileURLToPath } from 'node:url';
 import { Liquid } from 'liquidjs';
+import type { AnswerShare } from '../../db/answerBudget.js';
 import type { AppError } from '../../errors.js';
+import type { InTurn } from '../http/readFields.js';
+import { sendResponse, type SlownessLimits } from '../http/sendResponse.js';
 import { CODEMIRROR } from '../packagedFiles.js';
 
 /** Renders the program's own templates, never a tenant's, so there are no limits. */
@@ -46,6 +49,17 @@ export interface Page {
   readonly hasEditor?: boolean;
   /** Shown in a frame of our own pages. */
   readonly framed?: boolean;
+  /** Of the role that the page is for. Pages for visitors show nothing larger than a request. */
+  readonly share?: PageShare;
+}
+
+/** What one tenant's pages take of the process: they may show megabytes, which readers may take their time to read. */
+export interface PageShare {
+  /** Renders. Throws AppError TOO_BUSY. */
+  readonly inTurn: InTurn;
+  /** Counts the page until it has been sent. */
+  readonly open: () => AnswerShare;
+  readonly limits: SlownessLimits;
 }
 
 /** Sends the HTML of `views/<view>.liquid` with headers that prevent caching, framing and injection. */
@@ -59,12 +73,13 @@ export async function sendPage(
     framed = false,
     script,
     hasEditor = false,
+    share,
     policy = framed ? FRAMED_POLICY : POLICY,
   }: Page = {},
 ): Promise<void> {
   // Files uploaded by tenants share the origin, so scripts can't be allowed by URL.
   const nonce = framed ? undefined : randomBytes(16).toString('base64url');
-  const html = (await liquid.renderFile(view, {
+  const shown = {
     ...values,
     ...(problem && {
       problem: {
@@ -78,21 +93,38 @@ export async function sendPage(
     script,
     nonce,
     packaged: hasEditor ? CODEMIRROR : [],
-  })) as string;
+  };
+  const render = (): string => liquid.renderFileSync(view, shown) as string;
+  const html = share ? await share.inTurn(render) : render();
   const own = nonce && html.includes(nonce) ? `; script-src 'nonce-${nonce}'; connect-src 'self'` : '';
   res.setHeader('content-security-policy', policy + own);
   res.setHeader('x-frame-options', framed ? 'SAMEORIGIN' : 'DENY');
   res.setHeader('cache-control', 'no-store');
   // With helmet's `no-referrer` browsers would send forms with `Origin: null`.
   res.setHeader('referrer-policy', 'same-origin');
-  res.status(status).type('html').send(html);
+  sendHtml(res, status, html, share);
 }
 
-/** Sends the HTML of a mail, for a frame. It has its own URL, and thus its own content policy. */
-export function sendMail(res: Response, html: string): void {
+/** Throws AppError TOO_BUSY, or DOCUMENT_TOO_COMPLEX for a page beyond MAX_ANSWER_BYTES. */
+function sendHtml(res: Response, status: number, html: string, share: PageShare | undefined): void {
+  if (!share) {
+    res.status(status).type('html').send(html);
+    return;
+  }
+  const { take, release } = share.open();
+  const refusal = take(html.length);
+  if (refusal) {
+    release();
+    throw refusal;
+  }
+  sendResponse(res, status, { 'content-type': 'text/html; charset=utf-8' }, html, share.limits, release);
+}
+
+/** Sends the HTML of a mail, for a frame. It has its own URL, and thus its own content policy. Throws as `sendPage` does. */
+export function sendMail(res: Response, html: string, share?: PageShare): void {
   res.setHeader('content-security-policy', MAIL_POLICY);
   res.setHeader('cache-control', 'no-store');
   // A sandboxed frame has no origin, and Chromium would log a warning.
   res.removeHeader('origin-agent-cluster');
-  res.type('html').send(html);
+  sendHtml(res, 200, html, share);
 }
