@@ -20,7 +20,7 @@ export const listeningAddress = (value: string): string => {
   if (isIP(value) !== 0) return value;
   throw new Error('is not an IP address of this machine, such as 127.0.0.1 or ::');
 };
-export const list = (value: string): readonly string[] =>
+const list = (value: string): readonly string[] =>
   value
     .split(',')
     .map((item) => item.trim())
@@ -34,6 +34,12 @@ export const origins = (value: string): readonly string[] => {
     }
   }
   return items;
+};
+/** Not `null`, the origin of every sandboxed frame. */
+export const originsOrAll = (value: string): readonly string[] => {
+  const items = list(value);
+  const named = origins(items.filter((item) => item !== '*').join(',')).map((item) => new URL(item).origin);
+  return items.includes('*') ? [...named, '*'] : named;
 };
 export const integer =
   (least: number, most = Number.MAX_SAFE_INTEGER) =>

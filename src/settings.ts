@@ -7,13 +7,13 @@ import {
   databaseAddresses,
   flag,
   integer,
-  list,
   listeningAddress,
   mediaTypes,
   oneOf,
   optional,
   optionalText,
   origins,
+  originsOrAll,
   storageAddress,
   text,
   redisAddress,
@@ -224,9 +224,9 @@ export const SETTINGS = {
   // HTTP
   corsOrigins: setting(
     'CORS_ORIGINS',
-    list,
+    originsOrAll,
     [],
-    'Origins that browsers may call from, comma-separated; `*` allows all, without credentials.',
+    'Origins whose pages may call the API, comma-separated; `*` allows all, without credentials.',
     'none',
   ),
   trustProxy: setting(

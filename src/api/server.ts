@@ -111,7 +111,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
       endSpan(record, res);
     });
     if (stopped) res.setHeader('connection', 'close');
-    if (cors(req, res)) return;
+    if (cors(req, res, path)) return;
     const refusal = isPlainPath(req.url) ? unclearHeaders(req) : nothingHere();
     if (refusal) {
       sendFailure(res, refusal, { connection: 'close' });

@@ -1,4 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { FILES_PATH } from '../../files/fileLinks.js';
+
+/**
+ * What pages of other origins may call, and read the responses of: nothing that a cookie opens. A browser sends that of the console
+ * along to pages of its site, such as `app.example.com` to `mail.example.com`, and a local mailbox is open without one.
+ */
+const API: ReadonlySet<string> = new Set([
+  '/livez',
+  '/readyz',
+  '/query',
+  '/roles_pbac',
+  '/auth',
+  '/anonauth',
+  '/oidc',
+  '/signin',
+  '/signin/oidc',
+]);
 
 const METHODS = 'GET, POST, PUT, OPTIONS';
 const EXPOSED =
@@ -6,16 +23,16 @@ const EXPOSED =
 const PREFLIGHT_SECONDS = '600';
 
 /**
- * Sets the CORS headers of a response. Named origins may send credentials; `*` allows every origin, without credentials.
+ * Sets the CORS headers of a response of the API. Named origins may send credentials; `*` allows every origin, without credentials.
  * @returns true if the request was a preflight, to which it has responded
  */
 export function createCors(
   origins: readonly string[],
-): (req: IncomingMessage, res: ServerResponse) => boolean {
+): (req: IncomingMessage, res: ServerResponse, path: string) => boolean {
   const named = new Set(origins.filter((origin) => origin !== '*'));
   const any = origins.includes('*');
-  return (req, res) => {
-    const origin = req.headers.origin;
+  return (req, res, path) => {
+    const origin = API.has(path) || path.startsWith(FILES_PATH) ? req.headers.origin : undefined;
     const preflight = req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined;
     // Vary even without an Origin header, for caches that saw the request without one.
     if (named.size > 0) res.setHeader('vary', 'Origin');
