@@ -117,7 +117,7 @@ async function parse(
       config.bodyLimitBytes,
       // Parsing a large body counts as planning.
       (work) => engine.planning.run(planner, oneStep(work)),
-      () => bodies.open(`tenant ${principal.tenantid}`, res),
+      () => bodies.ofTenant(principal.tenantid, res),
     );
   } catch (error) {
     if (!(error instanceof AppError)) throw error;

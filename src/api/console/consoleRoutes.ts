@@ -85,7 +85,10 @@ export function consoleRoutes(deps: RouteDeps): Router {
         // Parsing a large form counts as planning, like the body of a GraphQL request.
         (work) =>
           deps.engine.planning.run(session ? planOwnerOf(session.principal) : VISITORS, oneStep(work)),
-        () => deps.bodies.open(session ? `tenant ${session.principal.tenantid}` : VISITORS.key, res),
+        () =>
+          session
+            ? deps.bodies.ofTenant(session.principal.tenantid, res)
+            : deps.bodies.ofVisitor(VISITORS.key, res),
       );
       if (known) attempt.values = values;
       if (!session) {

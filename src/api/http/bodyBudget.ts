@@ -1,26 +1,38 @@
 import type { ServerResponse } from 'node:http';
 import { AppError } from '../../errors.js';
-import { FairBytes } from '../../fairBytes.js';
+import { FairBytes, type HeldBytes } from '../../fairBytes.js';
 
 /** Bodies up to this size need no room: a connection takes more. */
 export const SMALL_BODY_BYTES = 65_536;
 /** In the large bodies of all requests in flight. */
-const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_TENANTS_BYTES = 64 * 1024 * 1024;
+const MAX_VISITORS_BYTES = 32 * 1024 * 1024;
 
 /** Counts the bytes of a large body until its response is complete. Throws AppError TOO_BUSY. */
 export type TakeRoom = (bytes: number) => void;
 
-/** Bounds the memory for large bodies, which their senders may send as slowly as they like, and divides it among them. */
+/**
+ * Bounds the memory for large bodies, which their senders may send as slowly as they like, and divides it among them. Visitors
+ * have as many addresses as they like, so what they hold is no tenant's.
+ */
 export class BodyBudget {
-  readonly #bytes = new FairBytes<string>(MAX_BYTES);
+  readonly #tenants = new FairBytes<number>(MAX_TENANTS_BYTES);
+  readonly #visitors = new FairBytes<string>(MAX_VISITORS_BYTES);
 
-  /** @param owner the tenant or, before it is known, the visitor's address */
-  open(owner: string, res: ServerResponse): TakeRoom {
-    const { take, release } = this.#bytes.open(owner);
-    res.once('close', release);
-    return (bytes) => {
-      if (!take(bytes))
-        throw new AppError('TOO_BUSY', 'Too many large requests are being received at the moment.');
-    };
+  ofTenant(tenantid: number, res: ServerResponse): TakeRoom {
+    return taker(this.#tenants.open(tenantid), res);
   }
+
+  /** @param sender the visitor's address, or what they have in common */
+  ofVisitor(sender: string, res: ServerResponse): TakeRoom {
+    return taker(this.#visitors.open(sender), res);
+  }
+}
+
+function taker({ take, release }: HeldBytes, res: ServerResponse): TakeRoom {
+  res.once('close', release);
+  return (bytes) => {
+    if (!take(bytes))
+      throw new AppError('TOO_BUSY', 'Too many large requests are being received at the moment.');
+  };
 }

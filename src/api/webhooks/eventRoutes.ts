@@ -39,7 +39,7 @@ export function eventRoutes(deps: RouteDeps, metrics: MailEventMetrics): Router 
       await requireHere(knex, tenantid);
       // Anyone may send one: it is verified afterwards.
       const sender = clientAddress(req, deps.config.trustProxy);
-      const body = await readBytes(req, maxBodyBytes, () => deps.bodies.open(sender, res));
+      const body = await readBytes(req, maxBodyBytes, () => deps.bodies.ofVisitor(sender, res));
       const verified = await verify(
         { headers: req.headers, body, tenantid, nowMs },
         await readSecret(kind, tenantid),
