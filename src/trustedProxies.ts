@@ -33,7 +33,7 @@ export function parseTrustedProxies(value: string): TrustedProxies {
   return { count: 'some', trusts: (address) => isIn(networks, address) };
 }
 
-const MAX_PROXIES = 10;
+export const MAX_PROXIES = 10;
 
 function numberOfProxies(count: number): TrustedProxies {
   if (count > MAX_PROXIES) throw new Error(`is not a number of proxies from 0 to ${MAX_PROXIES}`);

@@ -48,6 +48,34 @@ describe('attack: bodies that take long to parse', function () {
     expect(state.read).to.be.below(10);
   });
 
+  for (const [what, type, body] of [
+    [
+      'a form',
+      'application/x-www-form-urlencoded',
+      Array.from({ length: 150_000 }, (_, index) => `${index.toString(36)}a`).join('&'),
+    ],
+    [
+      'a multipart form',
+      'multipart/form-data; boundary="b"',
+      `${'--b\r\ncontent-disposition: form-data; name="a"\r\n\r\nx\r\n'.repeat(17_000)}--b--\r\n`,
+    ],
+  ] as const) {
+    it(`are limited in fields: ${what}`, async () => {
+      const delays = monitorEventLoopDelay({ resolution: 5 });
+      delays.enable();
+      const answer = await fixture.fetch('/query', {
+        method: 'POST',
+        headers: { 'content-type': type, authorization: `Bearer ${other}` },
+        body,
+      });
+      expect(await answer.text()).to.include('The form has more than 8000 fields.');
+      delays.disable();
+      expect(answer.status).to.equal(400);
+      // It was 400 to 1,100.
+      expect(delays.max / 1e6).to.be.below(200);
+    });
+  }
+
   it('are limited in lines', async () => {
     const delays = monitorEventLoopDelay({ resolution: 5 });
     delays.enable();

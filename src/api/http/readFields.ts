@@ -86,7 +86,20 @@ function parseObject(text: string): Record<string, unknown> {
   return value;
 }
 
+/** More than any form has; each takes microseconds, in which nothing else runs. */
+const MAX_FIELDS = 8_000;
+
+/** Throws AppError BAD_REQUEST. @param separator what each field but the first begins with */
+function requireFewFields(bytes: Buffer, separator: string): void {
+  let count = 1;
+  for (let at = bytes.indexOf(separator); at >= 0; at = bytes.indexOf(separator, at + separator.length)) {
+    count += 1;
+    if (count > MAX_FIELDS) throw new AppError('BAD_REQUEST', `The form has more than ${MAX_FIELDS} fields.`);
+  }
+}
+
 function parseForm(bytes: Buffer): Record<string, unknown> {
+  requireFewFields(bytes, '&');
   const text = textOf(bytes);
   const values = Object.fromEntries(new URLSearchParams(text));
   // Escaped bytes that are not UTF-8 are decoded to replacement characters.
@@ -96,6 +109,8 @@ function parseForm(bytes: Buffer): Record<string, unknown> {
 }
 
 async function parseMultipart(bytes: Buffer, contentType: string): Promise<Record<string, unknown>> {
+  const boundary = /;\s*boundary="?([^";]+)/i.exec(contentType)?.[1] ?? '';
+  requireFewFields(bytes, `--${boundary}`);
   try {
     // Deprecated for streams that servers read without a limit; this body is bounded and in memory.
     // eslint-disable-next-line @typescript-eslint/no-deprecated
