@@ -7,8 +7,14 @@ async function refresh() {
   const response = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'error' }).catch(() => undefined);
   if (!response?.ok) return;
   const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+  // Somebody else signed in, in another tab.
+  if (userOf(page) !== userOf(document)) return;
   const fresh = page.querySelector('[data-live]');
   if (fresh && fresh.innerHTML !== live.innerHTML) live.replaceChildren(...fresh.childNodes);
+}
+
+function userOf(root) {
+  return root.querySelector('form.user span')?.textContent;
 }
 
 if (live) setInterval(() => void refresh(), EVERY_MS);

@@ -6,6 +6,7 @@ import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import { oneStep } from '../../graphql/steps.js';
 import { explain, retryAfter } from '../http/failure.js';
 import { readFields } from '../http/readFields.js';
+import { typedText } from '../http/typedText.js';
 import type { RouteDeps } from '../routeDeps.js';
 import { addressPages } from './addressPages.js';
 import { askAs } from './ask.js';
@@ -16,7 +17,7 @@ import { deliveryPages } from './deliveryPages.js';
 import { emailPages } from './emailPages.js';
 import { emailPreview } from './emailPreview.js';
 import type { Values } from './formValues.js';
-import { requireCsrfToken, requireOwnPage } from './formGuards.js';
+import { isOfOtherTenant, requireCsrfToken, requireOwnPage } from './formGuards.js';
 import { mailPreviewPages } from './mailPreviewPages.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 import { policyPages } from './policyPages.js';
@@ -172,13 +173,17 @@ function failedPage(deps: RouteDeps): ErrorRequestHandler {
     const shownError = explain(error, deps.log, res);
     const { code, message, hint, status } = shownError;
     const { session, values, framed } = (res.locals['attempt'] ?? { framed: false }) as Attempt;
+    // What was written for one tenant must not reach another by a click.
+    const isOfOther = session && values && isOfOtherTenant(session, values['csrf']);
     const shown = {
+      // So that the next attempt says whose form it is.
+      sentCsrf: typedText(values ?? {}, 'csrf').slice(0, MAX_CSRF_CHARACTERS),
       ...(session && !framed ? frameOf(req, session) : {}),
       title: status === 404 ? 'Not found' : status === 403 ? 'Not allowed' : 'That did not work',
       problem: { code, message, hint },
       requestId: status >= 500 ? res.getHeader('x-request-id') : undefined,
       signInPath: session || framed ? undefined : SIGN_IN,
-      kept: framed ? [] : writtenIn(values),
+      kept: framed || isOfOther ? [] : writtenIn(values),
       action: req.path,
     };
     res.set(retryAfter(shownError));
@@ -187,6 +192,7 @@ function failedPage(deps: RouteDeps): ErrorRequestHandler {
   };
 }
 
+const MAX_CSRF_CHARACTERS = 100;
 const SECRETS: readonly string[] = ['secret', 'current_password', ...SECRET_FIELDS];
 
 /** The form fields with text that the user typed; none if one is a secret, without which the rest would say something else. */

@@ -82,7 +82,7 @@ export class ConsoleSessions {
       const { principal, claims } = await this.authenticator.authenticateToken(token, 'refresh');
       await requireSignInAllowed(this.deps, principal);
       if (await isSessionEnded(this.deps.database.knex, hashOf(token))) return undefined;
-      return { principal, csrfToken: csrfTokenOf(token), authTimeMs: claims.authTimeMs };
+      return { principal, csrfToken: csrfTokenOf(token, principal), authTimeMs: claims.authTimeMs };
     } catch (error) {
       if (error instanceof AppError && ENDED.has(error.code)) return undefined;
       throw error;
@@ -103,7 +103,7 @@ function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** Derived from the token, which the browser only has in sealed form. */
-function csrfTokenOf(token: string): string {
-  return createHmac('sha256', token).update('console forms').digest('base64url');
+/** Derived from the token, which the browser only has in sealed form; says whose form it is, for when it is sent in vain. */
+function csrfTokenOf(token: string, { tenantid }: Principal): string {
+  return `${tenantid}.${createHmac('sha256', token).update('console forms').digest('base64url')}`;
 }
