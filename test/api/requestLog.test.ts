@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { waitFor } from '../support/waitFor.js';
-import { ROOT_PASSWORD, WebFixture, type Json } from './webFixture.js';
+import { ConsoleBrowser } from './consoleBrowser.js';
+import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture, type Json } from './webFixture.js';
 
 describe('the request log', () => {
   const lines: Json[] = [];
@@ -50,6 +51,21 @@ describe('the request log', () => {
     });
     expect(line['ms']).to.be.within(0, 60_000);
     expect(JSON.stringify(lines)).to.not.include('Secret Name').and.not.include(token);
+  });
+
+  it('contains who used the console, and what was refused', async () => {
+    const browser = new ConsoleBrowser(fixture);
+    await browser.signIn('shop', ROOT_LOGIN, ROOT_PASSWORD);
+    const page = await browser.get('/console/deliveries/7');
+    const form = await browser.post('/console/roles/edit', { csrf: 'x' });
+    for (const [response, status, code] of [
+      [page, 404, 'NOT_FOUND'],
+      [form, 403, 'PERMISSION_DENIED'],
+    ] as const) {
+      await response.text();
+      const line = await lineOf(response.headers.get('x-request-id'));
+      expect(line).to.include({ ...tenant, route: '/console/', status, code });
+    }
   });
 
   it('contains the error code, whatever the operation is called', async () => {

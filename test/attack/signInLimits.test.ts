@@ -31,6 +31,25 @@ describe('attack: sign-in limits as a weapon', () => {
     expect(await attempt('192.0.2.2', ROOT_LOGIN, ROOT_PASSWORD)).to.equal(200);
   }).timeout(60_000);
 
+  it('reads nothing from PostgreSQL for the 601st view of a sign-in page within a minute', async () => {
+    await start({ env: { SIGN_INS_PER_ADDRESS: '3' } });
+    const view = async (path: string, address: string): Promise<number> => {
+      const response = await fixture.fetch(path, {
+        headers: { accept: 'text/html', 'x-forwarded-for': address },
+      });
+      await response.text();
+      return response.status;
+    };
+    for (const path of ['/console/sign-in?tenant=shop', `/signin?tenantid=${tenantid}`, '/signin']) {
+      expect(await view(path, '192.0.2.1')).to.equal(200);
+    }
+    expect(await view('/console/sign-in?tenant=shop', '192.0.2.1')).to.equal(429);
+    expect(await view(`/signin?tenantid=${tenantid}`, '192.0.2.1')).to.equal(429);
+    expect(await view('/signin', '192.0.2.2')).to.equal(200);
+    // Attempts are counted apart from views.
+    expect(await attempt('192.0.2.1', ROOT_LOGIN, ROOT_PASSWORD)).to.equal(200);
+  });
+
   it('counts an IPv6 site as one address', async () => {
     await start({ env: { SIGN_IN_FAILURES_PER_LOGIN: '2' } });
     for (const address of ['2001:db8:1:2::1', '2001:db8:1:2:9::1']) {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Request, RequestHandler } from 'express';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Config } from '../../config.js';
 import {
   countSignIns,
@@ -39,8 +40,11 @@ export interface SignInLimitsDeps {
  */
 export class SignInLimits {
   #cleanedAtMs = 0;
+  readonly #views: RateLimiterMemory | undefined;
 
-  constructor(private readonly deps: SignInLimitsDeps) {}
+  constructor(private readonly deps: SignInLimitsDeps) {
+    this.#views = viewCounter(deps.config.signInsPerAddress);
+  }
 
   /** Counts a request against its address. Fails with AppError RATE_LIMITED. */
   readonly byAddress: RequestHandler = async (req, _res, next) => {
@@ -54,6 +58,15 @@ export class SignInLimits {
       this.#cleanUp();
       if (count && count.count > limit) throw limited(count);
     }
+    next();
+  };
+
+  /**
+   * Counts the view of a sign-in page against its address, in this process: it changes nothing, but reads from PostgreSQL what
+   * sign-ins wait for. Fails with AppError RATE_LIMITED.
+   */
+  readonly viewsByAddress: RequestHandler = async (req, _res, next) => {
+    if (this.#views) await consume(this.#views, clientAddress(req, this.deps.config.trustProxy));
     next();
   };
 
@@ -105,7 +118,19 @@ export class SignInLimits {
   }
 }
 
-function limited({ msLeft }: Count): AppError {
+function viewCounter(points: number): RateLimiterMemory | undefined {
+  return points === 0 ? undefined : new RateLimiterMemory({ points, duration: ADDRESS_WINDOW_SECONDS });
+}
+
+async function consume(limiter: RateLimiterMemory, key: string): Promise<void> {
+  try {
+    await limiter.consume(key);
+  } catch (error) {
+    throw error instanceof RateLimiterRes ? limited({ msLeft: error.msBeforeNext }) : error;
+  }
+}
+
+function limited({ msLeft }: Pick<Count, 'msLeft'>): AppError {
   return rateLimited('Too many attempts to sign in.', msLeft);
 }
 

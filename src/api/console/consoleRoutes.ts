@@ -6,6 +6,7 @@ import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import { oneStep } from '../../graphql/steps.js';
 import { explain, retryAfter } from '../http/failure.js';
 import { readFields } from '../http/readFields.js';
+import { recordOf } from '../http/requestRecord.js';
 import { typedText } from '../http/typedText.js';
 import type { RouteDeps } from '../routeDeps.js';
 import { addressPages } from './addressPages.js';
@@ -66,8 +67,12 @@ export function consoleRoutes(deps: RouteDeps): Router {
     const session = await deps.consoleSessions.read(req);
     const attempt: Attempt = { framed: false, session };
     res.locals['attempt'] = attempt;
-    if (session) await handle(visitOf(req, res, session), req, res);
-    else res.redirect(303, signInPath(req.originalUrl));
+    if (!session) {
+      res.redirect(303, signInPath(req.originalUrl));
+      return;
+    }
+    recordOf(res)?.askedBy(session.principal);
+    await handle(visitOf(req, res, session), req, res);
   };
 
   const form: PageHandlers['form'] =
@@ -78,6 +83,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
       requireOwnPage(req, deps.config.baseUrl);
       const session = await deps.consoleSessions.read(req);
       attempt.session = session;
+      if (session) recordOf(res)?.askedBy(session.principal);
       // Read first, so that the input can be shown again if the session has ended in the meantime.
       const known = session !== undefined || deps.consoleSessions.isEnded(req);
       const { values } = await readFields(
@@ -172,6 +178,8 @@ function failedPage(deps: RouteDeps): ErrorRequestHandler {
     }
     const shownError = explain(error, deps.log, res);
     const { code, message, hint, status } = shownError;
+    const record = recordOf(res);
+    if (record) record.code = code;
     const { session, values, framed } = (res.locals['attempt'] ?? { framed: false }) as Attempt;
     // What was written for one tenant must not reach another by a click.
     const isOfOther = session && values && isOfOtherTenant(session, values['csrf']);

@@ -95,7 +95,7 @@ export function signInPages(deps: RouteDeps): Router {
     readId(tenant) ?? (await findTenantid(deps.database.knex, tenant));
 
   return Router()
-    .get(SIGN_IN, page)
+    .get(SIGN_IN, deps.limits.viewsByAddress, page)
     .post(SIGN_IN, guard, deps.limits.byAddress, byPassword)
     .post(`${SIGN_IN}/provider`, guard, deps.limits.byAddress, byProvider);
 }

@@ -52,7 +52,7 @@ export function signInRoutes(deps: RouteDeps): Router {
 
   const guard = allowedPage(deps.config);
   return Router()
-    .get('/signin', (req, res) => show(res, req.query))
+    .get('/signin', deps.limits.viewsByAddress, (req, res) => show(res, req.query))
     .post('/signin', guard, deps.limits.byAddress, byPassword)
     .post('/signin/oidc', guard, deps.limits.byAddress, byProvider);
 }
