@@ -67,6 +67,20 @@ describe('attack: bodies that are sent but for their last byte', function () {
     expect(answer.status).to.equal(200);
   });
 
+  for (const [path, from] of [
+    ['/events/sendgrid/1', '192.0.2.1'],
+    ['/auth', '192.0.2.2'],
+    ['/console/sign-in', '192.0.2.3'],
+  ] as const) {
+    it(`of a visitor, of 30,000 bytes each, for ${path}: they are no more than large ones`, async () => {
+      const headers = [`x-forwarded-for: ${from}`, 'content-type: application/x-www-form-urlencoded'];
+      const held = Array.from({ length: 590 }, () => hold(path, 30_000, headers));
+      await waitFor('some to be refused', () => held.some(({ status }) => status === '503'));
+      const signIn = { tenantid: 1, login: 'nobody here', password: 'any password' };
+      expect((await fixture.postJson('/auth', signIn)).status).to.equal(401);
+    });
+  }
+
   it("of a tenant's visitors, for its tables: the large requests of other tenants find room", async () => {
     const { tenantid } = await fixture.createTenant('hostile');
     const { access_token: root } = await fixture.signIn(tenantid);

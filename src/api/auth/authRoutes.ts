@@ -7,7 +7,7 @@ import { requireSignInAllowed, signIn, signInAnonymously } from './signIn.js';
 /** `POST /auth`, `GET /auth` and `POST /anonauth`. All respond with the auth body. */
 export function authRoutes(deps: RouteDeps): Router {
   const byPassword: RequestHandler = async (req, res) => {
-    const values = await readSignIn(req);
+    const values = await readSignIn(deps, req, res);
     const credentials = readCredentials(values);
     const principal = await deps.limits.byLogin(req, credentials, () => signIn(deps, credentials));
     await deps.answerSignIn(res, principal);
@@ -18,7 +18,7 @@ export function authRoutes(deps: RouteDeps): Router {
     await deps.answerSignIn(res, principal, claims);
   };
   const anonymously: RequestHandler = async (req, res) => {
-    const values = await readSignIn(req);
+    const values = await readSignIn(deps, req, res);
     const principal = await signInAnonymously(deps, readTenantid(values));
     await deps.answerSignIn(res, principal);
   };

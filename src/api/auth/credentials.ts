@@ -1,9 +1,12 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '../../errors.js';
 import { ownValue } from '../../ownValue.js';
+import type { TakeRoom } from '../http/bodyBudget.js';
+import { clientAddress } from '../http/clientAddress.js';
 import { readFields, type Fields } from '../http/readFields.js';
 import { readId } from '../http/readId.js';
 import { MAX_LOGIN_LENGTH, MAX_PASSWORD_LENGTH } from '../../passwordRules.js';
+import type { RouteDeps } from '../routeDeps.js';
 import type { Credentials } from './signIn.js';
 
 type Values = Fields['values'];
@@ -12,8 +15,13 @@ type Values = Fields['values'];
 const MAX_SIGN_IN_BYTES = 32_768;
 
 /** The body of a sign-in request. Throws AppError BAD_REQUEST, BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE. */
-export async function readSignIn(req: IncomingMessage): Promise<Values> {
-  return (await readFields(req, MAX_SIGN_IN_BYTES)).values;
+export async function readSignIn(
+  { bodies, config }: Pick<RouteDeps, 'bodies' | 'config'>,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<Values> {
+  const openRoom = (): TakeRoom => bodies.ofVisitor(clientAddress(req, config.trustProxy), res);
+  return (await readFields(req, MAX_SIGN_IN_BYTES, undefined, openRoom)).values;
 }
 
 /** Throws AppError BAD_REQUEST. */

@@ -70,7 +70,7 @@ export function signInPages(deps: RouteDeps): Router {
     res.cookie(TENANT_COOKIE, tenant, options);
   };
 
-  const byPassword = signInForm(showAgain, async (req, res, values) => {
+  const byPassword = signInForm(deps, showAgain, async (req, res, values) => {
     const tenant = tenantIn(values);
     const credentials = {
       login: readText(values, 'login', MAX_LOGIN_LENGTH),
@@ -83,7 +83,7 @@ export function signInPages(deps: RouteDeps): Router {
     res.redirect(303, readConsolePath(values['next']));
   });
 
-  const byProvider = signInForm(showAgain, async (_req, res, values) => {
+  const byProvider = signInForm(deps, showAgain, async (_req, res, values) => {
     const tenant = tenantIn(values);
     const tenantid = (await tenantidOf(tenant)) ?? NO_TENANT;
     const url = await startLogin(deps, res, values, { tenantid }, readConsolePath(values['next']));

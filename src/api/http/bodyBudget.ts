@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { AppError } from '../../errors.js';
 import { FairBytes, type HeldBytes } from '../../fairBytes.js';
 
-/** Bodies up to this size need no room: a connection takes more. */
-export const SMALL_BODY_BYTES = 65_536;
+/** Bodies up to this size need no room: their connection takes as much. */
+export const FREE_BYTES = 16_384;
 /** In the large bodies of all requests in flight. */
 const MAX_TENANTS_BYTES = 64 * 1024 * 1024;
 const MAX_VISITORS_BYTES = 32 * 1024 * 1024;

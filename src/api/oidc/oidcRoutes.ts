@@ -13,7 +13,7 @@ import { requireId, startSignIn } from './startSignIn.js';
 /** `POST /oidc` starts a sign-in at a provider; `GET /oidc` and `GET /oidc/<confid>` are redirect URIs. */
 export function oidcRoutes(deps: RouteDeps): Router {
   const start: RequestHandler = async (req, res) => {
-    const values = await readSignIn(req);
+    const values = await readSignIn(deps, req, res);
     const url = await startSignIn(deps, res, {
       tenantid: readTenantid(values),
       roleid: requireId(values, 'roleid'),

@@ -18,11 +18,12 @@ const NO_ROLE = 0;
 
 /** Handles a form of a sign-in page. Errors that the visitor can correct are shown on the page. */
 export function signInForm(
+  deps: RouteDeps,
   show: (res: Response, values: Values, error: AppError) => Promise<void>,
   answer: (req: Request, res: Response, values: Values) => Promise<void>,
 ): RequestHandler {
   return async (req, res) => {
-    const values = await readSignIn(req);
+    const values = await readSignIn(deps, req, res);
     try {
       await answer(req, res, values);
     } catch (error) {

@@ -33,7 +33,7 @@ export function signInRoutes(deps: RouteDeps): Router {
     await sendPage(res, 'signin', view, { status: error?.status ?? 200, policy });
   };
 
-  const byPassword = signInForm(show, async (req, res, values) => {
+  const byPassword = signInForm(deps, show, async (req, res, values) => {
     const credentials = readCredentials(values);
     const returnTo = readReturnTo(values['return_to'], deps);
     const principal = await deps.limits.byLogin(req, credentials, () => signIn(deps, credentials));
@@ -45,7 +45,7 @@ export function signInRoutes(deps: RouteDeps): Router {
     res.redirect(303, withTokens(returnTo, await deps.tokens.issuePair(principal), principal));
   });
 
-  const byProvider = signInForm(show, async (_req, res, values) => {
+  const byProvider = signInForm(deps, show, async (_req, res, values) => {
     const start = { tenantid: readTenantid(values), return_to: values['return_to'] };
     res.redirect(303, await startLogin(deps, res, values, start));
   });
