@@ -2,6 +2,7 @@
 import { runCommandLine } from './commands/commandLine.js';
 import { ConfigError } from './config.js';
 import { AppError, UsageError } from './errors.js';
+import { guardTerminal } from './terminalText.js';
 
 /** One line for errors that the caller can fix; the stack trace for bugs. */
 function explain(error: unknown): string {
@@ -9,6 +10,9 @@ function explain(error: unknown): string {
   if (error instanceof AppError) return `${error.message} (${error.code}) ${error.hint}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
+
+guardTerminal(process.stdout);
+guardTerminal(process.stderr);
 
 // Whoever reads the output may have read enough, as `head` does. The command still does all of its work.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
