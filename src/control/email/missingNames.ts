@@ -53,7 +53,10 @@ export function* missingNames(
       const place = `${read.field} ${read.line} ${read.column}`;
       if (found.has(place)) continue;
       const failure = missingIn(context, read);
-      if (failure) found.set(place, failure);
+      if (!failure) continue;
+      found.set(place, failure);
+      // Looking for a name that may have been meant takes some milliseconds.
+      yield;
       if (found.size === MAX_WARNINGS) return [...found.values()];
     }
   }
