@@ -37,6 +37,12 @@ export const DEFAULT_LIMITS: TemplateLimits = {
   formatWidth: 10_000,
 };
 
+/**
+ * Comparisons of characters that one step stands for in a search. V8 may compare each character of the part with each of the
+ * text, in a single call that nothing can interrupt, not even the end of its thread.
+ */
+const COMPARISONS_PER_STEP = 1_000;
+
 /** Steps between two checks of the clock. */
 const CLOCK_STEPS = 512;
 
@@ -61,6 +67,11 @@ export class Budget {
   /** Charges for work on `count` items or characters that allocates nothing. */
   work(count: number): void {
     if ((this.steps += count) >= this.nextCheck) this.checkpoint();
+  }
+
+  /** Charges for looking for a part in a text. Call it before the search. */
+  search(text: string, part: string): void {
+    this.work((text.length * part.length) / COMPARISONS_PER_STEP);
   }
 
   /** Charges for a value of `count` items or characters. Call it before creating the value. */

@@ -1,6 +1,6 @@
 import { Context } from 'liquidjs';
 import { limitFault, renderFault } from '../errors.js';
-import { ENGINES } from '../liquid/engines.js';
+import { ENGINES, filterOf } from '../liquid/engines.js';
 import type { Evaluation } from '../values/callable.js';
 import { Decimal } from '../values/decimal.js';
 import { asNumber } from '../values/numbers.js';
@@ -9,6 +9,7 @@ import { isText, textOf, Undefined, type Value } from '../values/value.js';
 import { filter, filterTable } from './filter.js';
 
 const liquid = ENGINES.plain;
+const print = filterOf(liquid, 'date');
 
 /** A width of three digits or more in a date format, to which LiquidJS would pad. */
 const WIDE_PADDING = /%[^A-Za-z%]*\d{3}/;
@@ -23,8 +24,6 @@ function date(input: Value, { budget }: Evaluation, format: Value = '%Y-%m-%d'):
     throw limitFault('the date format is too long or too wide');
   const value = isText(input) ? textOf(input) : (numberOf(input) ?? str(input, budget));
   const scope = { context: new Context({}, liquid.options, { sync: true }), liquid };
-  const print: unknown = liquid.filters['date'];
-  if (typeof print !== 'function') throw new Error('LiquidJS has no date filter');
   const printed: unknown = Reflect.apply(print, scope, [value, pattern]);
   return typeof printed === 'string' ? printed : str(input, budget);
 }

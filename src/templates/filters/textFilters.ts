@@ -64,7 +64,7 @@ function truncate(
   const cut = slice(input, null, kept, null, budget);
   if (options.killWords) return add(cut, options.end, budget);
   if (!isText(cut)) throw renderFault(`'${typeName(input)}' object cannot be truncated`);
-  const [words = ''] = splitTextFromEnd(textOf(cut), ' ', 1);
+  const [words = ''] = splitTextFromEnd(textOf(cut), ' ', 1, budget);
   return add(like(cut, words), options.end, budget);
 }
 

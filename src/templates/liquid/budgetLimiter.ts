@@ -8,7 +8,9 @@ export class BudgetLimiter {
     this.budget.step();
   }
 
-  use(count: number): void {
-    if (count > 0) this.budget.allocate(count);
+  /** @param count may be the template's own value, such as the text `'0x10'` */
+  use(count: unknown): void {
+    const units = Number(count);
+    if (units > 0) this.budget.allocate(units);
   }
 }

@@ -1,7 +1,7 @@
-import { Liquid, type Context } from 'liquidjs';
+import { Liquid } from 'liquidjs';
 import { BoundedEmitter } from '../emitter.js';
-import type { Budget } from '../limits.js';
-import type { BudgetLimiter } from './budgetLimiter.js';
+import { dateFilters } from './dateFilters.js';
+import { budgetOf, OPERATORS, searchFilters, type FilterHandler } from './searchFilters.js';
 
 /** Tags that would load other templates, which Liquid templates may not do. */
 const LOADING_TAGS = ['include', 'render', 'layout', 'block'];
@@ -13,9 +13,15 @@ function createLiquid(escaping: boolean): Liquid {
     globals: Object.create(null) as object,
     // Applies to strict templates.
     lenientIf: true,
+    operators: OPERATORS,
     ...(escaping ? { outputEscape: 'escape' as const } : {}),
   });
   for (const tag of LOADING_TAGS) Reflect.deleteProperty(liquid.tags, tag);
+  const filters = {
+    ...searchFilters((name) => filterOf(liquid, name)),
+    ...dateFilters(filterOf(liquid, 'date'), liquid.options.locale),
+  };
+  for (const [name, filter] of Object.entries(filters)) liquid.registerFilter(name, filter);
   const { renderer } = liquid;
   const renderTemplates = renderer.renderTemplates.bind(renderer);
   renderer.renderTemplates = (templates, context, emitter) =>
@@ -25,8 +31,12 @@ function createLiquid(escaping: boolean): Liquid {
   return liquid;
 }
 
-function budgetOf(context: Context): Budget {
-  return (context.renderLimit as unknown as BudgetLimiter).budget;
+/** One of LiquidJS's filters that are functions. */
+export function filterOf({ filters }: Liquid, name: string): FilterHandler {
+  // eslint-disable-next-line rowpost/no-inherited-names -- the name is no template's
+  const filter = filters[name];
+  if (typeof filter === 'function') return filter as FilterHandler;
+  throw new Error(`LiquidJS has no filter ${name}`);
 }
 
 /** Shared by all templates; frozen, because a render must leave nothing in them. */

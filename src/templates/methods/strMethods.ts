@@ -60,18 +60,26 @@ function part(text: string, start: Value, end: Value): { within: string; from: n
   return { within: text.slice(unit, toUnitIndex(text, to)), from: unit };
 }
 
-function find(text: string, sub: Value, start: Value, end: Value, last: boolean): number {
+function find(
+  text: string,
+  { budget }: Evaluation,
+  sub: Value,
+  start: Value,
+  end: Value,
+  last: boolean,
+): number {
   const bounded = part(text, start, end);
   if (bounded === undefined) return -1;
   const wanted = textArgument(sub);
+  budget.search(bounded.within, wanted);
   const at = last ? bounded.within.lastIndexOf(wanted) : bounded.within.indexOf(wanted);
   return at < 0 ? -1 : toCodePointIndex(text, bounded.from + at);
 }
 
 function finder(last: boolean, mustFind: boolean) {
   return str(
-    (text, _, sub = null, start = null, end = null) => {
-      const at = find(text, sub, start, end, last);
+    (text, evaluation, sub = null, start = null, end = null) => {
+      const at = find(text, evaluation, sub, start, end, last);
       if (at < 0 && mustFind) throw renderFault('substring not found');
       return at;
     },
@@ -82,12 +90,15 @@ function finder(last: boolean, mustFind: boolean) {
 
 function affix(test: (text: string, affix: string) => boolean) {
   return str(
-    (text, _, affixes = null, start = null, end = null) => {
+    (text, { budget }, affixes = null, start = null, end = null) => {
       const bounded = part(text, start, end);
       const candidates = affixes instanceof Tuple ? affixes.items : [affixes];
-      return (
-        bounded !== undefined && candidates.some((candidate) => test(bounded.within, textArgument(candidate)))
-      );
+      if (bounded === undefined) return false;
+      return candidates.some((candidate) => {
+        const wanted = textArgument(candidate);
+        budget.work(1 + wanted.length);
+        return test(bounded.within, wanted);
+      });
     },
     3,
     1,
@@ -97,17 +108,18 @@ function affix(test: (text: string, affix: string) => boolean) {
 function splitter(split: typeof splitText) {
   return namedMethod<string>(
     ['sep', 'maxsplit'],
-    charged((text, _, separator = null, limit = -1) =>
-      split(text, separator === null ? undefined : textArgument(separator), indexArgument(limit)),
+    charged((text, { budget }, separator = null, limit = -1) =>
+      split(text, separator === null ? undefined : textArgument(separator), indexArgument(limit), budget),
     ),
   );
 }
 
 function partition(last: boolean) {
   return str(
-    (text, _, separator = null) => {
+    (text, { budget }, separator = null) => {
       const mark = textArgument(separator);
       if (mark === '') throw renderFault('empty separator');
+      budget.search(text, mark);
       const at = last ? text.lastIndexOf(mark) : text.indexOf(mark);
       if (at < 0) return new Tuple(last ? ['', '', text] : [text, '', '']);
       return new Tuple([text.slice(0, at), mark, text.slice(at + mark.length)]);
@@ -198,10 +210,11 @@ export const STR_METHODS = methodTable<string>(textArgument, {
   index: finder(false, true),
   rindex: finder(true, true),
   count: str(
-    (text, _, sub = null, start = null, end = null) => {
+    (text, { budget }, sub = null, start = null, end = null) => {
       const bounded = part(text, start, end);
       const wanted = textArgument(sub);
       if (bounded === undefined) return 0;
+      budget.search(bounded.within, wanted);
       return wanted === '' ? codePointLength(bounded.within) + 1 : bounded.within.split(wanted).length - 1;
     },
     3,

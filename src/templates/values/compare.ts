@@ -126,6 +126,7 @@ export function contains(container: Value, item: Value, budget: Budget): boolean
       throw renderFault(`'in <string>' requires string as left operand, not ${typeName(item)}`);
     }
     budget.work(textOf(container).length);
+    budget.search(textOf(container), textOf(item));
     return textOf(container).includes(textOf(item));
   }
   if (container instanceof Dict) return container.has(item);

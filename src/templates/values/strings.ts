@@ -11,8 +11,9 @@ export function replaceText(
   count: number,
   budget: Budget,
 ): string {
-  const pieces = old === '' ? ['', ...codePoints(text), ''] : text.split(old);
   budget.work(text.length);
+  budget.search(text, old);
+  const pieces = old === '' ? ['', ...codePoints(text), ''] : text.split(old);
   const times = Math.min(pieces.length - 1, count < 0 ? Infinity : count);
   if (times === 0) return text;
   budget.allocate(text.length + times * replacement.length);
@@ -21,9 +22,15 @@ export function replaceText(
 }
 
 /** Python's `text.split(separator, limit)`: without a separator at runs of whitespace; a negative limit means none. */
-export function splitText(text: string, separator: string | undefined, limit: number): string[] {
+export function splitText(
+  text: string,
+  separator: string | undefined,
+  limit: number,
+  budget: Budget,
+): string[] {
   if (separator === '') throw renderFault('empty separator');
   if (separator === undefined) return limit < 0 ? splitWords(text) : splitWordsFromStart(text, limit);
+  budget.search(text, separator);
   const pieces = text.split(separator);
   if (limit < 0 || pieces.length <= limit + 1) return pieces;
   return [...pieces.slice(0, limit), pieces.slice(limit).join(separator)];
@@ -43,9 +50,14 @@ function splitWordsFromStart(text: string, limit: number): string[] {
 }
 
 /** Python's `text.rsplit(separator, limit)`: as split, but cutting from the right. */
-export function splitTextFromEnd(text: string, separator: string | undefined, limit: number): string[] {
+export function splitTextFromEnd(
+  text: string,
+  separator: string | undefined,
+  limit: number,
+  budget: Budget,
+): string[] {
   if (separator === undefined && limit >= 0) return splitWordsFromEnd(text, limit);
-  const pieces = splitText(text, separator, -1);
+  const pieces = splitText(text, separator, -1, budget);
   if (separator === undefined || limit < 0 || pieces.length <= limit + 1) return pieces;
   const cut = pieces.length - limit;
   return [pieces.slice(0, cut).join(separator), ...pieces.slice(cut)];
