@@ -12,14 +12,23 @@ describe('attack: many long names that are none', function () {
     const fields = Array.from({ length: 1_900 }, (_, i) => `${'q'.repeat(70)}${i}: a`);
     const reads = Array.from({ length: 60 }, (_, i) => ({
       field: 'template',
-      path: ['rows', '[]', 'z'.repeat(70) + i],
+      path: ['rows', '[]', `${'z'.repeat(70)}${i}`],
       line: 1,
       column: i,
       isMethod: false,
     }));
     const steps = missingNames(
       reads,
-      [{ outvar: 'rows', query: `{ t { ${fields.join(' ')} } }` }],
+      [
+        {
+          outvar: 'rows',
+          query: `{ t { ${fields.join(' ')} } }`,
+          filter: null,
+          ordering: null,
+          limit: null,
+          offset: null,
+        },
+      ],
       CATALOG,
       [],
       [],
@@ -36,7 +45,7 @@ describe('attack: many long names that are none', function () {
   });
 
   it('are compared only as far as a name may be meant', () => {
-    const names = Array.from({ length: 10_000 }, (_, i) => 'q'.repeat(60) + i);
+    const names = Array.from({ length: 10_000 }, (_, i) => `${'q'.repeat(60)}${i}`);
     const startedAt = performance.now();
     for (let i = 0; i < 20; i++) expect(closestName('z'.repeat(64), names)).to.equal(undefined);
     expect(performance.now() - startedAt).to.be.below(3_000);
