@@ -1,4 +1,4 @@
-import { takeGroup, type QueuedJob } from './queuedJob.js';
+import { REASSIGN_AFTER_MS, takeGroup, type QueuedJob } from './queuedJob.js';
 
 /** Average job time above which a tenant is slow. Most emails take a few milliseconds. */
 const SLOW_MS = 100;
@@ -6,8 +6,10 @@ const SLOW_MS = 100;
 const YIELD_FACTOR = 4;
 /** How fast the baseline rises if only slower jobs arrive. */
 const BASELINE_DECAY = 0.01;
-/** Weight of the newest group in the moving average: a tenant becomes slow immediately, and quick again after ten or twenty quick groups. */
+/** Weight of the newest group in the moving average. */
 const EWMA_WEIGHT = 0.2;
+/** How long a tenant counts as slow after a slow job: with quick ones in between, it would have a thread most of the time. */
+const SLOW_FOR_MS = 10_000;
 /** Maximum accounts kept for idle tenants. */
 const MAX_IDLE_TENANTS = 5_000;
 
@@ -21,6 +23,9 @@ interface Account {
   usedMs: number;
   /** Moving average of the time per job; 0 before the first. */
   averageMs: number;
+  /** The time of its last slow job, and when that ended. */
+  slowMs: number;
+  slowAtMs: number;
 }
 
 /** Jobs of one tenant that a thread runs together. */
@@ -96,6 +101,9 @@ export class FairQueue {
     account.usedMs += tookMs - estimateMs;
     const jobMs = tookMs / done;
     account.averageMs += EWMA_WEIGHT * (jobMs - account.averageMs);
+    // Jobs behind one that runs longer are reassigned: the last one took the rest of the time.
+    const longestMs = Math.max(jobMs, tookMs - REASSIGN_AFTER_MS);
+    if (longestMs > SLOW_MS) [account.slowMs, account.slowAtMs] = [longestMs, this.nowMs()];
     const quickMs = this.#quickMs ?? jobMs;
     this.#quickMs = Math.min(jobMs, quickMs + BASELINE_DECAY * (jobMs - quickMs));
   }
@@ -124,15 +132,23 @@ export class FairQueue {
     return [...this.#running].filter((group) => this.#yields(group.account)).length < max;
   }
 
-  #yields({ averageMs }: Account): boolean {
-    return averageMs > SLOW_MS && averageMs > YIELD_FACTOR * (this.#quickMs ?? 0);
+  #yields({ slowMs, slowAtMs }: Account): boolean {
+    return slowMs > YIELD_FACTOR * (this.#quickMs ?? 0) && this.nowMs() - slowAtMs < SLOW_FOR_MS;
   }
 
   #accountOf(tenantid: number | undefined): Account {
     const known = this.#accounts.get(tenantid);
     if (known) return known;
     if (this.#accounts.size >= MAX_IDLE_TENANTS) this.#forgetIdle();
-    const account = { tenantid, waiting: [], threads: 0, usedMs: this.#clockMs, averageMs: 0 };
+    const account = {
+      tenantid,
+      waiting: [],
+      threads: 0,
+      usedMs: this.#clockMs,
+      averageMs: 0,
+      slowMs: 0,
+      slowAtMs: -Infinity,
+    };
     this.#accounts.set(tenantid, account);
     return account;
   }

@@ -28,7 +28,7 @@ export class QueuedJob {
     else this.resolve(result.outcomes);
   }
 
-  /** Fails every template, because its thread was terminated. */
+  /** Fails every template: its thread was terminated, or it is too large for one. */
   end(message: string): void {
     this.#isSettled = true;
     const limit = { kind: 'limit', message, line: 1, column: 1, sourceLine: '' } as const;
@@ -36,6 +36,8 @@ export class QueuedJob {
   }
 }
 
+/** After this time, the jobs behind the running one are reassigned. Most groups are done by then. */
+export const REASSIGN_AFTER_MS = 50;
 /** Maximum jobs per message to a thread. */
 const MAX_JOBS = 16;
 /** A small part of a thread's heap, including results, so that running out of memory is the running job's fault. */

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { TemplateLimits } from '../limits.js';
-import type { QueuedJob } from './queuedJob.js';
+import { REASSIGN_AFTER_MS, type QueuedJob } from './queuedJob.js';
 import type { ThreadMessage, ThreadSettings } from './templateJob.js';
 import { nowMs, ThreadProgress } from './threadProgress.js';
 
@@ -21,8 +21,6 @@ export interface ThreadEvents {
 }
 
 const STARTUP_MS = 30_000;
-/** After this time, the jobs behind the running one are reassigned. Most groups are done by then. */
-const REASSIGN_AFTER_MS = 50;
 /** A timer this late means that the process stalled, which says nothing about the running job. */
 const MAX_TIMER_LAG_MS = 100;
 
