@@ -1,9 +1,36 @@
+import { endOfString } from '../jsonReader.js';
 import { ownValue } from '../ownValue.js';
 import { parseContextJson } from './contextJson.js';
-import { renderFault } from './errors.js';
+import { Fault, limitFault, renderFault } from './errors.js';
 import { toRecord, type LiquidRecord } from './liquid/liquidRecord.js';
 import { Dict } from './values/dict.js';
 import { typeName, type Value } from './values/value.js';
+
+/**
+ * Characters of a context. Parsing one is a single call: when it needs more memory at once than its thread may have, V8 ends
+ * the process instead of the thread.
+ */
+export const MAX_CONTEXT_CHARACTERS = 12_000_000;
+/** As which a value counts besides its own, by the memory that it takes. */
+const CHARACTERS_OF_VALUE = 10;
+
+export const CONTEXT_TOO_LARGE =
+  'the data of the template is too large: let its queries select fewer rows and fields';
+
+const QUOTE = 0x22;
+/** What each value but the first follows: a comma, or the bracket that opens its list or object. */
+const BEFORE_VALUES: ReadonlySet<number> = new Set([0x2c, 0x5b, 0x7b]);
+
+function isTooLarge(json: string): boolean {
+  let weight = json.length;
+  if (weight * (1 + CHARACTERS_OF_VALUE) <= MAX_CONTEXT_CHARACTERS) return false;
+  for (let at = 0; at < json.length && weight <= MAX_CONTEXT_CHARACTERS; at++) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(json, at) - 1;
+    else if (BEFORE_VALUES.has(code)) weight += CHARACTERS_OF_VALUE;
+  }
+  return weight > MAX_CONTEXT_CHARACTERS;
+}
 
 /** A context given as JSON text (or as a member of an object in it), parsed once for all templates that render with it. */
 export class JsonContext {
@@ -41,8 +68,10 @@ export class JsonContext {
 
   private read<T>(parse: (text: string) => T): T {
     try {
+      if (isTooLarge(this.text)) throw limitFault(CONTEXT_TOO_LARGE);
       return parse(this.text);
     } catch (error) {
+      if (error instanceof Fault) throw error;
       throw renderFault(`the context is no JSON: ${error instanceof Error ? error.message : String(error)}`);
     }
   }

@@ -124,7 +124,7 @@ describe('templates: grouped jobs', function () {
     expect(all.every((outcome) => outcome?.ok === true && outcome.output.length === 200_000)).to.equal(true);
   });
 
-  it("fails only a job whose context exceeds a thread's memory", async () => {
+  it('fails only a job whose context is too large for a thread', async () => {
     const pool = open(1, 30_000);
     await render(pool, 0);
     const huge = `{"list":[${'{"a":1},'.repeat(1_500_000)}0]}`;
@@ -133,9 +133,7 @@ describe('templates: grouped jobs', function () {
       render(pool, 1),
       render(pool, 2),
     ]);
-    expect(ended)
-      .to.have.nested.property('error.message')
-      .that.matches(/out of memory/);
+    expect(ended).to.have.nested.property('error.message').that.includes('too large');
     expect(outputs(others)).to.deep.equal(['1', '2']);
   });
 

@@ -1,6 +1,9 @@
 import { BoundedEmitter, liquidText } from '../emitter.js';
-import type { Value } from '../values/value.js';
+import { Undefined, type Value } from '../values/value.js';
 import type { LiteralEncoder } from './literalEncoder.js';
+
+/** What Liquid's undefined is to an encoder. */
+const MISSING = new Undefined('the value is missing');
 
 /**
  * An emitter for output in another language. Only the template's own text can open and close literals in it; anything else,
@@ -15,7 +18,8 @@ export class GuardedEmitter extends BoundedEmitter {
   }
 
   override write(value: unknown): void {
-    this.writeValue(value as Value, liquidText(value));
+    const printed = value === undefined ? MISSING : (value as Value);
+    this.writeValue(printed, liquidText(value));
   }
 
   override writeStatic(text: string): void {

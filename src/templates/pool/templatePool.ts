@@ -1,6 +1,7 @@
 import { renderings, timed } from '../../metrics.js';
 import { NO_LAYOUTS } from '../jinja2/compileLayouts.js';
 import { DEFAULT_LIMITS, type TemplateLimits } from '../limits.js';
+import { CONTEXT_TOO_LARGE, MAX_CONTEXT_CHARACTERS } from '../renderContext.js';
 import { FairQueue, type Group } from './fairQueue.js';
 import { QueuedJob } from './queuedJob.js';
 import { RenderThread, type ThreadEvents, type ThreadOptions } from './renderThread.js';
@@ -114,7 +115,10 @@ class ThreadPool implements TemplatePool, ThreadEvents {
     if (this.#isClosed) return Promise.reject(new Error('the template pool is closed'));
     this.#startThreads();
     const job = new Promise<RenderOutcome[]>((resolve, reject) => {
-      this.#waiting.add(new QueuedJob(task, resolve, reject, tenantid));
+      const queued = new QueuedJob(task, resolve, reject, tenantid);
+      // Receiving it would already take the memory of the thread.
+      if ((task.contextJson?.length ?? 0) > MAX_CONTEXT_CHARACTERS) queued.end(CONTEXT_TOO_LARGE);
+      else this.#waiting.add(queued);
     });
     this.#open.add(job);
     const isOver = (): boolean => this.#open.delete(job);

@@ -1,10 +1,13 @@
-import { renderFault } from '../errors.js';
+import { limitFault, renderFault } from '../errors.js';
 import { Decimal } from './decimal.js';
 import { decimalHash } from './decimalOperators.js';
 import { Float, isList, Markup, PyObject, Tuple, typeName, Undefined, type Value } from './value.js';
 
 /** Equal keys have the same hash key, which can be a key of a JavaScript Map. */
 export type HashKey = null | number | bigint | string | PyObject;
+
+/** Characters of a tuple's hash key. */
+const LONGEST_HASH = 100_000;
 
 const UNDEFINED_KEY = new Undefined('');
 
@@ -35,7 +38,10 @@ function hashObject(value: null | Value[] | PyObject): HashKey {
       const key = hashKey(item);
       return key instanceof PyObject ? identityOf(key) : `${typeof key}:${String(key)}`;
     });
-    return `\0t${parts.map((part) => `${part.length}:${part}`).join()}`;
+    const text = `\0t${parts.map((part) => `${part.length}:${part}`).join()}`;
+    // A tuple may hold another twice, and so on.
+    if (text.length > LONGEST_HASH) throw limitFault('a tuple is too long for a key');
+    return text;
   }
   if (value instanceof Decimal) return decimalHash(value);
   if (value instanceof Undefined) return UNDEFINED_KEY;
@@ -44,9 +50,11 @@ function hashObject(value: null | Value[] | PyObject): HashKey {
 }
 
 /** Whether `hashKey` accepts a value. */
-export function isHashable(value: Value): boolean {
-  if (value instanceof Tuple) return value.items.every(isHashable);
-  return !isList(value) && !(value instanceof Dict);
+export function isHashable(value: Value, seen = new Set<Value>()): boolean {
+  if (isList(value) || value instanceof Dict) return false;
+  if (!(value instanceof Tuple) || seen.has(value)) return true;
+  seen.add(value);
+  return value.items.every((item) => isHashable(item, seen));
 }
 
 const identities = new WeakMap<PyObject, number>();
@@ -60,6 +68,9 @@ function identityOf(value: PyObject): string {
 
 /** Up to here, comparing names is as quick as a Map, and making the Map takes longer than all that is read from it. */
 const FEW = 8;
+
+/** More would need a table of tens of megabytes at once. */
+const MOST_KEYS = 500_000;
 
 /** A dict: keys of any hashable type, in insertion order. In lists and a Map, no key means anything to JavaScript. */
 export class Dict extends PyObject {
@@ -112,6 +123,7 @@ export class Dict extends PyObject {
   set(key: Value, value: Value): void {
     const map = this.changeable();
     const hash = hashKey(key);
+    if (map.size >= MOST_KEYS) throw limitFault(`a dict of more than ${MOST_KEYS} keys`);
     if (hash !== key && !map.has(hash)) (this.originals ??= new Map<HashKey, Value>()).set(hash, key);
     map.set(hash, value);
   }
