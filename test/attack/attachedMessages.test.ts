@@ -1,0 +1,52 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { expect } from 'chai';
+import { simpleParser } from 'mailparser';
+import type { LoadedMail } from '../../src/email/mail/carrier.js';
+import { toMime } from '../../src/email/mail/mime.js';
+
+/** What whoever may upload a file declares it to be: it has no signature, so the declaration counts. */
+const COMPOSITE = ['message/rfc822', 'message/delivery-status', 'Message/global', 'multipart/mixed'];
+
+const withFile = (mimetype: string, content: Buffer): LoadedMail => ({
+  tenantid: 1,
+  deliveryid: '5',
+  sender: { email: 'shop@example.com', name: '' },
+  recipients: [{ email: 'ada@example.com', name: '' }],
+  cc: [],
+  bcc: [],
+  subject: 'News',
+  html: '<p>News</p>',
+  loaded: [
+    {
+      filename: 'news.eml',
+      mimetype,
+      size: content.length,
+      objectkey: '1/aa/aa',
+      base64: content.toString('base64'),
+    },
+  ],
+});
+
+describe('attack: attached files that are messages', function () {
+  this.timeout(60_000);
+
+  for (const mimetype of COMPOSITE) {
+    it(`are encoded like any other file: ${mimetype}`, async () => {
+      const content = Buffer.from('Hello\r.\rMAIL FROM:<ceo@example.com>\rDATA\r\0Pay.\r.\r\n--x--\n');
+      const message = await toMime(withFile(mimetype, content));
+      expect(message.toString('latin1')).to.not.match(/MAIL FROM|\0|\r(?!\n)|(?<!\r)\n/);
+      const [file] = (await simpleParser(message)).attachments;
+      expect(file?.content).to.deep.equal(content);
+      expect(file?.filename).to.equal('news.eml');
+    });
+  }
+
+  it('do not hold the process up by the number of their lines', async () => {
+    const delay = monitorEventLoopDelay();
+    delay.enable();
+    await toMime(withFile('message/rfc822', Buffer.alloc(10_000_000, '\n')));
+    delay.disable();
+    // It took 8 s.
+    expect(delay.max / 1e6).to.be.below(2_000);
+  });
+});
