@@ -209,7 +209,7 @@ describe('attack: names of a tenant that would be SQL', () => {
         target: sqlName,
         keys,
       });
-      expect(orphans, sqlName).to.deep.equal(['k']);
+      expect(orphans, sqlName).to.deep.equal({ ok: true, storagekeys: ['k'] });
     }
     await filesAfter(database.pool, '00000000-0000-0000-0000-000000000000', 10);
     expect(await trapsIn(schema)).to.deep.equal([]);

@@ -4,7 +4,6 @@ import { equal } from '../catalog/operators.js';
 import { readColumnTypes } from '../catalog/typeSql.js';
 import { runStatement } from '../connection/runStatement.js';
 import { constant, identifier, join, quoted, sql, statement } from '../sql.js';
-import { isStaleSchema } from '../sqlState.js';
 import type { Transactions } from '../connection/transactions.js';
 
 /** A sweeper's lease on its objects: if it dies, others take over after this time. */
@@ -69,18 +68,23 @@ export async function filesAfter(
   return { tables: rows, last };
 }
 
+/** The storage keys of files whose row is gone, or why they are unknown. */
+export type Orphans =
+  | { readonly ok: true; readonly storagekeys: readonly string[] }
+  | { readonly ok: false; readonly error: AppError };
+
 /**
- * The files whose row is gone, read as the tenant. Undefined if that can't be determined: the table exists, but its key is
- * not the recorded one.
+ * The files whose row is gone, read as the tenant. They stay unknown if its table can't be read, for example because its key is not
+ * the recorded one, its owner has revoked the right to, or a view in its place fails.
  */
 export async function findOrphans(
   pool: Pool,
   transactions: Transactions,
   { tenantid, schema, target, storagekeys, keys }: FilesOfTable,
-): Promise<readonly string[] | undefined> {
-  if (schema === null) return storagekeys;
+): Promise<Orphans> {
+  if (schema === null) return { ok: true, storagekeys };
   const types = await readColumnTypes(pool, quoted(schema, target));
-  if (types.size === 0) return storagekeys;
+  if (types.size === 0) return { ok: true, storagekeys };
   const table = identifier(schema, target);
   const same = Object.keys(JSON.parse(keys[0] ?? '{}') as object).map((name) =>
     equal(identifier('t', name), identifier('w', name), types.get(name)),
@@ -90,14 +94,15 @@ export async function findOrphans(
     from pg_catalog.unnest(${constant(keys, 'json[]')}) with ordinality k(key, n),
       lateral pg_catalog.json_populate_record(null::${table}, k.key) w
     where not exists (select from ${table} t where ${join(same, ' and ')})`;
-  const rows = await runStatement(transactions, tenantid, 'read', orphans).catch((error: unknown) => {
-    if (error instanceof AppError && (isStaleSchema(error) || error.code === 'BAD_USER_INPUT'))
-      return undefined;
+  try {
+    const rows = await runStatement(transactions, tenantid, 'read', orphans);
+    const places = JSON.parse(rows[0]?.[0] ?? '[]') as number[];
+    return { ok: true, storagekeys: places.flatMap((place) => storagekeys[place - 1] ?? []) };
+  } catch (error) {
+    // Any error may be of the tenant's making: it can also end its own session.
+    if (error instanceof AppError) return { ok: false, error };
     throw error;
-  });
-  if (!rows) return undefined;
-  const places = JSON.parse(rows[0]?.[0] ?? '[]') as number[];
-  return places.flatMap((place) => storagekeys[place - 1] ?? []);
+  }
 }
 
 /**
