@@ -1,10 +1,12 @@
 import { isJsonObject } from '../../losslessJson.js';
+import { storable } from '../storableText.js';
 import type { Exchange } from './carrierClient.js';
 import type { SendOutcome, Verification } from './transport.js';
 
 const MIN_WAIT_MS = 1_000;
 const MAX_WAIT_MS = 3_600_000;
 const MAX_MESSAGE_CHARACTERS = 300;
+export const MAX_ID_CHARACTERS = 200;
 
 /** A carrier's HTTP response. */
 export interface CarrierResponse {
@@ -27,7 +29,7 @@ export function readExchange(
   if (exchange.fenced) return { kind: 'fenced' };
   // Once there is a status, it doesn't matter if the rest of the response was slow, incomplete or garbage.
   const { status, headers, body } = exchange;
-  if (status !== undefined) return withoutSecrets(readResponse({ status, headers, body }), secrets);
+  if (status !== undefined) return cleanOutcome(readResponse({ status, headers, body }), secrets);
   const code = exchange.late ? 'PROVIDER_TIMEOUT' : networkCode(exchange.error);
   const fate = exchange.begun ? 'the mail may have been accepted' : 'the mail did not leave';
   const what = exchange.late ? 'the provider did not answer in time' : `the call broke (${code})`;
@@ -71,7 +73,7 @@ export function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
 
 /** @param id the provider's for the mail, as it was given */
 export function sentAs(id: unknown, status: number): SendOutcome {
-  const providerMessageId = typeof id === 'string' ? id.slice(0, 200) : null;
+  const providerMessageId = typeof id === 'string' ? id.slice(0, MAX_ID_CHARACTERS) : null;
   return { kind: 'sent', httpStatus: status, providerMessageId };
 }
 
@@ -103,9 +105,12 @@ function readWait(headers: Readonly<Record<string, unknown>>): number {
   return Math.min(Math.max(waitMs, MIN_WAIT_MS), MAX_WAIT_MS);
 }
 
-/** The outcome without secrets in any of the carrier's words. */
-export function withoutSecrets(outcome: SendOutcome, secrets: readonly string[]): SendOutcome {
-  const clean = (text: string): string => redact(text, secrets);
+/**
+ * The outcome without secrets in any of the carrier's words, which are storable now that they are truncated: one that is not would
+ * make PostgreSQL reject the outcomes of other tenants recorded in the same statement.
+ */
+export function cleanOutcome(outcome: SendOutcome, secrets: readonly string[]): SendOutcome {
+  const clean = (text: string): string => storable(redact(text, secrets));
   const refused = 'refused' in outcome ? outcome.refused : undefined;
   return {
     ...outcome,
@@ -119,7 +124,7 @@ export function withoutSecrets(outcome: SendOutcome, secrets: readonly string[])
 
 /** Also redacts a secret that the end of a truncated text has cut off. */
 export function redact(text: string, secrets: readonly string[]): string {
-  const mayBeCut = text.length >= MAX_MESSAGE_CHARACTERS;
+  const mayBeCut = text.length >= MAX_ID_CHARACTERS;
   return secrets.reduce((rest, secret) => {
     const clean = rest.replaceAll(secret, '[key]');
     return mayBeCut ? withoutBeginning(clean, secret) : clean;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { redact, withoutSecrets } from '../../../src/email/mail/exchangeOutcome.js';
+import { cleanOutcome, redact } from '../../../src/email/mail/exchangeOutcome.js';
 
 describe("carriers' words", () => {
   const secret = 'SG.abcdefghij';
@@ -12,6 +12,6 @@ describe("carriers' words", () => {
 
   it('are kept where they only end as a secret begins', () => {
     const sent = { kind: 'sent', httpStatus: 202, providerMessageId: 'id-SG.a' } as const;
-    expect(withoutSecrets(sent, [secret])).to.deep.equal(sent);
+    expect(cleanOutcome(sent, [secret])).to.deep.equal(sent);
   });
 });

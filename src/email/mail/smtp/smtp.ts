@@ -1,4 +1,4 @@
-import { redact, withoutSecrets } from '../exchangeOutcome.js';
+import { cleanOutcome, redact } from '../exchangeOutcome.js';
 import { secretsOf, type SmtpAccount } from '../account.js';
 import type { Carrier, LoadedMail } from '../carrier.js';
 import type { MailLimits } from '../limits.js';
@@ -71,9 +71,9 @@ async function send(
         }
       }),
     );
-    return withoutSecrets(readAccepted(accepted), secretsOf(account));
+    return cleanOutcome(readAccepted(accepted), secretsOf(account));
   } catch (error) {
-    return withoutSecrets(readFailure(error, transmission), secretsOf(account));
+    return cleanOutcome(readFailure(error, transmission), secretsOf(account));
   }
 }
 

@@ -1,6 +1,5 @@
 import { PrivateAddress } from '../../../publicLookup.js';
-import { storable } from '../../storableText.js';
-import { networkCode } from '../exchangeOutcome.js';
+import { MAX_ID_CHARACTERS, networkCode } from '../exchangeOutcome.js';
 import type { RefusedRecipient, SendOutcome } from '../transport.js';
 import { Deferred, type Accepted, type SmtpError, type Transmission } from './smtpSession.js';
 
@@ -21,7 +20,7 @@ export function readAccepted({ response, refused }: Accepted): SendOutcome {
     kind: 'sent',
     httpStatus: replyCode(response),
     // Each server has its own wording for the id in its queue.
-    providerMessageId: storable(response.replace(/^\d{3}[ -]/, '')).slice(0, 200),
+    providerMessageId: response.replace(/^\d{3}[ -]/, '').slice(0, MAX_ID_CHARACTERS),
     ...(recipients.length > 0 ? { refused: recipients } : {}),
   };
 }
@@ -98,6 +97,6 @@ function replyCode(response: string): number | null {
 }
 
 function wordsOf(response: string): string {
-  const text = storable(response.replace(/\s+/g, ' ').trim()).slice(0, MAX_REASON_CHARACTERS);
+  const text = response.replace(/\s+/g, ' ').trim().slice(0, MAX_REASON_CHARACTERS);
   return `the server answered: ${text}`;
 }
