@@ -1,7 +1,7 @@
-import { Semaphore } from 'async-mutex';
 import { AppError } from '../../errors.js';
 import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Attachment } from '../email.js';
+import { AttachmentRoom } from './attachmentRoom.js';
 import type { SendOutcome } from './transport.js';
 
 /** An attachment as passed to the provider. */
@@ -12,26 +12,24 @@ export interface LoadedAttachment extends Attachment {
 /** Maximum attachment bytes in memory: a few mails of maximum size. Other mails wait. */
 const MAX_BYTES = 64_000_000;
 
-/** Keeps attachments in memory while their mail is being sent, within a process-wide limit. */
+/** Keeps attachments in memory while their mail is being sent, within a process-wide limit that tenants share. */
 export class AttachmentLoader {
-  readonly #bytes = new Semaphore(MAX_BYTES);
+  readonly #room = new AttachmentRoom(MAX_BYTES);
 
   constructor(private readonly storage: FileStorage) {}
 
   /** @returns the result of `send`, or why the attachments can't be read, in which case nothing was sent */
   async with(
+    tenantid: number,
     attachments: readonly Attachment[],
     send: (loaded: readonly LoadedAttachment[]) => Promise<SendOutcome>,
   ): Promise<SendOutcome> {
     if (attachments.length === 0) return send([]);
-    const bytes = Math.min(
-      MAX_BYTES,
-      attachments.reduce((sum, { size }) => sum + size, 0),
-    );
-    return this.#bytes.runExclusive(async () => {
+    const bytes = attachments.reduce((sum, { size }) => sum + size, 0);
+    return this.#room.run(tenantid, bytes, async () => {
       const loaded = await this.#load(attachments);
       return 'kind' in loaded ? loaded : send(loaded.attachments);
-    }, bytes);
+    });
   }
 
   async #load(

@@ -1,0 +1,98 @@
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { expect } from 'chai';
+import type { Account } from '../../src/email/mail/account.js';
+import { createCarriers } from '../../src/email/mail/carriers.js';
+import type { MailTransport, SendOutcome } from '../../src/email/mail/transport.js';
+import type { FileStorage } from '../../src/files/storage/fileStorage.js';
+
+const HOSTILE = 1;
+const MEGABYTE = 1_000_000;
+const HANG_MS = 1_500;
+
+const storage: FileStorage = {
+  read: () => Promise.resolve(Readable.from([Buffer.from('a file')])),
+  write: () => Promise.reject(new Error('nothing is written')),
+  remove: () => Promise.reject(new Error('nothing is removed')),
+  close: () => Promise.resolve(),
+};
+
+describe("attack: attachments for a tenant's own server, which never answers", function () {
+  this.timeout(30_000);
+  let silent: Server;
+  let provider: HttpServer;
+  let transport: MailTransport;
+  const sockets = new Set<Socket>();
+
+  before(async () => {
+    silent = createServer((socket) => {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+    }).listen(0, '127.0.0.1');
+    provider = createHttpServer((req, res) => {
+      req.resume().on('end', () => res.end('{"id":"sent"}'));
+    }).listen(0, '127.0.0.1');
+    await Promise.all([once(silent, 'listening'), once(provider, 'listening')]);
+    const url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+    transport = createCarriers({
+      sendgridBaseUrl: url,
+      sesBaseUrl: url,
+      resendBaseUrl: url,
+      postmarkBaseUrl: url,
+      mailgunBaseUrl: url,
+      mailgunEuBaseUrl: url,
+      smtpAllowPrivateNetwork: true,
+      hostname: 'rowpost.example',
+      storage,
+    });
+  });
+  after(async () => {
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+    provider.closeAllConnections();
+    provider.close();
+    await transport.close();
+  });
+
+  const send = (tenantid: number, account: Account, size: number, deadlineMs: number): Promise<SendOutcome> =>
+    transport.send(
+      {
+        tenantid,
+        deliveryid: '1',
+        sender: { email: 'shop@example.com', name: '' },
+        recipients: [{ email: 'ada@example.com', name: '' }],
+        cc: [],
+        bcc: [],
+        subject: 'hello',
+        html: '<p>hello</p>',
+        attachments: [{ filename: 'a.txt', mimetype: 'text/plain', size, objectkey: '1/aa/aa' }],
+      },
+      { account, deadlineMs, mayStart: () => true },
+    );
+  const hang = (tenantid: number): Promise<SendOutcome> => {
+    const { port } = silent.address() as AddressInfo;
+    const options = { security: 'none', verifyCertificate: true, maxConnections: 20 } as const;
+    return send(tenantid, { kind: 'smtp', host: '127.0.0.1', port, ...options }, 20 * MEGABYTE, HANG_MS);
+  };
+  const resend = { kind: 'resend', apikey: 're_key' } as const;
+
+  it('leave room for those of others', async () => {
+    const hanging = Array.from({ length: 4 }, () => hang(HOSTILE));
+    const startedAtMs = performance.now();
+    for (let tenantid = 2; tenantid < 12; tenantid++) {
+      expect((await send(tenantid, resend, 20 * MEGABYTE, 5_000)).kind).to.equal('sent');
+    }
+    expect(performance.now() - startedAtMs).to.be.below(HANG_MS - 300);
+    for (const outcome of await Promise.all(hanging)) expect(outcome.kind).to.equal('retry');
+  });
+
+  it('of several tenants keep others waiting for one answer, not for all', async () => {
+    const hanging = [1, 2, 3].flatMap((tenantid) => Array.from({ length: 2 }, () => hang(tenantid)));
+    const startedAtMs = performance.now();
+    expect((await send(4, resend, 20 * MEGABYTE, 5_000)).kind).to.equal('sent');
+    expect(performance.now() - startedAtMs).to.be.below(2 * HANG_MS - 300);
+    for (const outcome of await Promise.all(hanging)) expect(outcome.kind).to.equal('retry');
+  });
+});
