@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import { WEBHOOK_KINDS, type WebhookKind } from '../../src/db/delivery/carrierWebhooks.js';
 import { insertSentDeliveries } from '../delivery/webhook.js';
@@ -163,6 +163,41 @@ describe('attack: forged, repeated and cross-tenant carrier webhooks', () => {
     expect(await post('mailgun', { headers: first.headers, body: JSON.stringify(other) })).to.equal(403);
     expect(await post('mailgun', first)).to.equal(204);
     expect(await suppressed()).to.deep.equal(['ada@example.com']);
+  });
+
+  it('a signature of Mailgun is not good for another report by moving digits between time and token', async () => {
+    const at = Math.floor(Date.now() / 1000);
+    const token = `e0${'a'.repeat(48)}`;
+    const signature = createHmac('sha256', SECRETS.mailgun).update(`${at}${token}`).digest('hex');
+    const signed = (timestamp: string | number, rest: string): Posted => ({
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        signature: { timestamp, token: rest, signature },
+        'event-data': BOUNCES.mailgun(deliveryid, tenantid),
+      }),
+    });
+    expect(await post('mailgun', signed(`${at}e0`, token.slice(2)))).to.equal(401);
+    expect(await post('mailgun', signed(`${at}e`, token.slice(1)))).to.equal(401);
+    expect(await post('mailgun', signed(at, token))).to.equal(204);
+  });
+
+  it('a signed report of Mailgun without an event is ignored', async () => {
+    for (const event of [undefined, null, [], 'text']) {
+      expect(await post('mailgun', fromMailgun(event as never)), String(event)).to.equal(204);
+    }
+  });
+
+  it('used signatures expire a few at a time, however many a tenant has made', async () => {
+    const { knex, pool } = fixture.testDatabase.database;
+    await pool.query(
+      `insert into rowpost.webhook_token (tenantid, token, report, createtime)
+       select $1, i::text, '', now() - interval '3 days' from generate_series(1, 1000) i`,
+      [foreign],
+    );
+    const left = async (): Promise<number> =>
+      (await knex('rowpost.webhook_token').where({ tenantid: foreign, report: '' }).pluck('token')).length;
+    expect(await post('mailgun', fromMailgun(BOUNCES.mailgun(deliveryid, tenantid)))).to.equal(204);
+    expect(await left()).to.equal(900);
   });
 
   it('a complaint about one of several recipients suppresses none of them', async () => {

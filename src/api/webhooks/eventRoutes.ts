@@ -46,10 +46,12 @@ export function eventRoutes(deps: RouteDeps, metrics: MailEventMetrics): Router 
       );
       if (verified) {
         const { items, reportId, once } = verified;
-        if (once && !(await useToken(knex, { tenantid, ...once }))) throw invalid();
         const given = items.flatMap((item) => read(item, { reportId, tenantid }));
         const { events, ignored, foreign } = checkEvents(given, tenantid, nowMs);
-        const recorded = await gate.run(tenantid, () => recordMailEvents(ledger, tenantid, events));
+        const recorded = await gate.run(tenantid, async () => {
+          if (once && !(await useToken(knex, { tenantid, ...once }))) throw invalid();
+          return recordMailEvents(ledger, tenantid, events);
+        });
         const counts = { ...recorded, ignored, foreign: foreign + recorded.foreign };
         metrics.count(counts);
         deps.log.debug({ tenantid, kind, ...counts }, 'received mail events');

@@ -20,7 +20,8 @@ const verify: EventWebhook['verify'] = ({ body, nowMs }, secret) => {
   const report = parse(body);
   const { timestamp, token, signature } = objectOf(report['signature']);
   if (typeof token !== 'string' || typeof signature !== 'string' || token === '') throw missing();
-  if (typeof timestamp !== 'string' && typeof timestamp !== 'number') throw missing();
+  // Time and token are signed as one text. Any other form of the time, such as 1e9, may be the same text with a shorter token.
+  if (!isTime(timestamp)) throw missing();
   requireAge(Number(timestamp) * 1000, nowMs, OLDEST_MS);
   const expected = createHmac('sha256', secret ?? '')
     .update(String(timestamp) + token)
@@ -29,9 +30,15 @@ const verify: EventWebhook['verify'] = ({ body, nowMs }, secret) => {
   return {
     items: [report],
     reportId: token,
-    once: { token: sha256(`${timestamp}:${token}`), report: sha256(JSON.stringify(report['event-data'])) },
+    once: {
+      token: sha256(`${timestamp}:${token}`),
+      report: sha256(JSON.stringify(objectOf(report['event-data']))),
+    },
   };
 };
+
+const isTime = (value: unknown): value is string | number =>
+  (typeof value === 'string' || typeof value === 'number') && /^\d{10}$/.test(String(value));
 
 const sha256 = (value: string): string => createHash('sha256').update(value).digest('hex');
 

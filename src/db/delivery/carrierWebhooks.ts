@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { KeyRing } from '../../secrets.js';
-import { sql, statement } from '../sql.js';
+import { sql, statement, wholeNumber } from '../sql.js';
 
 /** Carriers whose reports are verified by a secret that is shared with the tenant. */
 export const WEBHOOK_KINDS = ['postmark', 'resend', 'mailgun', 'ses'] as const;
@@ -8,6 +8,8 @@ export type WebhookKind = (typeof WEBHOOK_KINDS)[number];
 
 /** Longer than the age at which a signed report is rejected. */
 const TOKENS_KEPT = sql`interval '2 days'`;
+/** Expired tokens that each new one deletes: a tenant can make millions, which would take one statement too long. */
+const EXPIRED_AT_ONCE = 100;
 
 /** Sets or replaces the secret that verifies a carrier's reports. */
 export async function storeWebhookSecret(
@@ -72,7 +74,9 @@ export async function useToken(
 ): Promise<boolean> {
   const { rows } = await knex.raw<{ rows: { report: string }[] }>(
     statement`with expired as (
-       delete from rowpost.webhook_token where createtime < now() - ${TOKENS_KEPT}
+       delete from rowpost.webhook_token where (tenantid, token) in (
+         select tenantid, token from rowpost.webhook_token where createtime < now() - ${TOKENS_KEPT}
+         order by createtime limit ${wholeNumber(EXPIRED_AT_ONCE)} for update skip locked)
      )
      insert into rowpost.webhook_token as t (tenantid, token, report) values (?, ?, ?)
      on conflict (tenantid, token) do update set report = t.report returning report`,
