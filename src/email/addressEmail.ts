@@ -13,18 +13,15 @@ import { unmarkValues } from '../templates/index.js';
 import type { TextOf } from './renderFields.js';
 import { storable } from './storableText.js';
 
+/** Inboxes show a hundred. Folding two million into lines takes a second, and the ledger keeps them. */
+const MAX_SUBJECT_CHARACTERS = 10_000;
+
 type AddressedEmail = Pick<Email, 'sender' | 'recipients' | 'cc' | 'bcc' | 'subject'>;
 
 /** Reads sender, recipients and subject of a mail. Throws EmailProblem if any of them is missing. */
 export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmail {
   const sender = readSender(textOf(fields.sender));
-  const subject = storable(textOf(fields.subject).replace(/\s+/g, ' ').trim());
-  if (subject === '')
-    throw new EmailProblem('failed', {
-      code: 'SUBJECT_EMPTY',
-      field: 'subject',
-      message: 'the subject is empty',
-    });
+  const subject = readSubject(textOf(fields.subject));
   const invalid: string[] = [];
   let characters = 0;
   const rendered = (field: EmailField): string => {
@@ -47,6 +44,20 @@ export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmai
   ]);
   if (recipients.length === 0) throw noRecipient(invalid[0]);
   return { sender, recipients, cc, bcc, subject };
+}
+
+function readSubject(text: string): string {
+  const subject = storable(text.replace(/\s+/g, ' ').trim());
+  if (subject !== '' && subject.length <= MAX_SUBJECT_CHARACTERS) return subject;
+  throw new EmailProblem('failed', {
+    field: 'subject',
+    ...(subject === ''
+      ? { code: 'SUBJECT_EMPTY', message: 'the subject is empty' }
+      : {
+          code: 'SUBJECT_TOO_LONG',
+          message: `the subject has more than ${MAX_SUBJECT_CHARACTERS} characters`,
+        }),
+  });
 }
 
 function readSender(text: string): Address {

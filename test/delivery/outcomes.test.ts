@@ -265,6 +265,11 @@ for (const backend of BACKENDS) {
       ['two senders', { sender: 'a@b.org, c@d.org' }, { state: 'failed', error_code: 'SENDER_INVALID' }],
       ['an empty subject', { subject: ' {{ "" }} ' }, { state: 'failed', error_code: 'SUBJECT_EMPTY' }],
       [
+        'an endless subject',
+        { subject: 'x'.repeat(10_001) },
+        { state: 'failed', error_code: 'SUBJECT_TOO_LONG' },
+      ],
+      [
         'recipients that are no list',
         { recipients: '[{{ records.new.id }}' },
         { state: 'failed', error_code: 'RECIPIENTS_INVALID' },

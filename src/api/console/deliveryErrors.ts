@@ -12,6 +12,7 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
     'correct the field at the given line and column, check with preview_email, redrive',
   ],
   [['SUBJECT_EMPTY'], 'the subject rendered to nothing', 'handle that case in the template'],
+  [['SUBJECT_TOO_LONG'], 'the subject has more than 10,000 characters', 'shorten it in the template'],
   [['SENDER_INVALID'], 'the sender is not one address', 'write a@b.org or Name <a@b.org>'],
   [['RECIPIENTS_INVALID'], 'recipients, cc or bcc is not a JSON list', 'quote each value: ["{{ email }}"]'],
   [

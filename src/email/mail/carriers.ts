@@ -47,7 +47,9 @@ export function createCarriers(options: CarrierOptions): MailTransport {
     if (tooLarge) return tooLarge;
     const { attachments = [] } = message;
     if (!loader || attachments.length === 0) return carrier.send({ ...message, loaded: [] }, context);
-    return loader.with(message.tenantid, attachments, (loaded) => carrier.send({ ...message, loaded }, context));
+    return loader.with(message.tenantid, attachments, (loaded) =>
+      carrier.send({ ...message, loaded }, context),
+    );
   };
   return {
     needsAccount: true,
