@@ -12,11 +12,6 @@ const DELIVERIES = 'deliveries';
 
 /** Jobs added per call to the store. */
 const ADD_CHUNK_SIZE = 1_000;
-/**
- * Jobs that a worker process fetches per delivery slot. Jobs waiting for a slot are cheap, and the more of them it sees,
- * the more fairly it can schedule.
- */
-const JOBS_PER_SLOT = 2;
 /** A worker's retry delay while the store is unavailable. */
 const RETRY_MS = 500;
 /** In effect unlimited: starts are counted in the ledger, which outlives the store. */
@@ -114,10 +109,8 @@ function startWorkers(
     return worker;
   };
   const workers = [
-    start<BatchJob>(BATCHES, options.concurrency, (job) =>
-      handlers.onBatch(job.data, job.attemptsStarted > 1),
-    ),
-    start<KnownDelivery>(DELIVERIES, options.concurrency * JOBS_PER_SLOT, (job) =>
+    start<BatchJob>(BATCHES, options.batches, (job) => handlers.onBatch(job.data, job.attemptsStarted > 1)),
+    start<KnownDelivery>(DELIVERIES, options.deliveries, (job) =>
       handlers.onDelivery(job.data, job.attemptsStarted > 1),
     ),
   ];

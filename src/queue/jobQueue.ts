@@ -27,8 +27,10 @@ export interface JobHandlers {
 }
 
 export interface WorkOptions {
-  /** Maximum deliveries in flight. */
-  readonly concurrency: number;
+  /** Maximum batches in progress. */
+  readonly batches: number;
+  /** Maximum deliveries in progress, most of which wait for a slot. */
+  readonly deliveries: number;
   /** How long an unresponsive worker keeps its jobs. */
   readonly leaseMs: number;
   readonly graceMs: number;

@@ -19,8 +19,8 @@ const ACTIVE_MS = 1_000;
 const ADMIT_POLL_MS = 100;
 
 /**
- * Slots for work in flight. Waiters are admitted round-robin by tenant, and no tenant holds more than its share: one
- * whose provider hangs, or that has thousands waiting, leaves room for the others.
+ * Slots for work in flight. Waiters are admitted round-robin by tenant, and no tenant holds more than its share, or than all
+ * leave free: tenants whose carriers are not responding, or that have thousands waiting, leave room for others.
  */
 export class FairSlots {
   /** Waiters per tenant. The map's order is the round-robin order. */
@@ -90,7 +90,8 @@ export class FairSlots {
     for (const [tenantid, waiting] of this.#waiting) {
       if (this.#free === 0) return;
       const held = this.#held.get(tenantid) ?? 0;
-      if (held >= this.#shareOf(tenantid, nowMs)) continue;
+      // Two tenants, each with half, would leave nothing.
+      if (held >= this.#free || held >= this.#shareOf(tenantid, nowMs)) continue;
       const next = waiting.shift();
       // Moves to the end of the line if it has more waiters.
       this.#waiting.delete(tenantid);

@@ -6,6 +6,7 @@ import type { FairSlots } from './fairSlots.js';
 import type { LoopTrips } from './loopTrips.js';
 import { queueForLater } from './queueForLater.js';
 import { sendDelivery, type SendDeps } from './sendDelivery.js';
+import type { StartedDeliveries } from './startedDeliveries.js';
 import type { Suspects } from './suspects.js';
 
 export interface BatchDeps {
@@ -14,12 +15,16 @@ export interface BatchDeps {
   readonly loopTrips: LoopTrips;
   readonly slots: FairSlots;
   readonly suspects: Suspects;
+  readonly started: StartedDeliveries;
 }
 
-/** A delivery that waited longer for a slot is reloaded: its tenant may have been paused meanwhile. */
+/** A delivery that waited longer for a slot is reloaded: its tenant may have been paused meanwhile, and its record takes memory. */
 const FRESH_MS = 100;
 
-/** Events become deliveries by the tenant's rules; those that may be sent now are sent, without another job. */
+/**
+ * Events become deliveries by the tenant's rules; those that may be sent now are started, without another job. The batch does not wait
+ * for them: otherwise a tenant whose carrier is not responding would hold all of the worker's jobs with small batches.
+ */
 export function processBatch(deps: BatchDeps, job: BatchJob, redelivered: boolean): Promise<void> {
   const attributes = { 'rowpost.tenant.id': job.tenantid, 'rowpost.batch.id': job.batchid };
   return tracedFrom(job.traceparent, 'batch', { kind: SpanKind.CONSUMER, attributes }, (span) =>
@@ -37,10 +42,11 @@ async function evaluateAndSend(
     evaluateRules(deps.evaluate, job, redelivered),
   );
   deps.loopTrips.report(job.tenantid, trips);
-  await settleAll([
-    queueForLater(deps.send, soon),
-    ...ready.map((delivery) => processDelivery(deps, delivery, false, span)),
-  ]);
+  for (const delivery of ready) {
+    const process = (): Promise<void> => processDelivery(deps, delivery, false, span);
+    deps.started.start(delivery.tenantid, process, deps.send.log);
+  }
+  await queueForLater(deps.send, soon);
 }
 
 /**
@@ -54,21 +60,15 @@ export async function processDelivery(
   batch?: Span,
 ): Promise<void> {
   const { tenantid } = job;
-  const freshUntilMs = performance.now() + FRESH_MS;
   await send.claimed.claim(job, async () => {
+    const forget = loaded && setTimeout(() => (loaded = undefined), FRESH_MS);
     const end = await slots.run(tenantid, () => {
-      const isFresh = performance.now() < freshUntilMs;
-      return sendDelivery(send, job, { redelivered, loaded: isFresh ? loaded : undefined, batch });
+      clearTimeout(forget);
+      return sendDelivery(send, job, { redelivered, loaded, batch });
     });
     if (end === 'suspect') {
       await suspects.run(tenantid, () => sendDelivery(send, job, { redelivered, mayBeSuspect: true }));
     }
     return end === undefined ? 'dropped' : 'done';
   });
-}
-
-/** Waits for all, even if one fails. Rejects with the first reason. */
-async function settleAll(all: readonly Promise<void>[]): Promise<void> {
-  const broken = (await Promise.allSettled(all)).find((result) => result.status === 'rejected');
-  if (broken) throw broken.reason;
 }

@@ -7,7 +7,7 @@ import { testLog } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { waitFor } from '../support/waitFor.js';
 
-const OPTIONS = { concurrency: 2, leaseMs: 1_000, graceMs: 300 };
+const OPTIONS = { batches: 2, deliveries: 4, leaseMs: 1_000, graceMs: 300 };
 
 /** BullMQ computes the keys of its advisory locks from names that anybody can guess. */
 describe('advisory locks of the queue in PostgreSQL', () => {

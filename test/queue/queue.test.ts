@@ -16,7 +16,7 @@ import { testLog } from '../support/testConfig.js';
 import { waitFor } from '../support/waitFor.js';
 import { BACKENDS, pipelineConfig } from '../delivery/pipelineSetup.js';
 
-const OPTIONS = { concurrency: 2, leaseMs: 1_000, graceMs: 300 };
+const OPTIONS = { batches: 2, deliveries: 4, leaseMs: 1_000, graceMs: 300 };
 const job = (deliveryid: number, starts = 0): KnownDelivery => ({
   tenantid: 1,
   deliveryid: String(deliveryid),
@@ -83,7 +83,7 @@ for (const backend of BACKENDS) {
             return Promise.resolve();
           },
         },
-        { ...OPTIONS, concurrency: 1 },
+        { ...OPTIONS, batches: 1, deliveries: 2 },
       );
       await waitFor('all', () => taken.length === 4);
       expect(taken).to.deep.equal(['4', '3', '2', '1']);

@@ -10,7 +10,7 @@ import { testLog } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { waitFor } from '../support/waitFor.js';
 
-const OPTIONS = { concurrency: 2, leaseMs: 1_000, graceMs: 300 };
+const OPTIONS = { batches: 2, deliveries: 4, leaseMs: 1_000, graceMs: 300 };
 /** From the new primary's first moment until a job runs that was added after it. A connection to one that hangs is given up after 12 s. */
 const MAX_PAUSE_MS = 25_000;
 

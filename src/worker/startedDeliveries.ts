@@ -1,0 +1,41 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { FairBytes } from '../fairBytes.js';
+import type { Logger } from '../log.js';
+
+/**
+ * Deliveries that wait for a slot or are being sent. Tenants share their number fairly: one whose carrier is not responding has at
+ * most half. Those beyond stay in the ledger, and the reconciler queues them seconds later.
+ */
+export class StartedDeliveries {
+  readonly #places: FairBytes<number>;
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(max: number) {
+    this.#places = new FairBytes(max);
+  }
+
+  /** Runs the work unless the tenant has no place left. */
+  async run(tenantid: number, work: () => Promise<void>): Promise<void> {
+    const place = this.#places.open(tenantid);
+    try {
+      if (place.take(1)) await work();
+    } finally {
+      place.release();
+    }
+  }
+
+  /** As `run`, for work that nobody waits for but `ended`. */
+  start(tenantid: number, work: () => Promise<void>, log: Logger): void {
+    const running = this.run(tenantid, work)
+      .catch((error: unknown) => {
+        log.warn({ err: error, tenantid }, 'a delivery failed; the reconciler will requeue it');
+      })
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  /** Resolves once all that were started have ended, or after this time. */
+  async ended(withinMs: number): Promise<void> {
+    await Promise.race([Promise.all(this.#running), delay(withinMs, undefined, { ref: false })]);
+  }
+}
