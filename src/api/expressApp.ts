@@ -10,7 +10,6 @@ import { createSignInResponder } from './auth/signInResponder.js';
 import { SignInLimits } from './auth/signInLimits.js';
 import type { Tokens } from './auth/tokens.js';
 import { ConsoleSessions } from './console/consoleSession.js';
-import { CONSOLE } from './console/consolePath.js';
 import { consoleRoutes } from './console/consoleRoutes.js';
 import { CONTENT_POLICY } from './contentPolicy.js';
 import { graphiqlRoutes } from './graphiql.js';
@@ -65,7 +64,6 @@ export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, r
   app.use(oidcRoutes(routeDeps));
   app.use(signInRoutes(routeDeps));
   app.use(['/oidc', '/signin'], failedSignIn(deps));
-  app.use([CONSOLE, '/mailbox'], notForOtherOrigins);
   app.use(consoleRoutes(routeDeps));
   app.use(graphiqlRoutes());
   app.use(unsubscribeRoutes(deps));
@@ -93,14 +91,6 @@ const METHODS: Readonly<Record<string, string>> = {
   '/livez': 'GET',
   '/readyz': 'GET',
   '/metrics': 'GET',
-};
-
-/** Origins in CORS_ORIGINS use the API. Those of this site would get what the session of somebody in the console sees. */
-const notForOtherOrigins: RequestHandler = (_req, res, next) => {
-  for (const name of res.getHeaderNames()) {
-    if (name.startsWith('access-control-')) res.removeHeader(name);
-  }
-  next();
 };
 
 const otherMethods: RequestHandler = (req, res, next) => {

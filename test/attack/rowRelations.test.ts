@@ -238,10 +238,7 @@ describe('what a role may do to a row (docs/security.md)', () => {
     for (const field of Object.values({ ...READS, ...WRITES })) {
       const kind = Object.values(WRITES).includes(field) ? 'mutation ' : '';
       const text = `${kind}{ done: ${filled(field, 'with', 'itself')} }`;
-      expect((await sent(callers.with.token, text)), text).to.have.property(
-        'code',
-        'TENANT_SUSPENDED',
-      );
+      expect(await sent(callers.with.token, text), text).to.have.property('code', 'TENANT_SUSPENDED');
     }
   });
 });
