@@ -54,7 +54,7 @@ export class Slots {
     for (const [tenantid, waiting] of this.#waiting) {
       if (this.#free === 0) return;
       const held = this.#held.get(tenantid) ?? 0;
-      if (held >= this.#shareOf(tenantid)) continue;
+      if (held >= this.#free || held >= this.#shareOf(tenantid)) continue;
       const next = waiting.shift();
       this.#waiting.delete(tenantid);
       if (waiting.length > 0) this.#waiting.set(tenantid, waiting);
