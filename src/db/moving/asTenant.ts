@@ -25,7 +25,7 @@ export function readAsTenant<T>(
   work: (client: pg.ClientBase) => Promise<T>,
 ): Promise<T> {
   return inSession(database, tenantid, async (client) => {
-    await client.query(statement`begin isolation level repeatable read; ${EXACT}; ${ALL_ROWS}`);
+    await client.query(statement`set transaction isolation level repeatable read; ${EXACT}; ${ALL_ROWS}`);
     if (isFenced)
       await client.query(
         statement`grant select on all tables in schema ${identifier(schema)} to current_user`,
@@ -41,24 +41,41 @@ export function writeAsTenant(
   work: (client: pg.ClientBase) => Promise<void>,
 ): Promise<void> {
   return inSession(database, tenantid, async (client) => {
-    await client.query(statement`begin; ${EXACT}; ${ALL_ROWS}`);
+    await client.query(statement`${EXACT}; ${ALL_ROWS}`);
     await work(client);
     await client.query('commit');
   });
 }
 
-/** What `work` does not commit is rolled back. */
+/** Runs `work` in a transaction. What it does not commit is rolled back. */
 async function inSession<T>(
   { tenants }: Database,
   tenantid: number,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  const client = await tenants.connectDirectly(tenantid);
-  // Its statements reject as well.
-  client.on('error', () => undefined);
+  const client = await begun(tenants, tenantid);
   try {
     return await work(client);
   } finally {
     await client.end();
+  }
+}
+
+/** Of a session that ends before its transaction begins: where shared connections serve the tenant, idle ones are ended. */
+const MAX_STARTS = 5;
+
+async function begun(tenants: Database['tenants'], tenantid: number): Promise<pg.Client> {
+  for (let starts = 1; ; starts++) {
+    let client: pg.Client | undefined;
+    try {
+      client = await tenants.connectDirectly(tenantid);
+      // Its statements reject as well.
+      client.on('error', () => undefined);
+      await client.query('begin');
+      return client;
+    } catch (error) {
+      await client?.end();
+      if (starts === MAX_STARTS) throw error;
+    }
   }
 }

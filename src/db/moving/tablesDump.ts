@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import type { Pool } from 'pg';
 import { quoted, statement } from '../sql.js';
-import { runAsTenant, runProgram, type DumpEnd } from './clientProgram.js';
+import { dumpAsTenant, restoreAsTenant, runProgram, type DumpEnd } from './clientProgram.js';
 
 /** Writes an archive of the tenant's schema. Throws UsageError when pg_dump is missing, older than the server, or fails. */
 export async function dumpTables(
@@ -11,7 +11,7 @@ export async function dumpTables(
   options: readonly string[] = [],
 ): Promise<void> {
   const schemaOnly = `--schema=${quoted(schema)}`;
-  await runAsTenant(source, tenantid, 'pg_dump', [
+  await dumpAsTenant(source, tenantid, [
     ...['--format=custom', '--no-owner', '--no-acl', schemaOnly, `--file=${file}`],
     ...options,
   ]);
@@ -44,7 +44,7 @@ export async function restoreTables(
   const list = `${file}.list`;
   try {
     await writeFile(list, chosen.join('\n'), { mode: 0o600 });
-    await runAsTenant(target, tenantid, 'pg_restore', [
+    await restoreAsTenant(target, tenantid, [
       ...['--no-owner', '--no-acl', '--single-transaction', `--use-list=${list}`, '--dbname=', file],
     ]);
   } finally {
