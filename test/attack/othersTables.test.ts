@@ -7,13 +7,14 @@ import { openShop, type Shop } from '../graphql/support/shop.js';
 describe('attack: another role owns something in the schema of a tenant without code', () => {
   let shop: Shop;
   let accomplice: CreatedTenant;
+  let role: string;
   before(async () => {
     shop = await openShop('create table notes (id int primary key)');
     const { database } = shop.test;
     const named = { name: 'accomplice', rootLogin: 'root', rootPassword: 'correct horse' };
     accomplice = await createTenant(database.knex, named);
-    const role = (await database.tenants.names()).tenant(accomplice.tenantid);
-    await shop.sql(`grant usage, create on schema ${shop.tenant.schema} to ${role}`);
+    role = (await database.tenants.names()).tenant(accomplice.tenantid);
+    await shop.sql(`grant usage on schema ${shop.tenant.schema} to ${role}`);
   });
   after(() => shop.close());
 
@@ -22,6 +23,19 @@ describe('attack: another role owns something in the schema of a tenant without 
     await shop.test.database.tenants.settle(tenantid, schema);
     return shop.test.database.tenants.loginOf(tenantid);
   };
+  const may = (verb: 'grant' | 'revoke'): Promise<void> =>
+    shop.sql(
+      `${verb} create on schema ${shop.tenant.schema} ${verb === 'grant' ? 'to' : 'from'} ${role}, public`,
+    );
+
+  it('leave to create something requires dedicated connections', async () => {
+    expect(await settled()).to.equal('shared');
+    await may('grant');
+    expect(await settled()).to.equal(shop.tenant.tenantid);
+    await may('revoke');
+    expect(await settled()).to.equal('shared');
+  });
+
   for (const [what, create, drop] of [
     ['a table', 'create table $.gift (id int primary key)', 'drop table $.gift'],
     ['a view', 'create view $.gift as select 1 as id', 'drop view $.gift'],
@@ -33,8 +47,9 @@ describe('attack: another role owns something in the schema of a tenant without 
           tenantid: accomplice.tenantid,
           sql: sql.replace('$', shop.tenant.schema),
         });
-      expect(await settled()).to.equal('shared');
+      await may('grant');
       await run(create);
+      await may('revoke');
       expect(await settled()).to.equal(shop.tenant.tenantid);
       await run(drop);
       expect(await settled()).to.equal('shared');

@@ -141,6 +141,57 @@ describe('escapes from a tenant', () => {
         'constraint',
         `${OTHER} create table t (a text check (pg_input_is_valid(a, 'other.d')))`,
       ],
+      ...['domain_in', 'array_in', 'record_in'].map(
+        (reader) =>
+          [
+            `a type of another schema, named by its oid in ${reader}`,
+            'view',
+            `${OTHER} create view v as select num_nulls(${reader}('a'::cstring, 'other.d'::regtype::oid, -1)) as a`,
+          ] as const,
+      ),
+      ...(
+        [
+          ['a default', `create table t (a int default length('a'::text::other.d))`],
+          [
+            'a generated column',
+            `create table t (b text, a int generated always as (length(b::other.d)) stored)`,
+          ],
+          ['an index', `create table t (a text); create index on t (length(a::other.d))`],
+          [
+            'the condition of an index',
+            `create table t (a text); create index on t (a) where a::other.d <> ''`,
+          ],
+          ['a check of a domain', `create domain d as text check (length(value::other.d) > 0)`],
+          [
+            'the condition of a trigger',
+            `create table t (a text); create trigger x before insert on t for each row when (length(new.a::other.d) > 0) execute function suppress_redundant_updates_trigger()`,
+          ],
+          ['a policy', `create table t (a text); create policy p on t using (length(a::other.d) > 0)`],
+          ['a partition key', `create table t (a text) partition by range ((a::other.d || ''))`],
+        ] as const
+      ).map(
+        ([where, ddl]) =>
+          [`${where} that casts to a domain of another schema`, 'other schema', `${OTHER} ${ddl}`] as const,
+      ),
+      [
+        'a range that is subtracted by a function of another schema',
+        'other schema',
+        `${OTHER} create function other.f(text, text) returns float8 immutable language sql as $$ select length(${ESCAPE})::float8 $$;
+         create type r as range (subtype = text, subtype_diff = other.f); create table t (a r)`,
+      ],
+      [
+        'a multirange in another schema',
+        'other schema',
+        `${OTHER} create type r as range (subtype = text, multirange_type_name = other.m);
+         create view v as select to_json(multirange(r('a', 'b'))) as a`,
+      ],
+      [
+        'a cast of a multirange, by a function of another schema',
+        'cast',
+        `${OTHER} create type r as range (subtype = text, multirange_type_name = other.m); create table t (a r);
+         create function other.f(other.m) returns json language sql as $$ select to_json(${ESCAPE}) $$;
+         create cast (other.m as json) with function other.f(other.m)`,
+      ],
       [
         'statements that the session has prepared for others',
         'view',

@@ -13,13 +13,15 @@ export async function findTenantCode(client: ClientBase, schema: string): Promis
 
 /**
  * A function is harmless if it is built into PostgreSQL and has no effect on the session, which excludes volatile functions
- * other than those listed. `…_to_xml` run statements or views passed to them, and `pg_input_…` the checks of a type that they name;
+ * other than those listed. `…_to_xml` run statements or views passed to them, and `pg_input_…` and the functions that read a type's text, such as
+ * `domain_in`, the checks of a type whose name or oid they get;
  * XPath evaluation can't be canceled, and could occupy a shared connection for hours; what a shared session has prepared
  * for others is not to be read. Extensions' functions in C, which only a superuser can create, are harmless if immutable,
  * unlike `crosstab` and its kind.
  *
  * A view, a foreign key, an inherited table or a type of another schema brings in that schema's code, and any role that may
- * reference a table or create triggers on it can add code at any time. So can another role that owns a table or type.
+ * reference a table or create triggers on it can add code at any time. So can another role that owns a table or type, or
+ * may create one in the schema.
  *
  * Expressions are stored as node trees, which name what they call by oid:
  * https://www.postgresql.org/docs/current/catalog-pg-attrdef.html
@@ -39,6 +41,9 @@ own_type as materialized (
   select y.oid, y.typarray from member m join pg_catalog.pg_type y on y.oid = m.objid
     where m.classid = 'pg_catalog.pg_type'::regclass
   union all select y.oid, y.typarray from relation r join pg_catalog.pg_type y on y.typrelid = r.oid
+  union all select y.oid, y.typarray from member m join pg_catalog.pg_range g on g.rngtypid = m.objid
+    join pg_catalog.pg_type y on y.oid = g.rngmultitypid
+    where m.classid = 'pg_catalog.pg_type'::regclass
 ),
 tree as (
   select d.adbin::text as nodes, 'default' as kind from relation r join pg_catalog.pg_attrdef d on d.adrelid = r.oid
@@ -89,10 +94,18 @@ referrer as (
     from relation r join pg_catalog.pg_constraint k on k.conrelid = r.oid
 ),
 reference as (
-  select d.refclassid as classid, d.refobjid as objid, coalesce(c.relnamespace, y.typnamespace) as namespace
+  select d.refclassid as classid, d.refobjid as objid, coalesce(c.relnamespace, y.typnamespace, p.pronamespace) as namespace
   from referrer o join pg_catalog.pg_depend d on d.classid = o.classid and d.objid = o.objid
   left join pg_catalog.pg_class c on d.refclassid = 'pg_catalog.pg_class'::regclass and c.oid = d.refobjid
   left join pg_catalog.pg_type y on d.refclassid = 'pg_catalog.pg_type'::regclass and y.oid = d.refobjid
+  left join pg_catalog.pg_proc p on d.refclassid = 'pg_catalog.pg_proc'::regclass and p.oid = d.refobjid
+  union all
+  -- Not all have a dependency. Of the numbers in a tree, positions and lengths are no oids.
+  select 'pg_catalog.pg_type'::regclass, y.oid, y.typnamespace from tree t,
+    regexp_matches(t.nodes, ':(\\w+) (?:\\(o )?([0-9 ]*[0-9]{5}[0-9 ]*)', 'g') m,
+    unnest(string_to_array(trim(m[2]), ' ')) number
+    join pg_catalog.pg_type y on y.oid = case when length(number) > 10 then null when number::int8 < 4294967296 then number::oid end
+    where m[1] !~ 'location$|^list_|^stmt_|^constvalue$'
   union all
   select 'pg_catalog.pg_class'::regclass, c.oid, c.relnamespace from relation r
     join pg_catalog.pg_depend d on d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid = r.oid
@@ -108,6 +121,7 @@ where not case
       and d.objid = p.oid and d.deptype = 'e')
   when p.provolatile <> 'v' then p.proname !~ 'xml|xpath' and p.proname not in
     ('pg_input_is_valid', 'pg_input_error_info', 'pg_prepared_statement', 'pg_cursor')
+    and p.oid not in (select typinput from pg_catalog.pg_type)
   else p.proname in ('nextval', 'random', 'random_normal', 'clock_timestamp', 'timeofday', 'gen_random_uuid', 'uuidv4',
     'uuidv7', 'tsvector_update_trigger', 'tsvector_update_trigger_column', 'suppress_redundant_updates_trigger') end
 union
@@ -131,6 +145,12 @@ where a.grantee <> r.relowner and a.privilege_type in ('REFERENCES', 'TRIGGER')
 union
 select 'grant' from relation r join pg_catalog.pg_attribute t on t.attrelid = r.oid, aclexplode(t.attacl) a
 where a.grantee <> r.relowner and a.privilege_type = 'REFERENCES'
+union
+select 'grant' from pg_catalog.pg_namespace n, aclexplode(n.nspacl) a join pg_catalog.pg_roles o on o.oid = a.grantee
+where n.nspname = $1 and a.privilege_type = 'CREATE' and a.grantee <> n.nspowner and not o.rolsuper and o.rolname <> current_user
+union
+select 'grant' from pg_catalog.pg_namespace n, aclexplode(n.nspacl) a
+where n.nspname = $1 and a.privilege_type = 'CREATE' and a.grantee = 0
 union
 select 'owner' from (
     select r.relowner as owner from relation r
