@@ -37,7 +37,7 @@ export async function up(knex) {
     );
     create unique index move_open on rowpost_directory.move (tenantid) where step not in ('done', 'broken_off');
 
-    create function rowpost_directory.tell() returns trigger language plpgsql as $$
+    create function rowpost_directory.tell() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
     begin
       perform pg_notify('rowpost_directory', '');
       return null;

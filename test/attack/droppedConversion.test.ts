@@ -46,7 +46,7 @@ describe("attack: a cast of a captured row's type changes what converts the rows
   ]) {
     it(`by ${sql}`, async () => {
       const before = await state();
-      expect(await insert(`execute ${`'${sql.replaceAll("'", "''")}'`};`)).to.have.property('capture_error');
+      expect(await insert(`execute '${sql.replaceAll("'", "''")}';`)).to.have.property('capture_error');
       expect(await state()).to.equal(before);
     });
   }

@@ -8,7 +8,7 @@ export type SessionSettings = Readonly<Record<string, string>>;
  * Names without a schema mean PostgreSQL's own objects. In any other schema of the path, somebody's function or operator
  * whose argument types match better would run with the session's rights. Unless pg_temp is named, it comes first.
  */
-const SEARCH_PATH = 'pg_catalog, pg_temp';
+export const SEARCH_PATH = 'pg_catalog, pg_temp';
 
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000;
 

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import knexFactory from 'knex';
 import pg from 'pg';
 import { createConnector, type Connector } from '../connection/connector.js';
+import { asStartupOptions, SEARCH_PATH } from '../connection/sessionSettings.js';
 import { startListening } from '../connection/listening.js';
 import { UsageError } from '../../errors.js';
 import type { Logger } from '../../log.js';
@@ -31,7 +32,12 @@ export function openDirectory(url: string, applicationName: string, log: Logger)
       application_name: applicationName,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
-      options: '-c timezone=UTC -c datestyle=ISO -c idle_in_transaction_session_timeout=30s',
+      options: asStartupOptions({
+        search_path: SEARCH_PATH,
+        timezone: 'UTC',
+        datestyle: 'ISO',
+        idle_in_transaction_session_timeout: '30s',
+      }),
     },
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     log,
