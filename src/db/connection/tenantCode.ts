@@ -94,20 +94,21 @@ referrer as (
     from relation r join pg_catalog.pg_constraint k on k.conrelid = r.oid
 ),
 reference as (
-  select d.refclassid as classid, d.refobjid as objid, coalesce(c.relnamespace, y.typnamespace, p.pronamespace) as namespace
+  select d.refclassid as classid, d.refobjid as objid, coalesce(c.relnamespace, y.typnamespace, p.pronamespace) as namespace,
+    coalesce(c.relowner, y.typowner, p.proowner) as owner
   from referrer o join pg_catalog.pg_depend d on d.classid = o.classid and d.objid = o.objid
   left join pg_catalog.pg_class c on d.refclassid = 'pg_catalog.pg_class'::regclass and c.oid = d.refobjid
   left join pg_catalog.pg_type y on d.refclassid = 'pg_catalog.pg_type'::regclass and y.oid = d.refobjid
   left join pg_catalog.pg_proc p on d.refclassid = 'pg_catalog.pg_proc'::regclass and p.oid = d.refobjid
   union all
   -- Not all have a dependency. Of the numbers in a tree, positions and lengths are no oids.
-  select 'pg_catalog.pg_type'::regclass, y.oid, y.typnamespace from tree t,
+  select 'pg_catalog.pg_type'::regclass, y.oid, y.typnamespace, y.typowner from tree t,
     regexp_matches(t.nodes, ':(\\w+) (?:\\(o )?([0-9 ]*[0-9]{5}[0-9 ]*)', 'g') m,
     unnest(string_to_array(trim(m[2]), ' ')) number
     join pg_catalog.pg_type y on y.oid = case when length(number) > 10 then null when number::int8 < 4294967296 then number::oid end
     where m[1] !~ 'location$|^list_|^stmt_|^constvalue$'
   union all
-  select 'pg_catalog.pg_class'::regclass, c.oid, c.relnamespace from relation r
+  select 'pg_catalog.pg_class'::regclass, c.oid, c.relnamespace, c.relowner from relation r
     join pg_catalog.pg_depend d on d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid = r.oid
     left join pg_catalog.pg_constraint k on d.classid = 'pg_catalog.pg_constraint'::regclass and k.oid = d.objid
     join pg_catalog.pg_class c on c.oid = case when d.classid = 'pg_catalog.pg_class'::regclass then d.objid else k.conrelid end
@@ -137,8 +138,10 @@ select 'foreign table' from relation r where r.relkind = 'f'
 union
 select 'other schema' from reference f
 where f.objid >= 16384 and f.namespace <> (select oid from pg_catalog.pg_namespace where nspname = $1)
-  and not exists (select from pg_catalog.pg_depend d
-    where d.classid = f.classid and d.objid = f.objid and d.deptype = 'e')
+  -- Who owns an extension may add objects of his own to it.
+  and not exists (select from pg_catalog.pg_depend d, pg_catalog.pg_roles o
+    where d.classid = f.classid and d.objid = f.objid and d.deptype = 'e'
+      and o.oid = f.owner and (o.rolsuper or o.rolname = current_user))
 union
 select 'grant' from relation r, aclexplode(r.relacl) a
 where a.grantee <> r.relowner and a.privilege_type in ('REFERENCES', 'TRIGGER')
