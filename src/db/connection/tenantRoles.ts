@@ -4,8 +4,7 @@ import { identifier, quoted, statement, textConstant } from '../sql.js';
 import type { RoleNames, StatementRunner } from './roleNames.js';
 
 /**
- * Creates the tenant's role with the privileges of every tenant's role, and takes over what the tenant's role of earlier
- * releases owns. Call it in a transaction; idempotent. Throws AppError NAME_TAKEN, or what the driver throws.
+ * Creates the tenant's role with the privileges of every tenant's role. Call it in a transaction; idempotent. Throws AppError NAME_TAKEN, or what the driver throws.
  */
 export async function ensureTenantRole(
   runner: StatementRunner,
@@ -20,7 +19,6 @@ export async function ensureTenantRole(
     statement`grant execute on all functions in schema rowpost_tenant to ${identifier(role)}`,
   );
   await grantConnect(runner, role);
-  await takeOver(runner, `tenant_${tenantid}`, role);
 }
 
 /** Creates the shared login's role, which switches to those of tenants without code of their own. As `ensureTenantRole`. */
@@ -70,19 +68,6 @@ async function grantConnect(runner: StatementRunner, role: string): Promise<void
   const { database, owner } = rows[0] as { database: string; owner: boolean };
   if (!owner) return;
   await runner.query(statement`grant connect on database ${identifier(database)} to ${identifier(role)}`);
-}
-
-/**
- * Role names of earlier releases did not include the database. The old role stays a member of the new one, so that
- * processes of the previous release keep working during a rollout.
- */
-async function takeOver(runner: StatementRunner, old: string, role: string): Promise<void> {
-  const { rows } = await runner.query(
-    statement`select from pg_catalog.pg_namespace where nspowner = to_regrole(${textConstant(quoted(old))})`,
-  );
-  if (rows.length === 0) return;
-  await runner.query(statement`reassign owned by ${identifier(old)} to ${identifier(role)}`);
-  await runner.query(statement`grant ${identifier(role)} to ${identifier(old)}`);
 }
 
 async function exists(runner: StatementRunner, role: string): Promise<boolean> {
