@@ -1,5 +1,9 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
+import { writeArchive } from '../../src/control/tenants/tablesArchive.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
 /** Whoever can log in as a tenant can create code at any time, which shared connections would run before anybody looks. */
@@ -68,6 +72,25 @@ describe('attack: a tenant without code logs in by a password of its own', () =>
     await shop.data('{ notes { id } }');
     expect(tenants.loginOf(tenantid)).to.equal('shared');
     expect(await failure(logIn())).to.match(/not permitted to log in|password authentication failed/);
+  });
+
+  it('is not let in by an export', async () => {
+    await shop.sql(`alter role current_user password 'known'`);
+    expect(await settled()).to.equal('shared');
+    const { database, url } = shop.test;
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-test-'));
+    try {
+      // It fails where pg_dump is older than the server, having logged in.
+      await failure(writeArchive({ database, url }, shop.tenant, path.join(folder, 'tables.dump')));
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+    const { rows } = await database.pool.query<{ may: boolean }>(
+      'select rolcanlogin as may from pg_roles where rolname = $1',
+      [role],
+    );
+    expect(rows).to.deep.equal([{ may: false }]);
+    expect(database.tenants.loginOf(shop.tenant.tenantid)).to.equal('shared');
   });
 
   it('loses no request', async () => {

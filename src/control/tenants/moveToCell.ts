@@ -272,6 +272,12 @@ async function arrive(deps: MoveDeps, turned: Move): Promise<void> {
   await advanceMove(deps.directory, turned, 'done');
 }
 
+/** Its login was let in to copy, whoever serves the tenant, unless it was deleted meanwhile. */
+async function settleLogin({ database }: DumpEnd, { tenantid, schema }: MovingTenant): Promise<void> {
+  const found = await readTenant(database.knex, tenantid);
+  if (found?.schema === schema) await database.tenants.settle(tenantid, schema);
+}
+
 /** Returns to the state in which only the source knows the tenant. Idempotent. */
 async function undo(deps: MoveDeps, open: Move): Promise<void> {
   await requireEnds(deps, open.source, open.target);
@@ -282,6 +288,7 @@ async function undo(deps: MoveDeps, open: Move): Promise<void> {
   if (places) {
     await unfenceTenant(deps.source.database.pool, places.here, open.moveid);
     await stopNotingChanges(deps.source.database.pool, places.here);
+    await settleLogin(deps.source, places.here);
     await leaveCell(deps.target.database.pool, places.there, open.moveid);
   }
   await advanceMove(deps.directory, breaking, 'broken_off');

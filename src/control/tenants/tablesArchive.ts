@@ -14,7 +14,12 @@ export async function writeArchive(
   tenant: { readonly tenantid: number; readonly schema: string },
   file: string,
 ): Promise<{ readonly digest: string; readonly triggers: ReadonlySet<string> }> {
-  await dumpTables(source, tenant, file);
+  try {
+    await dumpTables(source, tenant, file);
+  } finally {
+    // Its login was let in, whoever serves it.
+    await source.database.tenants.settle(tenant.tenantid, tenant.schema);
+  }
   return {
     digest: await digestOf(file),
     triggers: await serviceTriggers(source.database.pool, tenant.schema),
