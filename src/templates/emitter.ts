@@ -8,9 +8,10 @@ export class BoundedEmitter implements Emitter {
 
   constructor(private readonly maxLength: number) {}
 
-  /** For LiquidJS, whose nodes write values of any kind. */
+  /** For LiquidJS, whose nodes write values of any kind. Lists item by item: as one text, they may be longer than a limit allows. */
   write(value: unknown): void {
-    this.writeText(liquidText(value));
+    if (Array.isArray(value)) for (const item of value) this.write(item);
+    else this.writeText(liquidText(value));
   }
 
   writeText(text: string): void {

@@ -43,6 +43,9 @@ export const DEFAULT_LIMITS: TemplateLimits = {
  */
 const COMPARISONS_PER_STEP = 1_000;
 
+/** Characters that one step stands for where a text is only looked at. */
+const CHARACTERS_PER_STEP = 100;
+
 /** Steps between two checks of the clock. */
 const CLOCK_STEPS = 512;
 
@@ -67,6 +70,11 @@ export class Budget {
   /** Charges for work on `count` items or characters that allocates nothing. */
   work(count: number): void {
     if ((this.steps += count) >= this.nextCheck) this.checkpoint();
+  }
+
+  /** Charges for counting the characters of a text. */
+  scan(text: string): void {
+    this.work(text.length / CHARACTERS_PER_STEP);
   }
 
   /** Charges for looking for a part in a text. Call it before the search. */

@@ -77,6 +77,70 @@ describe('attack: templates that take more than a thread can be ended for', func
     expect(kind, message).to.equal('limit');
   });
 
+  const LONG = `{% assign s = "xxxxxxxxxx" %}{% for i in (1..13) %}{% assign s = s | append: s %}{% endfor %}`;
+  const MANY = `${LONG}{% assign a = s | split: "-" %}{% for i in (1..8) %}{% assign a = a | concat: a %}{% endfor %}`;
+  const NESTED = `{% assign a = "" | split: "-" %}{% for i in (1..30) %}{% assign a = a | push: a %}{% endfor %}`;
+  for (const [what, source] of [
+    ['printed', `${MANY}{{ a }}`],
+    ['compared', `${MANY}{% if a < a %}{% endif %}`],
+    ['taken for a number', `${MANY}{{ a | plus: 1 }}`],
+    ['taken for text', `${MANY}{{ a | upcase }}`],
+    ['nested', `${NESTED}{{ a | size }}`],
+    ['put in front', `${NESTED.replace('push', 'unshift')}{{ a | size }}`],
+    [
+      'named by an expression',
+      `${LONG}{% assign g = r | group_by_exp: "i", "r | push: i | push: s" %}{{ g | size }}`,
+    ],
+  ] as const) {
+    it(`a Liquid list that holds a text many times counts as its text, ${what}`, () => {
+      const context = JSON.stringify({ r: Array.from({ length: 100 }, (_, i) => i) });
+      const { kind, message } = errorOf(source, { syntax: 'liquid', context });
+      expect(kind).to.equal('limit');
+      expect(message).to.include('a list is too large');
+    });
+  }
+
+  it('one template does not end the process of all', async () => {
+    const pool = createTemplatePool();
+    const render = (source: string) =>
+      pool.render({
+        contextJson: '{}',
+        templates: [{ name: 't', source, syntax: 'liquid', mode: 'text' }],
+      });
+    try {
+      // 335 MB of text, in a thread that may have 128 MB.
+      const source = MANY.replace('1..13', '1..15').replace('1..8', '1..10');
+      for (const use of ['{{ a }}', '{% if a < a %}{% endif %}']) {
+        const [outcome] = await render(source + use);
+        expect(outcome).to.have.nested.property('error.kind', 'limit');
+      }
+      expect(await render('{{ 1 }}')).to.deep.equal([{ ok: true, output: '1' }]);
+    } finally {
+      await pool.close();
+    }
+  });
+
+  it('indenting a deep list counts its columns', () => {
+    const deep = `{% assign a = "" | split: "-" %}{% for i in (1..400) %}{% assign b = "" | split: "-" %}{% assign a = b | push: a %}{% endfor %}`;
+    for (const filter of ['json', 'inspect']) {
+      const many = `${deep}{% assign c = r %}{% for i in (1..30) %}{% assign c = c | push: a %}{% endfor %}`;
+      expect(
+        errorOf(`${many}{{ c | ${filter}: 10 }}`, { syntax: 'liquid', context: '{"r":[]}' }).kind,
+      ).to.equal('limit');
+    }
+  });
+
+  it('characters of a text with emoji are read without a list of all, and counting them counts', () => {
+    const context = JSON.stringify({ t: `${'a'.repeat(5_000_000)}😀b` });
+    expect(compileTemplate('{{ t[-1] }}{{ t[5000000] }}{{ t[0] }}').renderJson(context)).to.equal('b😀a');
+    expect(
+      errorOf('{% for i in range(100) %}{% if t | length %}{% endif %}{% endfor %}', {
+        context,
+        steps: 200_000,
+      }).kind,
+    ).to.equal('limit');
+  });
+
   it('a tuple that holds another twice, and so on, is no key', () => {
     const nested = `{% set t = ('a', 'a') %}${'{% set t = (t, t) %}'.repeat(40)}`;
     expect(errorOf(`${nested}{{ {t: 1} }}`).kind).to.equal('limit');

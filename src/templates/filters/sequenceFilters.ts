@@ -22,6 +22,11 @@ import { attributeGetter, attributesGetter, ignoreCase } from './attributeGetter
 import { filter, filterTable, indexArgument, textArgument } from './filter.js';
 import { groupBy } from './grouping.js';
 
+function countItems(input: Value, { budget }: Evaluation): number {
+  if (isText(input)) budget.scan(textOf(input));
+  return lengthOf(input);
+}
+
 /** The items of a value that Python's `reversed()` accepts, in order; undefined for others. */
 function reversible(value: Value, evaluation: Evaluation): readonly Value[] | undefined {
   const known = isText(value) || isList(value) || value instanceof Tuple || value instanceof Range;
@@ -151,8 +156,8 @@ function randomItem(input: Value, { budget }: Evaluation): Value {
 
 /** Filters on lists and other iterables. */
 export const SEQUENCE_FILTERS = filterTable({
-  length: filter([], lengthOf),
-  count: filter([], lengthOf),
+  length: filter([], countItems),
+  count: filter([], countItems),
   first: filter([], first),
   last: filter([], last),
   random: filter([], randomItem),

@@ -1,6 +1,7 @@
 import { Liquid } from 'liquidjs';
 import { BoundedEmitter } from '../emitter.js';
 import { dateFilters } from './dateFilters.js';
+import { listFilters } from './listFilters.js';
 import { budgetOf, OPERATORS, searchFilters, type FilterHandler } from './searchFilters.js';
 
 /** Tags that would load other templates, which Liquid templates may not do. */
@@ -19,6 +20,7 @@ function createLiquid(escaping: boolean): Liquid {
   for (const tag of LOADING_TAGS) Reflect.deleteProperty(liquid.tags, tag);
   const filters = {
     ...searchFilters((name) => filterOf(liquid, name)),
+    ...listFilters((name) => filterOf(liquid, name)),
     ...dateFilters(filterOf(liquid, 'date'), liquid.options.locale),
   };
   for (const [name, filter] of Object.entries(filters)) liquid.registerFilter(name, filter);

@@ -9,8 +9,12 @@ export type FilterHandler = (
   ...args: unknown[]
 ) => unknown;
 
+export function limiterOf(context: Context): BudgetLimiter {
+  return context.renderLimit as unknown as BudgetLimiter;
+}
+
 export function budgetOf(context: Context): Budget {
-  return (context.renderLimit as unknown as BudgetLimiter).budget;
+  return limiterOf(context).budget;
 }
 
 /** Filters that look for their first argument in their input. */

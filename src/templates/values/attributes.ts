@@ -68,7 +68,7 @@ export function getAttribute(target: Value, name: string, budget: Budget): Value
 
 /** Jinja2's `target[key]`: an item, else (for names) an attribute, else undefined. */
 export function getItem(target: Value, key: Value, budget: Budget): Value {
-  const item = itemOf(target, key);
+  const item = itemOf(target, key, budget);
   if (item !== undefined) return item;
   if (isText(key)) {
     const own = ownAttribute(target, textOf(key));
@@ -77,15 +77,15 @@ export function getItem(target: Value, key: Value, budget: Budget): Value {
   return missing(target, key, budget);
 }
 
-function itemOf(target: Value, key: Value): Value | undefined {
+function itemOf(target: Value, key: Value, budget: Budget): Value | undefined {
   if (target instanceof Undefined) throw target.fault();
   if (target instanceof Dict) return isHashable(key) ? target.get(key) : undefined;
   const index = asInteger(key);
-  return index === undefined ? undefined : itemAt(target, Number(index));
+  return index === undefined ? undefined : itemAt(target, Number(index), budget);
 }
 
 /** The item at an index counted from either end, or undefined outside. */
-function itemAt(target: Value, index: number): Value | undefined {
+function itemAt(target: Value, index: number, budget: Budget): Value | undefined {
   if (isList(target)) return target[index < 0 ? index + target.length : index];
   if (target instanceof Tuple) return target.items[index < 0 ? index + target.items.length : index];
   if (target instanceof Range) {
@@ -94,6 +94,7 @@ function itemAt(target: Value, index: number): Value | undefined {
   }
   if (!isText(target)) return undefined;
   const text = textOf(target);
+  budget.scan(text);
   const at = index < 0 ? index + codePointLength(text) : index;
   const character = at < 0 ? '' : sliceCodePoints(text, at, at + 1);
   if (character === '') return undefined;

@@ -24,7 +24,12 @@ export function codePoints(text: string): string[] {
 
 /** `text[start:end]` for bounds within the string, counted in code points. */
 export function sliceCodePoints(text: string, start: number, end?: number): string {
-  return hasAstral(text) ? Array.from(text).slice(start, end).join('') : text.slice(start, end);
+  if (!hasAstral(text)) return text.slice(start, end);
+  // Not by a list of the characters, which takes eight times the memory of the text.
+  const from = unitOf(text, start, 0);
+  if (end === undefined) return text.slice(from);
+  const to = end < 0 ? codePointLength(text) + end : end;
+  return text.slice(from, unitOf(text, to - start, from));
 }
 
 /** A UTF-16 index as a code point index (-1 stays -1). */
@@ -34,7 +39,14 @@ export function toCodePointIndex(text: string, index: number): number {
 
 /** A code point index as a UTF-16 index. */
 export function toUnitIndex(text: string, index: number): number {
-  return hasAstral(text) ? sliceCodePoints(text, 0, index).length : Math.min(index, text.length);
+  return hasAstral(text) ? unitOf(text, index, 0) : Math.min(index, text.length);
+}
+
+/** The UTF-16 index so many code points after another. */
+function unitOf(text: string, count: number, from: number): number {
+  let at = from;
+  for (let left = count; left > 0 && at < text.length; left--) at += isTrailOfPair(text, at + 1) ? 2 : 1;
+  return at;
 }
 
 function isTrailOfPair(text: string, index: number): boolean {
