@@ -217,7 +217,7 @@ const RETRY_SOON: ReadonlySet<ErrorCode> = new Set(['TOO_BUSY', 'DATABASE_UNAVAI
 /** Messages repeat what the caller sent, a name of 100,000 characters for instance. */
 const MAX_CHARACTERS = 1_000;
 
-function shortened(text: string): string {
+export function shortened(text: string): string {
   return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS - 1)}…` : text;
 }
 

@@ -1,6 +1,6 @@
-import type { ASTNode, GraphQLError } from 'graphql';
+import type { ASTNode, GraphQLError, GraphQLFormattedError } from 'graphql';
 import { sqlState } from '../db/sqlState.js';
-import { AppError, type ErrorCode } from '../errors.js';
+import { AppError, shortened, type ErrorCode } from '../errors.js';
 
 export interface GraphqlResponse {
   /** HTTP status for callers that accept application/graphql-response+json. */
@@ -98,7 +98,12 @@ function locationOf({ loc }: ASTNode): readonly { line: number; column: number }
 
 function describeGraphqlError(item: GraphQLError, error: AppError): object {
   const own = item.originalError instanceof AppError ? item.originalError : error;
-  return { ...item.toJSON(), extensions: extensionsOf(own) };
+  return { ...graphqlErrorJson(item), extensions: extensionsOf(own) };
+}
+
+/** Messages of graphql-js repeat values that the caller sent, each of them several times. */
+export function graphqlErrorJson(item: GraphQLError): GraphQLFormattedError {
+  return { ...item.toJSON(), message: shortened(item.message) };
 }
 
 /** What a GraphQL error says beside its message. */

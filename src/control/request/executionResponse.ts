@@ -2,7 +2,7 @@ import type { ExecutionResult, GraphQLError } from 'graphql';
 import { explainControlError } from '../../db/controlFailure.js';
 import { AppError } from '../../errors.js';
 import { writeJson } from '../../losslessJson.js';
-import { extensionsOf, type GraphqlResponse } from '../../graphql/response.js';
+import { extensionsOf, graphqlErrorJson, type GraphqlResponse } from '../../graphql/response.js';
 
 /**
  * The response to an executed request. Only AppErrors show their message; any other error is internal.
@@ -23,10 +23,10 @@ function describe(item: GraphQLError, report: (error: unknown) => void): object 
   const { originalError } = item;
   // An error of graphql-js: a variable or an argument of the wrong type.
   if (!originalError || originalError.name === 'GraphQLError') {
-    return { ...item.toJSON(), extensions: extensionsOf(new AppError('BAD_USER_INPUT', item.message)) };
+    return { ...graphqlErrorJson(item), extensions: extensionsOf(new AppError('BAD_USER_INPUT', item.message)) };
   }
   const shown = explained(originalError, report);
-  return { ...item.toJSON(), message: shown.message, extensions: extensionsOf(shown) };
+  return { ...graphqlErrorJson(item), message: shown.message, extensions: extensionsOf(shown) };
 }
 
 /** What callers are told of an error. */

@@ -1,4 +1,4 @@
-import { Kind, type DocumentNode, type SelectionSetNode } from 'graphql';
+import { Kind, TokenKind, type DocumentNode, type SelectionSetNode } from 'graphql';
 import type { Config } from '../../config.js';
 import { AppError } from '../../errors.js';
 import type { PlanOwner } from '../plan/planOwner.js';
@@ -32,6 +32,9 @@ const MAX_FRAGMENTS = 250;
 /** Validation takes quadratic time in the repetitions of a response key. */
 const MAX_REPEATS = 50;
 
+/** Answers repeat names: an alias in the path of each error below it, for instance. PostgreSQL's have at most 63 bytes. */
+const MAX_NAME_CHARACTERS = 1_000;
+
 const tooComplex = (what: string): AppError => new AppError('DOCUMENT_TOO_COMPLEX', `The document ${what}.`);
 
 /** Rejects a text that would overflow the parser's stack. Linear time, no allocation. Throws AppError. */
@@ -49,6 +52,14 @@ export function checkNesting(text: string): void {
     } else if (char === 0x22) {
       i = endOfString(text, i);
     }
+  }
+}
+
+/** Throws AppError. */
+function checkNames({ loc }: DocumentNode): void {
+  for (let token = loc?.startToken ?? null; token; token = token.next) {
+    if (token.kind === TokenKind.NAME && token.value.length > MAX_NAME_CHARACTERS)
+      throw tooComplex(`has a name of more than ${MAX_NAME_CHARACTERS} characters`);
   }
 }
 
@@ -75,6 +86,7 @@ interface Cost {
  * not expanded. Introspection has its own depth rule. Throws AppError.
  */
 export function checkComplexity(document: DocumentNode, limits: DocumentLimits): void {
+  checkNames(document);
   const fragments = fragmentsOf(document);
   if (fragments.size > MAX_FRAGMENTS) throw tooComplex(`has more than ${MAX_FRAGMENTS} fragments`);
   const known = new Map<string, Cost | 'open'>();
