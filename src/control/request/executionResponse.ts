@@ -23,7 +23,10 @@ function describe(item: GraphQLError, report: (error: unknown) => void): object 
   const { originalError } = item;
   // An error of graphql-js: a variable or an argument of the wrong type.
   if (!originalError || originalError.name === 'GraphQLError') {
-    return { ...graphqlErrorJson(item), extensions: extensionsOf(new AppError('BAD_USER_INPUT', item.message)) };
+    return {
+      ...graphqlErrorJson(item),
+      extensions: extensionsOf(new AppError('BAD_USER_INPUT', item.message)),
+    };
   }
   const shown = explained(originalError, report);
   return { ...graphqlErrorJson(item), message: shown.message, extensions: extensionsOf(shown) };
