@@ -5,7 +5,7 @@ import { loadEmailType, loadEmailVariant, type EmailType } from '../db/delivery/
 import { finishAttempts, type AttemptFinish } from '../db/delivery/finishAttempts.js';
 import { countRedeliveredStart } from '../db/delivery/leases.js';
 import type { Ledger } from '../db/connection/ledger.js';
-import { loadDeliveries, type LoadedDelivery } from '../db/delivery/loadDeliveries.js';
+import { loadDeliveries, loadRecord, type LoadedDelivery } from '../db/delivery/loadDeliveries.js';
 import { recordMailEvents, type MailEvent } from '../db/delivery/mailEvents.js';
 import { holdTenant, pauseDeliveries, pauseTenant, type PausedDelivery } from '../db/delivery/pause.js';
 import { startSending, type SendingStart } from '../db/delivery/startSending.js';
@@ -65,6 +65,8 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
 
   return {
     load: together(loadDeliveries),
+    /** Of a delivery with `recordBytes`. */
+    loadRecord: (delivery: LoadedDelivery) => loadRecord(ledger, delivery),
     /** The current email type, cached by version. */
     loadType,
     loadVariant: (tenantid: number, names: readonly string[]) => loadEmailVariant(ledger, tenantid, names),

@@ -1,6 +1,7 @@
 import {
   loadBatch,
   loadEventRecords,
+  loadLargeRecords,
   type BatchKey,
   type EmailRule,
   type EventRecords,
@@ -18,12 +19,15 @@ import { countRedeliveredBatchStart } from '../db/delivery/poisonBatches.js';
 import type { Ledger } from '../db/connection/ledger.js';
 import { covers, judgeCondition, type Judgement } from '../email/judgeCondition.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
+import type { FairRoom } from '../fairRoom.js';
 import type { Logger } from '../log.js';
 
 export interface EvaluateDeps {
   readonly ledger: Ledger;
   readonly engine: Pick<DataEngine, 'evaluateCondition'>;
   readonly limits: DeliveryLimits;
+  /** Memory for large records. */
+  readonly records: FairRoom;
   readonly log: Logger;
 }
 
@@ -90,11 +94,20 @@ async function matchRule(
       const part = eventids.slice(next, next + EVENT_CHUNK_SIZE);
       const records = await loadEventRecords(deps.ledger, key, part);
       const last = records.at(-1);
-      // Large records come in smaller chunks; events past retention yield none.
+      // What does not fit comes in the next chunk; events past retention yield none.
       next += last ? part.indexOf(last.eventid) + 1 : part.length;
       const condition = { ...key, schema: batch.schema, target, condition: rule.condition };
-      const judgements = await judgeCondition(deps.engine, condition, records);
-      matches.push(...toMatches(rule.ruleid, records, judgements));
+      const judge = async (judged: readonly EventRecords[]): Promise<void> => {
+        const judgements = await judgeCondition(deps.engine, condition, judged);
+        matches.push(...toMatches(rule.ruleid, judged, judgements));
+      };
+      await judge(records.filter(({ recordBytes }) => recordBytes === 0));
+      for (const { eventid, recordBytes } of records) {
+        if (recordBytes === 0) continue;
+        await deps.records.run(key.tenantid, recordBytes, async () =>
+          judge(await loadLargeRecords(deps.ledger, key, eventid)),
+        );
+      }
     }
   }
   return matches;

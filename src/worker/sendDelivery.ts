@@ -10,6 +10,7 @@ import { openAccounts } from '../email/mail/openAccounts.js';
 import type { MailTransport, SendOutcome } from '../email/mail/transport.js';
 import { packMail, toSentMail } from '../email/sentMail.js';
 import { storable } from '../email/storableText.js';
+import type { FairRoom } from '../fairRoom.js';
 import type { Queue } from '../queue/queue.js';
 import { traced, type Span } from '../tracing/tracing.js';
 import type { AttemptedDelivery, AttemptReport } from './attemptReport.js';
@@ -27,6 +28,8 @@ export interface SendDeps extends PrepareDeps {
   readonly transport: MailTransport;
   readonly queue: Pick<Queue, 'addDeliveries'>;
   readonly holds: CarrierHolds;
+  /** Memory for large records. */
+  readonly records: FairRoom;
   readonly retryTerms: Omit<RetryTerms, 'attempts' | 'policy' | 'next'>;
   readonly sendDeadlineMs: number;
   /** Whether mails are kept as sent (`KEEP_MAIL_DAYS`). */
@@ -79,7 +82,7 @@ async function attemptDelivery(
   if (redelivered && !(await deps.ledger.countRedeliveredStart(delivery))) return;
 
   const obstacle = needsAccount ? findObstacle(delivery, accounts, deps.now()) : undefined;
-  const prepared = obstacle ?? (await prepareEmail(deps, delivery));
+  const prepared = obstacle ?? (await prepareWithRecord(deps, delivery));
   switch (prepared.kind) {
     case 'email':
       return sendEmail(deps, delivery, prepared.email, accounts);
@@ -88,6 +91,16 @@ async function attemptDelivery(
     default:
       return record(deps, delivery, decideWithoutEmail(prepared, termsOf(deps, delivery)), false);
   }
+}
+
+/** Large records are in memory only while the email is composed. */
+function prepareWithRecord(deps: SendDeps, delivery: AttemptedDelivery): ReturnType<typeof prepareEmail> {
+  const { tenantid, recordBytes } = delivery;
+  if (recordBytes === 0) return prepareEmail(deps, delivery);
+  return deps.records.run(tenantid, recordBytes, async () => {
+    const record = (await deps.ledger.loadRecord(delivery)) ?? { eventid: null };
+    return prepareEmail(deps, { ...delivery, ...record });
+  });
 }
 
 /** A job is a hint: the delivery may have moved on since. */

@@ -1,4 +1,5 @@
 import { createTransport } from '../email/mail/createTransport.js';
+import { FairRoom } from '../fairRoom.js';
 import type { Queue } from '../queue/queue.js';
 import type { Services } from '../services.js';
 import type { Stoppable } from '../shutdown.js';
@@ -32,6 +33,9 @@ const STARTED_PER_SLOT = 200;
 /** Jobs per slot that a worker fetches from the queue of deliveries. The more it sees, the more fairly it can schedule. */
 const JOBS_PER_SLOT = 4;
 
+/** Maximum bytes of large records in memory: two of the largest events. Composing an email takes several times as much. */
+const LARGE_RECORD_BYTES = 40_000_000;
+
 /** Processes batches and deliveries from the queue until stopped. Stopping drains work in flight, within the grace period. */
 export function startWorker(deps: WorkerDeps): Stoppable {
   const { config, log, queue } = deps;
@@ -39,6 +43,7 @@ export function startWorker(deps: WorkerDeps): Stoppable {
   const claimed = new ClaimedDeliveries(ledger, config.leaseMs, log);
   const transport = createTransport(config, deps.database);
   const now = (): number => deps.clock.now();
+  const records = new FairRoom(LARGE_RECORD_BYTES);
   const sendDeps: SendDeps = {
     ledger: createDeliveryLedger(ledger, config.leaseMs, log),
     claimed,
@@ -52,6 +57,7 @@ export function startWorker(deps: WorkerDeps): Stoppable {
     now,
     log,
     holds: new CarrierHolds(now),
+    records,
     retryTerms: {
       maxAttempts: config.maxAttempts,
       backoffBaseMs: config.backoffBaseMs,
@@ -72,6 +78,7 @@ export function startWorker(deps: WorkerDeps): Stoppable {
       ledger,
       engine: deps.engine,
       limits: { firesPerMinute: config.ruleFiresPerMinute, emailsPerSecond: config.tenantEmailsPerSecond },
+      records,
       log,
     },
     send: sendDeps,

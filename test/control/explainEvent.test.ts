@@ -5,6 +5,7 @@ import { dropOldPartitions } from '../../src/db/delivery/partitions.js';
 import { tick } from '../../src/db/delivery/tick.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { UsageError } from '../../src/errors.js';
+import { FairRoom } from '../../src/fairRoom.js';
 import { evaluateRules } from '../../src/worker/evaluateRules.js';
 import { at, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 import { NO_LIMITS } from '../delivery/pipelineSetup.js';
@@ -110,7 +111,13 @@ describe('Utility.explain_event', () => {
     (await tick(fixture.testDatabase.database.ledger, { batchEvents: 100, tickEvents: 1_000 })).batches;
   async function pipeline(batches?: Awaited<ReturnType<typeof relay>>): Promise<void> {
     const { ledger } = fixture.testDatabase.database;
-    const deps = { ledger, engine: fixture.engine, limits: NO_LIMITS, log: testLog };
+    const deps = {
+      ledger,
+      engine: fixture.engine,
+      limits: NO_LIMITS,
+      records: new FairRoom(1),
+      log: testLog,
+    };
     for (const batch of batches ?? (await relay())) await evaluateRules(deps, batch, false);
   }
   const reasons = (rules: readonly Rule[] | undefined) => rules?.map(({ name, reason }) => [name, reason]);

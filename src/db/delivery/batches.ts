@@ -1,7 +1,7 @@
 import type { Ledger } from '../connection/ledger.js';
 import { EVENTS_OF_BATCH } from './batchEventsSql.js';
 import { LOW_WATER_SQL, NOT_DONE } from './lowWaterMark.js';
-import { fittingSql, recordColumnsSql } from './recordSize.js';
+import { fittingSql, quickRecordColumnsSql, recordColumnsSql } from './recordSize.js';
 import { sql, statement, toText, type Sql } from '../sql.js';
 
 /** Identifies a batch. Times are PostgreSQL text, exact to the microsecond. */
@@ -67,29 +67,47 @@ export interface EventRecords {
   readonly isTooLarge: boolean;
 }
 
+export interface QuickRecords extends EventRecords {
+  /** Bytes of `old` and `new` if they are large and have to be loaded by `loadLargeRecords`, otherwise 0. */
+  readonly recordBytes: number;
+}
+
 /** Records of a batch's events in the order of `eventids`: the longest prefix that fits the memory budget, at least one. */
 export async function loadEventRecords(
   ledger: Ledger,
   key: BatchKey,
   eventids: readonly string[],
-): Promise<readonly EventRecords[]> {
-  return ledger.query<EventRecords>(RECORDS, [key.batchid, key.createtime, eventids]);
+): Promise<readonly QuickRecords[]> {
+  return ledger.query<QuickRecords>(RECORDS, [key.batchid, key.createtime, eventids]);
 }
+
+/** @returns the event's records, or none if it is past retention */
+export async function loadLargeRecords(
+  ledger: Ledger,
+  key: BatchKey,
+  eventid: string,
+): Promise<readonly EventRecords[]> {
+  return ledger.query<EventRecords>(LARGE_RECORDS, [key.batchid, key.createtime, [eventid]]);
+}
+
+const recordsSql = (columns: Sql): Sql => sql`
+  select o.eventid::text as eventid, ${columns}, w.position
+  from rowpost.relay_batch b cross join unnest($3::bigint[]) with ordinality as w(eventid, position)
+    cross join lateral (select o.eventid, o.old, o.new from rowpost.outbox o
+      where ${EVENTS_OF_BATCH} and o.eventid = w.eventid limit 1) o
+  where b.batchid = $1::bigint and b.createtime = $2::timestamptz`;
 
 const RECORDS = {
   name: 'batch_records',
   text: toText(
     fittingSql(
-      sql`eventid, old, new, "isTooLarge"`,
-      sql`
-    select o.eventid::text as eventid, ${recordColumnsSql(sql`o`)}, w.position
-    from rowpost.relay_batch b cross join unnest($3::bigint[]) with ordinality as w(eventid, position)
-      cross join lateral (select o.eventid, o.old, o.new from rowpost.outbox o
-        where ${EVENTS_OF_BATCH} and o.eventid = w.eventid limit 1) o
-    where b.batchid = $1::bigint and b.createtime = $2::timestamptz`,
+      sql`eventid, old, new, "isTooLarge", "recordBytes"`,
+      recordsSql(quickRecordColumnsSql(sql`o`)),
     ),
   ),
 };
+
+const LARGE_RECORDS = { name: 'batch_large_records', text: toText(recordsSql(recordColumnsSql(sql`o`))) };
 
 /** Events of one tenant that a worker evaluates in one job. */
 export interface Batch extends BatchKey {

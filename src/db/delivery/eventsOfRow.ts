@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { inTransaction, type TransactionClient } from '../connection/inTransaction.js';
 import type { EmailRule, EventRecords } from './batches.js';
 import { IS_OPEN, LOW_WATER_SQL } from './lowWaterMark.js';
-import { fittingSql, recordColumnsSql } from './recordSize.js';
+import { fittingSql, MAX_EVENT_BYTES, recordColumnsSql } from './recordSize.js';
 import { sql, statement, type Sql } from '../sql.js';
 
 /** `waiting` for the relay, `queued` for a worker, or compared with the tenant's rules. */
@@ -177,6 +177,7 @@ const EVENTS = statement`
         ${recordColumnsSql(sql`o`)}
       from rowpost.outbox o
       where o.tenantid = $1::int and o.eventid = any ($2::bigint[]) and o.time = any ($3::timestamptz[])`,
+    MAX_EVENT_BYTES,
   )}`;
 
 /** A delivery has the time of its event. */

@@ -4,7 +4,7 @@ import type { EncryptedAccounts } from './emailAccounts.js';
 import { TYPE_VERSION } from './emailTypes.js';
 import { isHandedOverSql } from './handedOver.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
-import { recordColumnsSql } from './recordSize.js';
+import { quickRecordColumnsSql, recordColumnsSql } from './recordSize.js';
 import { timeRange } from './timeRange.js';
 import { STATE } from './track.js';
 import { sql, statement, type Sql } from '../sql.js';
@@ -31,7 +31,7 @@ export interface LoadedDelivery extends KnownDelivery {
   readonly typeVersion: string | null;
   /** The role that the type's queries run as; null when the rule was deleted. */
   readonly queryRoleid: number | null;
-  /** The row before and after, as JSON text; null where there is none. */
+  /** The row before and after, as JSON text; null where there is none, or with `recordBytes`. */
   readonly old: string | null;
   readonly new: string | null;
   /** The uploaded file, as JSON text. */
@@ -40,6 +40,8 @@ export interface LoadedDelivery extends KnownDelivery {
   readonly traceparent: string | null;
   /** The row is over the size limit: `old` or `new` is null because of that. */
   readonly isTooLarge: boolean;
+  /** Bytes of `old` and `new` if they are large and have to be loaded by `loadRecord`, otherwise 0. */
+  readonly recordBytes: number;
   /** Null when retention has removed the event. */
   readonly eventid: string | null;
   /** Whether the tenant has suppressed addresses. */
@@ -70,6 +72,25 @@ export async function loadDeliveries(
   return keys.map((_, index) => byPosition.get(index + 1));
 }
 
+/** The row before and after, as JSON text; null where there is none. */
+export type LoadedRecord = Pick<LoadedDelivery, 'old' | 'new'>;
+
+/** @returns undefined when retention has removed the event */
+export async function loadRecord(
+  ledger: Ledger,
+  { tenantid, eventid, createtime }: LoadedDelivery,
+): Promise<LoadedRecord | undefined> {
+  const rows = await ledger.query<LoadedRecord>(RECORD, [tenantid, eventid, createtime]);
+  return rows[0];
+}
+
+const RECORD = {
+  name: 'delivery_record',
+  text: statement`
+    select ${recordColumnsSql(sql`o`)} from rowpost.outbox o
+    where o.tenantid = $1::int and o.eventid = $2::bigint and o.time = $3::timestamptz`,
+};
+
 /**
  * SQL: the columns of `LoadedDelivery` without `state`, of a delivery `d` with `tenantJoins`.
  * @param event the row of its event @param queryRoleid SQL
@@ -77,7 +98,7 @@ export async function loadDeliveries(
 export const loadedColumns = (event: Sql, queryRoleid: Sql): Sql => sql`
   d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime, d.ruleid::text as ruleid,
   d.tracked, d.attempts, d.starts, d.lost, d.delivery as policy, d.operation, d.target, d.email_type as "emailType",
-  ${queryRoleid} as "queryRoleid", ${recordColumnsSql(event)}, ${event}.file::text as file, ${event}.traceparent,
+  ${queryRoleid} as "queryRoleid", ${quickRecordColumnsSql(event)}, ${event}.file::text as file, ${event}.traceparent,
   ${event}.eventid::text as eventid, ${TYPE_VERSION} as "typeVersion", sup.listed is not null as "hasSuppressions",
   case when k.tenantid is not null then json_build_object('apikeyEncrypted', k.apikey_encrypted,
     'transportsEncrypted', k.transports_encrypted, 'version', k.version, 'pausedCode', k.paused_code, 'waitUntilMs',

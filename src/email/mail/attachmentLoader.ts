@@ -1,7 +1,7 @@
 import { AppError } from '../../errors.js';
+import { FairRoom } from '../../fairRoom.js';
 import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Attachment } from '../email.js';
-import { AttachmentRoom } from './attachmentRoom.js';
 import type { SendOutcome } from './transport.js';
 
 /** An attachment as passed to the provider. */
@@ -14,7 +14,7 @@ const MAX_BYTES = 64_000_000;
 
 /** Keeps attachments in memory while their mail is being sent, within a process-wide limit that tenants share. */
 export class AttachmentLoader {
-  readonly #room = new AttachmentRoom(MAX_BYTES);
+  readonly #room = new FairRoom(MAX_BYTES);
 
   constructor(private readonly storage: FileStorage) {}
 

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { loadBatch, openBatches, type BatchKey, type Batch } from '../../../src/db/delivery/batches.js';
 import type { Ledger } from '../../../src/db/connection/ledger.js';
 import { tick } from '../../../src/db/delivery/tick.js';
+import { FairRoom } from '../../../src/fairRoom.js';
 import { evaluateRules } from '../../../src/worker/evaluateRules.js';
 import { startFakeProvider } from '../../support/fakeProvider.js';
 import { testLog } from '../../support/testConfig.js';
@@ -49,7 +50,7 @@ describe('a batch of events that ends its workers', () => {
         return new Promise<boolean[]>(() => undefined);
       },
     };
-    const deps = { ledger, engine, limits: NO_LIMITS, log: testLog };
+    const deps = { ledger, engine, limits: NO_LIMITS, records: new FairRoom(1), log: testLog };
     return Promise.race([ended, evaluateRules(deps, key, redelivered).then(() => true)]);
   }
 

@@ -1,4 +1,4 @@
-/** An email that waits for memory. */
+/** Work that waits for memory. */
 interface Waiter {
   readonly bytes: number;
   readonly start: () => void;
@@ -13,11 +13,11 @@ interface Account {
 }
 
 /**
- * Divides memory for attachments among tenants, whose emails wait for it. It is held until the carrier has answered, which a
- * tenant's own server may delay. So a tenant may hold as much as all leave free: half for one tenant, a third each for two. And
- * the next is the one that has waited longest for a turn, however many emails others have.
+ * Divides memory among tenants, whose work waits for it, and may hold it for long: attachments until the carrier has answered,
+ * which a tenant's own server may delay. So a tenant may hold as much as all leave free: half for one tenant, a third each for
+ * two. And the next is the one that has waited longest for a turn, however much work others have.
  */
-export class AttachmentRoom {
+export class FairRoom {
   readonly #accounts = new Map<number, Account>();
   #free: number;
   #turns = 0;
