@@ -13,6 +13,7 @@ import {
 } from './email.js';
 import { fieldsOf, type EmailField } from './emailFields.js';
 import { bytesOf, MAX_MAIL_BYTES } from './mail/mailSize.js';
+import { HeldResults } from './heldResults.js';
 import { markedRecords, type MarkDeps } from './numericMarks.js';
 import { renderFields, type Rendered } from './renderFields.js';
 import { renderEmail, renderWithLink } from './renderEmail.js';
@@ -56,14 +57,18 @@ export async function composeEmail(
   named: NamedType,
 ): Promise<Composed> {
   let queries: readonly QueryOutcome[] = [];
-  const deps = { ...given, templates: tracedTemplates(given.templates, trigger.span) };
+  const held = new HeldResults();
+  const deps = { ...given, templates: tracedTemplates(given.templates, trigger.span), held };
   try {
     const records = await markedRecords(deps, trigger);
     const marked = { ...trigger, new: withServedNames(records.new), old: withServedNames(records.old) };
     queries = await queriesOf(deps, marked, type);
     const locale = await localeOf(deps, marked, type, queries);
     const variant = locale === undefined ? undefined : await named.variant(locale);
-    if (variant) queries = await queriesOf(deps, marked, variant);
+    if (variant) {
+      held.release();
+      queries = await queriesOf(deps, marked, variant);
+    }
     const used = variant ?? type;
     const fields = fieldsOf(used);
     const render = (texts: readonly (EmailField | undefined)[], unsubscribeUrl?: string): Promise<Rendered> =>
@@ -88,6 +93,8 @@ export async function composeEmail(
   } catch (error) {
     if (!(error instanceof EmailProblem)) throw error;
     return { kind: error.kind, failure: error.failure, queries };
+  } finally {
+    held.release();
   }
 }
 
@@ -97,7 +104,7 @@ function tracedTemplates(templates: ComposeDeps['templates'], span: Span | undef
 
 /** Throws EmailProblem. */
 async function queriesOf(
-  deps: ComposeDeps,
+  deps: ComposeDeps & { readonly held: HeldResults },
   trigger: EmailTrigger,
   type: EmailType,
 ): Promise<readonly QueryOutcome[]> {
@@ -105,7 +112,7 @@ async function queriesOf(
   const { filters } = fieldsOf(type);
   const context = contextJson(deps, trigger, []);
   const { textOf } = await renderFields(deps.templates, trigger.tenantid, type, context, filters);
-  return runQueries(deps, trigger, type, { filterOf: textOf, filters });
+  return runQueries(deps, trigger, type, { filterOf: textOf, filters, held: deps.held });
 }
 
 /** Undefined if the type has no locale, or the data give none. Throws EmailProblem. */

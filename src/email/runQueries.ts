@@ -5,6 +5,7 @@ import type { DataEngine } from '../graphql/dataEngine.js';
 import { traced } from '../tracing/tracing.js';
 import { EmailProblem, type EmailTrigger, type QueryOutcome } from './email.js';
 import type { EmailFields } from './emailFields.js';
+import type { HeldResults } from './heldResults.js';
 import type { TextOf } from './renderFields.js';
 import { isTransient } from './transientErrors.js';
 
@@ -21,7 +22,11 @@ export async function runQueries(
   deps: QueryDeps,
   trigger: EmailTrigger,
   type: EmailType,
-  { filters, filterOf }: { readonly filters: EmailFields['filters']; readonly filterOf: TextOf },
+  {
+    filters,
+    filterOf,
+    held,
+  }: { readonly filters: EmailFields['filters']; readonly filterOf: TextOf; readonly held: HeldResults },
 ): Promise<readonly QueryOutcome[]> {
   const principal = await loadQueryRole(deps, trigger);
   const reads = trigger.event && (await deps.engine.readsWith(trigger.event));
@@ -39,7 +44,7 @@ export async function runQueries(
               ...(field ? { filter: filterOf(field) } : {}),
               ...otherArguments(query),
             },
-            { span, reads },
+            { span, reads, hold: held.hold },
           ),
         );
         return { outvar, ok: true, ...result };

@@ -1,4 +1,5 @@
 import { OperationTypeNode } from 'graphql';
+import type { AnswerShare } from '../../db/answerBudget.js';
 import type { Catalog } from '../../db/catalog/catalog.js';
 import type { Reads } from '../../db/connection/replica.js';
 import type { Principal } from '../../db/principal.js';
@@ -68,6 +69,8 @@ export interface EmailQueryOptions {
   readonly span?: Span | undefined;
   /** Where to read; the primary by default. */
   readonly reads?: Reads | undefined;
+  /** Takes the result, which counts as an answer in flight until `release` is called. If it throws, there is none. */
+  readonly hold?: ((json: string, release: () => void) => void) | undefined;
 }
 
 /**
@@ -77,10 +80,31 @@ export async function runEmailQuery(
   deps: EngineDeps,
   principal: Principal,
   { query, ...variables }: EmailQuery,
-  { span, reads }: EmailQueryOptions = {},
+  { span, reads, hold = (_json, release) => release() }: EmailQueryOptions = {},
+): Promise<EmailQueryResult> {
+  const { release, take } = deps.answers.open(principal.tenantid);
+  try {
+    const result = await readEmailQuery(
+      deps,
+      principal,
+      { query, ...variables },
+      { span, reads, answer: { release, take } },
+    );
+    hold(result.json, release);
+    return result;
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function readEmailQuery(
+  deps: EngineDeps,
+  principal: Principal,
+  { query, ...variables }: EmailQuery,
+  { span, reads, answer }: Omit<EmailQueryOptions, 'hold'> & { readonly answer: AnswerShare },
 ): Promise<EmailQueryResult> {
   const files: string[] = [];
-  const answer = deps.answers.open(principal.tenantid);
   const { fields, errors } = await executeRequest(
     deps,
     principal,
@@ -92,11 +116,9 @@ export async function runEmailQuery(
       reads,
       email: { onFile: (storagekey) => files.push(storagekey) },
     },
-  )
-    .catch((error: unknown) => {
-      throw error instanceof DocumentError ? asInvalid(error) : unplaced(error);
-    })
-    .finally(answer.release);
+  ).catch((error: unknown) => {
+    throw error instanceof DocumentError ? asInvalid(error) : unplaced(error);
+  });
   const [error] = errors;
   if (error) throw error.error;
   const [first, second] = fields;
