@@ -1,6 +1,7 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import type { Account } from '../../src/email/mail/account.js';
@@ -56,7 +57,13 @@ describe("attack: attachments for a tenant's own server, which never answers", f
     await transport.close();
   });
 
-  const send = (tenantid: number, account: Account, size: number, deadlineMs: number): Promise<SendOutcome> =>
+  const send = (
+    tenantid: number,
+    account: Account,
+    size: number,
+    deadlineMs: number,
+    html = '<p>hello</p>',
+  ): Promise<SendOutcome> =>
     transport.send(
       {
         tenantid,
@@ -66,15 +73,16 @@ describe("attack: attachments for a tenant's own server, which never answers", f
         cc: [],
         bcc: [],
         subject: 'hello',
-        html: '<p>hello</p>',
-        attachments: [{ filename: 'a.txt', mimetype: 'text/plain', size, objectkey: '1/aa/aa' }],
+        html,
+        attachments:
+          size === 0 ? [] : [{ filename: 'a.txt', mimetype: 'text/plain', size, objectkey: '1/aa/aa' }],
       },
       { account, deadlineMs, mayStart: () => true },
     );
-  const hang = (tenantid: number): Promise<SendOutcome> => {
+  const hang = (tenantid: number, size = 20 * MEGABYTE, html?: string): Promise<SendOutcome> => {
     const { port } = silent.address() as AddressInfo;
     const options = { security: 'none', verifyCertificate: true, maxConnections: 20 } as const;
-    return send(tenantid, { kind: 'smtp', host: '127.0.0.1', port, ...options }, 20 * MEGABYTE, HANG_MS);
+    return send(tenantid, { kind: 'smtp', host: '127.0.0.1', port, ...options }, size, HANG_MS, html);
   };
   const resend = { kind: 'resend', apikey: 're_key' } as const;
 
@@ -86,6 +94,17 @@ describe("attack: attachments for a tenant's own server, which never answers", f
     }
     expect(performance.now() - startedAtMs).to.be.below(HANG_MS - 300);
     for (const outcome of await Promise.all(hanging)) expect(outcome.kind).to.equal('retry');
+  });
+
+  it('are not the only ones that take memory: long texts do as well', async () => {
+    sockets.clear();
+    const hanging = Array.from({ length: 20 }, () => hang(HOSTILE, 0, 'x'.repeat(2 * MEGABYTE)));
+    await delay(HANG_MS - 500);
+    expect(sockets.size).to.be.within(1, 5);
+    const short = Array.from({ length: 10 }, () => hang(2, 0));
+    await delay(300);
+    expect(sockets.size).to.be.within(11, 15);
+    await Promise.all([...hanging, ...short]);
   });
 
   it('of several tenants keep others waiting for one answer, not for all', async () => {

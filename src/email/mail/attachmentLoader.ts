@@ -2,7 +2,7 @@ import { AppError } from '../../errors.js';
 import { FairRoom } from '../../fairRoom.js';
 import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Attachment } from '../email.js';
-import type { SendOutcome } from './transport.js';
+import type { MailMessage, SendOutcome } from './transport.js';
 
 /** An attachment as passed to the provider. */
 export interface LoadedAttachment extends Attachment {
@@ -11,8 +11,12 @@ export interface LoadedAttachment extends Attachment {
 
 /** Maximum attachment bytes in memory: a few mails of maximum size. Other mails wait. */
 const MAX_BYTES = 64_000_000;
+/** Characters of a mail's texts that need no memory of this. */
+const FREE_CHARACTERS = 250_000;
+/** Bytes of memory that a character of larger ones takes until the carrier has answered: the text, and the message with it. */
+const BYTES_PER_CHARACTER = 4;
 
-/** Keeps attachments in memory while their mail is being sent, within a process-wide limit that tenants share. */
+/** Keeps attachments and large texts in memory while their mail is being sent, within a process-wide limit that tenants share. */
 export class AttachmentLoader {
   readonly #room = new FairRoom(MAX_BYTES);
 
@@ -20,12 +24,16 @@ export class AttachmentLoader {
 
   /** @returns the result of `send`, or why the attachments can't be read, in which case nothing was sent */
   async with(
-    tenantid: number,
-    attachments: readonly Attachment[],
+    { tenantid, html, text = '', attachments = [] }: MailMessage,
     send: (loaded: readonly LoadedAttachment[]) => Promise<SendOutcome>,
   ): Promise<SendOutcome> {
-    if (attachments.length === 0) return send([]);
-    const bytes = attachments.reduce((sum, { size }) => sum + size, 0);
+    const characters = html.length + text.length;
+    const isLong = characters > FREE_CHARACTERS;
+    if (attachments.length === 0 && !isLong) return send([]);
+    const bytes = attachments.reduce(
+      (sum, { size }) => sum + size,
+      isLong ? BYTES_PER_CHARACTER * characters : 0,
+    );
     return this.#room.run(tenantid, bytes, async () => {
       const loaded = await this.#load(attachments);
       return 'kind' in loaded ? loaded : send(loaded.attachments);

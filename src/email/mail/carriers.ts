@@ -45,11 +45,8 @@ export function createCarriers(options: CarrierOptions): MailTransport {
     const carrier = carrierOf(context.account);
     const tooLarge = exceedsLimits(message, carrier.limits);
     if (tooLarge) return tooLarge;
-    const { attachments = [] } = message;
-    if (!loader || attachments.length === 0) return carrier.send({ ...message, loaded: [] }, context);
-    return loader.with(message.tenantid, attachments, (loaded) =>
-      carrier.send({ ...message, loaded }, context),
-    );
+    if (!loader) return carrier.send({ ...message, loaded: [] }, context);
+    return loader.with(message, (loaded) => carrier.send({ ...message, loaded }, context));
   };
   return {
     needsAccount: true,
