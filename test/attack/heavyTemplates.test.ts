@@ -132,7 +132,8 @@ describe('attack: templates that take more than a thread can be ended for', func
 
   it('characters of a text with emoji are read without a list of all, and counting them counts', () => {
     const context = JSON.stringify({ t: `${'a'.repeat(5_000_000)}😀b` });
-    expect(compileTemplate('{{ t[-1] }}{{ t[5000000] }}{{ t[0] }}').renderJson(context)).to.equal('b😀a');
+    const ends = compileTemplate('{{ t[-1] }}{{ t[5000000] }}{{ t[0] }}', { limits: { timeMs: 60_000 } });
+    expect(ends.renderJson(context)).to.equal('b😀a');
     expect(
       errorOf('{% for i in range(100) %}{% if t | length %}{% endif %}{% endfor %}', {
         context,
