@@ -2,19 +2,22 @@ import { sql, type Sql } from '../sql.js';
 
 /** Largest row, before or after a change, that a worker loads. */
 const MAX_RECORD_BYTES = 8_388_608;
-
-/** Upper bound of PostgreSQL's compression ratio (pglz and lz4). */
-const MAX_COMPRESSION_RATIO = 300;
+/** Of one event, with the row before and after. */
+export const MAX_EVENT_BYTES = 2 * MAX_RECORD_BYTES;
 
 /** Largest row that is loaded with its event or delivery: a worker holds hundreds of them. Larger ones are loaded one by one. */
 const MAX_QUICK_BYTES = 65_536;
 /** Of the rows of events that are loaded together. */
 const MAX_TOGETHER_BYTES = 2_097_152;
 
-/** SQL: whether a json column is over this size. Values stored small enough are not decompressed for that. */
+/** Upper bound of PostgreSQL's compression ratio (pglz and lz4). */
+const MAX_COMPRESSION_RATIO = 300;
+
+/** SQL: whether a json column is over this size. A value is decompressed for that only where it may be. */
 const isOverSql = (json: Sql, bytes: number): Sql =>
-  sql`(case when pg_column_size(${json}) > ${Math.floor(bytes / MAX_COMPRESSION_RATIO)}
-    then octet_length(${json}::text) > ${bytes} else false end)`;
+  sql`coalesce(pg_column_size(${json}) > ${Math.floor(bytes / MAX_COMPRESSION_RATIO)}
+    and case when pg_column_compression(${json}) is null then pg_column_size(${json})
+      else octet_length(${json}::text) end > ${bytes}, false)`;
 
 /** SQL: whether a json column is over the size limit. */
 const isTooLargeSql = (json: Sql): Sql => isOverSql(json, MAX_RECORD_BYTES);
@@ -50,8 +53,5 @@ export const fittingSql = (columns: Sql, events: Sql, maxBytes = MAX_TOGETHER_BY
     from (${events}) event
   ) sized
   where bytes <= ${maxBytes} or number = 1 order by position`;
-
-/** Of an event: `old` and `new`. */
-export const MAX_EVENT_BYTES = 2 * MAX_RECORD_BYTES;
 
 export const RECORD_TOO_LARGE = `a row of more than ${MAX_RECORD_BYTES / 1_048_576} MiB can't be mailed about`;
