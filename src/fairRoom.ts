@@ -26,8 +26,9 @@ export class FairRoom {
     this.#free = max;
   }
 
-  /** Runs the work once there is room. More than all of it counts as all, and nothing as a byte: accounts that hold none are dropped. */
+  /** Runs the work once there is room. More than all of it counts as all of it. */
   async run<T>(tenantid: number, bytes: number, work: () => Promise<T>): Promise<T> {
+    // An account that holds nothing is dropped.
     const reserved = Math.min(Math.max(bytes, 1), this.max);
     const account = this.#accounts.get(tenantid) ?? { waiting: [], held: 0, turn: 0 };
     this.#accounts.set(tenantid, account);

@@ -1,21 +1,10 @@
 import { Histogram, Registry } from 'prom-client';
 import { collectProcessMetrics } from '../metrics.js';
+import { API_PATHS } from './apiPaths.js';
 import type { RequestRecord } from './http/requestRecord.js';
 
 /** Paths with their own label. All others share one, since arbitrary URLs must not become time series. */
-const ROUTES = new Set([
-  '/query',
-  '/roles_pbac',
-  '/auth',
-  '/anonauth',
-  '/oidc',
-  '/signin',
-  '/signin/oidc',
-  '/mailbox',
-  '/livez',
-  '/readyz',
-  '/metrics',
-]);
+const ROUTES: ReadonlySet<string> = new Set([...API_PATHS, '/mailbox', '/metrics']);
 
 /** Paths that end in an id, which the label omits. */
 const ROUTES_WITH_ID = ['/events/sendgrid/', '/oidc/', '/files/', '/console/', '/unsubscribe/'];

@@ -97,15 +97,15 @@ async function matchRule(
       // What does not fit comes in the next chunk; events past retention yield none.
       next += last ? part.indexOf(last.eventid) + 1 : part.length;
       const condition = { ...key, schema: batch.schema, target, condition: rule.condition };
-      const judge = async (judged: readonly EventRecords[]): Promise<void> => {
-        const judgements = await judgeCondition(deps.engine, condition, judged);
-        matches.push(...toMatches(rule.ruleid, judged, judgements));
+      const evaluate = async (loaded: readonly EventRecords[]): Promise<void> => {
+        const judgements = await judgeCondition(deps.engine, condition, loaded);
+        matches.push(...toMatches(rule.ruleid, loaded, judgements));
       };
-      await judge(records.filter(({ recordBytes }) => recordBytes === 0));
+      await evaluate(records.filter(({ recordBytes }) => recordBytes === 0));
       for (const { eventid, recordBytes } of records) {
         if (recordBytes === 0) continue;
         await deps.records.run(key.tenantid, recordBytes, async () =>
-          judge(await loadLargeRecords(deps.ledger, key, eventid)),
+          evaluate(await loadLargeRecords(deps.ledger, key, eventid)),
         );
       }
     }

@@ -31,7 +31,7 @@ interface Preview {
   readonly error: Problem | null;
 }
 
-/** The page has the mail three times; Gmail shows the first 100 KB. */
+/** The page contains the email three times. Gmail shows the first 100 KB of one. */
 const MAX_SHOWN_CHARACTERS = 300_000;
 
 /** An email type with its templates, percent-encoded. */

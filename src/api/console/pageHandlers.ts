@@ -15,7 +15,7 @@ export interface Visit {
   readonly isOperator: boolean;
   /** Renders a view within the common layout. */
   readonly show: (view: string, values: object, page?: Page) => Promise<void>;
-  /** Sends a mail for a frame of a page. */
+  /** Sends the HTML of an email, for a frame of a page. */
   readonly showMail: (html: string) => void;
   /** The fields of the form; empty for a page. */
   readonly values: Values;

@@ -1,21 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { FILES_PATH } from '../../files/fileLinks.js';
+import { API_PATHS } from '../apiPaths.js';
 
 /**
- * What pages of other origins may call, and read the responses of: nothing that a cookie opens. A browser sends that of the console
- * along to pages of its site, such as `app.example.com` to `mail.example.com`, and a local mailbox is open without one.
+ * What pages of other origins may call and read: nothing that a cookie opens. A browser sends the console's cookie with requests
+ * of pages on the same site, such as `app.example.com` to `rowpost.example.com`, and a local mailbox is open without one.
  */
-const API: ReadonlySet<string> = new Set([
-  '/livez',
-  '/readyz',
-  '/query',
-  '/roles_pbac',
-  '/auth',
-  '/anonauth',
-  '/oidc',
-  '/signin',
-  '/signin/oidc',
-]);
+const API: ReadonlySet<string> = new Set(API_PATHS);
 
 const METHODS = 'GET, POST, PUT, OPTIONS';
 const EXPOSED =
@@ -23,7 +14,7 @@ const EXPOSED =
 const PREFLIGHT_SECONDS = '600';
 
 /**
- * Sets the CORS headers of a response of the API. Named origins may send credentials; `*` allows every origin, without credentials.
+ * Sets the CORS headers of a response of the API. Named origins may send credentials. `*` allows every origin, without them.
  * @returns true if the request was a preflight, to which it has responded
  */
 export function createCors(

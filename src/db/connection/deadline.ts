@@ -14,7 +14,7 @@ export interface Canceler {
 /** How long a transaction may take to end after it was canceled. */
 const CANCEL_GRACE_MS = 2_000;
 
-/** How often it is asked whether a terminated session has ended. */
+/** How often to check whether a terminated session has ended: the interval doubles. */
 const MIN_LOOK_MS = 20;
 const MAX_LOOK_MS = 10_000;
 
@@ -109,7 +109,7 @@ export class Deadline {
     }
   }
 
-  /** Numbers of sessions are used again: the session is told by when it began, too. */
+  /** Process ids are used again, so a session is identified by its start as well. */
   async #endOf(processID: number, start: string): Promise<void> {
     for (let pauseMs = MIN_LOOK_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_LOOK_MS)) {
       await delay(pauseMs, undefined, { ref: false });

@@ -140,8 +140,9 @@ export function letLogIn(
 }
 
 /**
- * Keeps the shared login out while `change` changes the tenant's schema, and calls `begin` when it is: no shared connection runs code that it adds, not
- * even one that switched to the role earlier and waits for a lock. Throws what pg and `change` throw.
+ * Keeps the shared login out while `change` changes the tenant's schema: no shared connection runs code that it adds, not even
+ * one that switched to the role earlier and waits for a lock. Throws what pg and `change` throw.
+ * @param begin is called once the shared login can't enter, before `change`
  */
 export async function withoutSharedAccess<T>(
   pool: Pool,

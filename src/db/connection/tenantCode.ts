@@ -13,8 +13,8 @@ export async function findTenantCode(client: ClientBase, schema: string): Promis
 
 /**
  * A function is harmless if it is built into PostgreSQL and has no effect on the session, which excludes volatile functions
- * other than those listed. `…_to_xml` run statements or views passed to them, and `pg_input_…` and the functions that read a type's text, such as
- * `domain_in`, the checks of a type whose name or oid they get;
+ * other than those listed. `…_to_xml` run statements or views passed to them. `pg_input_…` and the functions that read a type's
+ * text, such as `domain_in`, run the checks of a type whose name or oid they get.
  * XPath evaluation can't be canceled, and could occupy a shared connection for hours; what a shared session has prepared
  * for others is not to be read. Extensions' functions in C, which only a superuser can create, are harmless if immutable,
  * unlike `crosstab` and its kind.

@@ -22,7 +22,7 @@ const SCRAM_ITERATIONS = 4096;
 
 /** Maximum wait for a concurrent change of the role. */
 const ROLE_LOCK_TIMEOUT_MS = 500;
-/** Maximum wait while it is decided who serves the tenant, and how often to look. */
+/** Maximum wait while it is decided who serves the tenant, and how often to check. */
 const MAX_CHANGING_MS = 5_000;
 const CHANGING_POLL_MS = 20;
 /** "tuple concurrently updated": PostgreSQL rejects the later of two concurrent changes of a role. */

@@ -4,7 +4,8 @@ import { identifier, quoted, statement, textConstant } from '../sql.js';
 import type { RoleNames, StatementRunner } from './roleNames.js';
 
 /**
- * Creates the tenant's role with the privileges of every tenant's role. Call it in a transaction; idempotent. Throws AppError NAME_TAKEN, or what the driver throws.
+ * Creates the tenant's role with the privileges of every tenant's role. Call it in a transaction; idempotent. Throws AppError
+ * NAME_TAKEN, or what the driver throws.
  */
 export async function ensureTenantRole(
   runner: StatementRunner,

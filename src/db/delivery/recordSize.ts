@@ -33,7 +33,7 @@ export const recordColumnsSql = (event: Sql): Sql =>
   sql`${recordTextSql(sql`${event}.old`)} as old, ${recordTextSql(sql`${event}.new`)} as new,
     ${isTooLargeSql(sql`${event}.old`)} or ${isTooLargeSql(sql`${event}.new`)} as "isTooLarge"`;
 
-/** SQL: the same, but `old` and `new` are null where they are not quick to load; `recordBytes` is then what both have, otherwise 0. */
+/** SQL: the same, but a row that is not quick to load is null, and `recordBytes` is the size of both; otherwise it is 0. */
 export const quickRecordColumnsSql = (event: Sql): Sql =>
   sql`case when ${isQuickSql(sql`${event}.old`)} then ${event}.old::text end as old,
     case when ${isQuickSql(sql`${event}.new`)} then ${event}.new::text end as new,

@@ -61,7 +61,7 @@ async function inSession<T>(
   }
 }
 
-/** Of a session that ends before its transaction begins: where shared connections serve the tenant, idle ones are ended. */
+/** Where shared connections serve the tenant, sessions of its own login are ended while they are idle: before they begin. */
 const MAX_STARTS = 5;
 
 async function begun(tenants: Database['tenants'], tenantid: number): Promise<pg.Client> {

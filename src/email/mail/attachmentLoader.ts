@@ -11,12 +11,12 @@ export interface LoadedAttachment extends Attachment {
 
 /** Maximum attachment bytes in memory: a few mails of maximum size. Other mails wait. */
 const MAX_BYTES = 64_000_000;
-/** Characters of a mail's texts that need no memory of this. */
+/** Up to this many characters, an email's texts don't count. */
 const FREE_CHARACTERS = 250_000;
-/** Bytes of memory that a character of larger ones takes until the carrier has answered: the text, and the message with it. */
+/** Memory that a character of longer ones takes until the carrier has responded: in the text, and in the message. */
 const BYTES_PER_CHARACTER = 4;
 
-/** Keeps attachments and large texts in memory while their mail is being sent, within a process-wide limit that tenants share. */
+/** Keeps attachments and long texts in memory while their email is being sent, within a process-wide limit that tenants share. */
 export class AttachmentLoader {
   readonly #room = new FairRoom(MAX_BYTES);
 

@@ -1,0 +1,12 @@
+/** The paths of the API that have no id in them. */
+export const API_PATHS = [
+  '/query',
+  '/roles_pbac',
+  '/auth',
+  '/anonauth',
+  '/oidc',
+  '/signin',
+  '/signin/oidc',
+  '/livez',
+  '/readyz',
+] as const;
