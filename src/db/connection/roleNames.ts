@@ -2,7 +2,7 @@ import type { Fixed } from '../sql.js';
 
 /** PostgreSQL roles of this installation. */
 export interface RoleNames {
-  /** Switches to the roles of tenants whose schemas contain no code. Has no other privileges. */
+  /** Switches to the roles of tenants whose schemas are plain. Has no other privileges. */
   readonly shared: string;
   /** Runs types' casts when captured rows become JSON. Has no privileges. */
   readonly capture: string;

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { statement } from '../sql.js';
 import type { RoleNames } from './roleNames.js';
-import { TENANT_CODE_VERSION } from './tenantCode.js';
+import { PLAIN_SCHEMA_VERSION } from './plainSchema.js';
 
 /**
  * The decision recorded for this fingerprint of the schema, if PostgreSQL's roles are still in the state it left them in.
@@ -38,7 +38,7 @@ export async function recordSettledAccess(
 }
 
 function versioned(fingerprint: string): string {
-  return `${TENANT_CODE_VERSION}.${fingerprint}`;
+  return `${PLAIN_SCHEMA_VERSION}.${fingerprint}`;
 }
 
 // A copy of the database has the same fingerprints, but none of the roles.

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientBase, Pool, PoolClient } from 'pg';
 import type { Connector } from './connector.js';
-import type { RoleNames } from './roleNames.js';
-import { findTenantCode } from './tenantCode.js';
-import { identifier, statement } from '../sql.js';
+import type { RoleNames, StatementRunner } from './roleNames.js';
+import { findNotPlain } from './plainSchema.js';
+import { identifier, quoted, statement } from '../sql.js';
 import { inTransaction } from './inTransaction.js';
 import { setSearchPath } from './sessionSettings.js';
 import { ensureTenantRole } from './tenantRoles.js';
@@ -17,8 +17,8 @@ interface Tenant {
 }
 
 /**
- * Lets the shared login switch to the tenant's role if and only if the tenant's schema contains no code and nobody is logged in,
- * or can log in, as the tenant: it could create code at any time. PostgreSQL then enforces this in each transaction, so a
+ * Lets the shared login switch to the tenant's role if and only if the tenant's schema is plain and nobody is logged in, or can
+ * log in, as the tenant: it could create code at any time. PostgreSQL then enforces this in each transaction, so a
  * process that missed a change can't get it wrong. Throws what pg throws.
  */
 export async function settleSharedAccess(
@@ -44,26 +44,41 @@ async function decide(
   { tenantid, schema }: Tenant,
 ): Promise<TenantAccess | 'locked out'> {
   const role = names.tenant(tenantid);
-  const code = await findTenantCode(client, schema);
+  const isPlain = async (): Promise<boolean> =>
+    (await findNotPlain(client, schema, names.shared)) === undefined;
+  const plain = await isPlain();
   const { rows } = await client.query<RoleState>(ROLES_SQL, [names.shared, role]);
   const { made, member, finds, logs_in: logsIn } = rows[0] ?? {};
   // It is missing for tenants of an earlier release, and after a dump was restored into another database.
   if (made !== true) await ensureTenantRole(client, names, tenantid);
   if (finds !== true) await setSearchPath(client, role, schema);
-  if (member === true && code.length === 0 && logsIn !== true) return 'shared';
-  if (member === true)
-    await client.query(statement`revoke ${identifier(role)} from ${identifier(names.shared)}`);
-  if (code.length > 0) return 'own';
+  if (member === true && plain && logsIn !== true) return 'shared';
+  if (member === true) await revokeFromShared(client, names, role);
+  if (!plain) return 'own';
   if (!(await isIdle(client, role))) return 'changing';
   if (logsIn === true) {
     await client.query(statement`alter role ${identifier(role)} nologin password null`);
     return 'locked out';
   }
   // A transaction that has ended since may have created code.
-  if (!(await endIdleSessions(client, role)) || (await findTenantCode(client, schema)).length > 0)
-    return 'changing';
+  if (!(await endIdleSessions(client, role)) || !(await isPlain())) return 'changing';
   await client.query(statement`grant ${identifier(role)} to ${identifier(names.shared)}`);
   return 'shared';
+}
+
+/** Since PostgreSQL 16, a membership that somebody else granted remains. Throws then, and what pg throws. */
+async function revokeFromShared(runner: StatementRunner, { shared }: RoleNames, role: string): Promise<void> {
+  await runner.query(statement`revoke ${identifier(role)} from ${identifier(shared)}`);
+  const { rows } = await runner.query(
+    `select m.grantor::regrole::text as grantor from pg_catalog.pg_auth_members m
+     where m.roleid = $1::text::regrole and m.member = $2::text::regrole`,
+    [quoted(role), quoted(shared)],
+  );
+  const [left] = rows as readonly { grantor: string }[];
+  if (left === undefined) return;
+  throw new Error(
+    `${left.grantor} made "${shared}" a member of "${role}", which has to end: as ${left.grantor}, revoke ${quoted(role)} from ${quoted(shared)}`,
+  );
 }
 
 interface RoleState {
@@ -164,9 +179,7 @@ export async function withoutSharedAccess<T>(
     // The lock is held for as long as the change takes.
     await client.query('begin; set local idle_in_transaction_session_timeout = 0');
     await lockTenant(client, tenantid, 'wait');
-    await pool.query(
-      statement`revoke ${identifier(names.tenant(tenantid))} from ${identifier(names.shared)}`,
-    );
+    await revokeFromShared(pool, names, names.tenant(tenantid));
     await begin();
     await endOfSharedTransactions(pool, names);
     const result = await change();

@@ -39,7 +39,7 @@ const MIN_PER_LOGIN = 2;
 const MAX_TENANTS_SERVED = 500;
 
 /**
- * The connections that run tenants' statements. A tenant whose schema contains no code of its own is served by shared
+ * The connections that run tenants' statements. A tenant whose schema is plain is served by shared
  * connections, which switch to its role; any other tenant only by connections logged in as its role, which can't switch to
  * another. PostgreSQL enforces the choice when a connection switches roles; here it is only remembered.
  */

@@ -22,7 +22,7 @@ export async function ensureTenantRole(
   await grantConnect(runner, role);
 }
 
-/** Creates the shared login's role, which switches to those of tenants without code of their own. As `ensureTenantRole`. */
+/** Creates the shared login's role, which switches to those of tenants whose schemas are plain. As `ensureTenantRole`. */
 export async function ensureSharedRole(runner: StatementRunner, { shared }: RoleNames): Promise<void> {
   // Grants change catalog rows that all roles share; PostgreSQL rejects concurrent changes.
   await runner.query('lock table rowpost.provisioning_lock in share update exclusive mode');
