@@ -218,7 +218,6 @@ if (existsSync(CHROMIUM)) {
       ['phone', { colorScheme: 'light', viewport: PHONE }],
     ] as const) {
       it(`has no console errors, no missing labels and no horizontal overflow: ${name}`, async function () {
-        this.timeout(90_000);
         await shop.fixture.control(
           shop.root,
           'mutation ($logo: String) { Utility { set_sign_in_brand(name: "Paper & Ink", color: "#b3541e", logo: $logo) { name } } }',

@@ -101,8 +101,7 @@ describe('who may open and do what in the console (docs/security.md)', () => {
     return `${head}\n${rows.join('\n')}`;
   }
 
-  it('matches the documentation for every page (UPDATE_DOCS=1 regenerates it)', async function () {
-    this.timeout(60_000);
+  it('matches the documentation for every page (UPDATE_DOCS=1 regenerates it)', async () => {
     expectDocumentedTable('pages', await table());
   });
 });

@@ -27,9 +27,7 @@ const withFile = (mimetype: string, content: Buffer): LoadedMail => ({
   ],
 });
 
-describe('attack: attached files that are messages', function () {
-  this.timeout(60_000);
-
+describe('attack: attached files that are messages', () => {
   for (const mimetype of COMPOSITE) {
     it(`are encoded like any other file: ${mimetype}`, async () => {
       const content = Buffer.from('Hello\r.\rMAIL FROM:<ceo@example.com>\rDATA\r\0Pay.\r.\r\n--x--\n');

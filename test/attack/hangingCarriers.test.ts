@@ -16,8 +16,7 @@ import { waitFor } from '../support/waitFor.js';
 const SLOTS = 8;
 const DEADLINE_MS = 6_000;
 
-describe('attack: carriers that are not responding', function () {
-  this.timeout(60_000);
+describe('attack: carriers that are not responding', () => {
   let test: TestDatabase;
   let provider: FakeProvider;
   beforeEach(async () => {

@@ -6,8 +6,7 @@ const MAX_MEGABYTES = 96;
 const MAX_MS = 20_000;
 const join = (text: string, times: number): string => Array<string>(times).fill(text).join(', ');
 
-describe('attack: a filter that takes the memory or the time of a PostgreSQL backend', function () {
-  this.timeout(120_000);
+describe('attack: a filter that takes the memory or the time of a PostgreSQL backend', () => {
   let shop: Shop;
   before(async () => (shop = await openLongShop()));
   after(() => shop.db.drop());

@@ -7,8 +7,7 @@ const MIB = 1024 * 1024;
 /** Half of what the bodies of all may hold: what one owner of bodies gets. */
 const SHARE_BYTES = 32 * MIB;
 
-describe('attack: bodies that are sent but for their last byte', function () {
-  this.timeout(60_000);
+describe('attack: bodies that are sent but for their last byte', () => {
   let fixture: WebFixture;
   const sockets: Socket[] = [];
   before(async () => {

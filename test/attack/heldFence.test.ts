@@ -5,8 +5,7 @@ import { fenceTenant, structureOf } from '../../src/db/moving/handOver.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
 /** The trigger of a captured table reads the table of tenants, which stays locked until its transaction ends. */
-describe('attack: a tenant keeps a transaction open that wrote to a captured table', function () {
-  this.timeout(30_000);
+describe('attack: a tenant keeps a transaction open that wrote to a captured table', () => {
   let shop: Shop;
   before(async () => (shop = await openShop('create table notes (id int primary key)')));
   after(() => shop.close());

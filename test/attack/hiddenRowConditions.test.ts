@@ -14,8 +14,7 @@ const DDL = `
   create view memo_seen as select id, readable(note, visible) as note, body, visible, owner from memo;
 `;
 
-describe('user conditions are evaluated on visible rows only', function () {
-  this.timeout(120_000);
+describe('user conditions are evaluated on visible rows only', () => {
   let shop: Shop;
   before(async () => (shop = await openShop(DDL)));
   after(() => shop.close());

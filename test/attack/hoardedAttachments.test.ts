@@ -20,8 +20,7 @@ const storage: FileStorage = {
   close: () => Promise.resolve(),
 };
 
-describe("attack: attachments for a tenant's own server, which never answers", function () {
-  this.timeout(30_000);
+describe("attack: attachments for a tenant's own server, which never answers", () => {
   let silent: Server;
   let provider: HttpServer;
   let transport: MailTransport;

@@ -194,8 +194,7 @@ const contexts: Hostile[] = [
 const ALL = [...escapes, ...recursion, ...bombs, ...prototypes, ...contexts];
 const POOL_OPTIONS = { threads: 1, maxOldGenerationMb: 128, deadlineMs: 5_000 };
 
-describe('attack: hostile layouts', function () {
-  this.timeout(120_000);
+describe('attack: hostile layouts', () => {
   let pool: TemplatePool;
   before(() => {
     pool = createTemplatePool(POOL_OPTIONS);

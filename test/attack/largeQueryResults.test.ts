@@ -8,8 +8,7 @@ const TABLES = `
   create table note (id int primary key);
   insert into note values (1);`;
 
-describe('attack: a preview whose queries have results of very many values', function () {
-  this.timeout(30_000);
+describe('attack: a preview whose queries have results of very many values', () => {
   let fixture: WebFixture;
   let token: string;
   before(async () => {

@@ -21,9 +21,7 @@ const RECORDS: readonly (readonly [what: string, record: string])[] = [
   ['backslashes', `{"price":1.50,"odd-name":2,"text":"${filled('\\\\')}"}`],
 ];
 
-describe('attack: a row of millions of values, which a mail is about', function () {
-  this.timeout(60_000);
-
+describe('attack: a row of millions of values, which a mail is about', () => {
   for (const [what, record] of RECORDS) {
     it(`is prepared for templates in little time: ${what}`, () => {
       const startedAtMs = performance.now();

@@ -19,8 +19,7 @@ const ENDPOINTS = [
   ['/roles_pbac', 'role(filter: $f) { roleid }'],
 ] as const;
 
-describe('attack: a name of 55,000 characters under 99 aliases', function () {
-  this.timeout(60_000);
+describe('attack: a name of 55,000 characters under 99 aliases', () => {
   let fixture: WebFixture;
   let hostile: string;
   let other: string;

@@ -10,8 +10,7 @@ const TABLES = `
   create table note (id int primary key, bytes bytea, weight float8, price numeric(8, 2), label varchar(20), body text, doc text);
   insert into note (id, body) values (1, repeat(' ', ${LENGTH}))`;
 
-describe('attack: long texts that almost fit a pattern', function () {
-  this.timeout(120_000);
+describe('attack: long texts that almost fit a pattern', () => {
   let fixture: WebFixture;
   let root: string;
   let nobody: string;

@@ -21,8 +21,7 @@ const MANY = "{{ 'a@b.co,' * 285000 }}";
 /** Reading the addresses of 20 such fields took 7 s of the event loop of all tenants. */
 const MAX_MS = 1_500;
 
-describe('attack: an email type whose addresses are millions', function () {
-  this.timeout(60_000);
+describe('attack: an email type whose addresses are millions', () => {
   let pool: TemplatePool;
   before(() => {
     pool = createTemplatePool({ threads: 1 });

@@ -38,8 +38,7 @@ const ROWS = `
   insert into item values ('a', 'one', 'first'), ('b', 'two', 'second');
   insert into loose values ('x');`;
 
-describe("attack: code of a tenant that is moved to another cell runs with the mover's rights", function () {
-  this.timeout(60_000);
+describe("attack: code of a tenant that is moved to another cell runs with the mover's rights", () => {
   let source: TestDatabase;
   let target: TestDatabase;
   let ends: Ends;

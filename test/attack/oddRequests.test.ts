@@ -81,8 +81,7 @@ const ODDITIES: readonly Oddity[] = [
   { name: 'an upgrade', headers: ['Connection: upgrade', 'Upgrade: h2c'] },
 ];
 
-describe('attack: a request that a proxy in front may understand in another way', function () {
-  this.timeout(120_000);
+describe('attack: a request that a proxy in front may understand in another way', () => {
   let fixture: WebFixture;
   before(async () => {
     fixture = await WebFixture.start({ env: { SIGN_INS_PER_ADDRESS: '0' } });

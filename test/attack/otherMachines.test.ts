@@ -43,9 +43,7 @@ async function expectOnlyLocal(port: number): Promise<void> {
   }
 }
 
-describe('attack: another machine connects to a process that serves only this one', function () {
-  this.timeout(120_000);
-
+describe('attack: another machine connects to a process that serves only this one', () => {
   describe('in every server that a process has', () => {
     let fixture: WebFixture;
     before(async () => (fixture = await WebFixture.start()));

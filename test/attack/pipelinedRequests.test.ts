@@ -7,8 +7,7 @@ const MAX_WAITING = 100;
 const WRONG = { tenantid: 1, login: 'nobody', password: 'wrong' };
 const PROBE = 'GET /livez HTTP/1.1\r\nhost: x\r\n\r\n';
 
-describe('attack: requests that are sent ahead of the response to an earlier one', function () {
-  this.timeout(60_000);
+describe('attack: requests that are sent ahead of the response to an earlier one', () => {
   let fixture: WebFixture;
   const sockets: Socket[] = [];
   before(async () => {

@@ -15,7 +15,6 @@ function randomDocument(fields: number, filler = ''): string {
 }
 
 describe('unique documents', function () {
-  this.timeout(60_000);
   let fixture: WebFixture;
   let nobody: string;
   let clerk: string;
@@ -92,7 +91,6 @@ describe('unique documents', function () {
 });
 
 describe('unique documents, by settings', function () {
-  this.timeout(30_000);
   const FIELDS = 190;
   let fixture: WebFixture;
 

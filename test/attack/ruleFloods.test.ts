@@ -5,8 +5,7 @@ import type { Knex } from 'knex';
 import { PrincipalSource } from '../../src/db/principal.js';
 import { at, textAt, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 
-describe('attack: rules that are large together', function () {
-  this.timeout(90_000);
+describe('attack: rules that are large together', () => {
   let fixture: WebFixture;
   let root: string;
   let roleid: number;

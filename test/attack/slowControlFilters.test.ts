@@ -17,7 +17,6 @@ describe('attack: slow filters on control objects hold the connections of the se
   let most: number;
 
   before(async function () {
-    this.timeout(60_000);
     // A new sign-in from the same address each time is not what this is about.
     fixture = await WebFixture.start({ env: { PG_POOL: '12', SIGN_INS_PER_ADDRESS: '0' } });
     const { database } = fixture.testDatabase;
@@ -56,8 +55,7 @@ describe('attack: slow filters on control objects hold the connections of the se
     return rows[0]!.n;
   }
 
-  it('but each ends after two seconds, they get half, and a neighbor signs in and reads meanwhile', async function () {
-    this.timeout(120_000);
+  it('but each ends after two seconds, they get half, and a neighbor signs in and reads meanwhile', async () => {
     let isOver = false;
     const codes: (string | undefined)[] = [];
     expect(most).to.equal(2);

@@ -9,9 +9,7 @@ import type { SmtpAccount } from '../../src/email/mail/account.js';
 import { createSmtp } from '../../src/email/mail/smtp/smtp.js';
 import { SNS_CERTIFICATE, SNS_KEY } from '../support/snsKey.js';
 
-describe('attack: keys of others that are slow to compute with', function () {
-  this.timeout(30_000);
-
+describe('attack: keys of others that are slow to compute with', () => {
   describe('of DKIM, which sign in a worker', () => {
     const read = (privateKey: string) => () =>
       readTransports(

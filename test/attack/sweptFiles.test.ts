@@ -15,8 +15,7 @@ const UNREADABLE = {
     create view doc as select * from old_doc where pg_terminate_backend(pg_backend_pid())`,
 };
 
-describe("attack: tables that stop the sweep of all tenants' files", function () {
-  this.timeout(30_000);
+describe("attack: tables that stop the sweep of all tenants' files", () => {
   let shop: FileShop;
   beforeEach(async () => {
     shop = await openFileShop();

@@ -6,8 +6,7 @@ import { waitFor } from '../support/waitFor.js';
 
 const MIB = 1024 * 1024;
 
-describe('attack: large pages of the console that nobody reads', function () {
-  this.timeout(60_000);
+describe('attack: large pages of the console that nobody reads', () => {
   let shop: ConsoleShop;
   let browser: ConsoleBrowser;
   const sockets: Socket[] = [];

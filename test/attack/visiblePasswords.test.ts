@@ -7,8 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../support/testDatabase.j
 
 const PASSWORD = 'long and secret';
 
-describe('attack: another user of the machine reads a password from the list of processes', function () {
-  this.timeout(60_000);
+describe('attack: another user of the machine reads a password from the list of processes', () => {
   let db: TestDatabase;
   let folder: string;
   before(async () => {

@@ -44,7 +44,6 @@ describe('docs/existing-database.md, with the built program', () => {
   let token: string;
 
   before(async function () {
-    this.timeout(60_000);
     test = await createTestDatabase();
     const { pool } = test.database;
     env = { DATABASE_URL: test.url, PXADMIN_PASSWORD: 'installation secret', RELAY_POLL_MS: '50' };
@@ -114,8 +113,7 @@ describe('docs/existing-database.md, with the built program', () => {
     const body = { login: 'root', password: ROOT_PASSWORD, tenantid };
     return (await post<{ access_token: string }>(`${baseUrl}/auth`, body)).access_token;
   };
-  it('leads from an existing application to its first email', async function () {
-    this.timeout(60_000);
+  it('leads from an existing application to its first email', async () => {
     const made = JSON.parse(await rowpost(argumentsOf('sh adopt'))) as {
       tenantid: number;
       root_roleid: number;
@@ -170,8 +168,7 @@ describe('docs/existing-database.md, with the built program', () => {
     return bearer;
   }
 
-  it('works with Sequelize', async function () {
-    this.timeout(60_000);
+  it('works with Sequelize', async () => {
     await app.query('create schema sequelized');
     const sequelize = new Sequelize(appUrl, { logging: false, schema: 'sequelized' });
     const Author = sequelize.define(
@@ -206,8 +203,7 @@ describe('docs/existing-database.md, with the built program', () => {
     await sequelize.close();
   });
 
-  it('works with Drizzle', async function () {
-    this.timeout(60_000);
+  it('works with Drizzle', async () => {
     await app.query(
       `create schema drizzled; create table drizzled.writer (id serial primary key, name text not null);
        create table drizzled.post (id serial primary key, word text not null, likes int, writer_id int references drizzled.writer)`,
@@ -247,8 +243,7 @@ describe('docs/existing-database.md, with the built program', () => {
     await pool.end();
   });
 
-  it('works with COPY', async function () {
-    this.timeout(60_000);
+  it('works with COPY', async () => {
     await app.query(
       `create schema plain; create table plain.page (id int primary key, title text);
        create table plain.line (id int primary key, word text, page_id int references plain.page)`,

@@ -9,8 +9,7 @@ import { expect } from 'chai';
 const run = promisify(execFile);
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 
-describe('the npm package', function () {
-  this.timeout(60_000);
+describe('the npm package', () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-packed-'));

@@ -21,8 +21,7 @@ const TABLES = `
   create table secret (secret_id int primary key);`;
 const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
-describe('rowpost schema', function () {
-  this.timeout(60_000);
+describe('rowpost schema', () => {
   let testDatabase: TestDatabase;
   let tenantid: number;
   let roleid: number;

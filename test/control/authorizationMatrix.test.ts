@@ -282,9 +282,8 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
     expect(Object.keys(mutations())).to.have.members(names(schema.getMutationType()));
   });
 
-  it('matches the documentation (UPDATE_DOCS=1 regenerates it)', async function () {
+  it('matches the documentation (UPDATE_DOCS=1 regenerates it)', async () => {
     // Some thousand requests.
-    this.timeout(90_000);
     expectDocumentedTable('matrix', await table());
   });
 });

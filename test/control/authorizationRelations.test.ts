@@ -164,8 +164,7 @@ describe('what a role may do to another (docs/security.md)', () => {
     return seen ? 'yes' : 'hidden';
   }
 
-  it('matches the documentation, whatever the form of the request (UPDATE_DOCS=1 regenerates it)', async function () {
-    this.timeout(120_000);
+  it('matches the documentation, whatever the form of the request (UPDATE_DOCS=1 regenerates it)', async () => {
     const rows: string[] = [];
     for (const holder of Object.keys(callers)) {
       const row = async (name: string, cellOf: (relation: Relation) => Promise<string>): Promise<void> => {
@@ -203,8 +202,7 @@ describe('what a role may do to another (docs/security.md)', () => {
   });
 
   // The last one: passwords and roles are not what they were.
-  it('is no more by the forms of the console', async function () {
-    this.timeout(60_000);
+  it('is no more by the forms of the console', async () => {
     const documented = documentedTable('relations');
     const { pool } = fixture.testDatabase.database;
     const password = 'correct horse battery';

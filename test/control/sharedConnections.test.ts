@@ -3,8 +3,7 @@ import { WebFixture } from '../api/webFixture.js';
 
 /** Control lists and tenants' requests run on the same connections, which keep prepared statements by name. */
 describe('roles_pbac and /query on the same connections', () => {
-  it('do not mix up each other’s statements', async function () {
-    this.timeout(60_000);
+  it('do not mix up each other’s statements', async () => {
     const fixture = await WebFixture.start();
     try {
       const tenant = await fixture.createTenant(

@@ -105,8 +105,7 @@ describe('tables of an application that is running', () => {
     expect((await adopt()).left).to.deep.equal([]);
   });
 
-  it('are left alone if a transaction does not end', async function () {
-    this.timeout(30_000);
+  it('are left alone if a transaction does not end', async () => {
     await app.query(
       'drop schema crm cascade; create schema crm; create table crm.visit (id serial primary key)',
     );

@@ -58,8 +58,7 @@ describe('a captured table in a dump', () => {
   });
 
   if (hasClients()) {
-    it('is captured in another cluster as soon as it is restored', async function () {
-      this.timeout(60_000);
+    it('is captured in another cluster as soon as it is restored', async () => {
       const server = await testServer(18);
       await server.run(`create database ${COPY} template template0`);
       const url = databaseUrl(server.url, COPY);

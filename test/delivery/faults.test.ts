@@ -43,7 +43,6 @@ async function expectAccounted(
 
 for (const backend of BACKENDS) {
   describe(`delivery: faults, queue in ${backend}`, function () {
-    this.timeout(120_000);
     let db: TestDatabase;
     let provider: FakeProvider;
     let redis: RedisServer | undefined;
@@ -83,7 +82,7 @@ for (const backend of BACKENDS) {
       const killedAt = Date.now();
       provider.behave = () => ({ kind: 'accept' });
       const next = await forkWorker(env);
-      await waitFor('all mails', () => sent(60), { timeoutMs: 30_000 });
+      await waitFor('all mails', () => sent(60));
       expect(Date.now() - killedAt).to.be.below(12_000);
       await expectAccounted(db, provider, tenant, 60);
       next.kill('SIGKILL');
@@ -96,7 +95,7 @@ for (const backend of BACKENDS) {
       const isSending = async () => (await countStates(db.database, tenant.tenantid))['sending'] === 1;
       await waitFor('the start of the first attempt', isSending);
       const next = await forkWorker(env);
-      await waitFor('the mail, by a second attempt', () => sent(1), { timeoutMs: 30_000 });
+      await waitFor('the mail, by a second attempt', () => sent(1));
       stopped.kill('SIGCONT');
       // It ends once it has done what it had in hand.
       stopped.kill('SIGTERM');
@@ -114,7 +113,7 @@ for (const backend of BACKENDS) {
       await waitFor('mails on their way', () => provider.calls.length > 5);
       stopped.kill('SIGSTOP');
       const next = await forkWorker(env);
-      await waitFor('all mails', () => sent(201), { timeoutMs: 30_000 });
+      await waitFor('all mails', () => sent(201));
       stopped.kill('SIGCONT');
       // It ends once it has done what it had in hand.
       stopped.kill('SIGTERM');
@@ -153,7 +152,7 @@ for (const backend of BACKENDS) {
         await redis!.stop('SIGKILL');
         redis = await startRedis(redis!.port);
         await writeEvents(db.database, tenant, 100);
-        await waitFor('all mails', () => sent(600), { timeoutMs: 50_000 });
+        await waitFor('all mails', () => sent(600));
         await expectAccounted(db, provider, tenant, 600);
       });
 
@@ -165,7 +164,7 @@ for (const backend of BACKENDS) {
         await new Promise((resolve) => setTimeout(resolve, 1_000));
         expect(provider.calls).to.deep.equal([]);
         redis = await startRedis(port);
-        await waitFor('all mails', () => sent(20), { timeoutMs: 30_000 });
+        await waitFor('all mails', () => sent(20));
         await expectAccounted(db, provider, tenant, 20);
       });
     }

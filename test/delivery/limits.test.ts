@@ -308,7 +308,6 @@ describe('limits of delivery', () => {
           await waitFor(
             'all mails',
             async () => (await countStates(db.database, tenant.tenantid))['sent'] === 240,
-            { timeoutMs: 40_000 },
           );
           const times = callsOf(tenant).map(({ atMs }) => atMs);
           // None before its turn. A machine that is held up is late with some, and then catches up.

@@ -185,13 +185,13 @@ describe('delivery: lost answers, by carrier', function () {
       });
       const doomed = await forkWorker(env);
       await writeEvents(db.database, tenant, held);
-      await waitFor('mails without an answer', () => inFlight() >= held, { timeoutMs: 20_000 });
+      await waitFor('mails without an answer', () => inFlight() >= held);
       doomed.kill('SIGKILL');
       await once(doomed, 'exit');
       onAnswer = () => 'answer';
       server.afterDot = () => ({ taken: true, reply: '250 taken' });
       const next = await forkWorker(env);
-      await waitFor('all mails', () => allSent(held), { timeoutMs: 30_000 });
+      await waitFor('all mails', () => allSent(held));
       next.kill('SIGKILL');
       await pipeline.stop();
 

@@ -74,7 +74,6 @@ for (const backend of BACKENDS) {
       await waitFor(
         '2,000 mails',
         async () => (await countStates(db.database, tenant.tenantid))['sent'] === 2000,
-        { timeoutMs: 30_000 },
       );
       const ambiguous = await db.database.knex('rowpost.email_attempt').whereNot({ outcome: 'sent' });
       expect(ambiguous).to.deep.equal([]);

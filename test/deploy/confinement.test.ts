@@ -91,8 +91,7 @@ describe('the deployment kit opens nothing that needs no password or certificate
   });
 
   if (spawnSync('psql', ['--version']).error === undefined) {
-    it('makes a role with the rights that the service needs, and no more', async function () {
-      this.timeout(60_000);
+    it('makes a role with the rights that the service needs, and no more', async () => {
       const cluster = await startSeparateCluster();
       const rules = path.join(cluster.data, 'pg_hba.conf');
       await cluster.stop();

@@ -7,9 +7,7 @@ import path from 'node:path';
 import { runRowpost, spawnRowpost } from '../support/rowpostProcess.js';
 import { waitFor } from '../support/waitFor.js';
 
-describe('rowpost demo', function () {
-  this.timeout(120_000);
-
+describe('rowpost demo', () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost demo '));
@@ -55,13 +53,7 @@ describe('rowpost demo', function () {
   it('keeps running without --once, and says where to look', async () => {
     const env = { ROWPOST_DATA_DIR: path.join(folder, '.rowpost'), LOG_LEVEL: 'warn' };
     const { child, stdout } = spawnStory(env);
-    const mailbox = await waitFor(
-      'the address of the mailbox',
-      () => /http\S+\/mailbox/.exec(stdout())?.[0],
-      {
-        timeoutMs: 60_000,
-      },
-    );
+    const mailbox = await waitFor('the address of the mailbox', () => /http\S+\/mailbox/.exec(stdout())?.[0]);
     const page = await fetch(mailbox);
     expect(page.status).to.equal(200);
     expect(await page.text()).to.include('Your order R-1003 is confirmed');

@@ -9,9 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/testDatabase.j
 
 const PASSWORD = 'a password for pxadmin';
 
-describe('the demo without a worker', function () {
-  this.timeout(60_000);
-
+describe('the demo without a worker', () => {
   let db: TestDatabase;
   let web: RowpostProcess;
   let folder: string;

@@ -15,9 +15,7 @@ import { waitFor } from '../support/waitFor.js';
 const HOLDER = fileURLToPath(new URL('holdPostgres.ts', import.meta.url));
 const isRoot = process.getuid?.() === 0;
 
-describe('embedded PostgreSQL', function () {
-  this.timeout(60_000);
-
+describe('embedded PostgreSQL', () => {
   let folder: string;
   let dataDir: string;
   const started: EmbeddedPostgres[] = [];

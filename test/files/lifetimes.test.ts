@@ -6,8 +6,7 @@ import { onFixture, openFileShop, type FileJson, type FileShop } from './fileSho
 
 const SECOND = 1_000;
 
-describe('files: lifetimes of URLs and bytes', function () {
-  this.timeout(30_000);
+describe('files: lifetimes of URLs and bytes', () => {
   const clock = { ms: 0, now: () => clock.ms };
   let shop: FileShop;
   let file: FileJson;

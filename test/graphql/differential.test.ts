@@ -24,7 +24,6 @@ const QUERIES = 200;
 describe(`engine against graphql-js over a naive implementation (FUZZ_SEED=${SEED})`, () => {
   for (let n = 0; n < SCHEMAS; n++) {
     it(`schema ${n}: ${QUERIES} queries`, async function () {
-      this.timeout(60_000);
       const random = generator(SEED + n);
       const shop = await openShop(randomTables(random));
       try {

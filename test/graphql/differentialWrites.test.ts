@@ -31,7 +31,6 @@ const GRANTS: readonly Grant[] = [
  * rows that are left and the events must be the same.
  */
 describe(`mutations against a naive implementation (FUZZ_SEED=${SEED})`, function () {
-  this.timeout(60_000);
   let shop: Shop;
   before(async () => {
     shop = await openShop(

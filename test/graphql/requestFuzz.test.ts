@@ -25,7 +25,6 @@ const INSIDE =
   /select coalesce|string_agg|json_build|octet_length|"f\d+"\.|::(int|text|numeric)|pg_catalog|tenant_\d|rowpost[._]|at or near|invalid input syntax|\n\s+at /i;
 
 describe(`random requests (FUZZ_SEED=${SEED})`, function () {
-  this.timeout(60_000);
   let shop: Shop;
   before(async () => (shop = await openShop(SHOP_DDL)));
   after(() => shop.close());

@@ -27,8 +27,7 @@ const ALLOWED: readonly string[] = [
   'throw new Error(`Update ${name}.`);',
 ];
 
-describe('the lint rule for SQL', function () {
-  this.timeout(120_000);
+describe('the lint rule for SQL', () => {
   const eslint = new ESLint({
     // With CI=true it would read the file in place of the text.
     overrideConfig: { languageOptions: { parserOptions: { disallowAutomaticSingleRunInference: true } } },

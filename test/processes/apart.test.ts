@@ -11,7 +11,6 @@ const INSTALLATIONS = [
 
 for (const { name, postgres, redis } of INSTALLATIONS) {
   describe(`separate processes, on ${name}`, function () {
-    this.timeout(120_000);
     let fleet: Fleet;
 
     before(async () => {
@@ -31,7 +30,7 @@ for (const { name, postgres, redis } of INSTALLATIONS) {
       const { acknowledged, unknown } = await createOrders(fleet, ORDERS);
       expect(unknown).to.deep.equal([]);
       expect(acknowledged).to.have.lengthOf(ORDERS);
-      await waitFor('every email', () => mailsPerOrder(fleet).size >= ORDERS, { timeoutMs: 60_000 });
+      await waitFor('every email', () => mailsPerOrder(fleet).size >= ORDERS);
       await waitFor('every delivery to be recorded', async () => {
         const { rows } = await fleet.testDatabase.database.pool.query<{ open: string }>(
           `select count(*) as open from rowpost.email_delivery where state <> 'sent'`,

@@ -12,8 +12,7 @@ interface Ready {
   readonly overdue?: readonly { readonly place: string; readonly count: number }[];
 }
 
-describe('lost workers', function () {
-  this.timeout(60_000);
+describe('lost workers', () => {
   let fleet: Fleet;
   let relayUrl: string;
 

@@ -39,8 +39,7 @@ const MORE_TABLES = `
   create operator === (leftarg = int, rightarg = int, function = int4eq);`;
 
 if (HAS_CLIENT_PROGRAMS) {
-  describe('docs/backup.md', function () {
-    this.timeout(120_000);
+  describe('docs/backup.md', () => {
     let recipes: Recipes;
     before(async () => {
       recipes = await openRecipes();
@@ -209,11 +208,9 @@ if (HAS_CLIENT_PROGRAMS) {
           return rows.map(({ order_id: id }) => id).join() === '1,2';
         });
         // Its mail had left after that moment, and nothing says so any more.
-        await waitFor('the second mail of order 2', () => mailsPerOrder(fleet).get(2) === 2, {
-          timeoutMs: 30_000,
-        });
+        await waitFor('the second mail of order 2', () => mailsPerOrder(fleet).get(2) === 2);
         await order(fleet, 4);
-        await waitFor('the mail of order 4', () => mailsPerOrder(fleet).has(4), { timeoutMs: 30_000 });
+        await waitFor('the mail of order 4', () => mailsPerOrder(fleet).has(4));
         expect(sorted(mailsPerOrder(fleet))).to.deep.equal([
           [1, 1],
           [2, 2],
@@ -250,7 +247,7 @@ async function order(fleet: Fleet, id: number): Promise<void> {
 /** Waits until nothing is on its way, and expects one mail for each of the orders. */
 async function sent(fleet: Fleet, ids: readonly number[]): Promise<void> {
   const last = ids.at(-1)!;
-  await waitFor(`the mail of order ${last}`, () => mailsPerOrder(fleet).has(last), { timeoutMs: 20_000 });
+  await waitFor(`the mail of order ${last}`, () => mailsPerOrder(fleet).has(last));
   await waitFor('all deliveries', async () => {
     const { email_delivery: open } = await fleet.request<{ email_delivery: unknown[] }>(
       '/roles_pbac',

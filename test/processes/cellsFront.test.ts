@@ -13,8 +13,7 @@ const has = (program: string): boolean => spawnSync(program, ['--version']).erro
 
 /** Debian's packages `haproxy` and `postgresql-client`. */
 if (has('haproxy') && has('pg_dump')) {
-  describe('HAProxy in front of two cells, as deploy/proxy/cells.cfg configures it', function () {
-    this.timeout(120_000);
+  describe('HAProxy in front of two cells, as deploy/proxy/cells.cfg configures it', () => {
     let rig: CellsRig;
     let folder: string;
     let front: string;

@@ -44,8 +44,7 @@ const MORE_ROWS = `
 `;
 
 if (HAS_PG_DUMP) {
-  describe('a tenant that moves to another installation', function () {
-    this.timeout(120_000);
+  describe('a tenant that moves to another installation', () => {
     let recipes: Recipes;
     let fleet: Fleet;
     let there: TestDatabase;
@@ -141,7 +140,7 @@ if (HAS_PG_DUMP) {
 
       await fleet.start('relay');
       await fleet.start('worker');
-      await waitFor('the mail of order 1', () => mailsPerOrder(fleet).has(1), { timeoutMs: 20_000 });
+      await waitFor('the mail of order 1', () => mailsPerOrder(fleet).has(1));
       await waitFor('nothing to be open', async () => (await run('open')) === '0\n');
     });
 
@@ -170,13 +169,13 @@ if (HAS_PG_DUMP) {
       await fleet.start('relay', settingsThere);
       await fleet.start('worker', settingsThere);
       await fleet.request('/query', createOrder(2));
-      await waitFor('the mail of order 2', () => mailsPerOrder(fleet).has(2), { timeoutMs: 20_000 });
+      await waitFor('the mail of order 2', () => mailsPerOrder(fleet).has(2));
       expect([...mailsPerOrder(fleet)].sort()).to.deep.equal([
         [1, 1],
         [2, 1],
       ]);
       await there.database.pool.query('insert into tenant_1.orders (order_id, customer_id) values (3, 1)');
-      await waitFor('the mail of order 3', () => mailsPerOrder(fleet).has(3), { timeoutMs: 20_000 });
+      await waitFor('the mail of order 3', () => mailsPerOrder(fleet).has(3));
       const doctor = await runThere('doctor');
       expect(doctor.stdout)
         .to.match(/^✓ secrets /m)

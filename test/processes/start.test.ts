@@ -117,9 +117,8 @@ describe('failing startup', () => {
     }
   });
 
-  it('when SECRET_KEYS does not decrypt the stored secrets', async function () {
+  it('when SECRET_KEYS does not decrypt the stored secrets', async () => {
     // Six processes start, one after the other.
-    this.timeout(60_000);
     const env = { DATABASE_URL: testDatabase.url, PXADMIN_PASSWORD: 'pxadmin-password' };
     expect((await runRowpost(['release'], env)).code).to.equal(0);
     const holder = createServer().listen(0);

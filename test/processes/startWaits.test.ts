@@ -9,8 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/testDatabase.j
 import { waitFor } from '../support/waitFor.js';
 
 /** A process that is started before what it depends on. */
-describe('waiting startup', function () {
-  this.timeout(60_000);
+describe('waiting startup', () => {
   let testDatabase: TestDatabase;
   const running: Waiting[] = [];
 
@@ -54,7 +53,7 @@ describe('waiting startup', function () {
     const relay = start('relay', { ...env, HEALTH_PORT: String(healthPort) });
     const worker = start('worker', env);
     for (const process of [web, relay, worker]) {
-      await waitFor('the log', () => process.log().includes('waiting for postgres'), { timeoutMs: 20_000 });
+      await waitFor('the log', () => process.log().includes('waiting for postgres'));
       expect(process.log()).to.include('ECONNREFUSED');
     }
     for (const at of [port, healthPort]) {
@@ -69,7 +68,7 @@ describe('waiting startup', function () {
     const gate = await openGate(away, Number(present));
     try {
       for (const process of [web, relay, worker]) {
-        await waitFor('the start', () => process.log().includes('"started"'), { timeoutMs: 20_000 });
+        await waitFor('the start', () => process.log().includes('"started"'));
         expect(process.log().match(/waiting for postgres/g)).to.have.length(1);
       }
       for (const at of [port, healthPort]) expect((await probe(at, '/readyz'))[0]).to.equal(200);
@@ -87,7 +86,7 @@ describe('waiting startup', function () {
       REDIS_URL: `redis://127.0.0.1:${redisPort}`,
       HEALTH_PORT: String(healthPort),
     });
-    await waitFor('the log', () => relay.log().includes('waiting for queue'), { timeoutMs: 20_000 });
+    await waitFor('the log', () => relay.log().includes('waiting for queue'));
     await waitFor('probes', () => probe(healthPort, '/livez'));
     expect(await probe(healthPort, '/readyz')).to.deep.equal([
       503,
@@ -95,7 +94,7 @@ describe('waiting startup', function () {
     ]);
     const redis = await startRedis(redisPort);
     try {
-      await waitFor('the start', () => relay.log().includes('"started"'), { timeoutMs: 20_000 });
+      await waitFor('the start', () => relay.log().includes('"started"'));
       await relay.end();
     } finally {
       await redis.stop();
@@ -114,12 +113,10 @@ describe('waiting startup', function () {
         PXADMIN_PASSWORD: 'pxadmin-password',
       };
       const worker = start('worker', env);
-      await waitFor('the log', () => worker.log().includes('No server of DATABASE_URL accepts writes'), {
-        timeoutMs: 20_000,
-      });
+      await waitFor('the log', () => worker.log().includes('No server of DATABASE_URL accepts writes'));
       await postgres.stopPrimary('SIGQUIT');
       await postgres.promote();
-      await waitFor('the start', () => worker.log().includes('"started"'), { timeoutMs: 20_000 });
+      await waitFor('the start', () => worker.log().includes('"started"'));
       await worker.end();
     } finally {
       await postgres.stop();
@@ -128,7 +125,7 @@ describe('waiting startup', function () {
 
   it('stops immediately on a signal', async () => {
     const web = start('web', { DATABASE_URL: `postgres://u:p@127.0.0.1:${await findFreePort()}/shop` });
-    await waitFor('the log', () => web.log().includes('waiting for postgres'), { timeoutMs: 20_000 });
+    await waitFor('the log', () => web.log().includes('waiting for postgres'));
     expect(await web.end()).to.equal(0);
   });
 });

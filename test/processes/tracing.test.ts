@@ -30,8 +30,7 @@ interface Payload {
 const CALLER = '0af7651916cd43dd8448eb211c80319c';
 const SECRET = 'only-in-the-row@example.com';
 
-describe('traces', function () {
-  this.timeout(60_000);
+describe('traces', () => {
   let fleet: Fleet;
   let collector: FakeApi;
   let web: RowpostProcess;

@@ -104,7 +104,7 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
     const callOff = watchOver(pid, [folder]);
     const exited = once(child, 'exit').finally(callOff);
     child.unref();
-    await waitFor(`PostgreSQL on port ${port}`, () => asService(port, 'select'), { timeoutMs: 30_000 });
+    await waitFor(`PostgreSQL on port ${port}`, () => asService(port, 'select'));
     return { port, pid, data, child, exited };
   }
   async function asService(port: number, sql: string): Promise<pg.QueryResult> {
@@ -184,14 +184,10 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
       const port = ports.find((candidate) => candidate !== primary.port) ?? 0;
       standby = await launch(data, port);
       await configure(primary, 'synchronous_standby_names', '*');
-      await waitFor(
-        'a synchronous standby',
-        async () => {
-          const sql = `select 1 from pg_stat_get_wal_senders() where sync_state = 'sync'`;
-          return ((await asService(primary.port, sql)).rowCount ?? 0) > 0;
-        },
-        { timeoutMs: 30_000 },
-      );
+      await waitFor('a synchronous standby', async () => {
+        const sql = `select 1 from pg_stat_get_wal_senders() where sync_state = 'sync'`;
+        return ((await asService(primary.port, sql)).rowCount ?? 0) > 0;
+      });
     },
     configure: (name, value) => configure(primary, name, value),
     delayStandby: (ms) => configure(theStandby(), 'recovery_min_apply_delay', `${ms}ms`),

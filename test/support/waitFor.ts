@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface WaitOptions {
+  /** By default long enough for the busiest machine: less only where the time is what is tested. */
   readonly timeoutMs?: number;
   /** At first. */
   readonly intervalMs?: number;
@@ -17,7 +18,7 @@ const MAX_INTERVAL_MS = 50;
 export async function waitFor<T>(
   what: string,
   probe: () => T | Promise<T>,
-  { timeoutMs = 10_000, intervalMs = 10 }: WaitOptions = {},
+  { timeoutMs = 60_000, intervalMs = 10 }: WaitOptions = {},
 ): Promise<NonNullable<T>> {
   const startedAt = Date.now();
   const deadline = startedAt + timeoutMs;

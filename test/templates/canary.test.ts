@@ -33,7 +33,6 @@ function casesOf(file: string): (readonly [CorpusCase, contextJson: string])[] {
 describe('templates: what renders share', () => {
   for (const file of CORPORA) {
     it(`is as it was after each template of ${file}`, function () {
-      this.timeout(120_000);
       const snapshot = takeSnapshot();
       let renders = 0;
       for (const [{ id, template, layouts = {}, syntax = 'jinja2' }, contextJson] of casesOf(file)) {

@@ -28,8 +28,7 @@ const outputs = (all: readonly RenderOutcome[][]): readonly string[] =>
   all.map(([outcome]) => (outcome?.ok === true ? outcome.output : 'failed'));
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
 
-describe('templates: grouped jobs', function () {
-  this.timeout(60_000);
+describe('templates: grouped jobs', () => {
   const pools: TemplatePool[] = [];
   const open = (threads: number, deadlineMs = 400): TemplatePool => {
     const pool = createTemplatePool({ threads, limits: UNLIMITED, deadlineMs, maxOldGenerationMb: 48 });

@@ -15,8 +15,7 @@ const ENDLESS = '{% for i in range(100000) %}{% for j in range(100000) %}{% endf
 const GREEDY =
   "{% set ns = namespace(l=[]) %}{% for i in range(100000) %}{% set _ = ns.l.append(('x' * 2000 ~ i)|upper) %}{% endfor %}";
 
-describe('templates: the thread pool', function () {
-  this.timeout(60_000);
+describe('templates: the thread pool', () => {
   let pool: TemplatePool;
 
   before(() => {

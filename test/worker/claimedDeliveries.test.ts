@@ -51,7 +51,7 @@ describe('leases of claimed deliveries', () => {
   it('is lost at once when PostgreSQL says that the delivery has moved on', async () => {
     open(() => []);
     const isHeld = begin(performance.now());
-    await waitFor('the lease to be lost', () => !isHeld(), { timeoutMs: 5_000 });
+    await waitFor('the lease to be lost', () => !isHeld());
     expect(asked, 'as tracked already, and once it is tracked').to.have.length(2);
   });
 
@@ -60,7 +60,7 @@ describe('leases of claimed deliveries', () => {
       throw new Error('no connection');
     });
     const isHeld = begin(performance.now());
-    await waitFor('the lease to end', () => !isHeld(), { timeoutMs: 5_000 });
+    await waitFor('the lease to end', () => !isHeld());
   });
 
   it('is its own from when its attempt begins, whatever is answered about its wait', async () => {
@@ -68,7 +68,7 @@ describe('leases of claimed deliveries', () => {
     const refused = new Promise<void>((resolve) => (refuse = resolve));
     open(() => refused.then(() => []) as Promise<never>);
     await claimed.claim(job(), async () => {
-      await waitFor('the lease of its wait to be asked for', () => asked.length > 0, { timeoutMs: 5_000 });
+      await waitFor('the lease of its wait to be asked for', () => asked.length > 0);
       const isHeld = claimed.begin(job(), performance.now());
       refuse();
       await new Promise(setImmediate);
@@ -82,7 +82,7 @@ describe('leases of claimed deliveries', () => {
   it('is released when the delivery is dropped', async () => {
     open(() => [{ position: 1 }]);
     await claimed.claim(job(), async () => {
-      await waitFor('its lease', () => asked.length > 0, { timeoutMs: 5_000 });
+      await waitFor('its lease', () => asked.length > 0);
       return 'dropped';
     });
     await claimed.stop();

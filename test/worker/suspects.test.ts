@@ -16,8 +16,7 @@ import {
 const SUSPECTS = 5;
 const ANSWER_MS = 150;
 
-describe('deliveries whose attempts were lost with their processes', function () {
-  this.timeout(30_000);
+describe('deliveries whose attempts were lost with their processes', () => {
   let db: TestDatabase;
   let provider: FakeProvider;
   let tenant: TestTenant;

@@ -9,8 +9,7 @@ import { TEST_BUDGET, testKeyRing, testLog } from '../../support/testConfig.js';
 import { waitFor } from '../../support/waitFor.js';
 import { formatted } from '../../../src/db/sql.js';
 
-describe('connections to a primary that is replaced', function () {
-  this.timeout(60_000);
+describe('connections to a primary that is replaced', () => {
   let postgres: ReplicatedPostgres;
   let database: Database;
 

@@ -9,8 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/testDatabas
 /** Longer than a statement may take before the server is asked about it. */
 const LONG_S = 8;
 
-describe('a network that drops packets', function () {
-  this.timeout(30_000);
+describe('a network that drops packets', () => {
   let db: TestDatabase;
   let network: Server;
   const pipes: [Socket, Socket][] = [];

@@ -6,8 +6,7 @@ import { passwordFromCommand } from '../../../src/db/connection/passwordCommand.
 import { runRowpost } from '../../support/rowpostProcess.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
-describe('DATABASE_PASSWORD_COMMAND', function () {
-  this.timeout(30_000);
+describe('DATABASE_PASSWORD_COMMAND', () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-password-'));

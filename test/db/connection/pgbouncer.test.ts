@@ -17,8 +17,7 @@ import { formatted } from '../../../src/db/sql.js';
 
 /** `npm run test:pgbouncer` runs the parts of the suite that need PostgreSQL through it. */
 if (hasPgBouncer()) {
-  describe('through PgBouncer in transaction mode', function () {
-    this.timeout(60_000);
+  describe('through PgBouncer in transaction mode', () => {
     let postgres: PooledPostgres;
     let direct: string;
     let pooled: string;

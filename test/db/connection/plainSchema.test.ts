@@ -92,7 +92,6 @@ const SAMPLE = 60;
 
 for (const postgres of [15, 18] as const) {
   describe(`plain schemas, PostgreSQL ${postgres}`, function () {
-    this.timeout(120_000);
     let test: TestDatabase;
     let client: PoolClient;
     before(async () => {

@@ -9,8 +9,7 @@ import { TEST_BUDGET, testKeyRing, testLog } from '../../support/testConfig.js';
 import { waitFor } from '../../support/waitFor.js';
 import { fixed } from '../../../src/db/sql.js';
 
-describe('a commit whose synchronous standby does not answer', function () {
-  this.timeout(60_000);
+describe('a commit whose synchronous standby does not answer', () => {
   let server: EmbeddedPostgres;
   let database: Database;
   let operator: pg.Client;

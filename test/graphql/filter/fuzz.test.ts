@@ -9,7 +9,7 @@ import { compileShopFilter, openShop, shopTable, type Shop } from './shop.js';
 const CASES = Number(process.env['FUZZ_CASES'] ?? 2_000);
 
 describe(`random filters (FUZZ_SEED=${SEED})`, function () {
-  this.timeout(CASES * 20);
+  this.timeout(120_000 + CASES * 20);
   let shop: Shop;
   before(async () => (shop = await openShop()));
   after(() => shop.db.drop());

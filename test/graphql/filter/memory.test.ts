@@ -6,8 +6,7 @@ import type { Shop } from './shop.js';
 const MAX_MEGABYTES = 96;
 const MAX_MS = 20_000;
 
-describe('filters: memory and time of the heaviest expressions, on a row with megabytes', function () {
-  this.timeout(120_000);
+describe('filters: memory and time of the heaviest expressions, on a row with megabytes', () => {
   let shop: Shop;
   before(async () => (shop = await openLongShop()));
   after(() => shop.db.drop());
