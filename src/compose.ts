@@ -23,7 +23,7 @@ import type { TemplatePool } from './templates/index.js';
 import { startTracing } from './tracing/startTracing.js';
 import { UsageError } from './errors.js';
 
-/** Maximum time to render one email before its thread is terminated. */
+/** Maximum time to render one email before its process is ended. */
 const RENDER_DEADLINE_MS = 5_000;
 
 /** An opened installation: what every process needs. */
@@ -161,10 +161,10 @@ async function openBackend(config: Config, log: Logger): Promise<Backend> {
 
 // Each part's modules are loaded when it starts: a replacement relay starts faster without those of the web part.
 
-/** Opens the process's template threads. */
+/** Opens the service's render processes. */
 export async function openTemplates({ config }: Installation): Promise<TemplatePool> {
   const { createTemplatePool } = await import('./templates/index.js');
-  return createTemplatePool({ threads: config.renderThreads, deadlineMs: RENDER_DEADLINE_MS });
+  return createTemplatePool({ processes: config.renderThreads, deadlineMs: RENDER_DEADLINE_MS });
 }
 
 /** The HTTP server. Doesn't need the queue, so mutations commit during a queue outage. */

@@ -28,7 +28,7 @@ export const providerCalls = new Histogram({
 });
 export const renderings = new Histogram({
   name: 'rowpost_render_seconds',
-  help: 'Time to render templates, including the wait for a thread.',
+  help: 'Time to render templates, including the wait for a render process.',
   buckets: FAST,
   registers,
 });

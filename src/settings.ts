@@ -485,7 +485,7 @@ export const SETTINGS = {
     64,
     'Maximum deliveries in flight in one worker process.',
   ),
-  renderThreads: setting('RENDER_THREADS', integer(1, 64), 2, 'Template rendering threads per process.'),
+  renderThreads: setting('RENDER_THREADS', integer(1, 64), 2, 'Processes that render templates, of each web process and worker.'),
   relayBatch: setting('RELAY_BATCH', integer(1, 5_000), 100, 'Maximum events in one batch.'),
   relayPollMs: setting(
     'RELAY_POLL_MS',

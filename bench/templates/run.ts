@@ -1,5 +1,5 @@
 // Compile + render and render only of a 20-item order confirmation, this engine against its peers, and the
-// rate through the thread pool. Run: (cd bench/templates && npm ci) && node --import tsx bench/templates/run.ts
+// rate through the render processes. Run: (cd bench/templates && npm ci) && node --import tsx bench/templates/run.ts
 import { cpus, release, totalmem } from 'node:os';
 import { createTemplatePool } from '../../src/templates/index.js';
 import { allEngines } from './engines.js';
@@ -77,8 +77,8 @@ function printTable(measurements: readonly Measurement[]): void {
 }
 
 /** Renders per second through the pool, a few jobs always waiting. */
-async function measurePool(threads: number): Promise<number> {
-  const pool = createTemplatePool({ threads });
+async function measurePool(processes: number): Promise<number> {
+  const pool = createTemplatePool({ processes });
   const job = {
     contextJson: JSON.stringify(CONTEXT),
     templates: [{ name: 'template', source: JINJA2, syntax: 'jinja2', mode: 'html' } as const],
@@ -88,7 +88,7 @@ async function measurePool(threads: number): Promise<number> {
     const worker = async () => {
       while (left-- > 0) await pool.render(job);
     };
-    await Promise.all(Array.from({ length: threads * 4 }, worker));
+    await Promise.all(Array.from({ length: processes * 4 }, worker));
   };
   await runJobs(500);
   const start = performance.now();
@@ -105,6 +105,6 @@ console.log(
     `Linux ${release()}, Node ${process.version}; medians of ${ROUNDS} rounds`,
 );
 printTable(measure(allEngines()));
-for (const threads of [1, 2]) {
-  console.log(`\nthread pool, ${threads} thread(s): ${Math.round(await measurePool(threads))} renders/s`);
+for (const processes of [1, 2]) {
+  console.log(`\n${processes} render process(es): ${Math.round(await measurePool(processes))} renders/s`);
 }

@@ -12,7 +12,7 @@ export interface Rendered {
   readonly plainTextOf: (field: EmailField) => string | undefined;
 }
 
-/** Renders fields in one job, so that the context is posted to the thread once. Throws EmailProblem. */
+/** Renders fields in one job, so that the context is sent to its process once. Throws EmailProblem. */
 export async function renderFields(
   templates: Pick<TemplatePool, 'render'>,
   tenantid: number,

@@ -13,7 +13,7 @@ export interface SourcePosition {
   readonly sourceLine: string;
 }
 
-/** The plain form of a TemplateError, for passing between threads and to users. */
+/** The plain form of a TemplateError, for passing between processes and to users. */
 export interface TemplateErrorJson {
   readonly kind: TemplateErrorKind;
   readonly message: string;

@@ -39,7 +39,7 @@ export const DEFAULT_LIMITS: TemplateLimits = {
 
 /**
  * Comparisons of characters that one step stands for in a search. V8 may compare each character of the part with each of the
- * text, in a single call that nothing can interrupt, not even the end of its thread.
+ * text, in a single call that nothing can interrupt.
  */
 const COMPARISONS_PER_STEP = 1_000;
 

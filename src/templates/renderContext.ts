@@ -7,8 +7,8 @@ import { Dict } from './values/dict.js';
 import { typeName, type Value } from './values/value.js';
 
 /**
- * Characters of a context. Parsing one is a single call: when it needs more memory at once than its thread may have, V8 ends
- * the process instead of the thread.
+ * Characters of a context. Parsing one is a single call: when it needs more memory at once than its process may have, V8
+ * ends the process.
  */
 export const MAX_CONTEXT_CHARACTERS = 12_000_000;
 /** As which a value counts besides its own, by the memory that it takes. */

@@ -81,11 +81,11 @@ export interface WebFixtureOptions {
 const templatePools = new Map<number, TemplatePool>();
 
 /** That of all fixtures: a thread takes half a second of CPU time to start. */
-function templatePool(threads: number): TemplatePool {
-  let pool = templatePools.get(threads);
+function templatePool(processes: number): TemplatePool {
+  let pool = templatePools.get(processes);
   if (!pool) {
-    pool = createTemplatePool({ threads, deadlineMs: 5_000 });
-    templatePools.set(threads, pool);
+    pool = createTemplatePool({ processes, deadlineMs: 5_000 });
+    templatePools.set(processes, pool);
     atEndOfRun(pool.close.bind(pool));
   }
   return pool;

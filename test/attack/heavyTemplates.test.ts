@@ -30,8 +30,8 @@ interface Options {
   readonly steps?: number;
 }
 
-describe('attack: templates that take more than a thread can be ended for', function () {
-  /** Each takes V8 a second or more in one call, during which a thread can't be ended; twice the length, four times as long. */
+describe('attack: templates that take much in one call of V8', function () {
+  /** Each takes V8 a second or more in one call; twice the length, four times as long. */
   const LENGTH = 100_000;
   const TEXT = `{% set t = 'a' * ${LENGTH} %}{% set h = 'a' * ${LENGTH / 4} %}{% set p = h ~ 'b' ~ h %}{% set q = h ~ h ~ 'b' %}`;
   const CONTEXT = JSON.stringify({
@@ -100,17 +100,25 @@ describe('attack: templates that take more than a thread can be ended for', func
 
   it('one template does not end the process of all', async () => {
     const pool = createTemplatePool();
-    const render = (source: string) =>
+    const render = (source: string, context = {}, syntax: 'jinja2' | 'liquid' = 'liquid') =>
       pool.render({
-        contextJson: '{}',
-        templates: [{ name: 't', source, syntax: 'liquid', mode: 'text' }],
+        contextJson: JSON.stringify(context),
+        templates: [{ name: 't', source, syntax, mode: 'text' }],
       });
     try {
-      // 335 MB of text, in a thread that may have 128 MB.
+      // 335 MB of text, in a process that may have 128 MB.
       const source = MANY.replace('1..13', '1..15').replace('1..8', '1..10');
       for (const use of ['{{ a }}', '{% if a < a %}{% endif %}']) {
         const [outcome] = await render(source + use);
         expect(outcome).to.have.nested.property('error.kind', 'limit');
+      }
+      // Longer texts by a single call: 107 MB, 59 MB of two bytes.
+      for (const [use, t, syntax] of [
+        ['{% assign x = t | url_encode %}', '€'.repeat(11_900_000), 'liquid'],
+        ['{% set x = t|forceescape %}', `€${'&'.repeat(11_800_000)}`, 'jinja2'],
+      ] as const) {
+        const [outcome] = await render(use, { t }, syntax);
+        if (outcome?.ok === false) expect(outcome.error.kind).to.equal('limit');
       }
       expect(await render('{{ 1 }}')).to.deep.equal([{ ok: true, output: '1' }]);
     } finally {
@@ -240,7 +248,7 @@ describe('attack: slow templates among quick ones', () => {
     clock.settle(clock.take(), 1);
   };
 
-  it('make their tenants slow, which leave a thread to others', () => {
+  it('make their tenants slow, which leave a process to others', () => {
     const clock = new Clock();
     quickTenant(clock);
     // Of sixteen jobs, one takes a second.

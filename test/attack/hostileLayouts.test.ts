@@ -192,7 +192,7 @@ const contexts: Hostile[] = [
 ];
 
 const ALL = [...escapes, ...recursion, ...bombs, ...prototypes, ...contexts];
-const POOL_OPTIONS = { threads: 1, maxOldGenerationMb: 128, deadlineMs: 5_000 };
+const POOL_OPTIONS = { processes: 1, maxOldGenerationMb: 128, deadlineMs: 5_000 };
 
 describe('attack: hostile layouts', () => {
   let pool: TemplatePool;
@@ -205,7 +205,7 @@ describe('attack: hostile layouts', () => {
 
   for (const [index, { template, layouts = {}, context = {} }] of ALL.entries()) {
     it(`${index}: ${template.slice(0, 60)}${layouts['a']?.slice(0, 40) ?? ''}`, async () => {
-      // Another tenant's layouts have just been rendered by the same thread.
+      // Another tenant's layouts have just been rendered by the same process.
       const theirs = {
         theirs: SECRET,
         ...Object.fromEntries(Object.keys(layouts).map((name) => [name, SECRET])),
@@ -224,7 +224,7 @@ describe('attack: hostile layouts', () => {
         expect(outcome.output)
           .not.to.contain(SECRET)
           .and.not.to.match(/function|\[object|native code/);
-      else expect(outcome?.error.message).not.to.match(/took longer than|memory of the thread|heap/i);
+      else expect(outcome?.error.message).not.to.match(/took longer than|memory of the process|heap/i);
       expect('polluted' in {}).to.equal(false);
     });
   }

@@ -24,7 +24,7 @@ const MAX_MS = 1_500;
 describe('attack: an email type whose addresses are millions', () => {
   let pool: TemplatePool;
   before(() => {
-    pool = createTemplatePool({ threads: 1 });
+    pool = createTemplatePool({ processes: 1 });
   });
   after(() => pool.close());
 

@@ -20,7 +20,6 @@ import { waitFor } from '../support/waitFor.js';
 const SLOW_MS = 400;
 const UNBOUNDED = { steps: Number.MAX_SAFE_INTEGER, allocations: Number.MAX_SAFE_INTEGER };
 const ENDLESS = '{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}';
-/** For a thread: plain Liquid is never rendered in place. */
 const LETTER = 'Dear {{ name }}';
 
 /** An email whose template takes all the time that it may have. */
@@ -35,10 +34,10 @@ function job(tenantid: number, source: string, syntax: 'jinja2' | 'liquid'): Tem
 }
 
 describe('attack: templates that use their full time limit', () => {
-  describe('in the threads', () => {
+  describe('in the processes', () => {
     let pool: TemplatePool;
-    const open = (threads: number): TemplatePool =>
-      (pool = createTemplatePool({ threads, limits: { ...UNBOUNDED, timeMs: SLOW_MS } }));
+    const open = (processes: number): TemplatePool =>
+      (pool = createTemplatePool({ processes, limits: { ...UNBOUNDED, timeMs: SLOW_MS } }));
     afterEach(() => pool.close());
 
     /** Renders for tenants 1, 2, …, all at once. @returns how many have ended, as it goes on */
@@ -68,23 +67,23 @@ describe('attack: templates that use their full time limit', () => {
       await all;
     });
 
-    it('never take the last thread for more than one job per tenant', async () => {
+    it('never take the last process for more than one job per tenant', async () => {
       open(3);
       const backlog = flood(4, 6);
       await waitFor('each tenant to be known as slow', () => backlog.ended >= 4);
-      // Each thread has compiled the letter: what it takes from now on is what it takes.
+      // Each process has compiled the letter: what it takes from now on is what it takes.
       for (let i = 0; i < 4; i++) succeed(await pool.render(quick(OTHER)));
       const before = backlog.ended;
       const begunMs = performance.now();
       for (let i = 0; i < 20; i++) succeed(await pool.render(quick(OTHER)));
       const tookMs = performance.now() - begunMs;
-      // Two threads end a slow one each 400 ms: twenty letters waited for none of them.
+      // Two processes end a slow one each 400 ms: twenty letters waited for none of them.
       expect(backlog.ended - before, `in ${tookMs} ms`).to.be.at.most(2 + (2 * tookMs) / SLOW_MS);
       expect(backlog.ended, 'the backlog is still there').to.be.below(24);
       await backlog.all;
     });
 
-    it('with a single thread hold up others for one job at most', async () => {
+    it('with a single process hold up others for one job at most', async () => {
       open(1);
       const backlog = flood(1, 6);
       await waitFor('the backlog to have begun', () => backlog.ended >= 1);

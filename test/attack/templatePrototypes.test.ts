@@ -91,19 +91,17 @@ describe('attack: a template changes what the templates of other tenants see', (
     expect(outcome).to.equal('');
   });
 
-  it('changes them for the jobs that a thread runs after it', async () => {
-    const pool = createTemplatePool({ threads: 1 });
+  it('changes them for the jobs that its process runs after it', async () => {
+    const pool = createTemplatePool({ processes: 1 });
     try {
       const run = async (source: string) => {
         const template = { name: 'html', source, syntax: 'jinja2', mode: 'html' } as const;
         const [outcome] = await pool.render({ contextJson: CONTEXT, templates: [template] });
         return outcome;
       };
-      // A call is never rendered inline, so that all of them meet in the thread.
-      const victim = `${VICTIM}{{ ''.upper() }}`;
-      expect(await run(victim)).to.deep.include({ ok: true, output: 'Total 12.50 for Ada' });
+      expect(await run(VICTIM)).to.deep.include({ ok: true, output: 'Total 12.50 for Ada' });
       for (const source of Object.values(HOSTILE)) expect(await run(source)).to.deep.include({ ok: false });
-      expect(await run(victim)).to.deep.include({ ok: true, output: 'Total 12.50 for Ada' });
+      expect(await run(VICTIM)).to.deep.include({ ok: true, output: 'Total 12.50 for Ada' });
     } finally {
       await pool.close();
     }

@@ -7,7 +7,7 @@ const REFUSED = 'NO_VALID_RECIPIENT';
 
 describe('attack: data that sends an email to an address other than the template says', () => {
   let pool: TemplatePool;
-  before(() => (pool = createTemplatePool({ threads: 1 })));
+  before(() => (pool = createTemplatePool({ processes: 1 })));
   after(() => pool.close());
 
   const recipientsOf = async (

@@ -191,7 +191,7 @@ async function readByMailparser(recipients: readonly Address[]): Promise<(string
 describe(`email: values with text around them (FUZZ_SEED=${SEED})`, function () {
   this.timeout(120_000 + 200 * RANDOM_VALUES);
   let pool: TemplatePool;
-  before(() => (pool = createTemplatePool({ threads: 1 })));
+  before(() => (pool = createTemplatePool({ processes: 1 })));
   after(() => pool.close());
 
   const values = hostileValues();

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import * as liquidjs from 'liquidjs';
 
 const TEMPLATES = path.resolve(import.meta.dirname, '../../src/templates');
-/** Starting these would start a thread's work, or they hold what changes with every job. */
+/** Loading these would start the work of a render process, or they hold what changes with every job. */
 const NOT_TABLES = /pool[/\\]/;
 
 /** JavaScript's own globals, without those of Node.js. */

@@ -62,7 +62,7 @@ describe('templates: the plain text of an email', () => {
     });
   }
 
-  it('is produced both in place and in a thread', async () => {
+  it('is produced both in place and in a render process', async () => {
     const pool = createTemplatePool();
     try {
       const render = async (source: string): Promise<RenderOutcome | undefined> => {

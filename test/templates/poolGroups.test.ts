@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { createTemplatePool } from '../../src/templates/index.js';
 import type { RenderOutcome, TemplatePool, TemplateRequest } from '../../src/templates/index.js';
 
-/** Limits that let a template run into the thread's own. */
+/** Limits that let a template run into the process's own. */
 const UNLIMITED = { steps: Number.MAX_SAFE_INTEGER, allocations: Number.MAX_SAFE_INTEGER, timeMs: 600_000 };
 const ENDLESS = '{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}';
 const GREEDY =
@@ -30,8 +30,8 @@ const numbers = (count: number): readonly number[] => Array.from({ length: count
 
 describe('templates: grouped jobs', () => {
   const pools: TemplatePool[] = [];
-  const open = (threads: number, deadlineMs = 400): TemplatePool => {
-    const pool = createTemplatePool({ threads, limits: UNLIMITED, deadlineMs, maxOldGenerationMb: 48 });
+  const open = (processes: number, deadlineMs = 400): TemplatePool => {
+    const pool = createTemplatePool({ processes, limits: UNLIMITED, deadlineMs, maxOldGenerationMb: 48 });
     pools.push(pool);
     return pool;
   };
@@ -40,13 +40,13 @@ describe('templates: grouped jobs', () => {
     await Promise.all(pools.splice(0).map((pool) => pool.close()));
   });
 
-  for (const threads of [1, 2]) {
+  for (const processes of [1, 2]) {
     for (const [what, source, message] of [
       ['runs too long', ENDLESS, /took longer than 400 ms/],
       ['takes too much memory', GREEDY, /out of memory|took longer/],
     ] as const) {
-      it(`fails only the job of a group that ${what}, on ${threads} thread(s)`, async () => {
-        const pool = open(threads);
+      it(`fails only the job of a group that ${what}, on ${processes} process(es)`, async () => {
+        const pool = open(processes);
         await render(pool, 0);
         const all = await Promise.all([
           ...numbers(5).map((i) => render(pool, i)),
@@ -85,7 +85,7 @@ describe('templates: grouped jobs', () => {
     child.kill('SIGKILL');
   });
 
-  it('moves a group on to a free thread past its slow job', async () => {
+  it('moves a group on to a free process past its slow job', async () => {
     const pool = open(2, 30_000);
     await render(pool, 0);
     const slow = hostile(pool, ENDLESS.replaceAll('100000', '3000'));
@@ -123,7 +123,7 @@ describe('templates: grouped jobs', () => {
     expect(all.every((outcome) => outcome?.ok === true && outcome.output.length === 200_000)).to.equal(true);
   });
 
-  it('fails only a job whose context is too large for a thread', async () => {
+  it('fails only a job whose context is too large for a process', async () => {
     const pool = open(1, 30_000);
     await render(pool, 0);
     const huge = `{"list":[${'{"a":1},'.repeat(1_500_000)}0]}`;

@@ -9,17 +9,17 @@ const request = (name: string, source: string): TemplateRequest => ({
   mode: 'text',
 });
 
-/** Limits that let a template run into the thread's own. */
+/** Limits that let a template run into the process's own. */
 const UNLIMITED = { steps: Number.MAX_SAFE_INTEGER, allocations: Number.MAX_SAFE_INTEGER, timeMs: 600_000 };
 const ENDLESS = '{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}';
 const GREEDY =
   "{% set ns = namespace(l=[]) %}{% for i in range(100000) %}{% set _ = ns.l.append(('x' * 2000 ~ i)|upper) %}{% endfor %}";
 
-describe('templates: the thread pool', () => {
+describe('templates: the render processes', () => {
   let pool: TemplatePool;
 
   before(() => {
-    pool = createTemplatePool({ threads: 2, limits: UNLIMITED, deadlineMs: 400, maxOldGenerationMb: 48 });
+    pool = createTemplatePool({ processes: 2, limits: UNLIMITED, deadlineMs: 400, maxOldGenerationMb: 48 });
   });
   after(() => pool.close());
 
@@ -78,7 +78,7 @@ describe('templates: the thread pool', () => {
     ['runs too long', ENDLESS, /took longer than 400 ms/],
     ['takes too much memory', GREEDY, /out of memory|took longer/],
   ] as const) {
-    it(`terminates the thread of a job that ${what}, and no other`, async () => {
+    it(`ends the process of a job that ${what}, and no other`, async () => {
       const [ended, ...others] = await Promise.all([
         pool.render({ contextJson: '{}', templates: [request('hostile', source)] }),
         ...Array.from({ length: 6 }, (_, i) =>
@@ -94,7 +94,7 @@ describe('templates: the thread pool', () => {
     });
   }
 
-  it('keeps all its threads afterwards', async () => {
+  it('keeps all its processes afterwards', async () => {
     const jobs = Array.from({ length: 8 }, (_, i) =>
       pool.render({ contextJson: `{"i":${i}}`, templates: [request('t', '{{ i|int }}')] }),
     );

@@ -25,7 +25,7 @@ const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /**
  * LiquidJS's filters for dates, with the same results. LiquidJS creates a format of `Intl` for each name of a month, a day
- * or the time zone; each occupies some kilobytes outside the heap, which neither the thread's limit nor the garbage
+ * or the time zone; each occupies some kilobytes outside the heap, which neither the process's limit nor the garbage
  * collector counts. These keep theirs.
  * @param print LiquidJS's `date`
  */

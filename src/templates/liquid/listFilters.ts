@@ -3,7 +3,7 @@ import { limiterOf, type FilterHandler } from './searchFilters.js';
 
 /**
  * Filters whose lists may hold the same value any number of times. LiquidJS charges for their items, but whatever prints, compares or
- * converts a list makes text of all that is in it, in one call for which V8 may need more memory than the thread has.
+ * converts a list makes text of all that is in it, in one call for which V8 may need more memory than the process has.
  */
 const GROWING = ['concat', 'push', 'unshift', 'group_by_exp'] as const;
 

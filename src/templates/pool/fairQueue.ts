@@ -1,14 +1,15 @@
-import { REASSIGN_AFTER_MS, takeGroup, type QueuedJob } from './queuedJob.js';
+import { takeGroup, type QueuedJob } from './queuedJob.js';
+import { REASSIGN_AFTER_MS } from './renderProtocol.js';
 
 /** Average job time above which a tenant is slow. Most emails take a few milliseconds. */
 const SLOW_MS = 100;
-/** A slow tenant only yields the last thread if it is this many times slower than the baseline, because on a busy CPU all are slow. */
+/** A slow tenant only yields the last process if it is this many times slower than the baseline, because on a busy CPU all are slow. */
 const YIELD_FACTOR = 4;
 /** How fast the baseline rises if only slower jobs arrive. */
 const BASELINE_DECAY = 0.01;
 /** Weight of the newest group in the moving average. */
 const EWMA_WEIGHT = 0.2;
-/** How long a tenant counts as slow after a slow job: with quick ones in between, it would have a thread most of the time. */
+/** How long a tenant counts as slow after a slow job: with quick ones in between, it would have a process most of the time. */
 const SLOW_FOR_MS = 10_000;
 /** Maximum accounts kept for idle tenants. */
 const MAX_IDLE_TENANTS = 5_000;
@@ -18,8 +19,8 @@ interface Account {
   readonly tenantid: number | undefined;
   readonly waiting: QueuedJob[];
   /** Threads running its jobs. */
-  threads: number;
-  /** Thread time used, on the queue's virtual clock. */
+  processes: number;
+  /** Render time used, on the queue's virtual clock. */
   usedMs: number;
   /** Moving average of the time per job; 0 before the first. */
   averageMs: number;
@@ -28,7 +29,7 @@ interface Account {
   slowAtMs: number;
 }
 
-/** Jobs of one tenant that a thread runs together. */
+/** Jobs of one tenant that a process runs together. */
 export interface Group {
   readonly jobs: readonly QueuedJob[];
   readonly account: Account;
@@ -37,9 +38,9 @@ export interface Group {
 }
 
 /**
- * A fair queue of jobs waiting for a thread. The tenant that has used the least thread time is next, so many or slow jobs
+ * A fair queue of jobs waiting for a process. The tenant that has used the least render time is next, so many or slow jobs
  * only delay their own tenant. Running jobs can't be preempted, so neither one tenant nor all slow tenants together may
- * occupy all threads. Jobs without a tenant may.
+ * occupy all processes. Jobs without a tenant may.
  */
 export class FairQueue {
   readonly #accounts = new Map<number | undefined, Account>();
@@ -52,13 +53,13 @@ export class FairQueue {
   #quickMs: number | undefined;
 
   constructor(
-    private readonly threads: number,
+    private readonly processes: number,
     private readonly nowMs: () => number,
   ) {}
 
   add(job: QueuedJob): void {
     const account = this.#accountOf(job.tenantid);
-    if (account.waiting.length === 0 && account.threads === 0) {
+    if (account.waiting.length === 0 && account.processes === 0) {
       account.usedMs = Math.max(account.usedMs, this.#clockMs);
     }
     account.waiting.push(job);
@@ -74,7 +75,7 @@ export class FairQueue {
     }
   }
 
-  /** The next group for a free thread; undefined if no waiting job may start now. */
+  /** The next group for a free process; undefined if no waiting job may start now. */
   take(): Group | undefined {
     const account = this.#next();
     if (!account) return undefined;
@@ -82,22 +83,22 @@ export class FairQueue {
     this.#waiting.delete(account);
     if (account.waiting.length > 0) this.#waiting.add(account);
     this.#clockMs = Math.max(this.#clockMs, account.usedMs);
-    // Charged in advance, because another thread may ask in the meantime; corrected in `settle`.
+    // Charged in advance, because another process may ask in the meantime; corrected in `settle`.
     const estimateMs = account.averageMs * jobs.length;
     account.usedMs += estimateMs;
-    account.threads += 1;
+    account.processes += 1;
     const group = { jobs, account, beganMs: this.nowMs(), estimateMs };
     this.#running.add(group);
     return group;
   }
 
-  /** A thread finished a group, or died. */
+  /** A process finished a group, or died. */
   settle(group: Group): void {
     const { account, jobs, beganMs, estimateMs } = group;
     if (!this.#running.delete(group)) return;
     const tookMs = this.nowMs() - beganMs;
     const done = Math.max(1, jobs.filter((job) => job.isSettled).length);
-    account.threads -= 1;
+    account.processes -= 1;
     account.usedMs += tookMs - estimateMs;
     const jobMs = tookMs / done;
     account.averageMs += EWMA_WEIGHT * (jobMs - account.averageMs);
@@ -124,10 +125,10 @@ export class FairQueue {
   }
 
   #mayBegin(account: Account): boolean {
-    const { tenantid, threads } = account;
-    if (tenantid === undefined || this.threads === 1) return true;
-    const max = this.threads - 1;
-    if (threads >= max) return false;
+    const { tenantid, processes } = account;
+    if (tenantid === undefined || this.processes === 1) return true;
+    const max = this.processes - 1;
+    if (processes >= max) return false;
     if (!this.#yields(account)) return true;
     return [...this.#running].filter((group) => this.#yields(group.account)).length < max;
   }
@@ -143,7 +144,7 @@ export class FairQueue {
     const account = {
       tenantid,
       waiting: [],
-      threads: 0,
+      processes: 0,
       usedMs: this.#clockMs,
       averageMs: 0,
       slowMs: 0,
@@ -155,7 +156,7 @@ export class FairQueue {
 
   #forgetIdle(): void {
     for (const account of this.#accounts.values()) {
-      if (account.waiting.length === 0 && account.threads === 0) this.#accounts.delete(account.tenantid);
+      if (account.waiting.length === 0 && account.processes === 0) this.#accounts.delete(account.tenantid);
     }
   }
 }

@@ -37,7 +37,7 @@ const OPEN: ReadonlySet<unknown> = new Set([Error, RegExp.prototype]);
 let isFrozen = false;
 
 /**
- * Freezes JavaScript's own objects in this thread and removes `__proto__`, so that code which is tricked into changing one
+ * Freezes JavaScript's own objects in this process and removes `__proto__`, so that code which is tricked into changing one
  * of them fails instead of changing what all tenants see. Call it once all libraries are loaded that extend them.
  */
 export function freezeIntrinsics(): void {

@@ -1,13 +1,13 @@
-import type { RenderOutcome, TaskResult, ThreadTask } from './templateJob.js';
+import type { RenderOutcome, TaskResult, RenderTask } from './templateJob.js';
 
-/** A job waiting for a thread or running in one. */
+/** A job waiting for a process or running in one. */
 export class QueuedJob {
-  /** Approximate size of the message to the thread. */
+  /** Approximate size of the message to the process. */
   readonly characters: number;
   #isSettled = false;
 
   constructor(
-    readonly task: ThreadTask,
+    readonly task: RenderTask,
     private readonly resolve: (outcomes: RenderOutcome[]) => void,
     private readonly reject: (bug: unknown) => void,
     /** Undefined for a job without a tenant. */
@@ -28,7 +28,7 @@ export class QueuedJob {
     else this.resolve(result.outcomes);
   }
 
-  /** Fails every template: its thread was terminated, or it is too large for one. */
+  /** Fails every template: its process was ended, or it is too large for one. */
   end(message: string): void {
     this.#isSettled = true;
     const limit = { kind: 'limit', message, line: 1, column: 1, sourceLine: '' } as const;
@@ -36,14 +36,12 @@ export class QueuedJob {
   }
 }
 
-/** After this time, the jobs behind the running one are reassigned. Most groups are done by then. */
-export const REASSIGN_AFTER_MS = 50;
-/** Maximum jobs per message to a thread. */
+/** Maximum jobs per message to a process. */
 const MAX_JOBS = 16;
-/** A small part of a thread's heap, including results, so that running out of memory is the running job's fault. */
+/** A small part of a process's heap, including results, so that running out of memory is the running job's fault. */
 const MAX_CHARACTERS = 250_000;
 
-/** Removes the first jobs that may be posted together, at most `maxJobs`; a large job is posted alone. */
+/** Removes the first jobs that may be sent together, at most `maxJobs`; a large job is sent alone. */
 export function takeGroup(queue: QueuedJob[], maxJobs: number): QueuedJob[] {
   let count = 0;
   let characters = 0;

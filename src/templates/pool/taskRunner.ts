@@ -4,9 +4,9 @@ import type { TemplateLimits } from '../limits.js';
 import { plainText } from '../plainText.js';
 import { JsonContext } from '../renderContext.js';
 import { CompiledCache } from './compiledCache.js';
-import type { RenderOutcome, TaskResult, TemplateRequest, ThreadTask } from './templateJob.js';
+import type { RenderOutcome, TaskResult, TemplateRequest, RenderTask } from './templateJob.js';
 
-/** Compiles and renders tasks on the calling thread, caching compiled templates. */
+/** Compiles and renders tasks in the calling process, caching compiled templates. */
 export class TaskRunner {
   readonly #cache: CompiledCache;
 
@@ -14,7 +14,7 @@ export class TaskRunner {
     this.#cache = new CompiledCache(limits);
   }
 
-  run({ templates, layouts, contextJson }: ThreadTask): TaskResult {
+  run({ templates, layouts, contextJson }: RenderTask): TaskResult {
     try {
       const context = contextJson === undefined ? undefined : new JsonContext(contextJson);
       return { outcomes: templates.map((request) => this.#runTemplate(request, layouts, context)) };

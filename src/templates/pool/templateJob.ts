@@ -1,7 +1,6 @@
 import type { OutputMode, Syntax, TemplateRead } from '../compileTemplate.js';
 import type { TemplateErrorJson } from '../errors.js';
 import type { LayoutSources, UsedLayouts } from '../jinja2/compileLayouts.js';
-import type { TemplateLimits } from '../limits.js';
 
 /** One template of a job. */
 export interface TemplateRequest {
@@ -18,10 +17,10 @@ export interface TemplateRequest {
   readonly strict?: boolean;
 }
 
-/** Templates rendered with one context, which is posted to the thread once, as text. */
+/** Templates rendered with one context, which is sent to its process once, as text. */
 export interface TemplateJob {
   readonly contextJson: string;
-  /** Reuse the same list: jobs posted together then clone it once. */
+  /** Reuse the same list: jobs sent together then copy it once. */
   readonly templates: readonly TemplateRequest[];
   /** The layouts that the templates may extend, include and import; only the tenant's own. */
   readonly layouts?: LayoutSources | undefined;
@@ -55,8 +54,8 @@ export interface CheckJob {
   readonly tenantid?: number | undefined;
 }
 
-/** A job as posted to a thread, in a list. */
-export interface ThreadTask {
+/** A job as sent to a process, in a list. */
+export interface RenderTask {
   readonly templates: readonly TemplateRequest[];
   readonly layouts?: LayoutSources | undefined;
   /** Undefined to compile only. */
@@ -65,17 +64,3 @@ export interface ThreadTask {
 
 /** A bug is an error that is not the template's fault. */
 export type TaskResult = { readonly outcomes: RenderOutcome[] } | { readonly bug: unknown };
-
-/** Posted by a thread: the next results of its group, in order. The first message is empty and means that it has started. */
-export interface ThreadMessage {
-  readonly results: readonly TaskResult[];
-  /** The thread is ready for another group. */
-  readonly isFree: boolean;
-}
-
-/** A thread's `workerData`. */
-export interface ThreadSettings {
-  readonly limits: TemplateLimits;
-  /** See `ThreadProgress`. */
-  readonly progress: SharedArrayBuffer;
-}

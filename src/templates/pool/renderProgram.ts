@@ -1,0 +1,55 @@
+// The program of a render process: renders groups of tasks that the pool sends, one after the other.
+import { writeSync } from 'node:fs';
+import { freezeIntrinsics } from './freezeIntrinsics.js';
+import { REASSIGN_AFTER_MS, PROGRESS_FD } from './renderProtocol.js';
+import type { RenderGroup, RenderMessage } from './renderProtocol.js';
+import { TaskRunner } from './taskRunner.js';
+import type { RenderOutcome, TaskResult } from './templateJob.js';
+import type { TemplateLimits } from '../limits.js';
+
+/** Results are sent early at this size, so that a process that dies for one task loses few results of others. */
+const MAX_UNSENT_CHARACTERS = 250_000;
+
+// Who ends the service ends it through its own process, which finishes its jobs first.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
+process.on('disconnect', () => process.exit());
+
+freezeIntrinsics();
+const runner = new TaskRunner(JSON.parse(process.argv[2] ?? '{}') as TemplateLimits);
+const begun = new Uint32Array(1);
+
+process.on('message', (group: RenderGroup) => runGroup(group));
+send({ results: [], isFree: true });
+
+function runGroup({ first, tasks }: RenderGroup): void {
+  const untilMs = performance.now() + REASSIGN_AFTER_MS;
+  let results: TaskResult[] = [];
+  let characters = 0;
+  for (const [index, task] of tasks.entries()) {
+    if (index > 0 && performance.now() > untilMs) break;
+    begun[0] = first + index;
+    // Unlike a message, it has left even if the task never returns.
+    writeSync(PROGRESS_FD, begun);
+    const result = runner.run(task);
+    results.push(result);
+    characters += lengthOf(result);
+    if (characters <= MAX_UNSENT_CHARACTERS) continue;
+    send({ results, isFree: false });
+    results = [];
+    characters = 0;
+  }
+  send({ results, isFree: true });
+}
+
+function send(message: RenderMessage): void {
+  process.send?.(message);
+}
+
+function lengthOf(result: TaskResult): number {
+  if ('bug' in result) return 0;
+  return result.outcomes.reduce((sum, outcome) => sum + lengthOfOutcome(outcome), 0);
+}
+
+function lengthOfOutcome(outcome: RenderOutcome): number {
+  return outcome.ok ? outcome.output.length + (outcome.plainText?.length ?? 0) : 0;
+}
