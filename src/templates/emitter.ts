@@ -11,13 +11,24 @@ export class BoundedEmitter implements Emitter {
   /** For LiquidJS, whose nodes write values of any kind. Lists item by item: as one text, they may be longer than a limit allows. */
   write(value: unknown): void {
     if (Array.isArray(value)) for (const item of value) this.write(item);
+    else if (typeof value === 'object' && value !== null) this.writeText(this.#jsonOf(value));
     else this.writeText(liquidText(value));
+  }
+
+  /** The JSON text of an object, which is not made if it is certainly too long: it may hold a text many times. */
+  #jsonOf(object: object): string {
+    let length = 0;
+    return JSON.stringify(object, (_name, value: unknown) => {
+      length += typeof value === 'string' ? value.length : 1;
+      if (length > this.maxLength) throw tooLong(this.maxLength);
+      return value;
+    });
   }
 
   writeText(text: string): void {
     this.buffer += text;
     if (this.buffer.length > this.maxLength) {
-      throw limitFault(`the output is too long (limit ${this.maxLength} characters)`);
+      throw tooLong(this.maxLength);
     }
   }
 
@@ -30,6 +41,10 @@ export class BoundedEmitter implements Emitter {
   writeValue(_value: Value, text: string): void {
     this.writeText(text);
   }
+}
+
+function tooLong(maxLength: number): Error {
+  return limitFault(`the output is too long (limit ${maxLength} characters)`);
 }
 
 /** What LiquidJS would print for a value. */

@@ -6,6 +6,7 @@ import {
   type OutputMode,
   type Syntax,
 } from '../../src/templates/index.js';
+import { ENGINES } from '../../src/templates/liquid/engines.js';
 import { FairQueue, type Group } from '../../src/templates/pool/fairQueue.js';
 import { QueuedJob } from '../../src/templates/pool/queuedJob.js';
 
@@ -125,6 +126,76 @@ describe('attack: templates that take much in one call of V8', function () {
       await pool.close();
     }
   });
+
+  for (const filter of ['url_encode', 'cgi_escape', 'uri_escape', 'url_decode', 'slugify']) {
+    it(`a long text of the data counts before it is converted: ${filter} in liquid`, () => {
+      const context = JSON.stringify({ t: '€'.repeat(6_000_000) });
+      expect(errorOf(`{{ t | ${filter} | size }}`, { syntax: 'liquid', context }).kind).to.equal('limit');
+    });
+  }
+
+  it('no filter of Liquid makes more of a long text than there is, without counting it', () => {
+    const length = 3_000_000;
+    const context = JSON.stringify({ t: '€&'.repeat(length / 2) });
+    for (const name of Object.keys(ENGINES.plain.filters)) {
+      const source = `{% assign x = t | ${name}: "a", "b" %}{{ x | size }}`;
+      let size = 0;
+      try {
+        const limits = { timeMs: 60_000 };
+        size = Number(compileTemplate(source, { syntax: 'liquid', limits }).renderJson(context));
+      } catch (error) {
+        if (!(error instanceof TemplateError)) throw error;
+      }
+      expect(size, name).to.be.at.most(length);
+    }
+  });
+
+  it('encoding a text for an address does not end the process of all', async () => {
+    const pool = createTemplatePool();
+    try {
+      // 107 MB at once.
+      const [outcome] = await pool.render({
+        contextJson: JSON.stringify({ t: '€'.repeat(11_900_000) }),
+        templates: [{ name: 't', source: '{% assign x = t | url_encode %}', syntax: 'liquid', mode: 'text' }],
+      });
+      expect(outcome).to.have.nested.property('error.kind', 'limit');
+    } finally {
+      await pool.close();
+    }
+  });
+
+  it('escaping a long text of the data by force counts before it is done', () => {
+    const context = JSON.stringify({ t: '&'.repeat(6_000_000) });
+    expect(errorOf('{% set x = t | forceescape %}', { context, mode: 'html' }).kind).to.equal('limit');
+  });
+
+  for (const filter of ['json', 'jsonify', 'inspect']) {
+    it(`names count where objects are printed: ${filter}`, () => {
+      const context = JSON.stringify({ o: { ['x'.repeat(3_000_000)]: 1 } });
+      expect(errorOf(`{{ o | ${filter} | size }}`, { syntax: 'liquid', context }).kind).to.equal('limit');
+    });
+  }
+
+  it('groups that hold the items of others count as their text', () => {
+    const source = `{% assign a = r | group_by: "x" %}${'{% assign a = a | group_by: "items" %}'.repeat(30)}`;
+    const { kind, message } = errorOf(source, { syntax: 'liquid', context: '{"r":[{"x":"aaaaaaaaaa"}]}' });
+    expect(kind).to.equal('limit');
+    expect(message).to.include('a list is too large');
+  });
+
+  it('bounds that are texts do not copy a list for nothing', () => {
+    const context = JSON.stringify({ r: Array.from({ length: 900_000 }, () => 0) });
+    const source = '{% assign a = r | slice: "1", "e6" %}'.repeat(3);
+    expect(errorOf(source, { syntax: 'liquid', context }).kind).to.equal('limit');
+  });
+
+  for (const filter of ['sum', 'has: "x"', 'find: "x"', 'find_index: "x"', 'find_exp: "i", "i.x"']) {
+    it(`items that are looked at count: ${filter}`, () => {
+      const context = JSON.stringify({ r: Array.from({ length: 10_000 }, () => 0) });
+      const source = `{{ r | ${filter} }}`.repeat(3);
+      expect(errorOf(source, { syntax: 'liquid', context, steps: 20_000 }).kind).to.equal('limit');
+    });
+  }
 
   it('indenting a deep list counts its columns', () => {
     const deep = `{% assign a = "" | split: "-" %}{% for i in (1..400) %}{% assign b = "" | split: "-" %}{% assign a = b | push: a %}{% endfor %}`;

@@ -2,7 +2,7 @@ import { renderFault } from '../errors.js';
 import type { Budget } from '../limits.js';
 import type { Evaluation } from '../values/callable.js';
 import { Dict } from '../values/dict.js';
-import { escape, escapeHtml, htmlOf, softText } from '../values/escape.js';
+import { escape, htmlOf, softText } from '../values/escape.js';
 import { iterate, toList, tryIterate } from '../values/iterate.js';
 import { repr, str } from '../values/text.js';
 import { isTrue } from '../values/truth.js';
@@ -98,7 +98,7 @@ function indentText(indent: Value, budget: Budget): string | undefined {
 export const HTML_FILTERS = filterTable({
   escape: filter([], (input, { budget }) => escape(input, budget)),
   e: filter([], (input, { budget }) => escape(input, budget)),
-  forceescape: filter([], (input, { budget }) => new Markup(escapeHtml(str(input, budget)))),
+  forceescape: filter([], (input, { budget }) => new Markup(htmlOf(str(input, budget), budget))),
   safe: filter([], (input, { budget }) => (input instanceof Markup ? input : new Markup(str(input, budget)))),
   join: filter(['d', 'attribute'], (input, evaluation, separator = '', attribute = null) =>
     join(input, evaluation, separator, attribute),

@@ -1,3 +1,4 @@
+import type { Budget } from '../limits.js';
 import { Callable } from '../values/callable.js';
 import type { CallArguments, Evaluation } from '../values/callable.js';
 import { bindArguments } from '../values/callable.js';
@@ -61,6 +62,13 @@ function nameOf(value: Value): string {
   return isText(value) ? textOf(value) : '';
 }
 
+/** The text of a value that is looked at as a whole. */
+function scanned(value: Value, budget: Budget): string {
+  const text = str(value, budget);
+  budget.scan(text);
+  return text;
+}
+
 function isSequence(value: Value): boolean {
   return (
     isText(value) ||
@@ -88,8 +96,8 @@ const DEFINITIONS: Readonly<Record<string, (name: string) => Predicate>> = {
   iterable: simple((value, { budget }) => tryIterate(value, budget) !== undefined),
   callable: simple((value) => value instanceof Callable || value instanceof Undefined),
   escaped: simple((value) => value instanceof Markup),
-  lower: simple((value, { budget }) => isLower(str(value, budget))),
-  upper: simple((value, { budget }) => isUpper(str(value, budget))),
+  lower: simple((value, { budget }) => isLower(scanned(value, budget))),
+  upper: simple((value, { budget }) => isUpper(scanned(value, budget))),
   odd: simple((value, evaluation) => remainderIs(value, 2, 1, evaluation)),
   even: simple((value, evaluation) => remainderIs(value, 2, 0, evaluation)),
   divisibleby: withOperand((value, divisor, evaluation) => remainderIs(value, divisor, 0, evaluation), 'num'),

@@ -5,8 +5,10 @@ import type { Budget } from '../limits.js';
 interface Size {
   /** Values in it, however often it holds the same one. */
   readonly values: number;
-  /** Those and the characters of texts. */
+  /** Those and the characters of texts and names. */
   readonly units: number;
+  /** Characters of names. */
+  readonly names: number;
   readonly depth: number;
 }
 
@@ -41,21 +43,22 @@ export class BudgetLimiter {
   }
 
   #sizeOf(value: unknown, level: number): Size {
-    if (typeof value === 'string') return { values: 1, units: 1 + value.length, depth: 0 };
-    if (typeof value !== 'object' || value === null) return { values: 1, units: 1, depth: 0 };
+    if (typeof value === 'string') return { values: 1, units: 1 + value.length, names: 0, depth: 0 };
+    if (typeof value !== 'object' || value === null) return { values: 1, units: 1, names: 0, depth: 0 };
     const known = this.#sizes.get(value);
     if (known !== undefined) return known;
     if (level > MAX_DEPTH) throw nestsTooDeeply();
-    let [values, units, depth] = [1, 1, 0];
+    let [values, units, names, depth] = [1, 1, 0, 0];
     for (const [key, part] of partsOf(value)) {
       this.budget.work(1 / VALUES_PER_STEP);
       const size = this.#sizeOf(part, level + 1);
       values += size.values;
       units += key + size.units;
+      names += key + size.names;
       depth = Math.max(depth, size.depth);
     }
     if (depth >= MAX_DEPTH) throw nestsTooDeeply();
-    const size = { values, units, depth: depth + 1 };
+    const size = { values, units, names, depth: depth + 1 };
     this.#sizes.set(value, size);
     return size;
   }

@@ -3,6 +3,7 @@ import { BoundedEmitter } from '../emitter.js';
 import { dateFilters } from './dateFilters.js';
 import { listFilters } from './listFilters.js';
 import { budgetOf, OPERATORS, searchFilters, type FilterHandler } from './searchFilters.js';
+import { textFilters } from './textFilters.js';
 
 /** Tags that would load other templates, which Liquid templates may not do. */
 const LOADING_TAGS = ['include', 'render', 'layout', 'block'];
@@ -20,6 +21,7 @@ function createLiquid(escaping: boolean): Liquid {
   for (const tag of LOADING_TAGS) Reflect.deleteProperty(liquid.tags, tag);
   const filters = {
     ...searchFilters((name) => filterOf(liquid, name)),
+    ...textFilters((name) => filterOf(liquid, name)),
     ...listFilters((name) => filterOf(liquid, name)),
     ...dateFilters(filterOf(liquid, 'date'), liquid.options.locale),
   };

@@ -1,14 +1,16 @@
-import { toValueSync } from 'liquidjs';
+import { toValue, toValueSync } from 'liquidjs';
 import { limiterOf, type FilterHandler } from './searchFilters.js';
 
 /**
  * Filters whose lists may hold the same value any number of times. LiquidJS charges for their items, but whatever prints, compares or
  * converts a list makes text of all that is in it, in one call for which V8 may need more memory than the process has.
  */
-const GROWING = ['concat', 'push', 'unshift', 'group_by_exp'] as const;
+const GROWING = ['concat', 'push', 'unshift', 'group_by', 'group_by_exp'] as const;
 
-/** Filters that indent, by their last argument, each value by its depth. */
-const INDENTING = ['json', 'inspect'] as const;
+/** Filters that only charge for values, not for names, and indent each value by its depth, by their last argument. */
+const PRINTING = ['json', 'jsonify', 'inspect'] as const;
+/** Filters that look at each item, and charge for none. */
+const SEARCHING = ['sum', 'has', 'has_exp', 'find', 'find_exp', 'find_index', 'find_index_exp'] as const;
 /** More is ignored by JavaScript. */
 const MAX_INDENTATION = 10;
 
@@ -26,22 +28,40 @@ export function listFilters(filterOf: (name: string) => FilterHandler): Record<s
       },
     ];
   });
-  const indenting = INDENTING.map((name): [string, FilterHandler] => {
+  const printing = PRINTING.map((name): [string, FilterHandler] => {
     const print = filterOf(name);
     return [
       name,
       function (value, space, ...rest) {
         const limiter = limiterOf(this.context);
-        const columns = indentation(space);
-        if (columns > 0) {
-          const { values, depth } = limiter.checkSize(value);
-          limiter.use(values * depth * columns);
-        }
+        const { values, names, depth } = limiter.checkSize(value);
+        limiter.use(names + values * depth * indentation(space));
         return print.call(this, value, space, ...rest);
       },
     ];
   });
-  return Object.fromEntries([...growing, ...indenting]);
+  const searching = SEARCHING.map((name): [string, FilterHandler] => {
+    const search = filterOf(name);
+    return [
+      name,
+      function (value, ...rest) {
+        const list: unknown = toValue(value);
+        if (Array.isArray(list)) limiterOf(this.context).use(list.length);
+        return search.call(this, list, ...rest);
+      },
+    ];
+  });
+  return Object.fromEntries([...growing, ...printing, ['slice', slice(filterOf('slice'))], ...searching]);
+}
+
+/** LiquidJS's, which joins bounds that are texts to another, such as `'1'` and `'e6'`, and then copies more than it charges for. */
+function slice(cut: FilterHandler): FilterHandler {
+  return function (value, begin, length, ...rest) {
+    const list: unknown = toValue(value);
+    const isCounted = typeof length === 'number' || length === undefined;
+    if (!isCounted && Array.isArray(list)) limiterOf(this.context).use(list.length);
+    return cut.call(this, list, begin, length, ...rest);
+  };
 }
 
 function indentation(space: unknown): number {

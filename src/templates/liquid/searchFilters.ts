@@ -59,7 +59,7 @@ export const OPERATORS = {
 };
 
 /** What LiquidJS's filters make of a value. */
-function textOf(value: unknown): string {
+export function textOf(value: unknown): string {
   const given: unknown = toValue(value);
   if (typeof given === 'string') return given;
   if (given === null || given === undefined) return '';
