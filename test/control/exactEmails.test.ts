@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { checkEvents } from '../../src/api/webhooks/eventFields.js';
+import { AT_ONCE } from '../../src/api/http/readFields.js';
 import { sendgrid } from '../../src/api/webhooks/sendgrid.js';
 import { Reporter } from '../delivery/webhook.js';
 import { pipelineConfig, startPipeline } from '../delivery/pipelineSetup.js';
@@ -129,6 +130,7 @@ describe('exact numbers in emails', () => {
       body: Buffer.from(report),
       tenantid: 7,
       nowMs: now,
+      inTurn: () => AT_ONCE,
     };
     const verified = await sendgrid.verify(signed, reporter.verificationKey);
     const { items, reportId } = verified!;

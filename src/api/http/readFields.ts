@@ -14,8 +14,8 @@ export interface Fields {
 export type InTurn = <T>(work: () => T) => Promise<T>;
 
 /** Parsed in a few milliseconds. */
-const QUICK_BYTES = 65_536;
-const AT_ONCE: InTurn = (work) => Promise.resolve(work());
+export const QUICK_BYTES = 65_536;
+export const AT_ONCE: InTurn = (work) => Promise.resolve(work());
 
 /**
  * Reads a body of JSON, a urlencoded form or a multipart form, all in UTF-8.

@@ -4,14 +4,16 @@ import { readEmailWebhookKey } from '../../db/delivery/emailWebhookKeys.js';
 import { recordMailEvents } from '../../db/delivery/mailEvents.js';
 import { requireHere } from '../../db/placement.js';
 import { AppError } from '../../errors.js';
+import { tenantPlans } from '../../graphql/plan/planOwner.js';
+import { oneStep } from '../../graphql/steps.js';
 import { TenantGate } from '../../tenantGate.js';
 import { clientAddress } from '../http/clientAddress.js';
 import { sendFailure } from '../http/failure.js';
-import { readBytes } from '../http/readFields.js';
+import { AT_ONCE, QUICK_BYTES, readBytes } from '../http/readFields.js';
 import { NO_TENANT, readId } from '../http/readId.js';
 import type { RouteDeps } from '../routeDeps.js';
 import { checkEvents } from './eventFields.js';
-import { invalid } from './eventWebhook.js';
+import { invalid, type Report } from './eventWebhook.js';
 import { createEventWebhooks, type ReportingKind } from './providers.js';
 import type { MailEventMetrics } from './mailEventMetrics.js';
 
@@ -20,6 +22,9 @@ import type { MailEventMetrics } from './mailEventMetrics.js';
  * to half a second, and unsubscribe pages and other tenants' reports need them too. Carriers retry a rejected report.
  */
 const REPORTS = { running: 1, waiting: 50, waitMs: 10_000 };
+
+/** Who sends large reports that are parsed to be verified. Those of carriers are small. */
+const VISITORS = { key: 'visitors with reports', isNobody: true };
 
 /**
  * `POST /events/<provider>/<tenantid>`: providers' reports, verified by each provider's own method before their content is
@@ -41,7 +46,7 @@ export function eventRoutes(deps: RouteDeps, metrics: MailEventMetrics): Router 
       const sender = clientAddress(req, deps.config.trustProxy);
       const body = await readBytes(req, maxBodyBytes, () => deps.bodies.ofVisitor(sender, res));
       const verified = await verify(
-        { headers: req.headers, body, tenantid, nowMs },
+        { headers: req.headers, body, tenantid, nowMs, inTurn: turnsOf(tenantid, body) },
         await readSecret(kind, tenantid),
       );
       if (verified) {
@@ -58,6 +63,12 @@ export function eventRoutes(deps: RouteDeps, metrics: MailEventMetrics): Router 
       }
       res.status(204).end();
     };
+
+  const turnsOf = (tenantid: number, { length }: Buffer): Report['inTurn'] => {
+    if (length <= QUICK_BYTES) return () => AT_ONCE;
+    return (whose) => (work) =>
+      deps.engine.planning.run(whose === 'tenant' ? tenantPlans(tenantid) : VISITORS, oneStep(work));
+  };
 
   // SendGrid's is the public half of a key, so it is stored in the clear; the others share a secret.
   const readSecret = async (kind: ReportingKind, tenantid: number): Promise<string | undefined> =>

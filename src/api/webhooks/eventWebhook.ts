@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../../errors.js';
 import { isJsonObject } from '../../losslessJson.js';
 import { ownValue } from '../../ownValue.js';
+import { type InTurn } from '../http/readFields.js';
 import type { GivenEvent, Json } from './eventFields.js';
 
 /** What a provider's event webhook is made of; `eventRoutes.ts` does the rest for all of them. */
@@ -27,6 +28,8 @@ export interface Report {
   /** From the address it was sent to. */
   readonly tenantid: number;
   readonly nowMs: number;
+  /** Parses a large body in turn with other work: the tenant's if it was verified before, otherwise that of all visitors. */
+  readonly inTurn: (whose: 'tenant' | 'visitor') => InTurn;
 }
 
 /** A report that its provider has signed. */
@@ -49,6 +52,10 @@ export type EventReader = (
 export const MAX_REPORT_BYTES = 512 * 1024;
 /** Tolerated clock skew. */
 const NEWEST_MS = 5 * 60_000;
+
+/** Throws AppError BAD_REQUEST, TOO_BUSY. */
+export const parseReport = ({ body, inTurn }: Report, whose: 'tenant' | 'visitor'): Promise<Json> =>
+  inTurn(whose)(() => parse(body));
 
 /** Throws AppError BAD_REQUEST. Ids are strings here: no number is read exactly. */
 export function parse(body: Buffer | string): Json {

@@ -13,18 +13,18 @@ import {
   isEqual,
   MAX_REPORT_BYTES,
   missing,
-  parse,
+  parseReport,
   type EventReader,
   type EventWebhook,
 } from './eventWebhook.js';
 
 /** Postmark signs nothing: the address that it is given contains a name and a password. */
-const verify: EventWebhook['verify'] = ({ headers, body }, secret) => {
-  const credentials = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(headerOf(headers, 'authorization'))?.[1];
+const verify: EventWebhook['verify'] = async (report, secret) => {
+  const credentials = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(headerOf(report.headers, 'authorization'))?.[1];
   if (credentials === undefined) throw missing();
   const password = /^[^:]*:(.*)$/s.exec(Buffer.from(credentials, 'base64').toString('utf8'))?.[1] ?? '';
   if (!isEqual(password, secret ?? '') || secret === undefined) throw invalid();
-  return { items: [parse(body)], reportId: '' };
+  return { items: [await parseReport(report, 'tenant')], reportId: '' };
 };
 
 const EVENTS: Names = {

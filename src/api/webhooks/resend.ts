@@ -17,7 +17,7 @@ import {
   isEqual,
   MAX_REPORT_BYTES,
   missing,
-  parse,
+  parseReport,
   requireAge,
   type EventReader,
   type EventWebhook,
@@ -28,7 +28,8 @@ const OLDEST_MS = 5 * 60_000;
 const MAX_SIGNATURES = 10;
 
 /** Svix: HMAC-SHA256 of id, time and body; several signatures while a secret is being replaced. */
-const verify: EventWebhook['verify'] = ({ headers, body, nowMs }, secret) => {
+const verify: EventWebhook['verify'] = async (report, secret) => {
+  const { headers, body, nowMs } = report;
   const [id, timestamp, signatures] = ['svix-id', 'svix-timestamp', 'svix-signature'].map((name) =>
     headerOf(headers, name),
   ) as [string, string, string];
@@ -38,7 +39,7 @@ const verify: EventWebhook['verify'] = ({ headers, body, nowMs }, secret) => {
   const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64');
   const fits = signatures.split(' ', MAX_SIGNATURES).some((each) => isEqual(each, `v1,${expected}`));
   if (!fits || secret === undefined) throw invalid();
-  return { items: [parse(body)], reportId: id };
+  return { items: [await parseReport(report, 'tenant')], reportId: id };
 };
 
 const EVENTS: Names = {

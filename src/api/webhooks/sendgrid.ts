@@ -39,7 +39,7 @@ const KEYS = new LRUCache<string, KeyObject>({
 });
 
 /** ECDSA over P-256 with SHA-256, DER, of the timestamp and the body. */
-const verifySignature: EventWebhook['verify'] = ({ headers, body, nowMs }, verificationKey) => {
+const verifySignature: EventWebhook['verify'] = async ({ headers, body, nowMs, inTurn }, verificationKey) => {
   const signature = headerOf(headers, 'x-twilio-email-event-webhook-signature');
   const timestamp = headerOf(headers, 'x-twilio-email-event-webhook-timestamp');
   if (signature === '' || timestamp === '') throw missing();
@@ -48,7 +48,8 @@ const verifySignature: EventWebhook['verify'] = ({ headers, body, nowMs }, verif
   const signed = Buffer.concat([Buffer.from(timestamp), body]);
   const fits = verify('sha256', signed, { key, dsaEncoding: 'der' }, Buffer.from(signature, 'base64'));
   if (!fits || verificationKey === undefined) throw invalid();
-  return { items: parseList(body.toString('utf8')).map(objectOf), reportId: '' };
+  const list = await inTurn('tenant')(() => parseList(body.toString('utf8')));
+  return { items: list.map(objectOf), reportId: '' };
 };
 
 /** Throws AppError BAD_REQUEST, BODY_TOO_LARGE. Exact: a delivery's id may be a number, as it was given. */

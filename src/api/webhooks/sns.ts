@@ -5,7 +5,15 @@ import { AppError } from '../../errors.js';
 import { ownValue } from '../../ownValue.js';
 import { TenantGate } from '../../tenantGate.js';
 import { textOf, type Json } from './eventFields.js';
-import { invalid, missing, parse, requireAge, type Report, type VerifiedReport } from './eventWebhook.js';
+import {
+  invalid,
+  missing,
+  parse,
+  parseReport,
+  requireAge,
+  type Report,
+  type VerifiedReport,
+} from './eventWebhook.js';
 
 /** Fetches a text from SNS itself; rejects for anything but a short 200. */
 export type ReadSns = (url: URL) => Promise<string>;
@@ -43,11 +51,9 @@ export class SnsCheck {
    * @param topic the one that the tenant has named: messages of all topics are signed with the same key
    * @returns undefined if it is not a notification
    */
-  async open(
-    { body, tenantid, nowMs }: Report,
-    topic: string | undefined,
-  ): Promise<VerifiedReport | undefined> {
-    const message = parse(body);
+  async open(report: Report, topic: string | undefined): Promise<VerifiedReport | undefined> {
+    const { body, tenantid, nowMs } = report;
+    const message = await parseReport(report, 'visitor');
     const { Type: type, TopicArn: arn, Signature: signature, SignatureVersion: version } = message;
     if (typeof signature !== 'string' || typeof message['SigningCertURL'] !== 'string') throw missing();
     requireAge(Date.parse(textOf(message['Timestamp'], 40) ?? ''), nowMs, OLDEST_MS);
