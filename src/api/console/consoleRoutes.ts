@@ -55,6 +55,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
       allowMutation: values !== undefined,
       maxCharacters: MAX_ROWS_CHARACTERS,
     }),
+    inTurn: shareOf(deps, session).inTurn,
     isAdmin: session.principal.isAdmin,
     isOperator: isInstallationAdmin(session.principal),
     show: (view, shown, page) =>

@@ -1,4 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
+import type { InTurn } from '../http/readFields.js';
 import type { Ask } from './ask.js';
 import type { Values } from './formValues.js';
 import type { Page } from '../pages/sendPage.js';
@@ -9,6 +10,8 @@ export interface Visit {
   readonly ask: Ask;
   /** At `/query`. */
   readonly askData: Ask;
+  /** Runs what takes milliseconds of CPU time, or more. Throws AppError TOO_BUSY. */
+  readonly inTurn: InTurn;
   /** Whether the role may do more than view deliveries: pages don't offer actions that would be rejected. */
   readonly isAdmin: boolean;
   /** pxadmin or another admin of the installation, which has no emails of its own. */

@@ -2,6 +2,7 @@ import { diffLines } from 'diff';
 import { Router } from 'express';
 import { AppError } from '../../errors.js';
 import { ownValue } from '../../ownValue.js';
+import type { InTurn } from '../http/readFields.js';
 import { typedText } from '../http/typedText.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
@@ -28,7 +29,7 @@ interface Content {
 
 /** The page that shows who saved an email when, and what changed. */
 export function versionPage({ page }: PageHandlers): Router {
-  const versions = page(async ({ ask, show }, req) => {
+  const versions = page(async ({ ask, show, inTurn }, req) => {
     const type = typedText(req.query, 'type');
     const ofType = `email_type = ${literal(type)}`;
     const { email_type_version: all } = await ask<{ email_type_version: readonly Version[] }>(VERSIONS, {
@@ -55,7 +56,7 @@ export function versionPage({ page }: PageHandlers): Router {
       type,
       shown: shown?.version,
       compared: before?.version,
-      changes: changesBetween(before?.content ?? {}, after?.content ?? {}),
+      changes: await changesBetween(inTurn, before?.content ?? {}, after?.content ?? {}),
       versions: all.map(({ version, creatorid, createtime }) => ({
         version,
         createtime,
@@ -66,7 +67,7 @@ export function versionPage({ page }: PageHandlers): Router {
   return Router().get(`${CONSOLE}/emails/versions`, versions);
 }
 
-/** Limits for texts that have little in common, per field. */
+/** Limits for texts that have little in common, per field. Splitting one into lines takes up to a tenth of a second more. */
 const DIFF_BOUNDS = { timeout: 20, maxEditLength: 2_000 } as const;
 const CONTEXT_LINES = 3;
 
@@ -75,31 +76,33 @@ interface Change {
   readonly parts: readonly { readonly kind: 'same' | 'added' | 'removed'; readonly text: string }[];
 }
 
-function changesBetween(
+async function changesBetween(
+  inTurn: InTurn,
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,
-): readonly Change[] {
+): Promise<readonly Change[]> {
   const [old, now] = [textsOf(before), textsOf(after)];
-  return EMAIL_FIELDS.flatMap(({ name, label }): Change[] => {
+  const changes: Change[] = [];
+  for (const { name, label } of EMAIL_FIELDS) {
     const [from, to] = [readable(ownValue(old, name)), readable(ownValue(now, name))];
-    if (name === 'email_type' || from === to) return [];
-    const found = diffLines(from, to, DIFF_BOUNDS) ?? [
-      { removed: true, added: false, value: from },
-      { removed: false, added: true, value: to },
-    ];
-    return [
-      {
-        label,
-        parts: found.map(({ added, removed, value }) =>
-          added
-            ? { kind: 'added', text: value }
-            : removed
-              ? { kind: 'removed', text: value }
-              : { kind: 'same', text: shortened(value) },
-        ),
-      },
-    ];
-  });
+    if (name === 'email_type' || from === to) continue;
+    changes.push({ label, parts: await inTurn(() => partsOf(from, to)) });
+  }
+  return changes;
+}
+
+function partsOf(from: string, to: string): Change['parts'] {
+  const found = diffLines(from, to, DIFF_BOUNDS) ?? [
+    { removed: true, added: false, value: from },
+    { removed: false, added: true, value: to },
+  ];
+  return found.map(({ added, removed, value }) =>
+    added
+      ? { kind: 'added', text: value }
+      : removed
+        ? { kind: 'removed', text: value }
+        : { kind: 'same', text: shortened(value) },
+  );
 }
 
 /** JSON with line breaks in its texts rendered as such. */
