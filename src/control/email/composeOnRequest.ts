@@ -1,6 +1,8 @@
 import { GraphQLString, type GraphQLFieldConfigArgumentMap } from 'graphql';
+import type { AnswerShare } from '../../db/answerBudget.js';
+import type { EmailType } from '../../db/delivery/emailTypes.js';
 import { composeEmail, type Composed } from '../../email/composeEmail.js';
-import type { EmailTrigger } from '../../email/email.js';
+import { EmailProblem, type EmailTrigger } from '../../email/email.js';
 import { unsubscribePreviewUrl } from '../../email/unsubscribeLink.js';
 import { isJsonObject, writeJson } from '../../losslessJson.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
@@ -54,36 +56,55 @@ export async function composeOnRequest(context: ControlContext, args: ComposeArg
   return composing.run(principal.tenantid, async () => {
     const read = await readEmailType(context, args);
     if (!read.ok) return { kind: 'failed', failure: read.failure, queries: [] };
-    const trigger = await readTrigger(context, schema, args);
-    return composeEmail(
-      {
-        engine: deps.engine,
-        templates: deps.templates,
-        principals: deps.principals,
-        baseUrl: deps.config.baseUrl,
-        now: () => deps.clock.now(),
-      },
-      trigger,
-      read.type,
-      {
-        // A preview must not unsubscribe the recipient of the row.
-        unsubscribeUrl: () => unsubscribePreviewUrl(deps.config.baseUrl),
-        variant: (locale) => findVariant(context, read.name, locale),
-      },
-    );
+    // Counts the row until the email is composed.
+    const answer = deps.engine.answers.open(principal.tenantid);
+    try {
+      const trigger = await readTrigger(context, schema, args, answer);
+      return await compose(context, trigger, read);
+    } catch (error) {
+      if (!(error instanceof EmailProblem)) throw error;
+      return { kind: error.kind, failure: error.failure, queries: [] };
+    } finally {
+      answer.release();
+    }
   });
+}
+
+function compose(
+  context: ControlContext,
+  trigger: EmailTrigger,
+  read: { readonly type: EmailType; readonly name: string },
+): Promise<Composed> {
+  const { deps } = context;
+  return composeEmail(
+    {
+      engine: deps.engine,
+      templates: deps.templates,
+      principals: deps.principals,
+      baseUrl: deps.config.baseUrl,
+      now: () => deps.clock.now(),
+    },
+    trigger,
+    read.type,
+    {
+      // A preview must not unsubscribe the recipient of the row.
+      unsubscribeUrl: () => unsubscribePreviewUrl(deps.config.baseUrl),
+      variant: (locale) => findVariant(context, read.name, locale),
+    },
+  );
 }
 
 async function readTrigger(
   context: ControlContext,
   schema: string,
   args: ComposeArgs,
+  answer: AnswerShare,
 ): Promise<EmailTrigger> {
   const { principal } = context;
   const { tenantid } = principal;
   const queryRoleid = args.query_roleid ?? principal.roleid;
   await requireKnownRoles(context, [queryRoleid], 'query_roleid');
-  const what = args.context == null ? await fromRow(context, schema, args) : fromContext(args);
+  const what = args.context == null ? await fromRow(context, schema, args, answer) : fromContext(args);
   return { tenantid, queryRoleid, ...what };
 }
 
@@ -94,17 +115,18 @@ async function fromRow(
   context: ControlContext,
   schema: string,
   { target, key, operation }: ComposeArgs,
+  answer: AnswerShare,
 ): Promise<What> {
   if (target == null)
     throw badInput('target', 'Give target, and the key of its row if it is not the last one; or context.');
   const done = readOperation(operation);
-  const row = await readCurrentRow(context, schema, target, key);
+  const row = await readCurrentRow(context, schema, target, key, answer);
   return {
     operation: done,
     target,
     new: done === 'delete' ? null : row,
     old: done === 'insert' ? null : row,
-    file: done === 'upload' ? await readNewestFile(context, schema, target, key) : null,
+    file: done === 'upload' ? await readNewestFile(context, schema, target, key, answer) : null,
   };
 }
 

@@ -1,9 +1,12 @@
 import type { Table } from '../../db/catalog/catalog.js';
 import { equal } from '../../db/catalog/operators.js';
 import { fullSqlType } from '../../db/catalog/types.js';
+import type { AnswerShare } from '../../db/answerBudget.js';
 import type { Rows } from '../../db/connection/pipeline.js';
-import { runStatement } from '../../db/connection/runStatement.js';
-import { constant, join, sql, textConstant, type Sql } from '../../db/sql.js';
+import { readLarge } from '../../db/connection/runStatement.js';
+import { MAX_RECORD_BYTES, RECORD_TOO_LARGE } from '../../db/delivery/recordSize.js';
+import { constant, join, sql, textConstant, wholeNumber, type Sql } from '../../db/sql.js';
+import { EmailProblem } from '../../email/email.js';
 import { AppError } from '../../errors.js';
 import { rowKey } from '../../graphql/files/rowKey.js';
 import { columnSql, comparedSql, tableSql } from '../../graphql/read/rowsSql.js';
@@ -14,7 +17,7 @@ import { keyValue } from './keyValue.js';
 
 /**
  * Reads the current row of a tenant's table as the JSON text that its events would contain. Throws AppError UNKNOWN_TABLE,
- * BAD_USER_INPUT, NOT_FOUND.
+ * BAD_USER_INPUT, NOT_FOUND, and EmailProblem for a row that is too large for an email.
  * @param key an object by column name, or the value of a single-column key; by default the last row in key order
  */
 export async function readCurrentRow(
@@ -22,16 +25,22 @@ export async function readCurrentRow(
   schema: string,
   target: string,
   key: unknown,
+  answer: AnswerShare,
 ): Promise<string> {
   const table = await requireTable(context, schema, target);
-  const row = await readText(
+  const json = sql`select pg_catalog.row_to_json(t.*)::pg_catalog.text from ${tableSql(table)} t ${oneRow(table, key)}`;
+  const [row] = await readRowsOf(
     context,
-    sql`select pg_catalog.row_to_json(t.*)::pg_catalog.text from ${tableSql(table)} t ${oneRow(table, key)}`,
+    sql`select case when pg_catalog.octet_length(r.j) operator(pg_catalog.<=) ${wholeNumber(MAX_RECORD_BYTES)} then r.j end
+      from (${json}) r(j)`,
+    answer,
   );
-  if (row === undefined) {
+  if (!row) {
     throw new AppError('NOT_FOUND', `${target} has no row${key == null ? ' yet' : ' with this key'}.`);
   }
-  return row;
+  const [text] = row;
+  if (text == null) throw new EmailProblem('failed', { code: 'EVENT_TOO_LARGE', message: RECORD_TOO_LARGE });
+  return text;
 }
 
 /** The newest file of the row as the JSON text that its upload event would contain; null if it has none. */
@@ -40,16 +49,18 @@ export async function readNewestFile(
   schema: string,
   target: string,
   key: unknown,
+  answer: AnswerShare,
 ): Promise<string | null> {
   const table = await requireTable(context, schema, target);
   if (!table.fileColumn) return null;
   const files = sql`rowpost_tenant.files_of(${textConstant(table.sqlName)}, ${rowKey(table, sql`t`)})`;
-  const newest = await readText(
+  const [newest] = await readRowsOf(
     context,
     sql`select pg_catalog.row_to_json(f.*)::pg_catalog.text from (select * from ${tableSql(table)} t ${oneRow(table, key)}) t, lateral ${files} f
       order by f.createtime desc, f.filenum desc limit 1`,
+    answer,
   );
-  return newest ?? null;
+  return newest?.[0] ?? null;
 }
 
 export async function requireTable(
@@ -63,13 +74,13 @@ export async function requireTable(
   throw unknownTable(catalog, target, { field: 'target' });
 }
 
-async function readText(context: ControlContext, piece: Sql): Promise<string | undefined> {
-  return (await readRowsOf(context, piece))[0]?.[0] ?? undefined;
-}
-
-/** Runs a statement on a tenant's tables; values are returned as text. */
-export function readRowsOf({ principal, deps }: ControlContext, piece: Sql): Promise<Rows> {
-  return runStatement(deps.database.transactions, principal.tenantid, 'read', piece);
+/** Runs a statement on a tenant's tables, whose values may have any size; they are returned as text. Throws AppError. */
+export function readRowsOf(
+  { principal, deps }: ControlContext,
+  piece: Sql,
+  answer: AnswerShare,
+): Promise<Rows> {
+  return readLarge(deps.database.transactions, principal.tenantid, piece, answer);
 }
 
 /** The row with the key, or the last one. */

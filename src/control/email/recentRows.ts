@@ -47,8 +47,13 @@ export const recentRows: GraphQLFieldConfig<unknown, ControlContext, { readonly 
     const schema = requireTenantAdmin(context.principal);
     const table = await requireTable(context, schema, target);
     if (table.primaryKey.length === 0) return [];
-    const rows = await readRowsOf(context, rowsSql(table));
-    return rows.map(([key, label]) => ({ key: parseJson(key ?? ''), label: label ?? '' }));
+    const answer = context.deps.engine.answers.open(context.principal.tenantid);
+    try {
+      const rows = await readRowsOf(context, rowsSql(table), answer);
+      return rows.map(([key, label]) => ({ key: parseJson(key ?? ''), label: label ?? '' }));
+    } finally {
+      answer.release();
+    }
   },
 };
 

@@ -1,6 +1,8 @@
+import type { AnswerShare } from '../answerBudget.js';
 import { NO_INPUTS, type Inputs, type Sql } from '../sql.js';
 import { boundStatement, compiledStatement } from './compiledStatement.js';
 import type { Rows } from './pipeline.js';
+import type { TransactionRequest } from './transactionRequest.js';
 import type { Transactions, TransactionStatement } from './transactions.js';
 
 /** Runs one statement in a transaction of its own; values are returned as text. Throws AppError. */
@@ -24,7 +26,22 @@ export async function runBoundStatement(
   statement: TransactionStatement,
   statementTimeoutMs?: number,
 ): Promise<Rows> {
-  const outcome = await transactions.run({ tenantid, mode, statements: [statement], statementTimeoutMs });
+  return resultOf(transactions, { tenantid, mode, statements: [statement], statementTimeoutMs });
+}
+
+/** Runs a read whose result may be large. @param answer counts it; released by the caller. Throws AppError. */
+export async function readLarge(
+  transactions: Transactions,
+  tenantid: number,
+  piece: Sql,
+  answer: AnswerShare,
+): Promise<Rows> {
+  const statement = boundStatement(compiledStatement(piece), NO_INPUTS);
+  return resultOf(transactions, { tenantid, mode: 'read', statements: [statement], answer });
+}
+
+async function resultOf(transactions: Transactions, request: TransactionRequest): Promise<Rows> {
+  const outcome = await transactions.run(request);
   if (outcome.kind === 'failed') throw outcome.error;
   return outcome.results[0] ?? [];
 }

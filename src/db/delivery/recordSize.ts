@@ -1,7 +1,7 @@
 import { sql, type Sql } from '../sql.js';
 
 /** Largest row, before or after a change, that a worker loads. */
-const MAX_RECORD_BYTES = 8_388_608;
+export const MAX_RECORD_BYTES = 8_388_608;
 /** Of one event, with the row before and after. */
 export const MAX_EVENT_BYTES = 2 * MAX_RECORD_BYTES;
 
