@@ -1,5 +1,5 @@
 import type { EmailType } from '../db/delivery/emailTypes.js';
-import { readLocale, type TemplatePool } from '../templates/index.js';
+import { CONTEXT_TOO_LARGE, isContextTooLarge, readLocale, type TemplatePool } from '../templates/index.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
 import { writeJson } from '../losslessJson.js';
 import { traced, type Span } from '../tracing/tracing.js';
@@ -60,6 +60,7 @@ export async function composeEmail(
   const held = new HeldResults();
   const deps = { ...given, templates: tracedTemplates(given.templates, trigger.span), held };
   try {
+    requireReadable(trigger);
     const records = await markedRecords(deps, trigger);
     const marked = { ...trigger, new: withServedNames(records.new), old: withServedNames(records.old) };
     queries = await queriesOf(deps, marked, type);
@@ -96,6 +97,12 @@ export async function composeEmail(
   } finally {
     held.release();
   }
+}
+
+/** Before anything is done with a row that no template can be rendered with. Throws EmailProblem. */
+function requireReadable({ new: changed, old }: EmailTrigger): void {
+  if ([changed, old].every((record) => record === null || !isContextTooLarge(record))) return;
+  throw new EmailProblem('failed', { code: 'TEMPLATE_FAILED', message: CONTEXT_TOO_LARGE });
 }
 
 function tracedTemplates(templates: ComposeDeps['templates'], span: Span | undefined): typeof templates {

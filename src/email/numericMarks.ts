@@ -1,6 +1,9 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Catalog } from '../db/catalog/catalog.js';
 import type { PrincipalSource } from '../db/principal.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
+import { complete, type Steps } from '../graphql/steps.js';
+import { endOfString } from '../jsonReader.js';
 import { changeOutsideStrings, membersOf } from '../jsonText.js';
 import type { EmailTrigger } from './email.js';
 
@@ -26,8 +29,18 @@ export async function markedRecords(
   if (schema === null) return trigger;
   const columns = numericColumns(await engine.catalog(tenantid, schema), target);
   if (columns.size === 0) return trigger;
-  const marked = (record: string | null) => (record === null ? null : markNumbers(record, columns));
-  return { new: marked(trigger.new), old: marked(trigger.old) };
+  const marked = (record: string | null) =>
+    record === null ? null : runApart(markedInSteps(record, columns));
+  return { new: await marked(trigger.new), old: await marked(trigger.old) };
+}
+
+/** Lets the event loop run between the steps: a row may have a million numbers. */
+async function runApart<T>(steps: Steps<T>): Promise<T> {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    await setImmediate();
+  }
 }
 
 function numericColumns(catalog: Catalog, target: string): ReadonlySet<string> {
@@ -35,21 +48,64 @@ function numericColumns(catalog: Catalog, target: string): ReadonlySet<string> {
   return new Set(columns.filter(({ type }) => type.kind === 'numeric').map(({ sqlName }) => sqlName));
 }
 
-/** As PostgreSQL prints values of `numeric`. */
-const NUMBER = /(?<![\w.+-])-?\d+(?:\.\d+)?(?![\w.+-])/g;
 const MARKED = /(?<=\d)E0(?=[\s,\]}]|$)/g;
 
 /** Marks the numbers that are values of these members, or in lists that are, in a JSON object's text. */
 export function markNumbers(json: string, members: ReadonlySet<string>): string {
+  return complete(markedInSteps(json, members));
+}
+
+function* markedInSteps(json: string, members: ReadonlySet<string>): Steps<string> {
   let marked = '';
   let from = 0;
   for (const { name, start, end } of membersOf(json)) {
     if (!members.has(name)) continue;
-    const value = changeOutsideStrings(json.slice(start, end), (text) => text.replace(NUMBER, `$&${MARK}`));
-    marked += json.slice(from, start) + value;
+    marked += json.slice(from, start) + (yield* markedValue(json.slice(start, end)));
     from = end;
   }
   return marked + json.slice(from);
+}
+
+/** Characters that are read in one step. */
+const STEP_CHARACTERS = 50_000;
+
+const QUOTE = 0x22;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+/** What numbers that PostgreSQL does not print for `numeric` have, or words. */
+const WORD = /[A-Za-z_+]/;
+
+/** Marks what PostgreSQL prints for `numeric`: digits, with a sign and a point perhaps. A list has a million of them. */
+function* markedValue(json: string): Steps<string> {
+  const parts: string[] = [];
+  let from = 0;
+  let word: { isNumber: boolean; points: number } | undefined;
+  let isAfterDigit = false;
+  let restedAt = 0;
+  for (let at = 0; at <= json.length; at++) {
+    const code = at < json.length ? json.charCodeAt(at) : QUOTE;
+    const isDigit = code >= 0x30 && code <= 0x39;
+    if (isDigit) word ??= { isNumber: true, points: 0 };
+    else if (code === MINUS) word = { isNumber: word === undefined, points: 0 };
+    else if (code === POINT)
+      word = { isNumber: word?.isNumber === true && word.points === 0 && isAfterDigit, points: 1 };
+    else if (WORD.test(json.charAt(at))) word = { isNumber: false, points: 0 };
+    else {
+      if (word?.isNumber === true && isAfterDigit) {
+        parts.push(json.slice(from, at));
+        from = at;
+      }
+      word = undefined;
+      if (at < json.length && code === QUOTE) at = endOfString(json, at) - 1;
+      if (at - restedAt > STEP_CHARACTERS) {
+        yield;
+        restedAt = at;
+      }
+    }
+    isAfterDigit = isDigit;
+  }
+  parts.push(json.slice(from));
+  return parts.join(MARK);
 }
 
 /** The text without any marks. */

@@ -3,7 +3,12 @@ export type { OutputMode, Syntax, TemplateRead } from './compileTemplate.js';
 export type { LayoutSources } from './jinja2/compileLayouts.js';
 export { TemplateError } from './errors.js';
 export { CompiledCache, mayLoadLayouts } from './pool/compiledCache.js';
-export { JsonContext, MAX_CONTEXT_CHARACTERS } from './renderContext.js';
+export {
+  CONTEXT_TOO_LARGE,
+  isTooLarge as isContextTooLarge,
+  JsonContext,
+  MAX_CONTEXT_CHARACTERS,
+} from './renderContext.js';
 export { DEFAULT_LIMITS } from './limits.js';
 export type { TemplateLimits } from './limits.js';
 export { createTemplatePool } from './pool/templatePool.js';

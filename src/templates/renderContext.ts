@@ -21,7 +21,8 @@ const QUOTE = 0x22;
 /** What each value but the first follows: a comma, or the bracket that opens its list or object. */
 const BEFORE_VALUES: ReadonlySet<number> = new Set([0x2c, 0x5b, 0x7b]);
 
-function isTooLarge(json: string): boolean {
+/** Whether no template can be rendered with data that have this in them. */
+export function isTooLarge(json: string): boolean {
   let weight = json.length;
   if (weight * (1 + CHARACTERS_OF_VALUE) <= MAX_CONTEXT_CHARACTERS) return false;
   for (let at = 0; at < json.length && weight <= MAX_CONTEXT_CHARACTERS; at++) {

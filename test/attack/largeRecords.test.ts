@@ -1,5 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { markNumbers, withoutMarks } from '../../src/email/numericMarks.js';
+import type { EmailType } from '../../src/db/delivery/emailTypes.js';
+import { composeEmail, type ComposeDeps, type NamedType } from '../../src/email/composeEmail.js';
+import type { EmailTrigger } from '../../src/email/email.js';
+import { markedRecords, markNumbers, withoutMarks, type MarkDeps } from '../../src/email/numericMarks.js';
 import { withServedNames } from '../../src/email/servedNames.js';
 import { AppError } from '../../src/errors.js';
 import { requireFewValues } from '../../src/control/request/fieldCount.js';
@@ -32,6 +36,64 @@ describe('attack: a row of millions of values, which a mail is about', () => {
       expect(withoutMarks(prepared).length).to.equal(record.length + ',"odd_name":2'.length);
     });
   }
+
+  /** With a table whose columns `list` and `price` are numeric. */
+  const deps = {
+    principals: { load: () => Promise.resolve({ schema: 'tenant_1' }) },
+    engine: {
+      catalog: () =>
+        Promise.resolve({
+          tables: new Map([
+            [
+              'item',
+              {
+                columns: new Map(
+                  ['price', 'list'].map((sqlName) => [sqlName, { sqlName, type: { kind: 'numeric' } }]),
+                ),
+              },
+            ],
+          ]),
+        }),
+    },
+  };
+  const changeTo = (record: string): EmailTrigger => ({
+    tenantid: 1,
+    queryRoleid: 1,
+    operation: 'insert',
+    target: 'item',
+    new: record,
+    old: null,
+  });
+
+  it('is prepared in steps, between which other emails are sent', async () => {
+    const record = `{"price":1.50,"list":[${'1,'.repeat(900_000)}1]}`;
+    let [longestMs, lastMs] = [0, performance.now()];
+    const watch = setInterval(() => {
+      longestMs = Math.max(longestMs, performance.now() - lastMs);
+      lastMs = performance.now();
+    }, 1);
+    const { new: marked } = await markedRecords(deps as unknown as MarkDeps, changeTo(record));
+    await delay(5);
+    clearInterval(watch);
+    expect(marked?.length).to.equal(record.length + 2 * 900_002);
+    expect(longestMs).to.be.below(150);
+  });
+
+  it('is not prepared if no template can be rendered with it', async () => {
+    const record = `{"price":1.50,"list":[${filled('1,')}1]}`;
+    const startedAtMs = performance.now();
+    const composed = await composeEmail(
+      deps as unknown as ComposeDeps,
+      changeTo(record),
+      { queries: [] } as unknown as EmailType,
+      {} as NamedType,
+    );
+    expect(composed).to.have.nested.property('failure.code', 'TEMPLATE_FAILED');
+    expect(composed)
+      .to.have.nested.property('failure.message')
+      .that.includes('data of the template is too large');
+    expect(performance.now() - startedAtMs).to.be.below(300);
+  });
 
   it('is not read by lists of /roles_pbac, whose number of values is limited', () => {
     const list = `[{"change":{"new":${RECORDS[0]?.[1]}}}]`;
