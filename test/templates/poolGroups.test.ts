@@ -1,8 +1,11 @@
 import { expect } from 'chai';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { waitFor } from '../support/waitFor.js';
 import { createTemplatePool } from '../../src/templates/index.js';
 import type { RenderOutcome, TemplatePool, TemplateRequest } from '../../src/templates/index.js';
 
@@ -83,6 +86,20 @@ describe('templates: grouped jobs', () => {
     child.kill('SIGCONT');
     expect((await outcome)[0]).to.deep.equal({ ok: true, output: 'done' });
     child.kill('SIGKILL');
+  });
+
+  it('leaves no process behind when the service is killed', async () => {
+    const child = fork(fileURLToPath(new URL('./stoppedRenderer.ts', import.meta.url)), {
+      execArgv: ['--import', 'tsx'],
+    });
+    await once(child, 'message');
+    // Files about processes are Linux's.
+    const renderers = (await readFile(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8'))
+      .trim()
+      .split(' ');
+    child.kill('SIGKILL');
+    expect(renderers).to.have.length.above(0);
+    for (const pid of renderers) await waitFor('its end', () => !existsSync(`/proc/${pid}`));
   });
 
   it('moves a group on to a free process past its slow job', async () => {
