@@ -16,12 +16,12 @@ process.on('disconnect', () => process.exit());
 
 freezeIntrinsics();
 const runner = new TaskRunner(JSON.parse(process.argv[2] ?? '{}') as TemplateLimits);
-const begun = new Uint32Array(1);
 
 process.on('message', (group: RenderGroup) => runGroup(group));
 send({ results: [], isFree: true });
 
 function runGroup({ first, tasks }: RenderGroup): void {
+  const begun = new Uint32Array(1);
   const untilMs = performance.now() + REASSIGN_AFTER_MS;
   let results: TaskResult[] = [];
   let characters = 0;
