@@ -129,7 +129,9 @@ describe('escapes from a tenant', () => {
         try {
           await client.query('begin; create schema mine; set local search_path = mine');
           await client.query(ddl);
-          expect(await findNotPlain(client, 'mine', 'rowpost_shared')).to.be.a('string');
+          expect(
+            await findNotPlain(client, 'mine', { shared: 'rowpost_shared', tenant: 'rowpost_tenant_1' }),
+          ).to.be.a('string');
         } finally {
           await client.query('rollback');
           client.release();

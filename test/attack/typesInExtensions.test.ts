@@ -36,7 +36,10 @@ describe('attack: a tenant without code uses what the owner of an extension adde
 
   const kind = async (sql: string): Promise<string | undefined> => {
     await client.query(`savepoint before; ${sql}`);
-    const found = await findNotPlain(client, 'mine', 'rowpost_shared');
+    const found = await findNotPlain(client, 'mine', {
+      shared: 'rowpost_shared',
+      tenant: 'rowpost_tenant_1',
+    });
     await client.query('rollback to savepoint before');
     return found;
   };

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
+import { sql, statement, textConstant, type Sql } from '../sql.js';
 
 /**
  * Whether a schema is plain: made only of what `PLAIN_SQL` lists, none of which runs statements of a tenant's choice, whatever the
@@ -13,9 +14,9 @@ import type { ClientBase } from 'pg';
 export async function findNotPlain(
   client: ClientBase,
   schema: string,
-  shared: string,
+  { shared, tenant }: { readonly shared: string; readonly tenant: string },
 ): Promise<string | undefined> {
-  const { rows } = await client.query<{ kind: string }>(PLAIN_SQL, [schema, shared]);
+  const { rows } = await client.query<{ kind: string }>(PLAIN_SQL, [schema, shared, tenant]);
   return rows[0]?.kind;
 }
 
@@ -54,14 +55,20 @@ const NODES = `VAR CONST FUNCEXPR OPEXPR DISTINCTEXPR NULLIFEXPR SCALARARRAYOPEX
   COERCEVIAIO ARRAYCOERCEEXPR COERCETODOMAIN COERCETODOMAINVALUE COLLATEEXPR CASEEXPR CASEWHEN CASETESTEXPR COALESCEEXPR
   MINMAXEXPR ARRAYEXPR SUBSCRIPTINGREF SQLVALUEFUNCTION PARTITIONBOUNDSPEC PARTITIONRANGEDATUM`;
 
-const list = (words: string): string => `'{${words.split(/\s+/).join(',')}}'::text[]`;
+/** Catalogs of what may depend on a table: what is part of it is judged below, and the rest only reads it. */
+const DEPENDENTS = `pg_class pg_type pg_attrdef pg_constraint pg_trigger pg_rewrite pg_policy pg_proc pg_publication_rel`;
+
+/** Of all node trees together, which are about five times as long as their constants: read in half a second. */
+const MAX_NODES_BYTES = 32_000_000;
+
+const list = (words: string): Sql => sql`${textConstant(`{${words.split(/\s+/).join(',')}}`)}::text[]`;
 
 /**
  * Which functions an expression calls is only in its node tree, by oid: a dependency on what PostgreSQL brings is not recorded.
- * What others may add later counts as well: by a grant, by owning something in the schema, or as a member of the tenant's role.
- * `$1`: the schema; `$2`: the shared login.
+ * What others may add later counts as well: by a grant, by owning the schema or something in it, or as a member of the tenant's role.
+ * `$1`: the schema; `$2`: the shared login; `$3`: the tenant's role.
  */
-const PLAIN_SQL = `
+const PLAIN_SQL = statement`
 with trusted as materialized (
   -- Who owns an extension may add objects of his own to it.
   select oid from pg_catalog.pg_roles where rolsuper or rolname = current_user
@@ -119,6 +126,7 @@ tree as (
 ),
 field as materialized (
   select distinct t.kind, f.text from tree t, string_to_table(t.nodes, ' :') f(text)
+  where (select sum(octet_length(nodes)) from tree) <= ${MAX_NODES_BYTES}
 ),
 part as materialized (
   select distinct f.kind, substring(f.text, '\\{([A-Z]+)') as node, m[1] as field, m[2]::oid as oid
@@ -129,6 +137,8 @@ called as (
   union select p.kind, o.oprcode::oid from part p join pg_catalog.pg_operator o on o.oid = p.oid where p.field = 'opno'
 )
 select 'adopted schema' as kind from rowpost.tenant t where t.schema = $1 and t.adopted
+union all
+select 'expression' from tree having sum(octet_length(nodes)) > ${MAX_NODES_BYTES}
 union all
 select case m.classid when 'pg_catalog.pg_proc'::regclass then 'function' when 'pg_catalog.pg_operator'::regclass then 'operator'
   else replace(m.classid::regclass::text, 'pg_', '') end
@@ -142,8 +152,8 @@ from relation r where r.relkind not in ('r', 'p', 'S', 'i', 'I')
 union all
 select 'type' from own_type y where y.typtype not in ('e', 'd') and y.oid not in (select y2.typarray from own_type y2)
 union all
-select 'owner' from (select relowner as oid from relation union select typowner from own_type) o
-where o.oid not in (select oid from trusted) and o.oid <> (select nspowner from space)
+select 'owner' from (select nspowner as oid from space union select relowner from relation union select typowner from own_type) o
+where o.oid not in (select oid from trusted) and o.oid is distinct from (select oid from pg_catalog.pg_roles where rolname = $3)
 union all
 select 'grant' from relation r, aclexplode(r.relacl) a
 where a.grantee <> r.relowner and a.privilege_type in ('REFERENCES', 'TRIGGER')
@@ -154,15 +164,19 @@ union all
 select 'grant' from pg_catalog.pg_namespace n, aclexplode(n.nspacl) a
 where n.nspname = $1 and a.privilege_type = 'CREATE' and a.grantee <> n.nspowner and a.grantee not in (select oid from trusted)
 union all
-select 'member' from space s join pg_catalog.pg_auth_members m on m.roleid = s.nspowner
-where s.nspowner not in (select oid from trusted) and m.member not in (select oid from trusted)
-  and m.member is distinct from (select oid from pg_catalog.pg_roles where rolname = $2)
+select 'member' from pg_catalog.pg_auth_members m where m.roleid = (select oid from pg_catalog.pg_roles where rolname = $3)
+  and m.member not in (select oid from trusted) and m.member is distinct from (select oid from pg_catalog.pg_roles where rolname = $2)
 union all
 select 'trigger' from relation r join pg_catalog.pg_trigger t on t.tgrelid = r.oid
 where not t.tgisinternal and (t.tgqual is not null
   or t.tgfoid not in ('rowpost.capture_rows'::regproc, 'rowpost.note_move_change'::regproc))
 union all
 select 'rule' from relation r join pg_catalog.pg_rewrite w on w.ev_class = r.oid
+union all
+-- Wherever it is: statistics may be in another schema, and the planner evaluates what is constant in their expressions.
+select replace(d.classid::regclass::text, 'pg_', '')
+from relation r join pg_catalog.pg_depend d on d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid = r.oid
+where d.classid::regclass::text <> all(${list(DEPENDENTS)})
 union all
 select 'policy' from relation r join pg_catalog.pg_policy p on p.polrelid = r.oid
 union all

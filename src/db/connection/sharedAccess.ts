@@ -45,7 +45,7 @@ async function decide(
 ): Promise<TenantAccess | 'locked out'> {
   const role = names.tenant(tenantid);
   const isPlain = async (): Promise<boolean> =>
-    (await findNotPlain(client, schema, names.shared)) === undefined;
+    (await findNotPlain(client, schema, { shared: names.shared, tenant: role })) === undefined;
   const plain = await isPlain();
   const { rows } = await client.query<RoleState>(ROLES_SQL, [names.shared, role]);
   const { made, member, finds, logs_in: logsIn } = rows[0] ?? {};
@@ -60,8 +60,10 @@ async function decide(
     await client.query(statement`alter role ${identifier(role)} nologin password null`);
     return 'locked out';
   }
+  if (!(await endIdleSessions(client, role))) return 'changing';
+  if (!(await isLeftAlone(client, schema, names.shared))) return 'changing';
   // A transaction that has ended since may have created code.
-  if (!(await endIdleSessions(client, role)) || !(await isPlain())) return 'changing';
+  if (!(await isPlain())) return 'changing';
   await client.query(statement`grant ${identifier(role)} to ${identifier(names.shared)}`);
   return 'shared';
 }
@@ -114,6 +116,31 @@ function endIdleSessions(client: PoolClient, role: string): Promise<boolean> {
     return rowCount === 0;
   }, client);
 }
+
+/**
+ * Whether no transaction of anybody else is changing the schema: code that it has created shows once it commits, also if its role
+ * has lost its rights since. What creates code in somebody else's schema, or on a table there, locks these until it ends.
+ */
+function isLeftAlone(client: PoolClient, schema: string, shared: string): Promise<boolean> {
+  return eventually(async () => {
+    const { rowCount } = await client.query(CHANGED_BY_OTHERS, [schema, shared]);
+    return rowCount === 0;
+  }, client);
+}
+
+/** Also by prepared transactions, which have no session. */
+const CHANGED_BY_OTHERS = `
+  with space as materialized (select oid from pg_catalog.pg_namespace where nspname = $1)
+  select from pg_catalog.pg_locks l left join pg_catalog.pg_stat_activity a on a.pid = l.pid
+    left join pg_catalog.pg_roles r on r.oid = a.usesysid
+  where l.database = (select oid from pg_catalog.pg_database where datname = current_database())
+    and (l.pid is null or not r.rolsuper and r.rolname not in (current_user, $2))
+    and (l.locktype = 'object' and l.classid = 'pg_catalog.pg_namespace'::regclass and l.objid = (select oid from space)
+      or l.locktype = 'relation' and l.mode in ('ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+        and l.relation in (select d.objid from pg_catalog.pg_depend d
+          where d.refclassid = 'pg_catalog.pg_namespace'::regclass and d.refobjid = (select oid from space)
+            and d.classid = 'pg_catalog.pg_class'::regclass))
+  limit 1`;
 
 async function eventually(isTrue: () => Promise<boolean>, client: PoolClient): Promise<boolean> {
   for (let checks = 0; checks < MAX_IDLE_CHECKS; checks++) {

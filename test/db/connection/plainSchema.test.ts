@@ -56,6 +56,10 @@ const NOT_PLAIN: Readonly<Record<string, string>> = {
   'a configuration of text search': 'create text search configuration c (copy = english)',
   'a dictionary': 'create text search dictionary d (template = simple)',
   statistics: 'create table t (a int, b int); create statistics s on a, b from t',
+  'statistics in another schema':
+    'create schema other; create table t (a int, b int); create statistics other.s on a, b from t',
+  'constants of many megabytes': `create table t (a text);
+    do $$ begin execute 'alter table t alter a set default ''' || repeat('x', 8000000) || ''''; end $$`,
   'default privileges': 'alter default privileges in schema mine grant select on tables to public',
   'a view': 'create table t (a int); create view v as select a from t',
   'a view of nothing': 'create view v as select 1 as a',
@@ -108,7 +112,7 @@ for (const postgres of [15, 18] as const) {
       await client.query('begin; create schema mine; set local search_path = mine');
       try {
         await client.query(ddl);
-        return await findNotPlain(client, 'mine', 'rowpost_shared');
+        return await findNotPlain(client, 'mine', { shared: 'rowpost_shared', tenant: 'rowpost_tenant_1' });
       } finally {
         await client.query('rollback');
       }
