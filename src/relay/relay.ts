@@ -1,3 +1,4 @@
+import { AutovacuumGuard } from '../db/connection/autovacuumGuard.js';
 import { ServerGuard } from '../db/connection/serverGuard.js';
 import { endedBatches } from '../db/delivery/batches.js';
 import type { HistoryWatch } from '../db/history.js';
@@ -32,6 +33,7 @@ const ADMIT_INTERVAL_MS = 200;
 const MAINTENANCE_INTERVAL_MS = 10 * 60_000;
 /** How often to look for sessions that exhaust PostgreSQL's shared resources: nobody can write while one holds all locks. */
 const SHARES_MS = 250;
+const AUTOVACUUM_MS = 60_000;
 
 /**
  * Moves committed events from the outbox to the queue, and requeues open work that was lost. Any number of relays may
@@ -99,6 +101,14 @@ export function startRelay(deps: RelayDeps): Stoppable {
       );
     }
   });
+  const autovacuumGuard = new AutovacuumGuard(database.pool);
+  const autovacuum = loop('watching autovacuum', AUTOVACUUM_MS, async () => {
+    for (const { failure, ...table } of await autovacuumGuard.endHangingAnalyzes()) {
+      if (failure)
+        log.error({ ...table, err: failure }, "autovacuum hangs in a tenant's table, and can't be ended");
+      else log.error(table, "autovacuum hung in a tenant's table, which it does not analyze any more");
+    }
+  });
   deps.history?.onChange(() => {
     mayBeRestored = true;
     outbox.wake();
@@ -110,7 +120,7 @@ export function startRelay(deps: RelayDeps): Stoppable {
     async stop() {
       await wakeups.stop();
       await followed?.stop();
-      await stopAll([outbox, admit, batches, deliveries, maintenance, files, shares]);
+      await stopAll([outbox, admit, batches, deliveries, maintenance, files, shares, autovacuum]);
       await serverGuard.close();
       await storage.close();
     },
