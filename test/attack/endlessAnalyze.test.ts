@@ -15,7 +15,7 @@ describe('attack: an index whose function does not end when autovacuum calls it'
   let database: Database;
   before(async () => {
     const dataDir = await throwawayDataDir();
-    await copyPreparedCluster(dataDir, 18);
+    await copyPreparedCluster(dataDir, 18, undefined);
     const settings = ['autovacuum_naptime=1s', 'deadlock_timeout=100ms'];
     const say = (line: string): unknown => process.stderr.write(`${line}\n`);
     server = await startEmbeddedPostgres({ dataDir, throwaway: true, settings, say });
