@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
+import { deleteTenant } from '../../src/control/tenants/tenants.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
 /** The owner of a schema may add code at any time, in sessions that nothing ends. */
@@ -39,5 +40,15 @@ describe("attack: a tenant's schema that another role has made anew", () => {
       grant usage on schema ${schema} to ${role}; grant select, insert on ${schema}.notes to ${role}`);
     await database.tenants.settle(tenantid, schema);
     expect(database.tenants.loginOf(tenantid)).to.equal(tenantid);
+  });
+
+  it('is not dropped with the tenant', async () => {
+    const { database } = shop.test;
+    const { tenantid, schema } = shop.tenant;
+    const { rows } = await app.query<{ role: string }>('select current_user as role');
+    // As the walk-through of adoption asks for.
+    await database.pool.query(`grant ${rows[0]!.role} to current_user` as 'select 1');
+    await deleteTenant(database.knex, tenantid);
+    await app.query(`select from ${schema}.notes`);
   });
 });

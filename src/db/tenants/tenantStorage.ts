@@ -85,9 +85,19 @@ async function createRole(trx: Knex, tenantid: number): Promise<string> {
   return names.tenant(tenantid);
 }
 
-/** Drops the schema with its contents, and the role unless it owns something in another database. */
+/**
+ * Drops the schema with its contents, and the role unless it owns something in another database. A tenant may have dropped its
+ * schema: whoever else made one of that name keeps it.
+ */
 export async function dropTenantSchema(trx: Knex, tenantid: number, schema: string): Promise<void> {
-  await statementRunner(trx).query(statement`drop schema if exists ${identifier(schema)} cascade`);
+  const runner = statementRunner(trx);
+  const role = (await readRoleNames(runner)).tenant(tenantid);
+  const { rows } = await runner.query(
+    statement`select from pg_catalog.pg_namespace n join pg_catalog.pg_roles r on r.oid = n.nspowner
+      where n.nspname = $1::text::name and r.rolname in ($2::text::name, current_user)`,
+    [schema, role],
+  );
+  if (rows.length > 0) await runner.query(statement`drop schema ${identifier(schema)} cascade`);
   await dropTenantRole(trx, tenantid);
 }
 
