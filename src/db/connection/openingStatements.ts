@@ -8,6 +8,8 @@ const SHARED_LOCK_TIMEOUT = '50ms';
 
 const BEGIN = preparedText('begin');
 const CLEAN = preparedText('select rowpost_tenant.clean_session()');
+/** Before the role is entered, so that it fails once the revocation of the role has been replayed. See migration 0090. */
+const WALL = preparedText('select from rowpost_tenant.replica_wall');
 const ENTER = preparedText("select pg_catalog.set_config('role', $1, true)");
 const ENTER_TO_SHARE = preparedText(
   `select pg_catalog.set_config('role', $1, true), pg_catalog.set_config('lock_timeout', '${SHARED_LOCK_TIMEOUT}', true)`,
@@ -32,7 +34,7 @@ interface OpeningOptions {
 
 /** The statements that precede the request's own. */
 export function openingStatements(
-  connections: Pick<TenantConnections, 'role'>,
+  connections: Pick<TenantConnections, 'role' | 'isReplica'>,
   lease: Lease,
   request: TransactionRequest,
   options: OpeningOptions,
@@ -47,7 +49,7 @@ export function openingStatements(
 }
 
 function enteringStatements(
-  connections: Pick<TenantConnections, 'role'>,
+  connections: Pick<TenantConnections, 'role' | 'isReplica'>,
   lease: Lease,
   { tenantid, mode, statementTimeoutMs }: TransactionRequest,
   { isShared, isPooled }: OpeningOptions,
@@ -60,7 +62,8 @@ function enteringStatements(
   }
   const enter = { statement: enterStatement(mode, isShared), values: [connections.role(tenantid)] };
   const isClean = lease.servedTenant === tenantid && !isPooled;
-  return isClean ? [enter] : [{ statement: CLEAN, values: [] }, enter];
+  const entering = connections.isReplica ? [{ statement: WALL, values: [] }, enter] : [enter];
+  return isClean ? entering : [{ statement: CLEAN, values: [] }, ...entering];
 }
 
 function enterStatement(mode: TransactionRequest['mode'], isShared: boolean): PreparedText {

@@ -206,7 +206,11 @@ export async function withoutSharedAccess<T>(
     // The lock is held for as long as the change takes.
     await client.query('begin; set local idle_in_transaction_session_timeout = 0');
     await lockTenant(client, tenantid, 'wait');
-    await revokeFromShared(pool, names, names.tenant(tenantid));
+    await inTransaction(pool, async (revoking) => {
+      // A replica goes on from here once its transactions that may have switched to the role have ended.
+      await revoking.query('lock table rowpost_tenant.replica_wall in access exclusive mode');
+      await revokeFromShared(revoking, names, names.tenant(tenantid));
+    });
     await begin();
     await endOfSharedTransactions(pool, names);
     const result = await change();

@@ -75,6 +75,11 @@ export class TenantConnections {
     });
   }
 
+  /** Whether they lead to a standby of the primary. */
+  get isReplica(): boolean {
+    return this.options.primaryPool !== undefined;
+  }
+
   /** Maximum connections of all tenants together. */
   get max(): number {
     return this.options.max;
