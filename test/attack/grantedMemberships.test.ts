@@ -10,7 +10,7 @@ describe("attack: memberships of a tenant's role that others granted", () => {
   let names: RoleNames;
   before(async () => {
     shop = await openShop('create table notes (id int primary key)');
-    const { database, url } = shop.test;
+    const { database } = shop.test;
     const named = { name: 'accomplice', rootLogin: 'root', rootPassword: 'correct horse' };
     accomplice = await createTenant(database.knex, named);
     names = await database.tenants.names();

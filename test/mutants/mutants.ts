@@ -299,15 +299,15 @@ const SECOND_WALL: readonly Mutant[] = [
   {
     name: "a transaction does not enter the tenant's role",
     file: 'src/db/connection/openingStatements.ts',
-    find: 'return isClean ? [enter] :',
-    replace: 'if (enter.values.length > 0) return [];\n  return isClean ? [enter] :',
+    find: 'return isClean ? entering :',
+    replace: 'if (entering.length > 0) return [];\n  return isClean ? entering :',
     tests: [WALL_TWO, 'test/graphql/reads.test.ts'],
   },
   {
     name: 'a session goes from one tenant to the next as it is',
     file: 'src/db/connection/openingStatements.ts',
-    find: '[{ statement: CLEAN, values: [] }, enter]',
-    replace: '[enter]',
+    find: '[{ statement: CLEAN, values: [] }, ...entering]',
+    replace: 'entering',
     tests: [WALL_TWO, 'test/attack/tenantCode.test.ts', 'test/attack/tenantCodeWays.test.ts'],
   },
   {

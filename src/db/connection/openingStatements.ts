@@ -9,7 +9,7 @@ const SHARED_LOCK_TIMEOUT = '50ms';
 const BEGIN = preparedText('begin');
 const CLEAN = preparedText('select rowpost_tenant.clean_session()');
 /** Before the role is entered, so that it fails once the revocation of the role has been replayed. See migration 0090. */
-const WALL = preparedText('select from rowpost_tenant.replica_wall');
+const REPLICA_LOCK = preparedText('select from rowpost_tenant.replica_lock');
 const ENTER = preparedText("select pg_catalog.set_config('role', $1, true)");
 const ENTER_TO_SHARE = preparedText(
   `select pg_catalog.set_config('role', $1, true), pg_catalog.set_config('lock_timeout', '${SHARED_LOCK_TIMEOUT}', true)`,
@@ -62,7 +62,7 @@ function enteringStatements(
   }
   const enter = { statement: enterStatement(mode, isShared), values: [connections.role(tenantid)] };
   const isClean = lease.servedTenant === tenantid && !isPooled;
-  const entering = connections.isReplica ? [{ statement: WALL, values: [] }, enter] : [enter];
+  const entering = connections.isReplica ? [{ statement: REPLICA_LOCK, values: [] }, enter] : [enter];
   return isClean ? entering : [{ statement: CLEAN, values: [] }, ...entering];
 }
 

@@ -208,7 +208,7 @@ export async function withoutSharedAccess<T>(
     await lockTenant(client, tenantid, 'wait');
     await inTransaction(pool, async (revoking) => {
       // A replica goes on from here once its transactions that may have switched to the role have ended.
-      await revoking.query('lock table rowpost_tenant.replica_wall in access exclusive mode');
+      await revoking.query('lock table rowpost_tenant.replica_lock in access exclusive mode');
       await revokeFromShared(revoking, names, names.tenant(tenantid));
     });
     await begin();

@@ -28,7 +28,7 @@ export async function ensureSharedRole(runner: StatementRunner, { shared }: Role
   await runner.query('lock table rowpost.provisioning_lock in share update exclusive mode');
   await ensureRole(runner, shared);
   await runner.query(statement`grant usage on schema rowpost_tenant to ${identifier(shared)}`);
-  await runner.query(statement`grant select on rowpost_tenant.replica_wall to ${identifier(shared)}`);
+  await runner.query(statement`grant select on rowpost_tenant.replica_lock to ${identifier(shared)}`);
   await grantConnect(runner, shared);
 }
 

@@ -4,7 +4,7 @@
 export async function up(knex) {
   await knex.raw(`
     -- Only to be locked. Not a table, because backups lock all tables for as long as they take.
-    create view rowpost_tenant.replica_wall as select 1 as wall
+    create view rowpost_tenant.replica_lock as select 1 as locked
   `);
 }
 
