@@ -37,19 +37,24 @@ export async function up(knex) {
     );
     create unique index move_open on rowpost_directory.move (tenantid) where step not in ('done', 'broken_off');
 
+    -- Cells listen, and copy what has changed.
     create function rowpost_directory.tell() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
     begin
       perform pg_notify('rowpost_directory', '');
       return null;
     end $$;
+    create trigger tell after insert or update or delete on rowpost_directory.cell
+      for each statement execute function rowpost_directory.tell();
+    create trigger tell after insert or update or delete on rowpost_directory.tenant
+      for each statement execute function rowpost_directory.tell();
+    create trigger tell after insert or update or delete on rowpost_directory.signing_key
+      for each statement execute function rowpost_directory.tell();
+    create trigger tell after insert or update or delete on rowpost_directory.oidc_provider
+      for each statement execute function rowpost_directory.tell();
   `);
-  for (const table of ['cell', 'tenant', 'signing_key', 'oidc_provider']) {
-    await knex.raw(`create trigger tell after insert or update or delete on rowpost_directory.${table}
-      for each statement execute function rowpost_directory.tell()`);
-  }
 }
 
-// knex wants one. Migrations go forward only: what went wrong is mended by the next one.
+// Required by knex. Migrations go forward only: an error is corrected by the next one.
 export async function down() {
   throw new Error('Migrations go forward only.');
 }
