@@ -3,7 +3,6 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import http from 'node:http';
-import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,7 +15,7 @@ import { testEnv } from '../../test/support/testConfig.js';
 import { endRun } from '../../test/support/teardown.js';
 
 const USAGE = `npm run upgrade -- --from <folder> [--rate 200]
-  --from <folder>   the version before, built: with its dist/ and node_modules/
+  --from <folder>   the version before, 0.1.0 or later, built: with its dist/ and node_modules/
   --back            roll back as well: the processes of the version before again, on the newer schema
   --rate <n>        mutations a second, each of which sends a mail`;
 const TABLES = `
@@ -28,8 +27,6 @@ const PARTS = ['web', 'web', 'relay', 'relay', 'worker', 'worker'] as const;
 type Part = (typeof PARTS)[number];
 const PAUSE_MS = 4_000;
 const DRAIN_MS = 60_000;
-/** For requests in flight to a server removed from the proxy. */
-const DRAINED_MS = 1_000;
 
 const NEW = path.resolve(import.meta.dirname, '../..');
 const { from: OLD, rate, back } = optionsOrExit();
@@ -142,15 +139,11 @@ async function drill(): Promise<void> {
 /** One after another: each is signaled and exits, and the other version starts in its place. */
 async function replaceAll(version: string, say: (what: string) => void): Promise<void> {
   for (const one of running) {
-    // The previous version lacks SHUTDOWN_DELAY_MS: it is removed from the proxy first.
-    const isTakenOut = one.part === 'web' && version === NEW;
-    if (isTakenOut) await tellProxy(`set server web/web${one.port} state drain`);
     const ended = once(one.child, 'exit') as Promise<[number | null, string | null]>;
     one.child.kill('SIGTERM');
     const [code, signal] = await ended;
     if (code !== 0) throw new Error(`${one.part} ended with ${String(code ?? signal)}`);
     one.child = await start(version, one.part, one.port);
-    if (isTakenOut) await tellProxy(`set server web/web${one.port} state ready`);
     await delay(PAUSE_MS);
     say(`${one.part} replaced`);
   }
@@ -203,7 +196,7 @@ async function startProxy(ports: readonly number[]): Promise<string> {
   const servers = ports.map((each) => `  server web${each} 127.0.0.1:${each}`).join('\n');
   const config = shipped
     .replace(/^resolvers names\n(?: {2}.*\n)+/m, '')
-    .replace('maxconn 10000', `maxconn 1000\n  stats socket ${path.join(folder, 'haproxy')} level admin`)
+    .replace('maxconn 10000', 'maxconn 1000')
     .replace('bind :8080', `bind 127.0.0.1:${port}`)
     .replace(/^ {2}server-template .*$/m, servers);
   const file = path.join(folder, 'haproxy.cfg');
@@ -211,14 +204,6 @@ async function startProxy(ports: readonly number[]): Promise<string> {
   proxy = spawn('haproxy', ['-f', file], { stdio: ['ignore', 'ignore', 'inherit'] });
   await delay(3_000);
   return `http://127.0.0.1:${port}`;
-}
-
-async function tellProxy(command: string): Promise<void> {
-  const socket = net.connect(path.join(folder, 'haproxy'));
-  socket.end(`${command}\n`);
-  socket.resume();
-  await once(socket, 'close');
-  await delay(DRAINED_MS);
 }
 
 async function start(version: string, part: Part, port: number): Promise<ChildProcess> {
