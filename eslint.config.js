@@ -43,10 +43,6 @@ export default tseslint.config(
       'src/db/sql.ts',
       // Its queries are GraphQL.
       'src/embedded/demo/**',
-      // Their parts are constants of the same file, and definitions of functions of the service.
-      ...['0002', '0006', '0011', '0024', '0034', '0045', '0056', '0072', '0076', 'directory/0001'].map(
-        (number) => `migrations/${number}_*.js`,
-      ),
     ],
     languageOptions: {
       parser: tseslint.parser,

@@ -6,7 +6,6 @@ import { UsageError } from '../errors.js';
 // Resolves from both src/db and dist/db.
 const MIGRATIONS_DIR = fileURLToPath(new URL('../../migrations', import.meta.url));
 const CONFIG = {
-  directory: MIGRATIONS_DIR,
   schemaName: 'rowpost',
   tableName: 'migration',
   loadExtensions: ['.js'],
@@ -28,13 +27,17 @@ const PATIENCE_MS = 120_000;
  * Throws UsageError if other sessions don't release their locks.
  * @returns the names of the applied migrations
  */
-export async function migrate(knex: Knex, patienceMs = PATIENCE_MS): Promise<readonly string[]> {
+export async function migrate(
+  knex: Knex,
+  patienceMs = PATIENCE_MS,
+  directory = MIGRATIONS_DIR,
+): Promise<readonly string[]> {
   await knex.raw('create schema if not exists rowpost');
   const applied: string[] = [];
   let until = performance.now() + patienceMs;
   for (let tries = 0; ; tries++) {
     try {
-      const one = await applyNext(knex, tries % 2 === 1);
+      const one = await applyNext(knex, directory, tries % 2 === 1);
       if (one.length === 0) return applied;
       applied.push(...one);
       until = performance.now() + patienceMs;
@@ -51,13 +54,13 @@ export async function migrate(knex: Knex, patienceMs = PATIENCE_MS): Promise<rea
  * @param fromOutbox locks the outbox first: some writers' statements lock it before the view that they write to, others
  * after it, and migrations do both too
  */
-async function applyNext(knex: Knex, fromOutbox: boolean): Promise<readonly string[]> {
+async function applyNext(knex: Knex, directory: string, fromOutbox: boolean): Promise<readonly string[]> {
   return knex.transaction(async (trx) => {
-    const pending = await pendingMigrations(trx);
+    const pending = await pendingMigrations(trx, directory);
     if (pending.length === 0) return [];
     await trx.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
     if (fromOutbox && pending !== 'all') await trx.raw('lock table rowpost.outbox');
-    const [, applied] = (await trx.migrate.up(CONFIG)) as [number, string[]];
+    const [, applied] = (await trx.migrate.up({ ...CONFIG, directory })) as [number, string[]];
     return applied;
   });
 }
@@ -74,12 +77,15 @@ const LOCKED =
   'other sessions hold locks on tables that the migrations change: end what pg_locks and pg_stat_activity show, and run "rowpost release" again';
 
 /** Names of this build's pending migrations; 'all' if the database was never set up. */
-export async function pendingMigrations(knex: Knex): Promise<readonly string[] | 'all'> {
+export async function pendingMigrations(
+  knex: Knex,
+  directory = MIGRATIONS_DIR,
+): Promise<readonly string[] | 'all'> {
   // Listing them would create knex's table, which only `rowpost release` has the privileges for.
   const { rows } = await knex.raw<{ rows: { present: boolean }[] }>(
     `select to_regclass('rowpost.migration') is not null as present`,
   );
   if (rows[0]?.present !== true) return 'all';
-  const [, pending] = (await knex.migrate.list(CONFIG)) as [unknown, { file: string }[]];
+  const [, pending] = (await knex.migrate.list({ ...CONFIG, directory })) as [unknown, { file: string }[]];
   return pending.map((migration) => migration.file);
 }

@@ -1,14 +1,30 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { migrate, pendingMigrations } from '../../src/db/migrate.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
+const PATIENCE_MS = 30_000;
+
 describe('migrations', () => {
   let db: TestDatabase;
+  /** The migrations of a later release. */
+  let later: string;
   beforeEach(async () => {
     db = await createTestDatabase();
+    later = await mkdtemp(path.join(os.tmpdir(), 'rowpost-migrations-'));
+    await writeFile(
+      path.join(later, '0002_outbox_note.js'),
+      `exports.up = (knex) => knex.raw('alter table rowpost.outbox add column note text');
+       exports.down = () => Promise.reject(new Error('Migrations go forward only.'));`,
+    );
   });
-  afterEach(() => db.drop());
+  afterEach(async () => {
+    await db.drop();
+    await rm(later, { recursive: true });
+  });
 
   it('may be newer than the build: older processes start during a rollout', async () => {
     await db.database.pool.query(
@@ -24,33 +40,37 @@ describe('migrations', () => {
     expect(await pendingMigrations(db.database.knex)).to.deep.equal([rows[0]!.name]);
   });
 
+  it('are not applied twice', async () => {
+    const { knex } = db.database;
+    expect(await migrate(knex)).to.deep.equal([]);
+    expect(await migrate(knex, PATIENCE_MS, later)).to.deep.equal(['0002_outbox_note.js']);
+    expect(await migrate(knex, PATIENCE_MS, later)).to.deep.equal([]);
+  });
+
   it('yield to a session waiting behind them, and are applied once it has ended', async () => {
     const { knex, pool } = db.database;
-    // As before the release that has the last one.
-    await pool.query(`delete from rowpost.migration where name = '0059_event_trace.js'`);
-    await pool.query('alter table rowpost.outbox drop column traceparent');
     const writer = await pool.connect();
     await writer.query(`begin; insert into rowpost.outbox (tenantid, operation, target, key)
       values (0, 'insert', 'orders', '{}')`);
-    const migrated = migrate(knex);
+    const migrated = migrate(knex, PATIENCE_MS, later);
     await delay(1_500);
     // Behind a migration that waits nobody else would get this lock.
     await pool.query(`set lock_timeout = 1000; select count(*) from rowpost.outbox; reset lock_timeout`);
     await writer.query('commit');
     writer.release();
-    expect(await migrated).to.deep.equal(['0059_event_trace.js']);
+    expect(await migrated).to.deep.equal(['0002_outbox_note.js']);
   });
 
   it('report what to do about a held lock, and change nothing', async () => {
     const { knex, pool } = db.database;
     const before = await pool.query('select name from rowpost.migration order by id');
-    await pool.query(`delete from rowpost.migration where name = '0059_event_trace.js'`);
     const holder = await pool.connect();
     await holder.query('begin; lock table rowpost.outbox in share mode');
-    const error = await migrate(knex, 100).catch((thrown: unknown) => thrown);
+    const error = await migrate(knex, 100, later).catch((thrown: unknown) => thrown);
     expect(String(error)).to.include('other sessions hold locks');
     await holder.query('rollback');
     holder.release();
-    expect((await pool.query('select name from rowpost.migration')).rowCount).to.equal(before.rowCount! - 1);
+    const after = await pool.query('select name from rowpost.migration order by id');
+    expect(after.rows).to.deep.equal(before.rows);
   });
 });

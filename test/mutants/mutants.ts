@@ -51,10 +51,10 @@ const FENCES: readonly Mutant[] = [
   },
   {
     name: 'the key of a start is not unique',
-    file: 'migrations/0007_append_only_ledger.js',
-    find: 'primary key (tenantid, deliveryid, createtime)\n    ) partition by range (createtime);\n    create table rowpost.delivery_start_default',
+    file: 'migrations/schema/65_deliveries.sql',
+    find: 'primary key (tenantid, deliveryid, createtime)\n) partition by range (createtime);\ncreate table rowpost.delivery_start_default',
     replace:
-      'primary key (tenantid, deliveryid, createtime, leased_until)\n    ) partition by range (createtime);\n    create table rowpost.delivery_start_default',
+      'primary key (tenantid, deliveryid, createtime, leased_until)\n) partition by range (createtime);\ncreate table rowpost.delivery_start_default',
     tests: [LEDGER, APPEND_ONLY],
   },
   {
@@ -177,7 +177,7 @@ const CURSOR: readonly Mutant[] = [
   },
   {
     name: "a provider's event is recorded each time it is reported",
-    file: 'migrations/0006_mail_events.js',
+    file: 'migrations/schema/65_deliveries.sql',
     find: 'primary key (tenantid, deliveryid, provider_event_id, createtime)',
     replace:
       'eventno bigint generated always as identity, primary key (tenantid, deliveryid, provider_event_id, createtime, eventno)',
@@ -312,16 +312,16 @@ const SECOND_WALL: readonly Mutant[] = [
   },
   {
     name: 'tenants read the events of all',
-    file: 'migrations/0010_event_view.js',
+    file: 'migrations/schema/50_outbox.sql',
     find: 'grant insert on rowpost_tenant.event to public;',
     replace: 'grant select, insert on rowpost_tenant.event to public;',
     tests: [WALL_TWO, 'test/attack/tenantCode.test.ts'],
   },
   {
     name: 'tenants name the tenant of their events',
-    file: 'migrations/0010_event_view.js',
-    find: 'as select roleid, operation, target, key, old, new from rowpost.outbox',
-    replace: 'as select roleid, operation, target, key, old, new, tenantid from rowpost.outbox',
+    file: 'migrations/schema/50_outbox.sql',
+    find: 'select roleid, operation, target, key, old, new from rowpost.outbox',
+    replace: 'select roleid, operation, target, key, old, new, tenantid from rowpost.outbox',
     tests: [WALL_TWO, 'test/attack/tenantCode.test.ts'],
   },
 ];
@@ -386,7 +386,7 @@ const SIGN_INS: readonly Mutant[] = [
   },
   {
     name: 'two roles have one login',
-    file: 'migrations/0076_sessions.js',
+    file: 'migrations/schema/20_roles.sql',
     find: 'create unique index role_login_folded',
     replace: 'create index role_login_folded',
     tests: ['test/attack/takenOverRoles.test.ts'],

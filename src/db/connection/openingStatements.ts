@@ -8,7 +8,7 @@ const SHARED_LOCK_TIMEOUT = '50ms';
 
 const BEGIN = preparedText('begin');
 const CLEAN = preparedText('select rowpost_tenant.clean_session()');
-/** Before the role is entered, so that it fails once the revocation of the role has been replayed. See migration 0090. */
+/** Before the role is entered, so that it fails once the revocation of the role has been replayed. The view says why. */
 const REPLICA_LOCK = preparedText('select from rowpost_tenant.replica_lock');
 const ENTER = preparedText("select pg_catalog.set_config('role', $1, true)");
 const ENTER_TO_SHARE = preparedText(

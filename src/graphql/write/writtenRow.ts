@@ -136,7 +136,7 @@ function eventOf(written: WrittenRow): Sql {
   return sql`${ROLEID}, ${byOperation(operation, textConstant)}, ${textConstant(table.name)}, pg_catalog.json_build_object(${join(key, ', ')}), ${whole(old)}, ${whole(changed)}`;
 }
 
-/** Whether no trigger of the table writes the event; if one does, tells it the role. PostgreSQL evaluates it at plan time, see the migration. */
+/** Whether no trigger of the table writes the event; if one does, tells it the role. PostgreSQL evaluates it at plan time, see `rowpost_tenant.is_captured`. */
 function isRecordedHere({ table, operation }: WrittenRow): Sql {
   const relation = textConstant(quoted(table.schema, table.sqlName));
   const tellRole = sql`(select pg_catalog.set_config('rowpost.roleid', ${ROLEID}::pg_catalog.text, true))`;
