@@ -22,8 +22,6 @@ export interface FileLink {
 export const FILES_PATH = '/files/';
 const PURPOSE = 'rowpost file link';
 const FORM = /^[\w-]{1,500}$/;
-/** URLs issued by earlier versions: readable, with a signature. Valid until they expire. */
-const SIGNED_FORM = /^([\w-]{1,300})\.([\w-]{43})$/;
 
 /**
  * For a front of several cells, which can't open what is sealed. It chooses the cell by it, and nothing else believes it.
@@ -38,25 +36,22 @@ export function signLink(keyRing: KeyRing, baseUrl: string, link: FileLink): str
 }
 
 /**
- * @param signed what follows `/files/`
+ * @param sealed what follows `/files/`
  * Throws AppError FILE_URL_INVALID, FILE_URL_EXPIRED.
  */
-export function readLink(keyRing: KeyRing, signed: string, nowMs: number): FileLink {
-  const text = FORM.test(signed) ? keyRing.open(signed, PURPOSE) : readSigned(keyRing, signed);
+export function readLink(keyRing: KeyRing, sealed: string, nowMs: number): FileLink {
+  const text = FORM.test(sealed) ? keyRing.open(sealed, PURPOSE) : undefined;
   if (text === undefined) throw new AppError('FILE_URL_INVALID', 'The file URL is not valid.');
-  // Those of earlier versions end like links in emails.
-  const [method, tenantid, roleid, storagekey, size, expires, sinceMs = 0, isForEmail = true] = JSON.parse(
-    text,
-  ) as [FileLink['method'], number, number, string, number | null, number, number?, boolean?];
+  const [method, tenantid, roleid, storagekey, size, expires, sinceMs, isForEmail] = JSON.parse(text) as [
+    FileLink['method'],
+    number,
+    number,
+    string,
+    number | null,
+    number,
+    number,
+    boolean,
+  ];
   if (nowMs >= expires * 1000) throw new AppError('FILE_URL_EXPIRED', 'The file URL has expired.');
   return { method, tenantid, roleid, storagekey, size, expires, sinceMs, isForEmail };
-}
-
-function readSigned(keyRing: KeyRing, signed: string): string | undefined {
-  const [, payload = '', signature = ''] = SIGNED_FORM.exec(signed) ?? [];
-  const bytes = Buffer.from(signature, 'base64url');
-  // Base64 has spare bits: only the canonical encoding of a signature is accepted.
-  const isCanonical = signature !== '' && bytes.toString('base64url') === signature;
-  if (!isCanonical || !keyRing.isSignature(bytes, payload, PURPOSE)) return undefined;
-  return Buffer.from(payload, 'base64url').toString('utf8');
 }

@@ -1,8 +1,6 @@
-import { createHmac, hkdfSync } from 'node:crypto';
 import { expect } from 'chai';
-import { at, textAt, type Json } from '../api/webFixture.js';
+import { at, type Json } from '../api/webFixture.js';
 import { openFileShop, type FileJson, type FileShop } from '../files/fileShop.js';
-import { TEST_SECRET_KEYS } from '../support/testConfig.js';
 
 /** Whose file it is, and who wants it: a role that may write rows of its own and may download nothing. */
 const SECRET = { id: 1, filename: 'salaries.txt', bytes: 'the salaries' };
@@ -127,27 +125,4 @@ describe("attack: another row's file as an attachment", () => {
     }
     expect(await (await fetch(file!.url!)).text()).to.equal(SECRET.bytes);
   });
-
-  it('is served at signed URLs issued earlier, until they expire', async () => {
-    const roleid = Number(textAt(await rootRole(), 'root_roleid'));
-    const fetchUntil = async (expires: number, change = ''): Promise<number> => {
-      const link = JSON.stringify(['GET', shop.tenantid, roleid, secret.storagekey, null, expires]);
-      return (await shop.fixture.fetch(`/files/${signedBefore(link)}${change}`)).status;
-    };
-    const soon = Math.floor(Date.now() / 1000) + 60;
-    expect(await fetchUntil(soon)).to.equal(200);
-    expect(await fetchUntil(soon, 'x')).to.equal(403);
-    expect(await fetchUntil(soon - 120)).to.equal(410);
-  });
-
-  const rootRole = async (): Promise<unknown> =>
-    (await shop.rows('select root_roleid from rowpost.tenant where tenantid = $1', [shop.tenantid]))[0];
 });
-
-/** An address as earlier versions made it: anybody could read it. */
-function signedBefore(link: string): string {
-  const master = Buffer.from(TEST_SECRET_KEYS.split(':')[1]!, 'base64');
-  const key = Buffer.from(hkdfSync('sha256', master, '', 'rowpost file link', 32));
-  const payload = Buffer.from(link).toString('base64url');
-  return `${payload}.${createHmac('sha256', key).update(payload).digest('base64url')}`;
-}
