@@ -19,6 +19,8 @@ export interface ConsoleSession {
 }
 
 const PURPOSE = 'console session';
+/** The tenant, and the sealed token. */
+const FORM = /^\d+-([\w-]+)$/;
 /** How long a form that was open when its session ended can still be recovered. */
 const KNOWN_AFTER_END_MS = 7 * 24 * 3600 * 1000;
 
@@ -67,11 +69,8 @@ export class ConsoleSessions {
   }
 
   #tokenOf(req: IncomingMessage): string | undefined {
-    const cookie = readCookie(req, this.#name);
-    if (cookie === undefined) return undefined;
-    const { keyRing } = this.deps;
-    // Earlier releases left the tenant out.
-    return keyRing.open(cookie.replace(/^\d+-/, ''), PURPOSE) ?? keyRing.open(cookie, PURPOSE);
+    const [, sealed] = FORM.exec(readCookie(req, this.#name) ?? '') ?? [];
+    return sealed === undefined ? undefined : this.deps.keyRing.open(sealed, PURPOSE);
   }
 
   /** @returns undefined if nobody is signed in any more */
