@@ -265,26 +265,6 @@ begin atomic
       and k.createtime >= now() - interval '24 hours';
 end;
 
--- For processes of the previous release.
-create function rowpost_tenant.claim_request(roleid int, key text, request_hash bytea) returns void
-  language sql security definer set search_path = pg_catalog, pg_temp
-begin atomic
-  select rowpost_tenant.claim_request($1, '', $2, $3);
-end;
-create function rowpost_tenant.keep_answer(roleid int, key text, answer text) returns void
-  language sql security definer set search_path = pg_catalog, pg_temp
-begin atomic
-  select rowpost_tenant.keep_answer($1, '', $2, $3);
-end;
-create function rowpost_tenant.first_answer(roleid int, key text, request_hash bytea)
-  returns table (is_same boolean, answer text)
-  language sql stable security definer set search_path = pg_catalog, pg_temp
-begin atomic
-  select k.request_hash = first_answer.request_hash, k.answer from rowpost.idempotency_key k
-    where k.tenantid = rowpost_tenant.tenantid() and k.roleid = first_answer.roleid and k.key = first_answer.key
-      and k.createtime >= now() - interval '24 hours';
-end;
-
 -- Granted to each tenant's role by name when it is created.
 revoke all on all functions in schema rowpost_tenant from public;
 -- To everyone who may use the schema, which are the tenants' roles, and the shared login.

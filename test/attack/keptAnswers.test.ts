@@ -111,9 +111,9 @@ describe('attack: a client fills the database with kept answers', () => {
     const client = await pool.connect();
     try {
       await client.query(`begin; set local role ${role}`);
-      await client.query("select rowpost_tenant.claim_request(1, 'k', '')");
+      await client.query("select rowpost_tenant.claim_request(1, '', 'k', '')");
       const stored = await client
-        .query("select rowpost_tenant.keep_answer(1, 'k', repeat('x', 2000000))")
+        .query("select rowpost_tenant.keep_answer(1, '', 'k', repeat('x', 2000000))")
         .catch((error: unknown) => error);
       expect(String(stored)).to.contain('answerNotKept');
     } finally {
