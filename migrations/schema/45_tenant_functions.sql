@@ -3,7 +3,7 @@
 -- The tenant whose role this is; null for any other.
 create function rowpost_tenant.tenantid_of(role name) returns int
   language sql immutable parallel safe
-  return case when role ~ '^(rowpost_[0-9]+_|)tenant_[0-9]+$' then split_part(role::text, 'tenant_', 2)::int end;
+  return case when role ~ '^rowpost_[0-9]+_tenant_[0-9]+$' then split_part(role::text, 'tenant_', 2)::int end;
 
 -- The tenant of this session: its login, or the role that a shared connection has entered. A tenant's login can
 -- enter no other role, whatever its code sets.
@@ -87,8 +87,7 @@ begin
     values (roleid, operation, target, key, old, new);
   return currval('rowpost.outbox_eventid_seq');
 end $$;
-comment on function rowpost_tenant.capture_change is
-  'Called by capture_file_row_change, and by web processes of the release before.';
+comment on function rowpost_tenant.capture_change is 'Called by capture_file_row_change.';
 
 -- capture_change for rows of a file table: their files go where the row goes. A new row begins without files, even if a row
 -- with its key was deleted past the API and left some behind.

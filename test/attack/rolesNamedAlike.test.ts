@@ -36,4 +36,12 @@ describe("attack: a tenant whose id is in the name of an application's role", ()
       await pool.query(`drop schema app cascade; drop owned by ${role}; drop role ${role}`);
     }
   });
+
+  it('nor is that role taken for the tenant', async () => {
+    const { rows } = await test.database.pool.query<{ tenants: readonly (number | null)[] }>(
+      `select array_agg(rowpost_tenant.tenantid_of(role) order by role) as tenants
+       from unnest('{rowpost_5_tenant_7,tenant_7,x_rowpost_5_tenant_7}'::name[]) role`,
+    );
+    expect(rows[0]?.tenants).to.deep.equal([7, null, null]);
+  });
 });
