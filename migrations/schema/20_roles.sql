@@ -19,8 +19,6 @@ create table rowpost.role (
   tokens_valid_from timestamptz not null default '-infinity',
   -- when the role was last deleted or restored
   restored timestamptz not null default '-infinity',
-  -- one like it existed before that was refused
-  login_shared boolean not null default false,
   creatorid int,
   createtime timestamptz not null default now(),
   -- Other tables refer to both columns, so that none refers to a role of another tenant.
@@ -35,8 +33,7 @@ create index role_parent on rowpost.role (parentid);
 do $$
 begin
   execute format(
-    'create unique index role_login_folded on rowpost.role (tenantid, (lower(normalize(login, nfkc)%s)))
-      where not deleted and not login_shared',
+    'create unique index role_login_folded on rowpost.role (tenantid, (lower(normalize(login, nfkc)%s))) where not deleted',
     case when exists (select from pg_collation where collname = 'pg_c_utf8') then ' collate pg_catalog.pg_c_utf8' end);
 end $$;
 

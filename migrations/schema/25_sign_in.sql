@@ -34,13 +34,10 @@ begin
   if new.deleted <> old.deleted then
     new.restored := new.tokens_valid_from;
   end if;
-  if new.login is distinct from old.login then
-    new.login_shared := false;
-  end if;
   return new;
 end $$;
 revoke all on function rowpost.begin_role_state from public;
-create trigger begin_role_state before update of login, password_hash, deleted, capabilities on rowpost.role
+create trigger begin_role_state before update of password_hash, deleted, capabilities on rowpost.role
   for each row execute function rowpost.begin_role_state();
 
 -- Sessions of the console that were ended by signing out.

@@ -65,7 +65,6 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
     password_setby: null,
     read_replica: false,
     restored: '-infinity',
-    login_shared: false,
   })),
   policy_rule: [
     {
