@@ -66,10 +66,10 @@ create table rowpost.oidc_sign_in (
   confid int not null references rowpost.oidc_config on delete cascade,
   nonce text not null,
   code_verifier_encrypted text not null,
-  redirect_uri text not null default '/oidc',
+  redirect_uri text not null,
   return_to text,
   -- that of the role when the sign-in began, in milliseconds
-  tokens_valid_from_ms float8 not null default 0,
+  tokens_valid_from_ms float8 not null,
   expires timestamptz not null
 );
 create index oidc_sign_in_expires on rowpost.oidc_sign_in (expires);
