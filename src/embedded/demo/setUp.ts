@@ -95,11 +95,6 @@ async function ensureMailer(root: Client, narrator: Narrator): Promise<number> {
   );
   const mailer = { login: 'mailer', name: 'Reads for the emails', capabilities: MAILER_CAPABILITIES };
   const roleid = Number(role[0]?.roleid ?? (await create(root, 'role', 'roleid', mailer)));
-  // A role created by an earlier version lacks some capabilities.
-  await root.rolesPbac(
-    'mutation ($roleid: ID!, $input: roleInput) { update_role(roleid: $roleid, input: $input) { roleid } }',
-    { roleid, input: { capabilities: MAILER_CAPABILITIES } },
-  );
   await ensureRule(root, {
     name: 'the mailer reads the shop',
     capabilities: ['select'],
