@@ -27,7 +27,7 @@ create table rowpost.tenant (
   createtime timestamptz not null default now()
 );
 
--- `rowpost tenant delete` would drop the schema with the tenant.
+-- A tenant's schema is dropped with it. One that was adopted has to be released first, whoever deletes the tenant.
 create function rowpost.keep_adopted() returns trigger
   language plpgsql set search_path = pg_catalog, pg_temp
 as $$

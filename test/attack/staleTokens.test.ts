@@ -83,7 +83,7 @@ describe('attack: tokens asked for while the password is changed', () => {
 
   it('end although the clocks of processes differ', async () => {
     const { knex } = fixture.testDatabase.database;
-    // By a process whose clock was ahead, in an earlier version.
+    // When the clock of PostgreSQL was ahead.
     const ahead = knex.raw("now() + interval '1 hour'");
     await knex('rowpost.role').where({ roleid }).update({ tokens_valid_from: ahead });
     const auth = await fixture.signIn(tenantid);

@@ -335,7 +335,7 @@ describe('an application-owned schema', () => {
       await app.query('revoke create on schema crm from public');
     });
 
-    it('is not dropped by an older release without adopted schemas', async () => {
+    it('is not dropped by a statement that only deletes the tenant', async () => {
       const { pool } = test.database;
       const error = await failure(
         pool.query('delete from rowpost.tenant where tenantid = $1', [crm.tenantid]),

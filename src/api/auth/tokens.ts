@@ -14,9 +14,9 @@ export interface TokenClaims {
   readonly type: TokenType;
   readonly tenantid: number;
   readonly roleid: number;
-  /** That of the role when the token was issued; in tokens of earlier versions, the time of issue. */
+  /** That of the role when the token was issued. */
   readonly tokensValidFromMs: number;
-  /** When the role last signed in with a password or at a provider; anything in tokens of earlier versions. */
+  /** When the role last signed in with a password or at an identity provider. */
   readonly authTimeMs: number;
   readonly actors: readonly Actor[];
   readonly notBeforeMs: number;

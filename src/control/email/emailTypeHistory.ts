@@ -36,8 +36,8 @@ const TRIM = `
   where v.tenantid = :tenantid and v.email_type = :email_type and t.tenantid = v.tenantid and t.email_type = v.email_type
     and v.version between 1 and t.version - ${MAX_VERSIONS}`;
 
-/** Called before a change: an email type that was saved by an earlier release has no version yet. */
-export async function recordFirstVersion(context: ControlContext, emailType: string): Promise<void> {
+/** Called before a change: a version that a changed layout made is not recorded yet. */
+export async function recordCurrentVersion(context: ControlContext, emailType: string): Promise<void> {
   await context.db.raw(RECORD, { ...keyOf(context, emailType), creatorid: null });
 }
 

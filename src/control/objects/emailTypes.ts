@@ -6,7 +6,7 @@ import { checkEmailType } from '../email/checkEmailType.js';
 import { requireAccount } from '../email/emailApikey.js';
 import {
   deleteVersions,
-  recordFirstVersion,
+  recordCurrentVersion,
   recordVersion,
   requireUnchanged,
 } from '../email/emailTypeHistory.js';
@@ -159,7 +159,7 @@ export const emailTypes = controlObject({
   authorize: async ({ context, before, given }) => {
     if (!before) return requireAccount(context);
     await requireUnchanged(context, before.email_type, given.based_on);
-    return recordFirstVersion(context, before.email_type);
+    return recordCurrentVersion(context, before.email_type);
   },
   derive: ({ context, row }) => checkEmailType(context, row),
   async afterWrite({ context, row, before }) {

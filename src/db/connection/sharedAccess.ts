@@ -49,7 +49,7 @@ async function decide(
   const plain = await isPlain();
   const { rows } = await client.query<RoleState>(ROLES_SQL, [names.shared, role]);
   const { made, member, finds, logs_in: logsIn } = rows[0] ?? {};
-  // It is missing for tenants of an earlier release, and after a dump was restored into another database.
+  // It is missing after a dump was restored into another database.
   if (made !== true) await ensureTenantRole(client, names, tenantid);
   if (finds !== true) await setSearchPath(client, role, schema);
   if (member === true && plain && logsIn !== true) return 'shared';
@@ -199,7 +199,7 @@ export async function withoutSharedAccess<T>(
   client.on('error', () => undefined);
   try {
     await client.connect();
-    // A process of the previous release may have created the tenant.
+    // It is missing after a dump was restored into another database.
     await client.query('begin');
     await ensureTenantRole(client, names, tenantid);
     await client.query('commit');
@@ -226,7 +226,7 @@ async function lockTenant(
   tenantid: number,
   mode: 'wait' | 'skip locked',
 ): Promise<boolean> {
-  // A tenant created by a process of the previous release has no row yet.
+  // The row is created when the tenant is first locked.
   await client.query('insert into rowpost.tenant_access values ($1) on conflict do nothing', [tenantid]);
   const { rowCount } = await client.query(
     mode === 'wait'

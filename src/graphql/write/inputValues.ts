@@ -137,7 +137,7 @@ const hexOrNull = (value: unknown): string | null =>
 
 const jsonOrNull = (value: unknown): string | null => (value === null ? null : writeJson(value));
 
-/** Keys may be in PostgreSQL's hexadecimal form too, as they were shown by earlier versions. */
+/** PostgreSQL's hexadecimal form is accepted too: keys have it in events. */
 function bytesOrNull(value: unknown): Buffer | null {
   if (typeof value !== 'string') return null;
   return value.startsWith('\\x') ? Buffer.from(value.slice(2), 'hex') : Buffer.from(value, 'base64');
