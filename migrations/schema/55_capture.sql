@@ -51,7 +51,7 @@ begin
 end $$;
 revoke all on function rowpost.event_key from public;
 
--- Those that the trigger was created with, or, where one has been renamed since, those of the primary key.
+-- Those that the trigger was created with, or, if one has been renamed after that, those of the primary key.
 create function rowpost.key_columns(relation oid, columns text[]) returns text[]
   language plpgsql stable set search_path = pg_catalog, pg_temp
 as $$

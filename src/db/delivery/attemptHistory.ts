@@ -8,7 +8,7 @@ import { statement } from '../sql.js';
 export interface PastAttempt {
   readonly attempt: number;
   readonly outcome: AttemptOutcome | 'redriven';
-  /** Null when nothing was sent, and for attempts from before there was more than one carrier. */
+  /** Null when nothing was sent. */
   readonly carrier: string | null;
   /** Its idempotency key can't be used again. */
   readonly usedKey: boolean;
