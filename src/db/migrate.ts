@@ -76,7 +76,11 @@ const LOCK_STATES = new Set(['55P03', '40P01']);
 const LOCKED =
   'other sessions hold locks on tables that the migrations change: end what pg_locks and pg_stat_activity show, and run "rowpost release" again';
 
-/** Names of this build's pending migrations; 'all' if the database was never set up. */
+const FIRST = '0001_schema.js';
+const TOO_OLD =
+  'the schema "rowpost" of this database was made by a build from before version 0.1.0, which can\'t be upgraded: use an empty database';
+
+/** Names of this build's pending migrations; 'all' if the database was never set up. Throws UsageError if it can't be brought up to date. */
 export async function pendingMigrations(
   knex: Knex,
   directory = MIGRATIONS_DIR,
@@ -86,6 +90,11 @@ export async function pendingMigrations(
     `select to_regclass('rowpost.migration') is not null as present`,
   );
   if (rows[0]?.present !== true) return 'all';
-  const [, pending] = (await knex.migrate.list({ ...CONFIG, directory })) as [unknown, { file: string }[]];
-  return pending.map((migration) => migration.file);
+  const [applied, pending] = (await knex.migrate.list({ ...CONFIG, directory })) as [
+    unknown[],
+    { file: string }[],
+  ];
+  const names = pending.map((migration) => migration.file);
+  if (applied.length > 0 && names.includes(FIRST)) throw new UsageError(TOO_OLD);
+  return names;
 }

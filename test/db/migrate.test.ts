@@ -40,6 +40,13 @@ describe('migrations', () => {
     expect(await pendingMigrations(db.database.knex)).to.deep.equal([rows[0]!.name]);
   });
 
+  it('refuse a schema from before the first release, and change nothing', async () => {
+    const { knex, pool } = db.database;
+    await pool.query(`update rowpost.migration set name = '0001_control.js'`);
+    const refused = await migrate(knex).catch((error: unknown) => String(error));
+    expect(refused).to.match(/^UsageError: .* made by a build from before version 0\.1\.0/);
+  });
+
   it('are not applied twice', async () => {
     const { knex } = db.database;
     expect(await migrate(knex)).to.deep.equal([]);
