@@ -6,14 +6,32 @@ const only = (name, comment, to, allowed) => ({
   from: { path: '^src/', pathNot: allowed },
   to: { path: `^node_modules/(${to})(/|$)` },
 });
-const apart = (from, to) => ({
-  name: `${from}-not-${to.join('-').replaceAll('\\', '')}`,
-  severity: 'error',
-  from: { path: `^src/${from}/` },
-  to: { path: `^src/(${to.join('|')})(/|$)` },
-});
-const TOP = ['api', 'relay', 'worker', 'embedded'];
-const ABOVE_DB = ['graphql', 'templates', 'email', 'control', ...TOP];
+/** Imports point downwards: a folder imports those above it in this list, never one below or beside it. */
+const LAYERS = [
+  ['foundation'],
+  ['config'],
+  ['templates'],
+  ['db'],
+  ['files', 'queue'],
+  ['graphql'],
+  ['email'],
+  ['control'],
+  ['health', 'embedded'],
+  ['relay', 'worker', 'api'],
+  ['process'],
+  ['commands'],
+];
+const downwards = LAYERS.flatMap((layer, depth) =>
+  layer.map((folder) => {
+    const others = [...layer.filter((other) => other !== folder), ...LAYERS.slice(depth + 1).flat()];
+    return {
+      name: `${folder}-imports-downwards`,
+      severity: 'error',
+      from: { path: `^src/${folder}/` },
+      to: { path: `^src/(${[...others, 'main\\.ts'].join('|')})(/|$)` },
+    };
+  }),
+);
 
 module.exports = {
   forbidden: [
@@ -25,40 +43,35 @@ module.exports = {
       from: { path: '^src/' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown', 'unknown', 'undetermined'] },
     },
-    apart('files', ['config\\.ts', 'db', 'queue', ...ABOVE_DB]),
-    apart('db', ABOVE_DB),
-    apart('queue', ABOVE_DB),
-    apart('templates', ['db', ...ABOVE_DB.filter((folder) => folder !== 'templates')]),
-    apart('graphql', ['email', 'control', ...TOP]),
-    apart('email', ['queue', 'control', ...TOP]),
-    apart('control', ['queue', ...TOP]),
-    apart('api', ['relay', 'worker', 'embedded']),
-    apart('relay', ['api', 'worker', 'graphql', 'templates', 'email', 'control', 'embedded']),
-    apart('worker', ['api', 'relay', 'control', 'embedded']),
+    ...downwards,
     {
-      name: 'wire-in-connection',
-      comment: 'How statements travel is private to the folder that owns the connections.',
+      name: 'wire-in-pool',
+      comment:
+        "How statements travel, by pg's private parts, is private to the folders that own connections.",
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/db/connection/' },
-      to: {
-        path: '^src/db/connection/(connectionPool|deadline|messageLimit|oneWrite|pipelinedConnection|tickBatcher|wireMessages|wireText)\\.ts$',
-      },
+      from: { path: '^src/', pathNot: '^src/db/(pool|wire|isolation|failover)/' },
+      to: { path: '^src/db/wire/' },
     },
     only('pg-and-knex-in-db', 'Only src/db knows PostgreSQL.', 'pg|knex', '^src/db/'),
-    only('opentelemetry-in-tracing', 'Spans are made in one folder.', '@opentelemetry', '^src/tracing/'),
+    only(
+      'opentelemetry-in-tracing',
+      'Spans are made in one folder.',
+      '@opentelemetry',
+      '^src/foundation/observability/tracing/',
+    ),
     only('express-in-api', 'HTTP lives in src/api.', 'express|helmet', '^src/api/'),
     only('queue-in-one-place', 'bullmq and ioredis behind one folder.', 'bullmq|ioredis', '^src/queue/'),
     only(
       'sendgrid-in-one-file',
-      'One file per provider library.',
+      'One file per carrier library.',
       '@sendgrid',
-      '^src/email/mail/sendgrid\\.ts$',
+      '^src/email/carriers/sendgrid/sendgrid\\.ts$',
     ),
     only(
       'nodemailer-in-two-files',
       'Messages are made in one file, and sent to servers in another.',
       'nodemailer',
-      '^src/email/mail/(mime|smtp/smtpSession)\\.ts$',
+      '^src/email/(message/mime|carriers/smtp/smtpSession)\\.ts$',
     ),
     only('s3-in-one-file', 'One file per storage library.', '@aws-sdk', '^src/files/storage/s3Storage\\.ts$'),
     only('openid-in-oidc', 'One folder for sign-in.', 'openid-client', '^src/api/oidc/'),

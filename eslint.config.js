@@ -40,7 +40,7 @@ export default tseslint.config(
   {
     files: ['src/**/*.ts', 'migrations/**/*.js'],
     ignores: [
-      'src/db/sql.ts',
+      'src/db/sql/sql.ts',
       // Its queries are GraphQL.
       'src/embedded/demo/**',
     ],

@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { printSchema } from 'graphql';
 import { buildControlSchema } from '../src/control/controlSchema.js';
-import { ERROR_CODES } from '../src/errors.js';
-import { SETTINGS, type Setting } from '../src/settings.js';
+import { ERROR_CODES } from '../src/foundation/errors.js';
+import { SETTINGS, type Setting } from '../src/config/settings.js';
 import { controlObjectsPage } from './controlObjectsPage.js';
 import { ERROR_EXAMPLES, EXAMPLE_TABLES } from './errorExamples.js';
 
@@ -33,7 +33,7 @@ are listed at once. With \`NODE_ENV=production\` every unsafe default is refused
 \`DATABASE_URL\`, \`DATABASE_DIRECT_URL\`, \`DATABASE_REPLICA_URLS\`, \`DIRECTORY_URL\`, \`TARGET_DATABASE_URL\`, \`REDIS_URL\`, \`SECRET_KEYS\` and \`PXADMIN_PASSWORD\` may be in files instead, as containers mount secrets:
 \`<name>_FILE\` names the file.
 
-This page is generated from \`src/settings.ts\` by \`npm run docs\`.
+This page is generated from \`src/config/settings.ts\` by \`npm run docs\`.
 
 | Variable | Default | Meaning |
 | --- | --- | --- |
@@ -57,7 +57,7 @@ refused before (syntax, validation) has the status below for clients that accept
 200 for those that know only \`application/json\`, as GraphQL over HTTP asks. Everything else answers
 \`{"error": "<text>", "status": <number>, "code": "<CODE>"}\` with the status below.
 
-This page is generated from \`src/errors.ts\` by \`npm run docs\`.
+This page is generated from \`src/foundation/errors.ts\` by \`npm run docs\`.
 
 | Code | Status | What to do |
 | --- | --- | --- |

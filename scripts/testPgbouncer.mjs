@@ -14,13 +14,14 @@ const PARTS = [
   'relay',
   'queue',
   'db/catalog',
-  'db/delivery',
+  'db/ledger',
+  'db/outbox',
 ];
 const FILES = [
-  'test/db/connection/pgbouncer.test.ts',
-  'test/db/connection/wallTwo.test.ts',
-  'test/db/settledAccess.test.ts',
-  'test/db/adoption.test.ts',
+  'test/db/pool/pgbouncer.test.ts',
+  'test/db/isolation/wallTwo.test.ts',
+  'test/db/isolation/settledAccess.test.ts',
+  'test/db/tenants/adoption.test.ts',
 ];
 
 if (spawnSync('pgbouncer', ['--version']).status !== 0) {

@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 import { runCommandLine } from './commands/commandLine.js';
-import { ConfigError } from './config.js';
-import { AppError, UsageError } from './errors.js';
-import { guardTerminal } from './terminalText.js';
+import { AppError, ConfigError, UsageError } from './foundation/errors.js';
+import { guardTerminal } from './foundation/observability/terminalText.js';
 
 /** One line for errors that the caller can fix; the stack trace for bugs. */
 function explain(error: unknown): string {

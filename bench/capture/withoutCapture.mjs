@@ -1,6 +1,6 @@
 // Loaded into the peer's web process: its statements leave without the CTE that records the event.
 // Everything else is the shipped program.
-import { Transactions } from '../../dist/db/connection/transactions.js';
+import { Transactions } from '../../dist/db/pool/transactions.js';
 
 // What stands between the view's columns and the final select; a CTE that nobody reads is not run.
 // It has two parameters, which stay.

@@ -1,9 +1,9 @@
-import { loadConfig } from '../../src/config.js';
-import { openDatabase } from '../../src/db/connection/database.js';
-import { PrincipalSource } from '../../src/db/principal.js';
-import { Transactions } from '../../src/db/connection/transactions.js';
+import { loadConfig } from '../../src/config/config.js';
+import { openDatabase } from '../../src/db/pool/database.js';
+import { PrincipalSource } from '../../src/db/roles/principal.js';
+import { Transactions } from '../../src/db/pool/transactions.js';
 import { createDataEngine } from '../../src/graphql/dataEngine.js';
-import { createLogger } from '../../src/log.js';
+import { createLogger } from '../../src/foundation/observability/log.js';
 import { TEST_BUDGET, testEnv, testKeyRing } from '../../test/support/testConfig.js';
 
 export interface RecordedStatement {

@@ -1,8 +1,8 @@
 import { Queue as BullQueue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { openDatabase, type Database } from '../../src/db/connection/database.js';
-import type { Ledger } from '../../src/db/connection/ledger.js';
-import { tick } from '../../src/db/delivery/tick.js';
+import { openDatabase, type Database } from '../../src/db/pool/database.js';
+import type { Ledger } from '../../src/db/pool/ledger.js';
+import { tick } from '../../src/db/outbox/tick.js';
 import { openQueue } from '../../src/queue/queue.js';
 import { Admission } from '../../src/relay/admission.js';
 import { publish } from '../../src/relay/publish.js';

@@ -1,4 +1,4 @@
-import type { Batch } from '../../src/db/delivery/batches.js';
+import type { Batch } from '../../src/db/outbox/batches.js';
 
 /** A change that becomes a mail. */
 export interface Mail {

@@ -1,4 +1,4 @@
-import type { Batch } from '../../src/db/delivery/batches.js';
+import type { Batch } from '../../src/db/outbox/batches.js';
 import { priorityOf } from '../../src/queue/jobs.js';
 import { Admission, type AdmittedBatch } from '../../src/relay/admission.js';
 import type { Thread } from './machine.js';

@@ -25,7 +25,7 @@ export class Connections {
   }
 }
 
-/** One statement for all that ask while the one before runs, as `src/coalesce.ts`. */
+/** One statement for all that ask while the one before runs, as `src/foundation/limits/coalesce.ts`. */
 export class Coalescer {
   #waiting: (() => void)[] = [];
   #isRunning = false;

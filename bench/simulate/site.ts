@@ -38,7 +38,7 @@ export type Cores =
 const IDLE_TICK_MS = 50;
 const WARM_UP_DRAWS = 20;
 
-/** Of PG_POOL = 24, what `src/db/connection/budget.ts` leaves a web process or a worker for tenants, the queue in Redis. */
+/** Of PG_POOL = 24, what `src/db/pool/connectionBudget.ts` leaves a web process or a worker for tenants, the queue in Redis. */
 export const TENANT_CONNECTIONS = 14;
 
 /** What part of a mail's CPU time in PostgreSQL goes to which statement. Assumed: only their sum is measured. */

@@ -48,7 +48,7 @@ export class Web {
     this.#thread.run({ mail: 0.5 }, () => site.enter(this.#thread, tenantid, this.#known, write));
   }
 
-  /** As `src/db/connection/wakeup.ts`: one NOTIFY at a time, and a pause that grows with what it told of. */
+  /** As `src/db/pool/wakeup.ts`: one NOTIFY at a time, and a pause that grows with what it told of. */
   #tell(): void {
     const { simulation } = this.site;
     this.#isTelling = this.#untold > 0;

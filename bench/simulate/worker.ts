@@ -5,7 +5,7 @@ import { Coalescer, Connections } from './shares.js';
 import { MAIL_SHARE, STEP, TENANT_CONNECTIONS, type Site } from './site.js';
 import { createShare, Slots } from './slots.js';
 
-/** Of PG_POOL = 24, as `src/db/connection/budget.ts` divides them. */
+/** Of PG_POOL = 24, as `src/db/pool/connectionBudget.ts` divides them. */
 const LEDGER_CONNECTIONS = 6;
 /** Mails of larger batches are loaded once they have a slot. */
 const MAX_PRELOADED = 8;

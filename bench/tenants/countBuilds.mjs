@@ -1,5 +1,5 @@
 // Loaded into the web process: counts how often a schema is read and built. SIGUSR2 writes the counts and starts anew.
-import { openWatchedPool } from '../../dist/db/connection/servicePool.js';
+import { openWatchedPool } from '../../dist/db/pool/servicePool.js';
 import { TenantSchemas } from '../../dist/graphql/schema/tenantSchema.js';
 
 let introspections = 0;

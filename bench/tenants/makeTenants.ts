@@ -1,11 +1,11 @@
 import type { Knex } from 'knex';
 import { SigningKeys } from '../../src/api/auth/signingKeys.js';
 import { Tokens } from '../../src/api/auth/tokens.js';
-import { systemClock } from '../../src/clock.js';
+import { systemClock } from '../../src/foundation/clock.js';
 import { hashPassword } from '../../src/control/roles/passwords.js';
 import { insertRole } from '../../src/control/roles/roles.js';
 import { createTenantSchema } from '../../src/db/tenants/tenantStorage.js';
-import { openDatabase } from '../../src/db/connection/database.js';
+import { openDatabase } from '../../src/db/pool/database.js';
 import { TEST_BUDGET, testConfig, testKeyRing, testLog } from '../../test/support/testConfig.js';
 
 /** A tenant's root role, signed in. */

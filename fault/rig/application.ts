@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { createConnector } from '../../src/db/connection/connector.js';
+import { createConnector } from '../../src/db/pool/connector.js';
 import { testLog } from '../../test/support/testConfig.js';
 
 const CONNECTIONS = 4;

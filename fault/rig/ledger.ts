@@ -1,7 +1,7 @@
 // Reads the product's tables. The only place that knows their columns.
 import pg from 'pg';
-import { createConnector } from '../../src/db/connection/connector.js';
-import type { Stoppable } from '../../src/shutdown.js';
+import { createConnector } from '../../src/db/pool/connector.js';
+import type { Stoppable } from '../../src/foundation/lifecycle/shutdown.js';
 import { testLog } from '../../test/support/testConfig.js';
 import type { OpenShop, Shop } from './shop.js';
 

@@ -1,10 +1,10 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { openDatabase, type Database } from '../../src/db/connection/database.js';
-import { makePartitions } from '../../src/db/delivery/partitions.js';
+import { openDatabase, type Database } from '../../src/db/pool/database.js';
+import { makePartitions } from '../../src/db/outbox/partitions.js';
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.js';
-import { KeyRing } from '../../src/secrets.js';
+import { KeyRing } from '../../src/config/secrets.js';
 import { startRedis, type RedisServer } from '../../test/support/redisServer.js';
 import {
   startRedisCluster,

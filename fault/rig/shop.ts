@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createTenant } from '../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import type { Database } from '../../src/db/connection/database.js';
+import type { Database } from '../../src/db/pool/database.js';
 import type { Canary } from './canaries.js';
 import { post } from './post.js';
 import { SET_TRANSPORT, transportOf, type ShopCarrier } from './shopCarrier.js';

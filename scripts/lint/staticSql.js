@@ -1,5 +1,5 @@
 // ESLint rule: no text made at run time becomes SQL. What is sent has a type that the compiler knows character by character,
-// or is an `SqlText`, which src/db/sql.ts makes of quoted names and constants. Reads types, so it follows constants over files.
+// or is an `SqlText`, which src/db/sql/sql.ts makes of quoted names and constants. Reads types, so it follows constants over files.
 
 const SENDS = /^(?:query|raw|(?:where|andWhere|orWhere|orderBy|groupBy|having|join|from|with)Raw)$/;
 /** In lower case, as SQL is written here: sentences begin otherwise. */
@@ -14,7 +14,7 @@ export const staticSql = {
     messages: {
       sent: 'Not known before it runs: send a constant, or what the tag `statement` or `toStatement` makes.',
       made: 'SQL is put together by the tags `sql` and `statement`, which quote names.',
-      forged: 'Only src/db/sql.ts makes an `{{name}}`.',
+      forged: 'Only src/db/sql/sql.ts makes an `{{name}}`.',
       formatted: 'Disable this rule here with the reason why each name in it is quoted.',
     },
   },

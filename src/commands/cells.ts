@@ -1,10 +1,15 @@
-import { openInstallation, requireCurrentSchema, withInstallation, type Installation } from '../compose.js';
+import {
+  openInstallation,
+  requireCurrentSchema,
+  withInstallation,
+  type Installation,
+} from '../process/compose.js';
 import type { MoveDeps } from '../control/tenants/moveToCell.js';
-import type { DumpEnd } from '../db/moving/clientProgram.js';
-import { useDirectory, type Directory } from '../db/directory/directory.js';
-import { UsageError } from '../errors.js';
-import { createLogger } from '../log.js';
-import { loadConfig } from '../config.js';
+import type { DumpEnd } from '../db/cells/moving/clientProgram.js';
+import { useDirectory, type Directory } from '../db/cells/directory/directory.js';
+import { UsageError } from '../foundation/errors.js';
+import { createLogger } from '../foundation/observability/log.js';
+import { loadConfig } from '../config/config.js';
 
 /** Opens this cell, the one of TARGET_DATABASE_URL and the directory. @returns exit status 0. Throws UsageError when one is not set. */
 export function withCells(work: (deps: MoveDeps) => Promise<void>): Promise<number> {

@@ -1,4 +1,4 @@
-import { UsageError } from '../errors.js';
+import { UsageError } from '../foundation/errors.js';
 
 /** A `rowpost` command: takes its arguments, returns the exit status. Servers keep running after it returns. */
 export type Command = (args: readonly string[]) => Promise<number>;

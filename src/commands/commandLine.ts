@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { UsageError } from '../errors.js';
-import { ownValue } from '../ownValue.js';
+import { UsageError } from '../foundation/errors.js';
+import { ownValue } from '../foundation/ownValue.js';
 import { ArgumentError, type Command } from './command.js';
 
 interface Declaration {

@@ -1,10 +1,10 @@
-import { openInstallation } from '../compose.js';
-import { loadConfig, LOOPBACK } from '../config.js';
+import { openInstallation } from '../process/compose.js';
+import { loadConfig, LOOPBACK } from '../config/config.js';
 import { runTenantSql } from '../db/tenants/tenantSql.js';
 import { runDemo } from '../embedded/demo/demo.js';
 import { findFreePort } from '../embedded/freePort.js';
-import { SETTINGS } from '../settings.js';
-import { stopAll, stopOnSignal } from '../shutdown.js';
+import { SETTINGS } from '../config/settings.js';
+import { stopAll, stopOnSignal } from '../foundation/lifecycle/shutdown.js';
 import { type Command } from './command.js';
 import { readOptions } from './options.js';
 import { startEverything } from './processes.js';

@@ -1,6 +1,6 @@
-import { readCells, readMovedTenants } from '../db/directory/cells.js';
-import { migrateDirectory, type Directory } from '../db/directory/directory.js';
-import { ownValue } from '../ownValue.js';
+import { readCells, readMovedTenants } from '../db/cells/directory/cells.js';
+import { migrateDirectory, type Directory } from '../db/cells/directory/directory.js';
+import { ownValue } from '../foundation/ownValue.js';
 import { withDirectory } from './cells.js';
 import { ArgumentError, printJson, type Command } from './command.js';
 

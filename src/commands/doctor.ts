@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { openInstallation, type Installation } from '../compose.js';
-import { ConfigError, loadConfig, type Config } from '../config.js';
-import { UsageError } from '../errors.js';
+import { openInstallation, type Installation } from '../process/compose.js';
+import { loadConfig, type Config } from '../config/config.js';
+import { ConfigError, UsageError } from '../foundation/errors.js';
 import { ArgumentError, type Command } from './command.js';
 import { tenantAccounts } from './doctor/carrierCheck.js';
 import { bad, examine, good, type Checks, type Finding } from './doctor/check.js';

@@ -1,10 +1,10 @@
-import { withInstallation } from '../compose.js';
-import { UsageError } from '../errors.js';
+import { withInstallation } from '../process/compose.js';
+import { UsageError } from '../foundation/errors.js';
 import { FieldError } from '../graphql/response.js';
 import type { GraphqlRequest } from '../graphql/dataEngine.js';
 import { DocumentError } from '../graphql/document/document.js';
 import type { ExplainedField } from '../graphql/explain.js';
-import { parseJsonObject } from '../losslessJson.js';
+import { parseJsonObject } from '../foundation/json/losslessJson.js';
 import { ArgumentError, type Command } from './command.js';
 import { readId, readOptions } from './options.js';
 

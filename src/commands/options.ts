@@ -1,5 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { ownValue } from '../ownValue.js';
+import { ownValue } from '../foundation/ownValue.js';
 import { ArgumentError } from './command.js';
 
 /** PostgreSQL's int. */

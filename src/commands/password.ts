@@ -1,10 +1,10 @@
-import { withInstallation } from '../compose.js';
+import { withInstallation } from '../process/compose.js';
 import { hashPassword, requireStrongPassword } from '../control/roles/passwords.js';
 import { INSTALLATION_TENANTID } from '../control/tenants/installation.js';
-import { NOBODY_LOGIN } from '../db/principal.js';
+import { NOBODY_LOGIN } from '../db/roles/principal.js';
 import { findLogin, setPassword } from '../control/roles/roles.js';
 import { bumpPolicyVersion, readTenant } from '../control/tenants/tenants.js';
-import { UsageError } from '../errors.js';
+import { UsageError } from '../foundation/errors.js';
 import { ArgumentError, printJson, type Command } from './command.js';
 import { readId, readOptions } from './options.js';
 import { readPassword } from './readPassword.js';

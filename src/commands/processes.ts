@@ -9,12 +9,12 @@ import {
   startWebPart,
   startWorkerPart,
   type Installation,
-} from '../compose.js';
-import { requireKeysOf } from '../db/signIn/signingKeys.js';
+} from '../process/compose.js';
+import { requireKeysOf } from '../db/roles/signIn/signingKeys.js';
 import { hasSharedRole } from '../db/tenants/lostRoles.js';
-import { UsageError } from '../errors.js';
+import { UsageError } from '../foundation/errors.js';
 import type { Queue } from '../queue/queue.js';
-import { closing, stopOnSignal, type Stoppable } from '../shutdown.js';
+import { closing, stopOnSignal, type Stoppable } from '../foundation/lifecycle/shutdown.js';
 import type { Command } from './command.js';
 
 export const web = serverCommand('web', async (installation) => {

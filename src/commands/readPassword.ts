@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { UsageError } from '../errors.js';
+import { UsageError } from '../foundation/errors.js';
 import { ArgumentError } from './command.js';
 
 /** The first line of stdin. Not an argument, which every process on the machine can read, and not echoed on a terminal. */

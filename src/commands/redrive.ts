@@ -1,9 +1,9 @@
-import { withInstallation, type Installation } from '../compose.js';
+import { withInstallation, type Installation } from '../process/compose.js';
 import { findRootRoleid } from '../control/tenants/tenants.js';
-import { readKeyStates } from '../db/delivery/emailAccounts.js';
-import { resumeTenant } from '../db/delivery/pause.js';
-import { redriveDeliveries, redriveDelivery } from '../db/delivery/redrive.js';
-import { UsageError } from '../errors.js';
+import { readKeyStates } from '../db/email/emailAccounts.js';
+import { resumeTenant } from '../db/ledger/pause.js';
+import { redriveDeliveries, redriveDelivery } from '../db/ledger/redrive.js';
+import { UsageError } from '../foundation/errors.js';
 import { findUnsent } from '../control/email/redrive.js';
 import { ArgumentError, printJson, type Command } from './command.js';
 import { readId, readOptions } from './options.js';

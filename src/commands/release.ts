@@ -1,18 +1,18 @@
-import { systemClock } from '../clock.js';
-import { openInstallation, type Installation } from '../compose.js';
-import { setDefaultsOfRoles } from '../db/connection/sessionSettings.js';
-import { revokePublicAccess } from '../db/connection/databaseGrants.js';
+import { systemClock } from '../foundation/clock.js';
+import { openInstallation, type Installation } from '../process/compose.js';
+import { setDefaultsOfRoles } from '../db/pool/sessionSettings.js';
+import { revokePublicAccess } from '../db/isolation/databaseGrants.js';
 import { ensureInstallation } from '../control/tenants/installation.js';
 import { listTenants } from '../control/tenants/tenants.js';
 import { restoreLostRoles } from '../db/tenants/lostRoles.js';
 import { MOVING_TABLES } from '../control/tenants/tenantTables.js';
 import { MAX_ID_RANGE, startIdRange } from '../db/tenants/idRange.js';
-import { joinDirectory, readOwnCell } from '../db/directory/cells.js';
-import { useDirectory } from '../db/directory/directory.js';
-import { requireKeysOf } from '../db/signIn/signingKeys.js';
-import { migrate } from '../db/migrate.js';
-import { missingRights } from '../db/rights.js';
-import { UsageError } from '../errors.js';
+import { joinDirectory, readOwnCell } from '../db/cells/directory/cells.js';
+import { useDirectory } from '../db/cells/directory/directory.js';
+import { requireKeysOf } from '../db/roles/signIn/signingKeys.js';
+import { migrate } from '../db/schema/migrate.js';
+import { missingRights } from '../db/isolation/rights.js';
+import { UsageError } from '../foundation/errors.js';
 import { ArgumentError, type Command } from './command.js';
 import { readOptions } from './options.js';
 

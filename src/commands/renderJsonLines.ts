@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { isJsonObject } from '../losslessJson.js';
+import { isJsonObject } from '../foundation/json/losslessJson.js';
 import {
   CompiledCache,
   DEFAULT_LIMITS,

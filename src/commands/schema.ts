@@ -1,8 +1,8 @@
 import { printSchema } from 'graphql';
-import { withInstallation } from '../compose.js';
+import { withInstallation } from '../process/compose.js';
 import { buildControlSchema } from '../control/controlSchema.js';
 import { findTenantSchema } from '../db/tenants/tenantStorage.js';
-import { UsageError } from '../errors.js';
+import { UsageError } from '../foundation/errors.js';
 import { ArgumentError, type Command } from './command.js';
 import { readId, readOptions } from './options.js';
 

@@ -1,5 +1,5 @@
 import { open, readFile, rm } from 'node:fs/promises';
-import { withInstallation } from '../compose.js';
+import { withInstallation } from '../process/compose.js';
 import { holdTenant } from '../control/holdTenant.js';
 import {
   adoptTenant,
@@ -14,7 +14,7 @@ import { linesOf, verifyExport } from '../control/tenants/exportFile.js';
 import { withArchive, writeArchive } from '../control/tenants/tablesArchive.js';
 import { exportTenant } from '../control/tenants/tenantExport.js';
 import { importTenant } from '../control/tenants/tenantImport.js';
-import type { ControlDb } from '../db/connection/database.js';
+import type { ControlDb } from '../db/pool/database.js';
 import {
   adoptionWarnings,
   statementsToAdopt,
@@ -23,8 +23,8 @@ import {
 } from '../db/tenants/adoption.js';
 import { findTenantSchema } from '../db/tenants/tenantStorage.js';
 import { runTenantSql } from '../db/tenants/tenantSql.js';
-import { UsageError } from '../errors.js';
-import { ownValue } from '../ownValue.js';
+import { UsageError } from '../foundation/errors.js';
+import { ownValue } from '../foundation/ownValue.js';
 import { dumpEndOf, withCells } from './cells.js';
 import { ArgumentError, printJson, type Command } from './command.js';
 import { readId, readOptions } from './options.js';

@@ -1,7 +1,7 @@
 import { rotateSigningKey } from '../api/auth/signingKeys.js';
-import { withInstallation } from '../compose.js';
-import { enterSigningKeys } from '../db/directory/cells.js';
-import { useDirectory } from '../db/directory/directory.js';
+import { withInstallation } from '../process/compose.js';
+import { enterSigningKeys } from '../db/cells/directory/cells.js';
+import { useDirectory } from '../db/cells/directory/directory.js';
 import { ArgumentError, printJson, type Command } from './command.js';
 
 /** Prints one JSON line: {"kid":…,"deleted":[…]}. Running servers sign with the new key within a minute. */

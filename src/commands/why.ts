@@ -1,10 +1,10 @@
-import { withInstallation } from '../compose.js';
+import { withInstallation } from '../process/compose.js';
 import { explainEvent, type ExplainedEvent, type Explanation } from '../control/explain/explainEvent.js';
 import { byTable, PROGRESS, USES_CONDITION, type ExplainedRule } from '../control/explain/explainRule.js';
 import { readKeyText } from '../control/explain/rowKeyText.js';
-import type { RowDelivery } from '../db/delivery/eventsOfRow.js';
+import type { RowDelivery } from '../db/outbox/eventsOfRow.js';
 import { findTenantSchema } from '../db/tenants/tenantStorage.js';
-import { writeJson } from '../losslessJson.js';
+import { writeJson } from '../foundation/json/losslessJson.js';
 import { ArgumentError, type Command } from './command.js';
 import { readId, readOptions } from './options.js';
 

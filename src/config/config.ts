@@ -1,7 +1,8 @@
+import { ConfigError } from '../foundation/errors.js';
 import { readFileSync } from 'node:fs';
-import { parseStorageUrl } from './files/storage/storageUrl.js';
-import { ownValue } from './ownValue.js';
-import { passwordWeakness } from './passwordRules.js';
+import { parseStorageUrl } from './storageUrl.js';
+import { ownValue } from '../foundation/ownValue.js';
+import { passwordWeakness } from '../foundation/passwordRules.js';
 import { SETTINGS, type Setting } from './settings.js';
 
 type Values = { -readonly [K in keyof typeof SETTINGS]: (typeof SETTINGS)[K]['fallback'] };
@@ -23,16 +24,6 @@ export type Config = Readonly<
 /** What a production process listens on unless told otherwise: platforms and containers connect from other machines. */
 const ALL_ADDRESSES = '::';
 export const LOOPBACK = '127.0.0.1';
-
-/** Lists everything wrong with the environment. */
-export class ConfigError extends Error {
-  constructor(readonly problems: readonly string[]) {
-    super(
-      `the configuration has ${problems.length} problem(s):\n${problems.map((p) => `  - ${p}`).join('\n')}`,
-    );
-    this.name = 'ConfigError';
-  }
-}
 
 /** Reads the settings from `env`. Throws ConfigError, which lists every problem and names no value. */
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {

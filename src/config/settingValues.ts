@@ -1,8 +1,8 @@
 import { accessSync, constants } from 'node:fs';
 import { isIP } from 'node:net';
 import { parseDatabaseUrl } from './databaseUrl.js';
-import { parseRedisUrl } from './queue/redisAddress.js';
-import { parseStorageUrl } from './files/storage/storageUrl.js';
+import { parseRedisUrl } from './redisAddress.js';
+import { parseStorageUrl } from './storageUrl.js';
 
 /*
  * Parsers for settings. Each throws an Error whose message follows the variable's name ("PORT is not a whole number …")

@@ -1,6 +1,6 @@
 import { KeyRing } from './secrets.js';
-import type { LogLevel } from './log.js';
-import { NO_PROXIES, parseTrustedProxies } from './trustedProxies.js';
+import type { LogLevel } from '../foundation/observability/log.js';
+import { NO_PROXIES, parseTrustedProxies } from '../foundation/net/trustedProxies.js';
 import {
   cellName,
   databaseAddress,
@@ -485,7 +485,12 @@ export const SETTINGS = {
     64,
     'Maximum deliveries in flight in one worker process.',
   ),
-  renderThreads: setting('RENDER_THREADS', integer(1, 64), 2, 'Processes that render templates, of each web process and worker.'),
+  renderThreads: setting(
+    'RENDER_THREADS',
+    integer(1, 64),
+    2,
+    'Processes that render templates, of each web process and worker.',
+  ),
   relayBatch: setting('RELAY_BATCH', integer(1, 5_000), 100, 'Maximum events in one batch.'),
   relayPollMs: setting(
     'RELAY_POLL_MS',

@@ -1,11 +1,11 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import type { ControlDb } from '../db/connection/database.js';
-import type { Principal } from '../db/principal.js';
-import type { MailTransport } from '../email/mail/transport.js';
-import type { Services } from '../services.js';
+import type { ControlDb } from '../db/pool/database.js';
+import type { Principal } from '../db/roles/principal.js';
+import type { MailTransport } from '../email/carriers/transport.js';
+import type { Services } from './services.js';
 import type { TemplatePool } from '../templates/index.js';
 import type { Allowance } from '../graphql/allowance.js';
-import type { TenantGate } from '../tenantGate.js';
+import type { TenantGate } from '../foundation/limits/tenantGate.js';
 import type { PasswordHashes } from './request/passwordHashes.js';
 import type { ServiceShare } from './request/serviceShare.js';
 

@@ -8,22 +8,22 @@ import {
   type ExecutionResult,
   type GraphQLSchema,
 } from 'graphql';
-import { AppError } from '../errors.js';
-import { isDatabaseAnswer, isSessionEnd } from '../db/sqlState.js';
-import type { ControlDb, ControlTransaction } from '../db/connection/database.js';
-import { readPrincipal, type Principal } from '../db/principal.js';
+import { AppError } from '../foundation/errors.js';
+import { isDatabaseAnswer, isSessionEnd } from '../db/sql/sqlState.js';
+import type { ControlDb, ControlTransaction } from '../db/pool/database.js';
+import { readPrincipal, type Principal } from '../db/roles/principal.js';
 import { failedResponse, requestError, type GraphqlResponse } from '../graphql/response.js';
 import { DocumentError, readDocument, type ReadyDocument } from '../graphql/document/document.js';
 import { documentLimits } from '../graphql/document/limits.js';
 import { readVariables } from '../graphql/document/variables.js';
 import { FairCache } from '../graphql/fairCache.js';
-import { InternalErrors } from '../internalErrors.js';
+import { InternalErrors } from '../foundation/observability/internalErrors.js';
 import type { GraphqlRequest } from '../graphql/dataEngine.js';
 import { createListReader } from '../graphql/listReader.js';
 import { CLIENT_FILTER_MS, ServiceShare } from './request/serviceShare.js';
 import { planOwnerOf, type PlanOwner } from '../graphql/plan/planOwner.js';
 import { oneStep, type Steps } from '../graphql/steps.js';
-import { TenantGate } from '../tenantGate.js';
+import { TenantGate } from '../foundation/limits/tenantGate.js';
 import { requireResponseWithin } from './request/responseSize.js';
 import { CONTROL_CATALOG } from './controlCatalog.js';
 import { buildControlSchema } from './controlSchema.js';

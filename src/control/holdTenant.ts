@@ -1,5 +1,5 @@
-import type { ControlDb } from '../db/connection/database.js';
-import { requireHere } from '../db/placement.js';
+import type { ControlDb } from '../db/pool/database.js';
+import { requireHere } from '../db/cells/placement.js';
 
 /**
  * Lets a tenant's changes of control objects happen one after another: each is checked against what it reads, and another

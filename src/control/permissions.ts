@@ -1,6 +1,6 @@
 import { INSTALLATION_TENANTID } from './tenants/installation.js';
-import type { Principal } from '../db/principal.js';
-import { AppError } from '../errors.js';
+import type { Principal } from '../db/roles/principal.js';
+import { AppError } from '../foundation/errors.js';
 
 /** Root and `admin` have every capability within their tenant. */
 export function holds(principal: Principal, capability: string): boolean {

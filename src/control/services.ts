@@ -1,10 +1,10 @@
-import type { Clock } from './clock.js';
-import type { Config } from './config.js';
-import type { Database } from './db/connection/database.js';
-import type { PrincipalSource } from './db/principal.js';
-import type { DataEngine } from './graphql/dataEngine.js';
-import type { Logger } from './log.js';
-import type { KeyRing } from './secrets.js';
+import type { Clock } from '../foundation/clock.js';
+import type { Config } from '../config/config.js';
+import type { Database } from '../db/pool/database.js';
+import type { PrincipalSource } from '../db/roles/principal.js';
+import type { DataEngine } from '../graphql/dataEngine.js';
+import type { Logger } from '../foundation/observability/log.js';
+import type { KeyRing } from '../config/secrets.js';
 
 /** What all parts of a process share; created once by `compose.ts`. */
 export interface Services {

@@ -1,9 +1,9 @@
-import type { ControlDb } from '../db/connection/database.js';
-import type { KeyRing } from '../secrets.js';
-import { webhookSecretContext } from '../db/delivery/carrierWebhooks.js';
-import { emailApiKeyContext, emailTransportsContext } from '../db/delivery/emailAccounts.js';
+import type { ControlDb } from '../db/pool/database.js';
+import type { KeyRing } from '../config/secrets.js';
+import { webhookSecretContext } from '../db/email/carrierWebhooks.js';
+import { emailApiKeyContext, emailTransportsContext } from '../db/email/emailAccounts.js';
 import { secretContext } from './object/writeRows.js';
-import { signingKeyContext } from '../db/signIn/signingKeys.js';
+import { signingKeyContext } from '../db/roles/signIn/signingKeys.js';
 
 /** A column of ciphertexts, empty or null if nothing is stored. */
 interface SecretColumn<Row> {

@@ -1,9 +1,9 @@
-import type { EmailType } from '../db/delivery/emailTypes.js';
+import type { EmailType } from '../db/email/emailTypes.js';
 import type { StoredFile } from '../db/files/files.js';
-import type { PrincipalSource } from '../db/principal.js';
-import { AppError } from '../errors.js';
+import type { PrincipalSource } from '../db/roles/principal.js';
+import { AppError } from '../foundation/errors.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
-import { membersOf } from '../jsonText.js';
+import { membersOf } from '../foundation/json/jsonText.js';
 import { type Attachment, type EmailTrigger, type QueryOutcome, fieldProblem } from './email.js';
 import { isTransient } from './transientErrors.js';
 

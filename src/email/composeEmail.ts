@@ -1,8 +1,8 @@
-import type { EmailType } from '../db/delivery/emailTypes.js';
+import type { EmailType } from '../db/email/emailTypes.js';
 import { CONTEXT_TOO_LARGE, isContextTooLarge, readLocale, type TemplatePool } from '../templates/index.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
-import { writeJson } from '../losslessJson.js';
-import { traced, type Span } from '../tracing/tracing.js';
+import { writeJson } from '../foundation/json/losslessJson.js';
+import { traced, type Span } from '../foundation/observability/tracing/tracing.js';
 import { findAttachments, type AttachmentDeps } from './attachments.js';
 import {
   EmailProblem,
@@ -12,7 +12,7 @@ import {
   type QueryOutcome,
 } from './email.js';
 import { fieldsOf, type EmailField } from './emailFields.js';
-import { bytesOf, MAX_MAIL_BYTES } from './mail/mailSize.js';
+import { bytesOf, MAX_MAIL_BYTES } from './message/mailSize.js';
 import { HeldResults } from './heldResults.js';
 import { markedRecords, type MarkDeps } from './numericMarks.js';
 import { renderFields, type Rendered } from './renderFields.js';

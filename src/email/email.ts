@@ -1,5 +1,5 @@
-import type { EventKey } from '../db/connection/replica.js';
-import type { Span } from '../tracing/tracing.js';
+import type { EventKey } from '../db/failover/replica.js';
+import type { Span } from '../foundation/observability/tracing/tracing.js';
 import type { Address } from './addresses.js';
 import { storable } from './storableText.js';
 

@@ -1,5 +1,5 @@
-import type { EmailType } from '../db/delivery/emailTypes.js';
-import { ownValue } from '../ownValue.js';
+import type { EmailType } from '../db/email/emailTypes.js';
+import { ownValue } from '../foundation/ownValue.js';
 import type { TemplateRequest } from '../templates/index.js';
 
 /** A text of an email type that may be a template, with its name for errors. */

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.js';
+import { AppError } from '../foundation/errors.js';
 import { MAX_CONTEXT_CHARACTERS } from '../templates/index.js';
 
 /** Results of an email's queries: they count as answers in flight until it is composed, and templates take no more than this. */

@@ -1,6 +1,6 @@
-import type { EmailRule, EventRecords, OutboxEvent } from '../db/delivery/batches.js';
-import { RECORD_TOO_LARGE } from '../db/delivery/recordSize.js';
-import { AppError } from '../errors.js';
+import type { EmailRule, EventRecords, OutboxEvent } from '../db/outbox/batches.js';
+import { RECORD_TOO_LARGE } from '../db/outbox/recordSize.js';
+import { AppError } from '../foundation/errors.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
 import { storable } from './storableText.js';
 import { isBusy } from './transientErrors.js';

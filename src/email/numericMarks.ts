@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Catalog } from '../db/catalog/catalog.js';
-import type { PrincipalSource } from '../db/principal.js';
+import type { PrincipalSource } from '../db/roles/principal.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
 import { complete, type Steps } from '../graphql/steps.js';
-import { endOfString } from '../jsonReader.js';
-import { changeOutsideStrings, membersOf } from '../jsonText.js';
+import { endOfString } from '../foundation/json/jsonReader.js';
+import { changeOutsideStrings, membersOf } from '../foundation/json/jsonText.js';
 import type { EmailTrigger } from './email.js';
 
 export interface MarkDeps {

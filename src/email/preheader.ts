@@ -1,4 +1,4 @@
-import { ownValue } from '../ownValue.js';
+import { ownValue } from '../foundation/ownValue.js';
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 /** `mso-hide` is for Outlook. */

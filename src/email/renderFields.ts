@@ -1,4 +1,4 @@
-import type { EmailType } from '../db/delivery/emailTypes.js';
+import type { EmailType } from '../db/email/emailTypes.js';
 import type { RenderOutcome, TemplatePool } from '../templates/index.js';
 import { EmailProblem } from './email.js';
 import { isTemplated, type EmailField } from './emailFields.js';

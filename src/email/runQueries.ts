@@ -1,8 +1,8 @@
-import type { EmailQuery, EmailType } from '../db/delivery/emailTypes.js';
-import type { Principal, PrincipalSource } from '../db/principal.js';
-import { AppError } from '../errors.js';
+import type { EmailQuery, EmailType } from '../db/email/emailTypes.js';
+import type { Principal, PrincipalSource } from '../db/roles/principal.js';
+import { AppError } from '../foundation/errors.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
-import { traced } from '../tracing/tracing.js';
+import { traced } from '../foundation/observability/tracing/tracing.js';
 import { EmailProblem, type EmailTrigger, type QueryOutcome } from './email.js';
 import type { EmailFields } from './emailFields.js';
 import type { HeldResults } from './heldResults.js';

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { deflateRaw, deflateRawSync, inflateRaw } from 'node:zlib';
-import type { KeyRing } from '../secrets.js';
+import type { KeyRing } from '../config/secrets.js';
 import { formatAddress } from './addresses.js';
 import type { Email } from './email.js';
 

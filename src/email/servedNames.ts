@@ -1,5 +1,5 @@
 import { graphqlName } from '../db/catalog/names.js';
-import { membersOf } from '../jsonText.js';
+import { membersOf } from '../foundation/json/jsonText.js';
 
 /**
  * A record as JSON text in which each column is also available under its GraphQL name (`odd_name` for `odd-name`), unless

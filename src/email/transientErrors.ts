@@ -1,4 +1,4 @@
-import type { AppError, ErrorCode } from '../errors.js';
+import type { AppError, ErrorCode } from '../foundation/errors.js';
 
 /** The database is unavailable or overloaded, which says nothing about the work itself. */
 const BUSY: ReadonlySet<ErrorCode> = new Set(['TOO_BUSY', 'DATABASE_UNAVAILABLE']);

@@ -1,5 +1,5 @@
 import { routed } from '../files/fileLinks.js';
-import type { KeyRing } from '../secrets.js';
+import type { KeyRing } from '../config/secrets.js';
 
 export const UNSUBSCRIBE_PATH = '/unsubscribe/';
 /** Takes the place of a sealed link in previews and test mails. */

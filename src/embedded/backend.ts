@@ -1,7 +1,7 @@
-import type { Config } from '../config.js';
-import type { Logger } from '../log.js';
-import type { KeyRing } from '../secrets.js';
-import type { Stoppable } from '../shutdown.js';
+import type { Config } from '../config/config.js';
+import type { Logger } from '../foundation/observability/log.js';
+import type { KeyRing } from '../config/secrets.js';
+import type { Stoppable } from '../foundation/lifecycle/shutdown.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './postgres.js';
 import { embeddedSecrets } from './secrets.js';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { chmod, cp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
-import { UsageError } from '../errors.js';
+import { UsageError } from '../foundation/errors.js';
 import { makeFolder } from './dataFolder.js';
 import { runProgram } from './runProgram.js';
 import type { SystemUser } from './systemUser.js';

@@ -14,7 +14,7 @@ import {
 } from 'node:fs/promises';
 import path from 'node:path';
 import type { Binaries } from './binaries.js';
-import { identifier, inOrder, statement, textConstant } from '../db/sql.js';
+import { identifier, inOrder, statement, textConstant } from '../db/sql/sql.js';
 import { makeFolder } from './dataFolder.js';
 import { runProgram } from './runProgram.js';
 import type { SystemUser } from './systemUser.js';

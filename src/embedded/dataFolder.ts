@@ -1,5 +1,5 @@
 import { access, chmod, constants, mkdir } from 'node:fs/promises';
-import { UsageError } from '../errors.js';
+import { UsageError } from '../foundation/errors.js';
 
 /**
  * Creates Rowpost's own folder if it doesn't exist. As root, PostgreSQL's account may traverse it; secrets in it have mode

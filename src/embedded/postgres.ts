@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Stoppable } from '../shutdown.js';
-import { UsageError } from '../errors.js';
+import type { Stoppable } from '../foundation/lifecycle/shutdown.js';
+import { UsageError } from '../foundation/errors.js';
 import { prepareBinaries } from './binaries.js';
 import { clusterUrl, dataOwner, ensureCluster, placeCluster } from './cluster.js';
 import { ensureDataFolder } from './dataFolder.js';

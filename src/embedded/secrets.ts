@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { KeyRing } from '../secrets.js';
+import { KeyRing } from '../config/secrets.js';
 import { ensureDataFolder } from './dataFolder.js';
 
 export interface EmbeddedSecrets {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { UsageError } from '../errors.js';
+import { UsageError } from '../foundation/errors.js';
 
 const run = promisify(execFile);
 

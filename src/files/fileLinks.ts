@@ -1,5 +1,5 @@
-import { AppError } from '../errors.js';
-import type { KeyRing } from '../secrets.js';
+import { AppError } from '../foundation/errors.js';
+import type { KeyRing } from '../config/secrets.js';
 
 /** The contents of a sealed file URL: tamper-proof and unreadable. */
 export interface FileLink {

@@ -263,3 +263,13 @@ export class UsageError extends Error {
     this.name = 'UsageError';
   }
 }
+
+/** Lists everything wrong with the environment. */
+export class ConfigError extends Error {
+  constructor(readonly problems: readonly string[]) {
+    super(
+      `the configuration has ${problems.length} problem(s):\n${problems.map((p) => `  - ${p}`).join('\n')}`,
+    );
+    this.name = 'ConfigError';
+  }
+}

@@ -1,7 +1,7 @@
 import type { Catalog } from '../db/catalog/catalog.js';
 import type { CatalogStore } from '../db/catalog/catalogStore.js';
-import { isStaleSchema } from '../db/sqlState.js';
-import { AppError, type ErrorCode } from '../errors.js';
+import { isStaleSchema } from '../db/sql/sqlState.js';
+import { AppError, type ErrorCode } from '../foundation/errors.js';
 import { FieldError } from './response.js';
 import { DocumentError } from './document/document.js';
 

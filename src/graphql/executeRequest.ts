@@ -1,11 +1,11 @@
 import type { GraphQLSchema } from 'graphql';
-import type { AnswerBudget, AnswerShare } from '../db/answerBudget.js';
+import type { AnswerBudget, AnswerShare } from '../db/pool/answerBudget.js';
 import type { CatalogStore } from '../db/catalog/catalogStore.js';
-import type { Principal } from '../db/principal.js';
-import type { Reads } from '../db/connection/replica.js';
-import type { Transactions } from '../db/connection/transactions.js';
-import { AppError } from '../errors.js';
-import type { Span } from '../tracing/tracing.js';
+import type { Principal } from '../db/roles/principal.js';
+import type { Reads } from '../db/failover/replica.js';
+import type { Transactions } from '../db/pool/transactions.js';
+import { AppError } from '../foundation/errors.js';
+import type { Span } from '../foundation/observability/tracing/tracing.js';
 import type { Allowance } from './allowance.js';
 import { dataResponse, FieldError } from './response.js';
 import { assemble, type Execution } from './assemble.js';
@@ -28,7 +28,7 @@ import { runUtilities } from './runUtilities.js';
 import type { TenantSchemas } from './schema/tenantSchema.js';
 import { visibleCatalog } from './schema/visibleCatalog.js';
 import { complete, type Steps } from './steps.js';
-import type { TenantGate } from '../tenantGate.js';
+import type { TenantGate } from '../foundation/limits/tenantGate.js';
 import { rowsToWrite } from './write/rowsToWrite.js';
 
 export interface EngineDeps extends PrepareDeps {

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import type { CompiledStatement } from '../db/connection/compiledStatement.js';
-import { preparedText } from '../db/connection/preparedStatements.js';
-import type { Transactions } from '../db/connection/transactions.js';
-import { empty, identifier, join, sql, statement, written } from '../db/sql.js';
-import type { Principal } from '../db/principal.js';
-import type { AppError } from '../errors.js';
+import type { CompiledStatement } from '../db/pool/compiledStatement.js';
+import { preparedText } from '../db/pool/preparedStatements.js';
+import type { Transactions } from '../db/pool/transactions.js';
+import { empty, identifier, join, sql, statement, written } from '../db/sql/sql.js';
+import type { Principal } from '../db/roles/principal.js';
+import type { AppError } from '../foundation/errors.js';
 import { planRequest, type EngineDeps } from './executeRequest.js';
 import type { PlannedField } from './plan/plan.js';
 import type { GraphqlRequest } from './plan/prepareRequest.js';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { AnswerShare } from '../db/answerBudget.js';
-import { preparedText } from '../db/connection/preparedStatements.js';
-import type { Transactions, TransactionStatement } from '../db/connection/transactions.js';
-import type { Principal } from '../db/principal.js';
-import { AppError } from '../errors.js';
-import { writeJson } from '../losslessJson.js';
+import type { AnswerShare } from '../db/pool/answerBudget.js';
+import { preparedText } from '../db/pool/preparedStatements.js';
+import type { Transactions, TransactionStatement } from '../db/pool/transactions.js';
+import type { Principal } from '../db/roles/principal.js';
+import { AppError } from '../foundation/errors.js';
+import { writeJson } from '../foundation/json/losslessJson.js';
 import { ownOnly } from './document/variables.js';
 
 /** A client-chosen key that identifies one mutation, so that it takes effect once however often it is sent. */

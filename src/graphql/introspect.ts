@@ -12,8 +12,8 @@ import {
   type GraphQLResolveInfo,
   type GraphQLSchema,
 } from 'graphql';
-import { answerTooLarge } from '../db/answerBudget.js';
-import { ownValue } from '../ownValue.js';
+import { answerTooLarge } from '../db/pool/answerBudget.js';
+import { ownValue } from '../foundation/ownValue.js';
 import { collectFields } from './read/collectFields.js';
 import type { Steps } from './steps.js';
 

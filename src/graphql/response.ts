@@ -1,6 +1,6 @@
 import type { ASTNode, GraphQLError, GraphQLFormattedError } from 'graphql';
-import { sqlState } from '../db/sqlState.js';
-import { AppError, shortened, type ErrorCode } from '../errors.js';
+import { sqlState } from '../db/sql/sqlState.js';
+import { AppError, shortened, type ErrorCode } from '../foundation/errors.js';
 
 export interface GraphqlResponse {
   /** HTTP status for callers that accept application/graphql-response+json. */

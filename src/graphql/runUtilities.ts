@@ -1,7 +1,7 @@
-import type { AnswerShare } from '../db/answerBudget.js';
+import type { AnswerShare } from '../db/pool/answerBudget.js';
 import type { CatalogStore } from '../db/catalog/catalogStore.js';
-import type { Principal } from '../db/principal.js';
-import { AppError } from '../errors.js';
+import type { Principal } from '../db/roles/principal.js';
+import { AppError } from '../foundation/errors.js';
 import { FieldError } from './response.js';
 import type { Plan, UtilityField } from './plan/plan.js';
 import { planOwnerOf } from './plan/planOwner.js';

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { Backlog } from '../db/delivery/backlog.js';
+import type { Backlog } from '../db/outbox/backlog.js';
 import type { BacklogReader } from './backlogReader.js';
 
 /** The members of a backlog that are numbers. */

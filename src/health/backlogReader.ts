@@ -1,6 +1,6 @@
-import type { Ledger } from '../db/connection/ledger.js';
-import { readBacklog, type Backlog } from '../db/delivery/backlog.js';
-import type { Logger } from '../log.js';
+import type { Ledger } from '../db/pool/ledger.js';
+import { readBacklog, type Backlog } from '../db/outbox/backlog.js';
+import type { Logger } from '../foundation/observability/log.js';
 import { cachedReading } from './cachedReading.js';
 
 const CACHE_MS = 5_000;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from '../log.js';
+import type { Logger } from '../foundation/observability/log.js';
 
 /** Probes and other metrics don't wait longer for the database. */
 const TIMEOUT_MS = 1_000;

@@ -1,12 +1,12 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
-import type { Config } from '../config.js';
-import type { Database } from '../db/connection/database.js';
-import { HEALTH_SETTINGS, listen } from '../listen.js';
-import type { Logger } from '../log.js';
-import { collectProcessMetrics, processRegistry } from '../metrics.js';
-import type { Stoppable } from '../shutdown.js';
+import type { Config } from '../config/config.js';
+import type { Database } from '../db/pool/database.js';
+import { HEALTH_SETTINGS, listen } from '../foundation/net/listen.js';
+import type { Logger } from '../foundation/observability/log.js';
+import { collectProcessMetrics, processRegistry } from '../foundation/observability/metrics.js';
+import type { Stoppable } from '../foundation/lifecycle/shutdown.js';
 import { registerInstallationMetrics } from './installationMetrics.js';
 import { findDown, findOverdue, readinessBody, type HealthChecks } from './readiness.js';
 

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
-import type { Config } from '../config.js';
-import type { Database } from '../db/connection/database.js';
-import type { Logger } from '../log.js';
+import type { Config } from '../config/config.js';
+import type { Database } from '../db/pool/database.js';
+import type { Logger } from '../foundation/observability/log.js';
 import { registerBacklogMetrics } from './backlogMetrics.js';
 import { createBacklogReader, type BacklogReader } from './backlogReader.js';
 import { registerPoolMetrics } from './poolMetrics.js';

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { Database } from '../db/connection/database.js';
+import type { Database } from '../db/pool/database.js';
 
 /** Connections to PostgreSQL by purpose. */
 export function registerPoolMetrics(

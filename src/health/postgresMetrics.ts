@@ -1,9 +1,9 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { Database } from '../db/connection/database.js';
-import { readKeyStates } from '../db/delivery/emailAccounts.js';
-import { readServerFacts } from '../db/reachability.js';
+import type { Database } from '../db/pool/database.js';
+import { readKeyStates } from '../db/email/emailAccounts.js';
+import { readServerFacts } from '../db/failover/reachability.js';
 import { countLostTenants } from '../db/tenants/lostRoles.js';
-import type { Logger } from '../log.js';
+import type { Logger } from '../foundation/observability/log.js';
 import { cachedReading } from './cachedReading.js';
 
 const CACHE_MS = 5_000;

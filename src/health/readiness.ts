@@ -1,5 +1,5 @@
-import { overdueIn, type Overdue } from '../db/delivery/overdue.js';
-import { orLate } from '../orLate.js';
+import { overdueIn, type Overdue } from '../db/ledger/overdue.js';
+import { orLate } from '../foundation/orLate.js';
 import type { BacklogReader } from './backlogReader.js';
 
 /** Resolves if a dependency is healthy, and rejects otherwise. */

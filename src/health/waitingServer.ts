@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
-import { listenOptions, type Address } from '../listen.js';
-import type { Logger } from '../log.js';
-import type { Dependency } from '../startup.js';
+import { listenOptions, type Address } from '../foundation/net/listen.js';
+import type { Logger } from '../foundation/observability/log.js';
+import type { Dependency } from '../foundation/lifecycle/startup.js';
 import { readinessBody } from './readiness.js';
 
 const RETRY_AFTER_SECONDS = 1;

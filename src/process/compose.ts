@@ -1,27 +1,32 @@
-import { systemClock } from './clock.js';
-import type { Web } from './api/server.js';
-import { loadConfig, type Config } from './config.js';
-import { divideConnections, type ProcessRole } from './db/connection/connectionBudget.js';
-import { openDatabase, type Database } from './db/connection/database.js';
-import { watchHistory, type HistoryWatch } from './db/history.js';
-import { requireSessions } from './db/connection/pooler.js';
-import { requireReachable, requireWritable } from './db/reachability.js';
-import { toAppError } from './db/toAppError.js';
-import { pendingMigrations } from './db/migrate.js';
-import { PrincipalSource } from './db/principal.js';
-import { createRelayWaker } from './db/connection/wakeup.js';
-import type { DataEngine } from './graphql/dataEngine.js';
-import { createLogger, type Logger } from './log.js';
-import type { HealthServer } from './health/healthServer.js';
-import type { HealthChecks } from './health/readiness.js';
-import type { Queue } from './queue/jobQueue.js';
-import type { KeyRing } from './secrets.js';
-import type { Services } from './services.js';
-import { closing, stopAll, type Stoppable } from './shutdown.js';
-import { createStartup, NotReadyError, type Dependency, type Startup } from './startup.js';
-import type { TemplatePool } from './templates/index.js';
-import { startTracing } from './tracing/startTracing.js';
-import { UsageError } from './errors.js';
+import { systemClock } from '../foundation/clock.js';
+import type { Web } from '../api/server.js';
+import { loadConfig, type Config } from '../config/config.js';
+import { divideConnections, type ProcessRole } from '../db/pool/connectionBudget.js';
+import { openDatabase, type Database } from '../db/pool/database.js';
+import { watchHistory, type HistoryWatch } from '../db/failover/history.js';
+import { requireSessions } from '../db/pool/pooler.js';
+import { requireReachable, requireWritable } from '../db/failover/reachability.js';
+import { toAppError } from '../db/sql/toAppError.js';
+import { pendingMigrations } from '../db/schema/migrate.js';
+import { PrincipalSource } from '../db/roles/principal.js';
+import { createRelayWaker } from '../db/pool/wakeup.js';
+import type { DataEngine } from '../graphql/dataEngine.js';
+import { createLogger, type Logger } from '../foundation/observability/log.js';
+import type { HealthServer } from '../health/healthServer.js';
+import type { HealthChecks } from '../health/readiness.js';
+import type { Queue } from '../queue/jobQueue.js';
+import type { KeyRing } from '../config/secrets.js';
+import type { Services } from '../control/services.js';
+import { closing, stopAll, type Stoppable } from '../foundation/lifecycle/shutdown.js';
+import {
+  createStartup,
+  NotReadyError,
+  type Dependency,
+  type Startup,
+} from '../foundation/lifecycle/startup.js';
+import type { TemplatePool } from '../templates/index.js';
+import { startTracing } from '../foundation/observability/tracing/startTracing.js';
+import { UsageError } from '../foundation/errors.js';
 
 /** Maximum time to render one email before its process is ended. */
 const RENDER_DEADLINE_MS = 5_000;
@@ -95,7 +100,7 @@ export async function openInstallation(
   });
   let engine: Promise<DataEngine> | undefined;
   const openEngine = async (): Promise<DataEngine> => {
-    const { createDataEngine } = await import('./graphql/dataEngine.js');
+    const { createDataEngine } = await import('../graphql/dataEngine.js');
     const { keyRing } = backend;
     const opened = createDataEngine({ database, config, keyRing, log, onCommitted: () => waker.wake() });
     history.onChange(() => opened.forgetAll());
@@ -132,7 +137,7 @@ async function announceWaiting(
   const isWeb = role === 'web' || role === 'all';
   const port = isWeb ? config.port : config.healthPort;
   if (role === 'command' || port === undefined) return () => Promise.resolve();
-  const { serveWhileWaiting } = await import('./health/waitingServer.js');
+  const { serveWhileWaiting } = await import('../health/waitingServer.js');
   return serveWhileWaiting({ host: isWeb ? config.host : config.healthHost, port }, dependency, log);
 }
 
@@ -155,7 +160,7 @@ async function openBackend(config: Config, log: Logger): Promise<Backend> {
       stop: () => Promise.resolve(),
     };
   }
-  const { openEmbeddedBackend } = await import('./embedded/backend.js');
+  const { openEmbeddedBackend } = await import('../embedded/backend.js');
   return openEmbeddedBackend(config, log);
 }
 
@@ -163,7 +168,7 @@ async function openBackend(config: Config, log: Logger): Promise<Backend> {
 
 /** Opens the service's render processes. */
 export async function openTemplates({ config }: Installation): Promise<TemplatePool> {
-  const { createTemplatePool } = await import('./templates/index.js');
+  const { createTemplatePool } = await import('../templates/index.js');
   return createTemplatePool({ processes: config.renderThreads, deadlineMs: RENDER_DEADLINE_MS });
 }
 
@@ -171,9 +176,9 @@ export async function openTemplates({ config }: Installation): Promise<TemplateP
 export async function startWebPart(installation: Installation, templates: TemplatePool): Promise<Web> {
   const [engine, { startWeb }, { createControlEngine }, { createTransport }] = await Promise.all([
     installation.openEngine(),
-    import('./api/server.js'),
-    import('./control/controlEngine.js'),
-    import('./email/mail/createTransport.js'),
+    import('../api/server.js'),
+    import('../control/controlEngine.js'),
+    import('../email/carriers/createTransport.js'),
   ]);
   const { config, database } = installation;
   const transport = createTransport(config, database);
@@ -188,8 +193,8 @@ export async function startWebPart(installation: Installation, templates: Templa
 /** The queue, for relay and worker. Throws UsageError if it is unusable. */
 export async function openQueuePart({ config, database, log, startup }: Installation): Promise<Queue> {
   const [{ openQueue }, { watchQueue }] = await Promise.all([
-    import('./queue/queue.js'),
-    import('./queue/queueWatch.js'),
+    import('../queue/queue.js'),
+    import('../queue/queueWatch.js'),
   ]);
   const queue = await startup.step(() => openQueue(config, database, log));
   const watch = watchQueue(queue, log);
@@ -209,14 +214,14 @@ export async function startHealthPart(
   queue: Queue,
 ): Promise<HealthServer | undefined> {
   if (config.healthPort === undefined) return undefined;
-  const { startHealthServer } = await import('./health/healthServer.js');
+  const { startHealthServer } = await import('../health/healthServer.js');
   const checks: HealthChecks = { postgres: () => requireWritable(database), queue: () => queue.check() };
   return startHealthServer({ config, database, log, checks, process }, config.healthPort);
 }
 
 /** Outbox → queue. */
 export async function startRelayPart(installation: Installation, queue: Queue): Promise<Stoppable> {
-  const { startRelay } = await import('./relay/relay.js');
+  const { startRelay } = await import('../relay/relay.js');
   return startRelay({ ...installation, queue });
 }
 
@@ -229,7 +234,7 @@ export async function startWorkerPart(
   templates.warmUp();
   const [engine, { startWorker }] = await Promise.all([
     installation.openEngine(),
-    import('./worker/worker.js'),
+    import('../worker/worker.js'),
   ]);
   return startWorker({ ...installation, engine, templates, queue });
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Queue as BullQueue, Worker, type Job } from 'bullmq';
-import { knownDelivery, type KnownDelivery } from '../db/delivery/deliveryKey.js';
-import type { Logger } from '../log.js';
+import { knownDelivery, type KnownDelivery } from '../db/ledger/deliveryKey.js';
+import type { Logger } from '../foundation/observability/log.js';
 import { batchJobId, deliveryJobId, priorityOf, type BatchJob, type DeliveryOrder } from './jobs.js';
 import type { QueueConnections } from './connections.js';
 import type { JobHandlers, Queue, WorkOptions } from './jobQueue.js';

@@ -1,4 +1,4 @@
-import { parseRedisUrl } from './redisAddress.js';
+import { parseRedisUrl } from '../config/redisAddress.js';
 import { connectForTheFirstTime, createRedisClient } from './redisClient.js';
 import { probeWrites, readRedisFacts, type RedisFacts } from './redisFacts.js';
 

@@ -1,5 +1,5 @@
-import type { KnownDelivery } from '../db/delivery/deliveryKey.js';
-import type { Stoppable } from '../shutdown.js';
+import type { KnownDelivery } from '../db/ledger/deliveryKey.js';
+import type { Stoppable } from '../foundation/lifecycle/shutdown.js';
 import type { BatchJob, DeliveryOrder } from './jobs.js';
 
 /**

@@ -1,5 +1,5 @@
-import type { BatchKey } from '../db/delivery/batches.js';
-import type { DueDelivery } from '../db/delivery/dueDeliveries.js';
+import type { BatchKey } from '../db/outbox/batches.js';
+import type { DueDelivery } from '../db/ledger/dueDeliveries.js';
 
 /** "Evaluate the rules for this batch." Ids only: the queue holds no tenant data. */
 export interface BatchJob extends BatchKey {

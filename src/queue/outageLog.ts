@@ -1,4 +1,4 @@
-import type { Logger } from '../log.js';
+import type { Logger } from '../foundation/observability/log.js';
 
 const LOG_INTERVAL_MS = 30_000;
 

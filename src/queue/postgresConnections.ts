@@ -1,9 +1,9 @@
 import { createPostgresBackend, runMigrations, type BackendFactory, type IQueueBackend } from 'bullmq';
-import { replaceAdvisoryLocks } from '../db/queueLocks.js';
-import { requireQueueSchema } from '../db/queueSchema.js';
-import { QUEUE_SCHEMA, type Database } from '../db/connection/database.js';
-import { UsageError } from '../errors.js';
-import type { Logger } from '../log.js';
+import { replaceAdvisoryLocks } from '../db/schema/queueLocks.js';
+import { requireQueueSchema } from '../db/schema/queueSchema.js';
+import { QUEUE_SCHEMA, type Database } from '../db/pool/database.js';
+import { UsageError } from '../foundation/errors.js';
+import type { Logger } from '../foundation/observability/log.js';
 import type { QueueConnections } from './connections.js';
 import { logOutages } from './outageLog.js';
 

@@ -1,6 +1,6 @@
-import type { Config } from '../config.js';
-import type { Database } from '../db/connection/database.js';
-import type { Logger } from '../log.js';
+import type { Config } from '../config/config.js';
+import type { Database } from '../db/pool/database.js';
+import type { Logger } from '../foundation/observability/log.js';
 import { createBullQueue } from './bullQueue.js';
 import type { Queue } from './jobQueue.js';
 import { connectPostgres, migratePostgresQueue } from './postgresConnections.js';

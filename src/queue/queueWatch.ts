@@ -1,7 +1,7 @@
-import type { Logger } from '../log.js';
-import { queueFailures, queueRoundTrips } from '../metrics.js';
-import { startOutage } from '../outage.js';
-import type { Stoppable } from '../shutdown.js';
+import type { Logger } from '../foundation/observability/log.js';
+import { queueFailures, queueRoundTrips } from '../foundation/observability/metrics.js';
+import { startOutage } from '../foundation/observability/outage.js';
+import type { Stoppable } from '../foundation/lifecycle/shutdown.js';
 import type { Queue } from './jobQueue.js';
 
 const INTERVAL_MS = 2_000;

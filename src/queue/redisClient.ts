@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { parseRedisUrl } from './redisAddress.js';
+import { parseRedisUrl } from '../config/redisAddress.js';
 
 /** Events of ioredis that carry the cause of a failure: in any client, from Sentinels, from a cluster's nodes. */
 const CAUSES = ['error', 'sentinelError', 'node error'] as const;

@@ -1,9 +1,9 @@
-import { UsageError } from '../errors.js';
-import type { Logger } from '../log.js';
-import { networkWaitMs, NotReadyError } from '../startup.js';
+import { UsageError } from '../foundation/errors.js';
+import type { Logger } from '../foundation/observability/log.js';
+import { networkWaitMs, NotReadyError } from '../foundation/lifecycle/startup.js';
 import type { QueueConnections } from './connections.js';
 import { logOutages } from './outageLog.js';
-import { parseRedisUrl, type RedisAddress } from './redisAddress.js';
+import { parseRedisUrl, type RedisAddress } from '../config/redisAddress.js';
 import {
   connectForTheFirstTime,
   createRedisClient,

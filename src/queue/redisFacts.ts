@@ -1,4 +1,4 @@
-import type { RedisAddress } from './redisAddress.js';
+import type { RedisAddress } from '../config/redisAddress.js';
 import { primariesOf, type RedisClient } from './redisClient.js';
 
 const PROBE_SECONDS = 60;

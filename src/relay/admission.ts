@@ -1,4 +1,4 @@
-import type { Batch } from '../db/delivery/batches.js';
+import type { Batch } from '../db/outbox/batches.js';
 
 /** A batch that may be queued now. */
 export interface AdmittedBatch extends Batch {

@@ -1,9 +1,9 @@
-import type { Config } from '../config.js';
-import type { Database } from '../db/connection/database.js';
-import { copyDirectory } from '../db/directory/copyDirectory.js';
-import { openDirectory } from '../db/directory/directory.js';
-import type { Logger } from '../log.js';
-import type { Stoppable } from '../shutdown.js';
+import type { Config } from '../config/config.js';
+import type { Database } from '../db/pool/database.js';
+import { copyDirectory } from '../db/cells/directory/copyDirectory.js';
+import { openDirectory } from '../db/cells/directory/directory.js';
+import type { Logger } from '../foundation/observability/log.js';
+import type { Stoppable } from '../foundation/lifecycle/shutdown.js';
 import { startLoop } from './loop.js';
 
 /** Changes are announced; this is for announcements that were missed. */

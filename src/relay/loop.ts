@@ -1,6 +1,6 @@
-import type { Logger } from '../log.js';
-import { relayFailures } from '../metrics.js';
-import type { Stoppable } from '../shutdown.js';
+import type { Logger } from '../foundation/observability/log.js';
+import { relayFailures } from '../foundation/observability/metrics.js';
+import type { Stoppable } from '../foundation/lifecycle/shutdown.js';
 
 export interface Loop extends Stoppable {
   /** Runs the step now, or once more if it is running. */

@@ -1,5 +1,5 @@
 import type { Queue } from '../queue/queue.js';
-import { traceparentOf, type Span } from '../tracing/tracing.js';
+import { traceparentOf, type Span } from '../foundation/observability/tracing/tracing.js';
 import type { Admission, AdmittedBatch } from './admission.js';
 
 /** Adds admitted batches to the queue. If that fails, holds them again and rethrows. */

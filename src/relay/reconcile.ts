@@ -1,8 +1,8 @@
-import { openBatches } from '../db/delivery/batches.js';
-import type { Ledger } from '../db/connection/ledger.js';
-import { endLostAttempts } from '../db/delivery/leases.js';
-import { dueDeliveries, markQueued } from '../db/delivery/dueDeliveries.js';
-import { sweep } from '../db/delivery/sweep.js';
+import { openBatches } from '../db/outbox/batches.js';
+import type { Ledger } from '../db/pool/ledger.js';
+import { endLostAttempts } from '../db/ledger/leases.js';
+import { dueDeliveries, markQueued } from '../db/ledger/dueDeliveries.js';
+import { sweep } from '../db/ledger/sweep.js';
 import type { Queue } from '../queue/queue.js';
 import type { Admission } from './admission.js';
 import { publish } from './publish.js';

@@ -1,13 +1,13 @@
-import type { Clock } from '../clock.js';
-import type { Ledger } from '../db/connection/ledger.js';
+import type { Clock } from '../foundation/clock.js';
+import type { Ledger } from '../db/pool/ledger.js';
 import {
   dropOldPartitions,
   makePartitions,
   pruneTicks,
   type RetentionDays,
-} from '../db/delivery/partitions.js';
-import { purgeRemovedSuppressions } from '../db/delivery/suppressions.js';
-import type { Logger } from '../log.js';
+} from '../db/outbox/partitions.js';
+import { purgeRemovedSuppressions } from '../db/email/suppressions.js';
+import type { Logger } from '../foundation/observability/log.js';
 
 /** How long all relays may be down before events go to the default partition. */
 const DAYS_AHEAD = 3;

@@ -1,4 +1,4 @@
-import type { Database } from '../db/connection/database.js';
+import type { Database } from '../db/pool/database.js';
 import {
   filesAfter,
   findOrphans,
@@ -9,7 +9,7 @@ import {
   type FilesOfTable,
 } from '../db/files/sweep.js';
 import type { FileStorage } from '../files/storage/fileStorage.js';
-import type { Logger } from '../log.js';
+import type { Logger } from '../foundation/observability/log.js';
 
 export interface SweepDeps {
   readonly database: Pick<Database, 'pool' | 'transactions'>;

@@ -1,9 +1,9 @@
-import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
-import type { SendOutcome } from '../email/mail/transport.js';
-import type { Logger } from '../log.js';
-import { FAILURES_PER_SECOND, LogSampler } from '../logSampler.js';
-import { markFailed, traceIdOf, type Span } from '../tracing/tracing.js';
-import { commitToAccepted, deliveryOutcomes, providerCalls } from '../metrics.js';
+import type { LoadedDelivery } from '../db/ledger/loadDeliveries.js';
+import type { SendOutcome } from '../email/carriers/transport.js';
+import type { Logger } from '../foundation/observability/log.js';
+import { FAILURES_PER_SECOND, LogSampler } from '../foundation/observability/logSampler.js';
+import { markFailed, traceIdOf, type Span } from '../foundation/observability/tracing/tracing.js';
+import { commitToAccepted, deliveryOutcomes, providerCalls } from '../foundation/observability/metrics.js';
 
 /** A delivery whose attempt this worker has begun. */
 export interface AttemptedDelivery extends LoadedDelivery {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { SendOutcome } from '../email/mail/transport.js';
+import type { SendOutcome } from '../email/carriers/transport.js';
 
 /** How long a refused account is skipped before it is tried again: its owner may have fixed it at the carrier. */
 const REFUSED_MS = 60_000;

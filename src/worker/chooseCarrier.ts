@@ -1,4 +1,4 @@
-import type { PastAttempt } from '../db/delivery/attemptHistory.js';
+import type { PastAttempt } from '../db/ledger/attemptHistory.js';
 
 /** The carrier of an attempt, and the one to fall back to at once if the first certainly sent nothing. */
 export interface Choice {

@@ -1,8 +1,8 @@
-import type { Ledger } from '../db/connection/ledger.js';
-import type { HeldDelivery, KnownDelivery } from '../db/delivery/deliveryKey.js';
-import { extendLeases } from '../db/delivery/leases.js';
-import type { Logger } from '../log.js';
-import type { Stoppable } from '../shutdown.js';
+import type { Ledger } from '../db/pool/ledger.js';
+import type { HeldDelivery, KnownDelivery } from '../db/ledger/deliveryKey.js';
+import { extendLeases } from '../db/ledger/leases.js';
+import type { Logger } from '../foundation/observability/log.js';
+import type { Stoppable } from '../foundation/lifecycle/shutdown.js';
 
 interface Claim {
   held: HeldDelivery;

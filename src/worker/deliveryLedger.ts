@@ -1,19 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { readAttempts } from '../db/delivery/attemptHistory.js';
-import type { DeliveryKey } from '../db/delivery/deliveryKey.js';
-import { loadEmailType, loadEmailVariant, type EmailType } from '../db/delivery/emailTypes.js';
-import { finishAttempts, type AttemptFinish } from '../db/delivery/finishAttempts.js';
-import { countRedeliveredStart } from '../db/delivery/leases.js';
-import type { Ledger } from '../db/connection/ledger.js';
-import { loadDeliveries, loadRecord, type LoadedDelivery } from '../db/delivery/loadDeliveries.js';
-import { recordMailEvents, type MailEvent } from '../db/delivery/mailEvents.js';
-import { holdTenant, pauseDeliveries, pauseTenant, type PausedDelivery } from '../db/delivery/pause.js';
-import { startSending, type SendingStart } from '../db/delivery/startSending.js';
-import { findSuppressed } from '../db/delivery/suppressions.js';
+import { readAttempts } from '../db/ledger/attemptHistory.js';
+import type { DeliveryKey } from '../db/ledger/deliveryKey.js';
+import { loadEmailType, loadEmailVariant, type EmailType } from '../db/email/emailTypes.js';
+import { finishAttempts, type AttemptFinish } from '../db/ledger/finishAttempts.js';
+import { countRedeliveredStart } from '../db/ledger/leases.js';
+import type { Ledger } from '../db/pool/ledger.js';
+import { loadDeliveries, loadRecord, type LoadedDelivery } from '../db/ledger/loadDeliveries.js';
+import { recordMailEvents, type MailEvent } from '../db/email/mailEvents.js';
+import { holdTenant, pauseDeliveries, pauseTenant, type PausedDelivery } from '../db/ledger/pause.js';
+import { startSending, type SendingStart } from '../db/ledger/startSending.js';
+import { findSuppressed } from '../db/email/suppressions.js';
 import { FairCache } from '../graphql/fairCache.js';
-import type { Logger } from '../log.js';
-import { cacheLookups } from '../metrics.js';
-import { coalesce } from '../coalesce.js';
+import type { Logger } from '../foundation/observability/log.js';
+import { cacheLookups } from '../foundation/observability/metrics.js';
+import { coalesce } from '../foundation/limits/coalesce.js';
 
 export type DeliveryLedger = ReturnType<typeof createDeliveryLedger>;
 

@@ -1,5 +1,5 @@
-import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
-import type { SendOutcome } from '../email/mail/transport.js';
+import type { LoadedDelivery } from '../db/ledger/loadDeliveries.js';
+import type { SendOutcome } from '../email/carriers/transport.js';
 import {
   markFailed,
   SpanKind,
@@ -8,7 +8,7 @@ import {
   traceparentOf,
   tracePast,
   type Span,
-} from '../tracing/tracing.js';
+} from '../foundation/observability/tracing/tracing.js';
 
 /**
  * Traces an attempt as part of the trace of its change, linked to its batch. Without a traced change it is part of the

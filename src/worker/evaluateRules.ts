@@ -7,20 +7,20 @@ import {
   type EventRecords,
   type LoadedBatch,
   type OutboxEvent,
-} from '../db/delivery/batches.js';
+} from '../db/outbox/batches.js';
 import {
   closeBatch,
   closePlainBatch,
   type ClosedBatch,
   type DeliveryLimits,
   type Match,
-} from '../db/delivery/closeBatch.js';
-import { countRedeliveredBatchStart } from '../db/delivery/poisonBatches.js';
-import type { Ledger } from '../db/connection/ledger.js';
+} from '../db/ledger/closeBatch.js';
+import { countRedeliveredBatchStart } from '../db/outbox/poisonBatches.js';
+import type { Ledger } from '../db/pool/ledger.js';
 import { covers, judgeCondition, type Judgement } from '../email/judgeCondition.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
-import type { FairRoom } from '../fairRoom.js';
-import type { Logger } from '../log.js';
+import type { FairRoom } from '../foundation/limits/fairRoom.js';
+import type { Logger } from '../foundation/observability/log.js';
 
 export interface EvaluateDeps {
   readonly ledger: Ledger;

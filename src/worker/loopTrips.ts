@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Trip } from '../db/delivery/closeBatch.js';
-import type { Logger } from '../log.js';
+import type { Trip } from '../db/ledger/closeBatch.js';
+import type { Logger } from '../foundation/observability/log.js';
 
 const LOG_INTERVAL_MS = 60_000;
 const MAX_REMEMBERED = 10_000;

@@ -1,10 +1,10 @@
-import { RECORD_TOO_LARGE } from '../db/delivery/recordSize.js';
+import { RECORD_TOO_LARGE } from '../db/outbox/recordSize.js';
 import { composeEmail, type ComposeDeps } from '../email/composeEmail.js';
 import { unsubscribeUrl } from '../email/unsubscribeLink.js';
 import { variantNames } from '../email/variantNames.js';
-import type { Logger } from '../log.js';
-import type { KeyRing } from '../secrets.js';
-import { traced } from '../tracing/tracing.js';
+import type { Logger } from '../foundation/observability/log.js';
+import type { KeyRing } from '../config/secrets.js';
+import { traced } from '../foundation/observability/tracing/tracing.js';
 import type { AttemptedDelivery } from './attemptReport.js';
 import type { DeliveryLedger } from './deliveryLedger.js';
 import { removeSuppressed, type PreparedEmail } from './removeSuppressed.js';

@@ -1,6 +1,6 @@
-import type { ReadyDelivery } from '../db/delivery/closeBatch.js';
+import type { ReadyDelivery } from '../db/ledger/closeBatch.js';
 import type { BatchJob } from '../queue/jobs.js';
-import { SpanKind, traced, tracedFrom, type Span } from '../tracing/tracing.js';
+import { SpanKind, traced, tracedFrom, type Span } from '../foundation/observability/tracing/tracing.js';
 import { evaluateRules, type EvaluateDeps } from './evaluateRules.js';
 import type { FairSlots } from './fairSlots.js';
 import type { LoopTrips } from './loopTrips.js';

@@ -1,5 +1,5 @@
-import type { DueDelivery } from '../db/delivery/dueDeliveries.js';
-import type { Logger } from '../log.js';
+import type { DueDelivery } from '../db/ledger/dueDeliveries.js';
+import type { Logger } from '../foundation/observability/log.js';
 import type { Queue } from '../queue/queue.js';
 
 /** If the queue is unavailable, the reconciler finds the deliveries in the ledger when they are due. */

@@ -1,6 +1,6 @@
-import type { MailEvent } from '../db/delivery/mailEvents.js';
+import type { MailEvent } from '../db/email/mailEvents.js';
 import { comparable } from '../email/addresses.js';
-import type { RefusedRecipient } from '../email/mail/transport.js';
+import type { RefusedRecipient } from '../email/carriers/transport.js';
 
 /** The bounce event of a recipient that the carrier refused immediately. */
 export function refusedEvent(

@@ -1,8 +1,8 @@
-import type { LoadedDelivery } from '../db/delivery/loadDeliveries.js';
-import { UNSUBSCRIBED } from '../db/delivery/suppressions.js';
+import type { LoadedDelivery } from '../db/ledger/loadDeliveries.js';
+import { UNSUBSCRIBED } from '../db/email/suppressions.js';
 import { comparable, type Address } from '../email/addresses.js';
 import type { Email } from '../email/email.js';
-import { ownValue } from '../ownValue.js';
+import { ownValue } from '../foundation/ownValue.js';
 import type { DeliveryLedger } from './deliveryLedger.js';
 import type { NoEmail } from './retryPolicy.js';
 

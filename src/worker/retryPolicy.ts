@@ -1,7 +1,7 @@
-import type { HeldDelivery } from '../db/delivery/deliveryKey.js';
-import type { AttemptFinish } from '../db/delivery/finishAttempts.js';
-import type { DeliveryPolicy } from '../db/delivery/loadDeliveries.js';
-import type { SendOutcome } from '../email/mail/transport.js';
+import type { HeldDelivery } from '../db/ledger/deliveryKey.js';
+import type { AttemptFinish } from '../db/ledger/finishAttempts.js';
+import type { DeliveryPolicy } from '../db/ledger/loadDeliveries.js';
+import type { SendOutcome } from '../email/carriers/transport.js';
 
 /** What to record for an attempt, and what happens to its delivery. */
 export type Decision = Omit<AttemptFinish, keyof HeldDelivery>;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { FairBytes } from '../fairBytes.js';
-import type { Logger } from '../log.js';
+import { FairBytes } from '../foundation/limits/fairBytes.js';
+import type { Logger } from '../foundation/observability/log.js';
 
 /**
  * Deliveries that wait for a slot or are being sent. Tenants share their number fairly: one whose carrier is not responding has at

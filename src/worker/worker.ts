@@ -1,8 +1,8 @@
-import { createTransport } from '../email/mail/createTransport.js';
-import { FairRoom } from '../fairRoom.js';
+import { createTransport } from '../email/carriers/createTransport.js';
+import { FairRoom } from '../foundation/limits/fairRoom.js';
 import type { Queue } from '../queue/queue.js';
-import type { Services } from '../services.js';
-import type { Stoppable } from '../shutdown.js';
+import type { Services } from '../control/services.js';
+import type { Stoppable } from '../foundation/lifecycle/shutdown.js';
 import type { TemplatePool } from '../templates/index.js';
 import { createAttemptReport } from './attemptReport.js';
 import { CarrierHolds } from './carrierHolds.js';

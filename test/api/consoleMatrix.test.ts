@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Router } from 'express';
 import { consoleRoutes } from '../../src/api/console/consoleRoutes.js';
-import type { RouteDeps } from '../../src/api/routeDeps.js';
+import type { RouteDeps } from '../../src/api/http/routeDeps.js';
 import { ConsoleBrowser } from './consoleBrowser.js';
 import { ConsoleShop } from './consoleShop.js';
 import { expectDocumentedTable } from '../support/documentedTable.js';

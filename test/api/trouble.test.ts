@@ -1,7 +1,7 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { openDatabase, type Database } from '../../src/db/connection/database.js';
+import { openDatabase, type Database } from '../../src/db/pool/database.js';
 import { TEST_BUDGET, testConfig, testKeyRing, testLog } from '../support/testConfig.js';
 import { waitFor } from '../support/waitFor.js';
 import { ROOT_PASSWORD, WebFixture, type Json } from './webFixture.js';

@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
 import { simpleParser } from 'mailparser';
-import type { LoadedMail } from '../../src/email/mail/carrier.js';
-import { toMime } from '../../src/email/mail/mime.js';
+import type { LoadedMail } from '../../src/email/carriers/carrier.js';
+import { toMime } from '../../src/email/message/mime.js';
 
 /** What whoever may upload a file declares it to be: it has no signature, so the declaration counts. */
 const COMPOSITE = ['message/rfc822', 'message/delivery-status', 'Message/global', 'multipart/mixed'];

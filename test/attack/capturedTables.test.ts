@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { openCaptureFixture, type CaptureFixture } from '../db/captureFixture.js';
+import { openCaptureFixture, type CaptureFixture } from '../db/capture/captureFixture.js';
 
 /** The triggers that capture a table run as the service, in sessions of whoever writes. */
 describe('captured tables', () => {

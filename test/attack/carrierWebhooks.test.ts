@@ -1,6 +1,6 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
-import { WEBHOOK_KINDS, type WebhookKind } from '../../src/db/delivery/carrierWebhooks.js';
+import { WEBHOOK_KINDS, type WebhookKind } from '../../src/db/email/carrierWebhooks.js';
 import { insertSentDeliveries } from '../delivery/webhook.js';
 import {
   BOUNCES,

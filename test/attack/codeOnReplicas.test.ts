@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import { createTenant } from '../../src/control/tenants/tenants.js';
-import { openDatabase, type Database } from '../../src/db/connection/database.js';
-import { preparedText } from '../../src/db/connection/preparedStatements.js';
+import { openDatabase, type Database } from '../../src/db/pool/database.js';
+import { preparedText } from '../../src/db/pool/preparedStatements.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { replicaReads } from '../../src/metrics.js';
+import { replicaReads } from '../../src/foundation/observability/metrics.js';
 import { PREPARED_TEMPLATE } from '../support/preparedCluster.js';
 import { startReplicatedPostgres, type ReplicatedPostgres } from '../support/replicatedPostgres.js';
 import { TEST_BUDGET, testKeyRing, testLog } from '../support/testConfig.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
-import { PrincipalSource } from '../../src/db/principal.js';
+import { PrincipalSource } from '../../src/db/roles/principal.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
 import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
 import { testLog } from '../support/testConfig.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { Transactions } from '../../src/db/connection/transactions.js';
-import { AppError } from '../../src/errors.js';
+import type { Transactions } from '../../src/db/pool/transactions.js';
+import { AppError } from '../../src/foundation/errors.js';
 import { Conditions } from '../../src/graphql/email/condition.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import type { SmtpAccount } from '../../src/email/mail/account.js';
-import type { LoadedMail } from '../../src/email/mail/carrier.js';
-import { createSmtp } from '../../src/email/mail/smtp/smtp.js';
-import type { SendOutcome } from '../../src/email/mail/transport.js';
+import type { SmtpAccount } from '../../src/email/carriers/account.js';
+import type { LoadedMail } from '../../src/email/carriers/carrier.js';
+import { createSmtp } from '../../src/email/carriers/smtp/smtp.js';
+import type { SendOutcome } from '../../src/email/carriers/transport.js';
 import { LOGIN, startFakeSmtp, type FakeSmtp } from '../support/fakeSmtp.js';
 
 const MAIL: LoadedMail = {

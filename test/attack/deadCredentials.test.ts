@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { PRINCIPAL_MAX_AGE_MS } from '../../src/db/principal.js';
+import { PRINCIPAL_MAX_AGE_MS } from '../../src/db/roles/principal.js';
 import { ConsoleBrowser } from '../api/consoleBrowser.js';
 import { HttpBrowser } from '../api/oidc/support/httpBrowser.js';
 import { MisbehavingProvider } from '../api/oidc/support/misbehavingProvider.js';

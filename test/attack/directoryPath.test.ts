@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { migrateDirectory, openDirectory } from '../../src/db/directory/directory.js';
+import { migrateDirectory, openDirectory } from '../../src/db/cells/directory/directory.js';
 import { testLog } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createTenant } from '../../src/control/tenants/tenants.js';
-import { AutovacuumGuard } from '../../src/db/connection/autovacuumGuard.js';
-import type { Database } from '../../src/db/connection/database.js';
+import { AutovacuumGuard } from '../../src/db/isolation/autovacuumGuard.js';
+import type { Database } from '../../src/db/pool/database.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.js';
 import { copyPreparedCluster, PREPARED_TEMPLATE, throwawayDataDir } from '../support/preparedCluster.js';

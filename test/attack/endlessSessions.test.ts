@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { createTenant } from '../../src/control/tenants/tenants.js';
-import { preparedText } from '../../src/db/connection/preparedStatements.js';
-import { endOfSharedTransactions } from '../../src/db/connection/sharedAccess.js';
-import { Transactions, type TransactionOutcome } from '../../src/db/connection/transactions.js';
-import { formatted } from '../../src/db/sql.js';
+import { preparedText } from '../../src/db/pool/preparedStatements.js';
+import { endOfSharedTransactions } from '../../src/db/isolation/sharedAccess.js';
+import { Transactions, type TransactionOutcome } from '../../src/db/pool/transactions.js';
+import { formatted } from '../../src/db/sql/sql.js';
 import { budgetOf } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { waitFor } from '../support/waitFor.js';

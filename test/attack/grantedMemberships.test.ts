@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
-import type { RoleNames } from '../../src/db/connection/roleNames.js';
+import type { RoleNames } from '../../src/db/isolation/roleNames.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
 /** A member of a tenant's role may create code in its schema at any time, and the shared login would run it. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { captureTable } from '../../src/control/utility/capture.js';
 import { createTenant } from '../../src/control/tenants/tenants.js';
-import { fenceTenant, structureOf } from '../../src/db/moving/handOver.js';
+import { fenceTenant, structureOf } from '../../src/db/cells/moving/handOver.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
 /** The trigger of a captured table reads the table of tenants, which stays locked until its transaction ends. */

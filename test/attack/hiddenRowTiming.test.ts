@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Principal } from '../../src/db/principal.js';
+import type { Principal } from '../../src/db/roles/principal.js';
 import { openShop, roleWith, type Shop } from '../graphql/support/shop.js';
 import { Random } from '../graphql/filter/random.js';
 

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
-import type { Account } from '../../src/email/mail/account.js';
-import { createCarriers } from '../../src/email/mail/carriers.js';
-import type { MailTransport, SendOutcome } from '../../src/email/mail/transport.js';
+import type { Account } from '../../src/email/carriers/account.js';
+import { createCarriers } from '../../src/email/carriers/carriers.js';
+import type { MailTransport, SendOutcome } from '../../src/email/carriers/transport.js';
 import type { FileStorage } from '../../src/files/storage/fileStorage.js';
 
 const HOSTILE = 1;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ServerGuard } from '../../src/db/connection/serverGuard.js';
+import { ServerGuard } from '../../src/db/isolation/serverGuard.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 import { waitFor } from '../support/waitFor.js';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { createLedger } from '../../src/db/connection/ledger.js';
-import { tick } from '../../src/db/delivery/tick.js';
+import { createLedger } from '../../src/db/pool/ledger.js';
+import { tick } from '../../src/db/outbox/tick.js';
 import { createRule, createTenant, writeEvents } from '../delivery/pipelineSetup.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 

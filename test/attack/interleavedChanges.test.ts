@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createControlEngine, type ControlEngine } from '../../src/control/controlEngine.js';
-import { systemClock } from '../../src/clock.js';
+import { systemClock } from '../../src/foundation/clock.js';
 import { codeOf, textAt, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 import { testKeyRing, testLog } from '../support/testConfig.js';
 import { ControlState, withoutPassing } from './support/controlState.js';

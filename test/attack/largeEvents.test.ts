@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
-import { PrincipalSource } from '../../src/db/principal.js';
+import { PrincipalSource } from '../../src/db/roles/principal.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
 import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
@@ -15,7 +15,7 @@ import {
   startPipeline,
   type Pipeline,
 } from '../delivery/pipelineSetup.js';
-import { formatted } from '../../src/db/sql.js';
+import { formatted } from '../../src/db/sql/sql.js';
 
 /** A row of 600 MB in an event ended every worker: it fits into no string. */
 describe('attack: events of any size', () => {

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { EmailType } from '../../src/db/delivery/emailTypes.js';
+import type { EmailType } from '../../src/db/email/emailTypes.js';
 import { composeEmail, type ComposeDeps, type NamedType } from '../../src/email/composeEmail.js';
 import type { EmailTrigger } from '../../src/email/email.js';
 import { markedRecords, markNumbers, withoutMarks, type MarkDeps } from '../../src/email/numericMarks.js';
 import { withServedNames } from '../../src/email/servedNames.js';
-import { AppError } from '../../src/errors.js';
+import { AppError } from '../../src/foundation/errors.js';
 import { requireFewValues } from '../../src/control/request/fieldCount.js';
-import { membersOf } from '../../src/jsonText.js';
+import { membersOf } from '../../src/foundation/json/jsonText.js';
 
 /** As large as a row may be that a mail is about. */
 const CHARACTERS = 8_000_000;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { toAppError } from '../../src/db/toAppError.js';
+import { toAppError } from '../../src/db/sql/toAppError.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
 /** Two kilobytes of DDL made a catalog of 560 MB, which ended every web process that read it. */

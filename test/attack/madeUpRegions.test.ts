@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import type { SesAccount } from '../../src/email/mail/account.js';
-import { createHttpCarrier } from '../../src/email/mail/httpCarrier.js';
+import type { SesAccount } from '../../src/email/carriers/account.js';
+import { createHttpCarrier } from '../../src/email/carriers/httpCarrier.js';
 
 const REGIONS = 5_000;
 /** A client of a carrier takes 2.5 KB, even where nothing answers. */

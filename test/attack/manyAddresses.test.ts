@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { EmailType } from '../../src/db/delivery/emailTypes.js';
+import type { EmailType } from '../../src/db/email/emailTypes.js';
 import { addressEmail } from '../../src/email/addressEmail.js';
 import { parseAddresses } from '../../src/email/addresses.js';
 import { EmailProblem } from '../../src/email/email.js';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Knex } from 'knex';
-import { PrincipalSource } from '../../src/db/principal.js';
+import { PrincipalSource } from '../../src/db/roles/principal.js';
 
 describe('attack: many roles of a tenant with a megabyte of rules each', () => {
   it('take at most two connections of the service at once, and leave the others to other tenants', async () => {

@@ -4,8 +4,8 @@ import { HttpBrowser } from '../api/oidc/support/httpBrowser.js';
 import { MisbehavingProvider } from '../api/oidc/support/misbehavingProvider.js';
 import { OidcFixture, type FailureBody, type ProviderInput } from '../api/oidc/support/oidcFixture.js';
 import { at } from '../api/webFixture.js';
-import { joinDirectory } from '../../src/db/directory/cells.js';
-import { migrateDirectory, openDirectory, type Directory } from '../../src/db/directory/directory.js';
+import { joinDirectory } from '../../src/db/cells/directory/cells.js';
+import { migrateDirectory, openDirectory, type Directory } from '../../src/db/cells/directory/directory.js';
 import { testLog } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 

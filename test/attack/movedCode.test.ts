@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { inTransaction } from '../../src/db/connection/inTransaction.js';
-import { copyRows, type Ends } from '../../src/db/moving/copyRows.js';
-import { applyChanges, copyKeyless, noteChanges } from '../../src/db/moving/followChanges.js';
-import { fenceTenant, structureOf } from '../../src/db/moving/handOver.js';
-import { fillViews } from '../../src/db/moving/references.js';
-import { listTables } from '../../src/db/moving/movedTables.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
+import { copyRows, type Ends } from '../../src/db/cells/moving/copyRows.js';
+import { applyChanges, copyKeyless, noteChanges } from '../../src/db/cells/moving/followChanges.js';
+import { fenceTenant, structureOf } from '../../src/db/cells/moving/handOver.js';
+import { fillViews } from '../../src/db/cells/moving/references.js';
+import { listTables } from '../../src/db/cells/moving/movedTables.js';
 import { handOverSchema } from '../../src/db/tenants/lostRoles.js';
 import { createTenant } from '../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';

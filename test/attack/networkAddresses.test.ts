@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isLoopback, isPrivateAddress, visitorNetwork } from '../../src/networkAddress.js';
+import { isLoopback, isPrivateAddress, visitorNetwork } from '../../src/foundation/net/networkAddress.js';
 
 /** One of each special-purpose block that lies outside of the internet, or is a way around a check of it. */
 const REFUSED: Readonly<Record<string, string>> = {

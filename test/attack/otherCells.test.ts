@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { joinDirectory } from '../../src/db/directory/cells.js';
-import { migrateDirectory, openDirectory, type Directory } from '../../src/db/directory/directory.js';
+import { joinDirectory } from '../../src/db/cells/directory/cells.js';
+import { migrateDirectory, openDirectory, type Directory } from '../../src/db/cells/directory/directory.js';
 import { testLog } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { PXADMIN_PASSWORD, WebFixture } from '../api/webFixture.js';

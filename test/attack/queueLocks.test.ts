@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { QUEUE_SCHEMA } from '../../src/db/connection/database.js';
+import { QUEUE_SCHEMA } from '../../src/db/pool/database.js';
 import { openQueue } from '../../src/queue/queue.js';
 import { pipelineConfig } from '../delivery/pipelineSetup.js';
 import { testLog } from '../support/testConfig.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { AppError } from '../../src/errors.js';
+import { AppError } from '../../src/foundation/errors.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
 /** PL/pgSQL lets anyone raise errors under the codes by which PostgreSQL reports that it is unavailable. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { noteChanges } from '../../src/db/moving/followChanges.js';
-import { listTables } from '../../src/db/moving/movedTables.js';
+import { noteChanges } from '../../src/db/cells/moving/followChanges.js';
+import { listTables } from '../../src/db/cells/moving/movedTables.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
 /** `row.name` calls the function `name` where the row has no such column. */

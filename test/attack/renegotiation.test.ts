@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import tls, { type TLSSocket } from 'node:tls';
 import { expect } from 'chai';
-import type { SmtpAccount } from '../../src/email/mail/account.js';
-import { createSmtp } from '../../src/email/mail/smtp/smtp.js';
+import type { SmtpAccount } from '../../src/email/carriers/account.js';
+import { createSmtp } from '../../src/email/carriers/smtp/smtp.js';
 import { SNS_CERTIFICATE, SNS_KEY } from '../support/snsKey.js';
 
 describe("attack: a tenant's server that repeats the TLS handshake", () => {

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import type { Knex } from 'knex';
-import { PrincipalSource } from '../../src/db/principal.js';
+import { PrincipalSource } from '../../src/db/roles/principal.js';
 import { at, textAt, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 
 describe('attack: rules that are large together', () => {

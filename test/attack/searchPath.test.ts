@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import { adoptTenant, createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
-import { PrincipalSource, type Principal } from '../../src/db/principal.js';
+import { PrincipalSource, type Principal } from '../../src/db/roles/principal.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
 import { testConfig, testLog } from '../support/testConfig.js';

@@ -16,12 +16,12 @@ import {
   type CreatedTenant,
 } from '../../src/control/tenants/tenants.js';
 import { captureTable } from '../../src/control/utility/capture.js';
-import { inTransaction } from '../../src/db/connection/inTransaction.js';
-import { noteChanges, stopNotingChanges } from '../../src/db/moving/followChanges.js';
-import { fenceTenant, structureOf, unfenceTenant } from '../../src/db/moving/handOver.js';
-import { leaveCell } from '../../src/db/moving/leaveCell.js';
-import { listTables, otherWriters, ownedByOthers } from '../../src/db/moving/movedTables.js';
-import { PrincipalSource } from '../../src/db/principal.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
+import { noteChanges, stopNotingChanges } from '../../src/db/cells/moving/followChanges.js';
+import { fenceTenant, structureOf, unfenceTenant } from '../../src/db/cells/moving/handOver.js';
+import { leaveCell } from '../../src/db/cells/moving/leaveCell.js';
+import { listTables, otherWriters, ownedByOthers } from '../../src/db/cells/moving/movedTables.js';
+import { PrincipalSource } from '../../src/db/roles/principal.js';
 import { adoptionWarnings, statementsToAdopt, statementsToRelease } from '../../src/db/tenants/adoption.js';
 import { findLostRoles, handOverSchema } from '../../src/db/tenants/lostRoles.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';

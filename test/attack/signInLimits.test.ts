@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Request } from 'express';
 import { SignInLimits } from '../../src/api/auth/signInLimits.js';
-import { removeSignInCounts } from '../../src/db/signIn/signInCounts.js';
-import { AppError } from '../../src/errors.js';
+import { removeSignInCounts } from '../../src/db/roles/signIn/signInCounts.js';
+import { AppError } from '../../src/foundation/errors.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture, type WebFixtureOptions } from '../api/webFixture.js';
 import { testConfig, testLog } from '../support/testConfig.js';
 

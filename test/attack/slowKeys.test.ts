@@ -5,8 +5,8 @@ import { createServer, type Server } from 'node:tls';
 import { expect } from 'chai';
 import { createProviderClient } from '../../src/api/oidc/providerClient.js';
 import { readTransports } from '../../src/control/email/transportInput.js';
-import type { SmtpAccount } from '../../src/email/mail/account.js';
-import { createSmtp } from '../../src/email/mail/smtp/smtp.js';
+import type { SmtpAccount } from '../../src/email/carriers/account.js';
+import { createSmtp } from '../../src/email/carriers/smtp/smtp.js';
 import { SNS_CERTIFICATE, SNS_KEY } from '../support/snsKey.js';
 
 describe('attack: keys of others that are slow to compute with', () => {

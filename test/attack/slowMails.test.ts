@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { addressEmail } from '../../src/email/addressEmail.js';
 import { fieldsOf } from '../../src/email/emailFields.js';
-import type { LoadedMail } from '../../src/email/mail/carrier.js';
-import { toMime } from '../../src/email/mail/mime.js';
+import type { LoadedMail } from '../../src/email/carriers/carrier.js';
+import { toMime } from '../../src/email/message/mime.js';
 
 /** What a template may render to. */
 const MAX_CHARACTERS = 2_000_000;

@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import dnsClient from 'node:dns/promises';
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { PrivateAddress, publicLookup } from '../../src/publicLookup.js';
+import { PrivateAddress, publicLookup } from '../../src/foundation/net/publicLookup.js';
 import { waitFor } from '../support/waitFor.js';
 
 /** DNS's answer to a question (RFC 1035): the address, or that there is no such name. */

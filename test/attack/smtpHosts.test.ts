@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
-import type { SmtpAccount } from '../../src/email/mail/account.js';
-import type { LoadedMail } from '../../src/email/mail/carrier.js';
-import { createSmtp } from '../../src/email/mail/smtp/smtp.js';
+import type { SmtpAccount } from '../../src/email/carriers/account.js';
+import type { LoadedMail } from '../../src/email/carriers/carrier.js';
+import { createSmtp } from '../../src/email/carriers/smtp/smtp.js';
 import { readTransports } from '../../src/control/email/transportInput.js';
 
 const MAIL: LoadedMail = {

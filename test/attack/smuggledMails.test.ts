@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { LoadedMail } from '../../src/email/mail/carrier.js';
-import { toMime } from '../../src/email/mail/mime.js';
+import type { LoadedMail } from '../../src/email/carriers/carrier.js';
+import { toMime } from '../../src/email/message/mime.js';
 
 /** What a visitor may write into a column: some servers take CR for the end of a line, and the dot for that of the mail. */
 const FORGED = 'MAIL FROM:<ceo@example.com>\rRCPT TO:<bank@example.com>\rDATA\rPay.\r.\r';

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { hashPassword } from '../../src/control/roles/passwords.js';
 import { setPassword } from '../../src/control/roles/roles.js';
 import { signIn } from '../../src/api/auth/signIn.js';
-import { PRINCIPAL_MAX_AGE_MS } from '../../src/db/principal.js';
-import { AppError } from '../../src/errors.js';
+import { PRINCIPAL_MAX_AGE_MS } from '../../src/db/roles/principal.js';
+import { AppError } from '../../src/foundation/errors.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture, type AuthBody } from '../api/webFixture.js';
 import { waitFor } from '../support/waitFor.js';
 

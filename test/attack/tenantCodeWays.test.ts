@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { findNotPlain } from '../../src/db/connection/plainSchema.js';
+import { findNotPlain } from '../../src/db/isolation/plainSchema.js';
 import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { guardTerminal } from '../../src/terminalText.js';
+import { guardTerminal } from '../../src/foundation/observability/terminalText.js';
 
 describe("attack: a tenant's names are commands to the operator's terminal", () => {
   const shown = (text: string, isTTY: boolean): string => {

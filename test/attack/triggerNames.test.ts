@@ -4,7 +4,7 @@ import { adoptTenant, deleteTenant, type AdoptedTenant } from '../../src/control
 import { captureTable } from '../../src/control/utility/capture.js';
 import { statementsToRelease } from '../../src/db/tenants/adoption.js';
 import { createDataEngine } from '../../src/graphql/dataEngine.js';
-import { openCaptureFixture, type CaptureFixture } from '../db/captureFixture.js';
+import { openCaptureFixture, type CaptureFixture } from '../db/capture/captureFixture.js';
 import { testConfig, testLog } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type pg from 'pg';
-import { findNotPlain } from '../../src/db/connection/plainSchema.js';
+import { findNotPlain } from '../../src/db/isolation/plainSchema.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
 /**

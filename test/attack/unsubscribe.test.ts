@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { unsubscribeUrl } from '../../src/email/unsubscribeLink.js';
-import { KeyRing } from '../../src/secrets.js';
+import { KeyRing } from '../../src/config/secrets.js';
 import { WebFixture } from '../api/webFixture.js';
 import { testKeyRing } from '../support/testConfig.js';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { runCommandLine } from '../../src/commands/commandLine.js';
-import { UsageError } from '../../src/errors.js';
+import { UsageError } from '../../src/foundation/errors.js';
 import { runRowpost, spawnRowpost } from '../support/rowpostProcess.js';
 
 const PACKAGE = new URL('../../package.json', import.meta.url);

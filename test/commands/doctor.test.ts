@@ -10,9 +10,9 @@ import { Redis } from 'ioredis';
 import { runDoctor } from '../../src/commands/doctor.js';
 import { judgeBacklog, judgeKeys } from '../../src/commands/doctor/databaseChecks.js';
 import { judgeProvider } from '../../src/commands/doctor/outsideChecks.js';
-import { revokePublicAccess } from '../../src/db/connection/databaseGrants.js';
-import { readBacklog } from '../../src/db/delivery/backlog.js';
-import { storeAccounts } from '../../src/db/delivery/emailAccounts.js';
+import { revokePublicAccess } from '../../src/db/isolation/databaseGrants.js';
+import { readBacklog } from '../../src/db/outbox/backlog.js';
+import { storeAccounts } from '../../src/db/email/emailAccounts.js';
 import {
   createTenant,
   keyRing,

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { redrive } from '../../src/commands/redrive.js';
 import { createTenant } from '../../src/control/tenants/tenants.js';
-import { UsageError, type AppError } from '../../src/errors.js';
+import { UsageError, type AppError } from '../../src/foundation/errors.js';
 import { capturedOutput } from '../support/capturedOutput.js';
 import { runRowpost } from '../support/rowpostProcess.js';
 import { testEnv } from '../support/testConfig.js';

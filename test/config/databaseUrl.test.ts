@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { parseDatabaseUrl } from '../src/databaseUrl.js';
+import { parseDatabaseUrl } from '../../src/config/databaseUrl.js';
 
 describe('DATABASE_URL', () => {
   it("names one host, with PostgreSQL's default port unless given", () => {

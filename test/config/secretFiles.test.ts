@@ -2,8 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
-import { ConfigError, loadConfig } from '../src/config.js';
-import { TEST_SECRET_KEYS } from './support/testConfig.js';
+import { ConfigError } from '../../src/foundation/errors.js';
+import { loadConfig } from '../../src/config/config.js';
+import { TEST_SECRET_KEYS } from '../support/testConfig.js';
 
 describe('settings from files', () => {
   let folder: string;

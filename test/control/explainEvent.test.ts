@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { why } from '../../src/commands/why.js';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
-import { dropOldPartitions } from '../../src/db/delivery/partitions.js';
-import { tick } from '../../src/db/delivery/tick.js';
+import { dropOldPartitions } from '../../src/db/outbox/partitions.js';
+import { tick } from '../../src/db/outbox/tick.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { UsageError } from '../../src/errors.js';
-import { FairRoom } from '../../src/fairRoom.js';
+import { UsageError } from '../../src/foundation/errors.js';
+import { FairRoom } from '../../src/foundation/limits/fairRoom.js';
 import { evaluateRules } from '../../src/worker/evaluateRules.js';
 import { at, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 import { NO_LIMITS } from '../delivery/pipelineSetup.js';

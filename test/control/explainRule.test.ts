@@ -8,7 +8,7 @@ import {
   type Evidence,
   type EventOfTable,
 } from '../../src/control/explain/explainRule.js';
-import type { RowDelivery, TenantRule } from '../../src/db/delivery/eventsOfRow.js';
+import type { RowDelivery, TenantRule } from '../../src/db/outbox/eventsOfRow.js';
 
 const RULE: TenantRule = {
   ruleid: '1',

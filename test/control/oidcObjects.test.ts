@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { deleteTenant } from '../../src/control/tenants/tenants.js';
-import { KeyRing } from '../../src/secrets.js';
+import { KeyRing } from '../../src/config/secrets.js';
 import { at, codeOf, textAt, PXADMIN_PASSWORD, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 import { TEST_SECRET_KEYS } from '../support/testConfig.js';
 

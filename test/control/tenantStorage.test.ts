@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { ensureInstallation } from '../../src/control/tenants/installation.js';
 import { createTenant, deleteTenant } from '../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import type { Database } from '../../src/db/connection/database.js';
-import { AppError } from '../../src/errors.js';
+import type { Database } from '../../src/db/pool/database.js';
+import { AppError } from '../../src/foundation/errors.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
 // The test server's role is what the documentation asks of DATABASE_URL: CREATEROLE and no more.

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { storeAccounts } from '../../src/db/delivery/emailAccounts.js';
-import { resumeTenant } from '../../src/db/delivery/pause.js';
-import type { SmtpAccount } from '../../src/email/mail/account.js';
-import type { StoredTransport } from '../../src/email/mail/openAccounts.js';
+import { storeAccounts } from '../../src/db/email/emailAccounts.js';
+import { resumeTenant } from '../../src/db/ledger/pause.js';
+import type { SmtpAccount } from '../../src/email/carriers/account.js';
+import type { StoredTransport } from '../../src/email/carriers/openAccounts.js';
 import { findFreePort } from '../../src/embedded/freePort.js';
-import { deliveryOutcomes, providerCalls } from '../../src/metrics.js';
+import { deliveryOutcomes, providerCalls } from '../../src/foundation/observability/metrics.js';
 import { startFakeProvider, type Behaviour, type FakeProvider } from '../support/fakeProvider.js';
 import { LOGIN, startFakeSmtp, type AfterDot, type FakeSmtp } from '../support/fakeSmtp.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';

@@ -1,16 +1,16 @@
 import { expect } from 'chai';
-import { loadBatch, type Batch } from '../../src/db/delivery/batches.js';
+import { loadBatch, type Batch } from '../../src/db/outbox/batches.js';
 import {
   closeBatch,
   closePlainBatch,
   type ClosedBatch,
   type DeliveryLimits,
-} from '../../src/db/delivery/closeBatch.js';
-import type { Ledger } from '../../src/db/connection/ledger.js';
-import { resumeTenant } from '../../src/db/delivery/pause.js';
-import { redriveDeliveries, redriveDelivery } from '../../src/db/delivery/redrive.js';
-import { tick } from '../../src/db/delivery/tick.js';
-import { createLogger, type Logger } from '../../src/log.js';
+} from '../../src/db/ledger/closeBatch.js';
+import type { Ledger } from '../../src/db/pool/ledger.js';
+import { resumeTenant } from '../../src/db/ledger/pause.js';
+import { redriveDeliveries, redriveDelivery } from '../../src/db/ledger/redrive.js';
+import { tick } from '../../src/db/outbox/tick.js';
+import { createLogger, type Logger } from '../../src/foundation/observability/log.js';
 import { LoopTrips } from '../../src/worker/loopTrips.js';
 import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';

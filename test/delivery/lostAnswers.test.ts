@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { storeAccounts } from '../../src/db/delivery/emailAccounts.js';
-import { redriveDeliveries } from '../../src/db/delivery/redrive.js';
-import type { StoredTransport } from '../../src/email/mail/openAccounts.js';
+import { storeAccounts } from '../../src/db/email/emailAccounts.js';
+import { redriveDeliveries } from '../../src/db/ledger/redrive.js';
+import type { StoredTransport } from '../../src/email/carriers/openAccounts.js';
 import { startFakeApi, type ApiAnswer, type FakeApi } from '../support/fakeApi.js';
 import { startFakeSmtp, type FakeSmtp } from '../support/fakeSmtp.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { resumeTenant } from '../../src/db/delivery/pause.js';
+import { resumeTenant } from '../../src/db/ledger/pause.js';
 import { createTemplatePool, type TemplatePool } from '../../src/templates/index.js';
 import { partOf, startFakeProvider, type Behaviour, type FakeProvider } from '../support/fakeProvider.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';

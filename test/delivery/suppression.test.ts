@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
-import { purgeRemovedSuppressions } from '../../src/db/delivery/suppressions.js';
+import { purgeRemovedSuppressions } from '../../src/db/email/suppressions.js';
 import { at, codeOf, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
 import { waitFor } from '../support/waitFor.js';

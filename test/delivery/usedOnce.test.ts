@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { bumpPolicyVersion } from '../../src/control/tenants/tenants.js';
-import { closePlainBatch } from '../../src/db/delivery/closeBatch.js';
-import { endedBatches, type Batch } from '../../src/db/delivery/batches.js';
-import { recordMailEvents } from '../../src/db/delivery/mailEvents.js';
-import { tick } from '../../src/db/delivery/tick.js';
+import { closePlainBatch } from '../../src/db/ledger/closeBatch.js';
+import { endedBatches, type Batch } from '../../src/db/outbox/batches.js';
+import { recordMailEvents } from '../../src/db/email/mailEvents.js';
+import { tick } from '../../src/db/outbox/tick.js';
 import { batchJobId, deliveryJobId } from '../../src/queue/jobs.js';
 import { Admission } from '../../src/relay/admission.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';

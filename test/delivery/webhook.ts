@@ -1,5 +1,5 @@
 import { createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import type { Database } from '../../src/db/connection/database.js';
+import type { Database } from '../../src/db/pool/database.js';
 
 /** SendGrid's side of the event webhook: it signs reports with a key of its own. */
 export class Reporter {

@@ -1,9 +1,9 @@
 // A worker in a process of its own, for tests that kill or stop it. Started by `forkWorker`.
-import { systemClock } from '../../src/clock.js';
-import { loadConfig } from '../../src/config.js';
-import { openDatabase } from '../../src/db/connection/database.js';
-import type { Ledger, LedgerStatement } from '../../src/db/connection/ledger.js';
-import { PrincipalSource } from '../../src/db/principal.js';
+import { systemClock } from '../../src/foundation/clock.js';
+import { loadConfig } from '../../src/config/config.js';
+import { openDatabase } from '../../src/db/pool/database.js';
+import type { Ledger, LedgerStatement } from '../../src/db/pool/ledger.js';
+import { PrincipalSource } from '../../src/db/roles/principal.js';
 import { openQueue } from '../../src/queue/queue.js';
 import { startWorker, type WorkerDeps } from '../../src/worker/worker.js';
 import { TEST_BUDGET, testLog } from '../support/testConfig.js';

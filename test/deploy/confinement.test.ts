@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { parse } from 'yaml';
 import { runDoctor } from '../../src/commands/doctor.js';
-import { excessRights, missingRights } from '../../src/db/rights.js';
+import { excessRights, missingRights } from '../../src/db/isolation/rights.js';
 import { startSeparateCluster } from '../support/separateCluster.js';
 import { testEnv } from '../support/testConfig.js';
 

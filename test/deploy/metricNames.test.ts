@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { Pool } from 'pg';
 import { Registry } from 'prom-client';
-import { HttpMetrics } from '../../src/api/metrics.js';
+import { HttpMetrics } from '../../src/api/http/metrics.js';
 import { MailEventMetrics } from '../../src/api/webhooks/mailEventMetrics.js';
 import { registerBacklogMetrics } from '../../src/health/backlogMetrics.js';
 import { registerPoolMetrics } from '../../src/health/poolMetrics.js';
 import { registerPostgresMetrics } from '../../src/health/postgresMetrics.js';
-import { processRegistry } from '../../src/metrics.js';
+import { processRegistry } from '../../src/foundation/observability/metrics.js';
 import { testLog } from '../support/testConfig.js';
 
 const RULES = 'deploy/prometheus/rowpost.rules.yml';

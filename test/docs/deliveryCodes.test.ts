@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { ERROR_CODES } from '../../src/errors.js';
+import { ERROR_CODES } from '../../src/foundation/errors.js';
 
 const ROOT = new URL('../../', import.meta.url);
 /** Where deliveries get their codes. */
-const FOLDERS = ['src/email/', 'src/worker/', 'src/db/delivery/'];
+const FOLDERS = ['src/email/', 'src/worker/', 'src/db/ledger/', 'src/db/outbox/', 'src/db/email/'];
 /** Written as a code, and none of a delivery. */
 const OTHERS = new Set(['NOT_FOUND', 'REDRIVE_NOT_ALLOWED', 'HTML_CLIPPED', 'FOREIGN_TAG']);
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { ERROR_EXAMPLES, EXAMPLE_TABLES } from '../../scripts/errorExamples.js';
-import { ERROR_CODES, type ErrorCode } from '../../src/errors.js';
+import { ERROR_CODES, type ErrorCode } from '../../src/foundation/errors.js';
 import { PXADMIN_PASSWORD, textAt, WebFixture } from '../api/webFixture.js';
 
 describe('docs/errors.md', () => {

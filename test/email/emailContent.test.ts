@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import type { EmailType } from '../../src/db/delivery/emailTypes.js';
+import type { EmailType } from '../../src/db/email/emailTypes.js';
 import { EmailProblem, type Email } from '../../src/email/email.js';
 import { fieldsOf } from '../../src/email/emailFields.js';
 import { readContent } from '../../src/email/emailContent.js';
-import { messageIdOf } from '../../src/email/mail/messageId.js';
+import { messageIdOf } from '../../src/email/message/messageId.js';
 import { withPreheader } from '../../src/email/preheader.js';
 import { warningsOf } from '../../src/email/warnings.js';
 

@@ -2,7 +2,7 @@ import { domainToASCII, domainToUnicode } from 'node:url';
 import { expect } from 'chai';
 import { simpleParser, type AddressObject } from 'mailparser';
 import { formatAddress, type Address } from '../../src/email/addresses.js';
-import { toMime } from '../../src/email/mail/mime.js';
+import { toMime } from '../../src/email/message/mime.js';
 import { createTemplatePool, type TemplatePool } from '../../src/templates/index.js';
 import { renderAddresses } from './renderedAddresses.js';
 

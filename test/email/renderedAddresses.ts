@@ -1,4 +1,4 @@
-import type { EmailType } from '../../src/db/delivery/emailTypes.js';
+import type { EmailType } from '../../src/db/email/emailTypes.js';
 import { addressEmail } from '../../src/email/addressEmail.js';
 import type { Address } from '../../src/email/addresses.js';
 import { EmailProblem } from '../../src/email/email.js';

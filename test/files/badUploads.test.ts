@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { signLink } from '../../src/files/fileLinks.js';
-import { KeyRing } from '../../src/secrets.js';
+import { KeyRing } from '../../src/config/secrets.js';
 import { TEST_SECRET_KEYS } from '../support/testConfig.js';
 import { waitFor } from '../support/waitFor.js';
 import { textAt } from '../api/webFixture.js';

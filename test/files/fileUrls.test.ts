@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { FileUrls } from '../../src/graphql/files/fileUrls.js';
-import { KeyRing } from '../../src/secrets.js';
+import { KeyRing } from '../../src/config/secrets.js';
 
 const NO_INPUTS = { variables: {}, principal: {} };
 const KEY = '3e0e5e0a-3a52-4a4c-9a1e-0123456789ab';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { loadConfig } from '../../src/config.js';
-import { parseStorageUrl } from '../../src/files/storage/storageUrl.js';
+import { loadConfig } from '../../src/config/config.js';
+import { parseStorageUrl } from '../../src/config/storageUrl.js';
 import { testEnv } from '../support/testConfig.js';
 
 describe('files: STORAGE_URL', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { bind, identifier, sql, toStatement, type Sql, type Statement } from '../../src/db/sql.js';
-import { AppError } from '../../src/errors.js';
+import { bind, identifier, sql, toStatement, type Sql, type Statement } from '../../src/db/sql/sql.js';
+import { AppError } from '../../src/foundation/errors.js';
 import { readSubquery } from '../../src/graphql/aggregates/subquery.js';
 import { compileCondition } from '../../src/graphql/filter/compile.js';
 import { createAliasSource, type RowAccess } from '../../src/graphql/filter/rows/scope.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Catalog, Relation, Table } from '../../src/db/catalog/catalog.js';
-import type { Principal } from '../../src/db/principal.js';
+import type { Principal } from '../../src/db/roles/principal.js';
 import { openShop, roleWith, type Reply, type Shop } from './support/shop.js';
 import {
   generator,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { AppError } from '../../src/errors.js';
+import { AppError } from '../../src/foundation/errors.js';
 import type { Verdict } from '../../src/graphql/email/condition.js';
 import { openShop, roleWith, SHOP_DDL, type Shop } from './support/shop.js';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { exactInteger } from '../../src/losslessJson.js';
+import { exactInteger } from '../../src/foundation/json/losslessJson.js';
 import { randomNumbers, randomSeed } from '../support/randomNumbers.js';
 import { ExactSite, WAYS } from './support/exactRequests.js';
 

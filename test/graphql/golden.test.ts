@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import type { Principal } from '../../src/db/principal.js';
+import type { Principal } from '../../src/db/roles/principal.js';
 import { readDocument } from '../../src/graphql/document/document.js';
 import { coerceVariables } from '../../src/graphql/document/variables.js';
 import { createAliasSource } from '../../src/graphql/filter/rows/scope.js';

@@ -7,7 +7,7 @@ import {
   parse,
   type FragmentDefinitionNode,
 } from 'graphql';
-import { AppError } from '../../src/errors.js';
+import { AppError } from '../../src/foundation/errors.js';
 import { introspect } from '../../src/graphql/introspect.js';
 import { collectFields } from '../../src/graphql/read/collectFields.js';
 import { complete } from '../../src/graphql/steps.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { AppError } from '../../src/errors.js';
+import { AppError } from '../../src/foundation/errors.js';
 import { requireSatisfiable } from '../../src/graphql/email/satisfiable.js';
 
 const cases: [condition: string, operations: readonly string[], refused: boolean][] = [

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import { startHealthServer, type HealthServer } from '../../src/health/healthServer.js';
-import { requireWritable } from '../../src/db/reachability.js';
+import { requireWritable } from '../../src/db/failover/reachability.js';
 import { runSql } from '../support/runSql.js';
 import { testConfig, testLog } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';

@@ -2,7 +2,7 @@ import { ESLint } from 'eslint';
 import { expect } from 'chai';
 
 /** Read in place of a file of src/db, so that imports and types are those of the project. */
-const PLACE = 'src/db/rights.ts';
+const PLACE = 'src/db/isolation/rights.ts';
 const FORBIDDEN: readonly string[] = [
   'void pool.query(name);',
   'void pool.query(`drop table ${name}`);',
@@ -35,7 +35,7 @@ describe('the lint rule for SQL', () => {
   const complaints = async (code: string): Promise<readonly string[]> => {
     const text = `import type { Knex } from 'knex';
       import type { Pool } from 'pg';
-      import { formatted, identifier, Sql, statement, type SqlText } from './sql.js';
+      import { formatted, identifier, Sql, statement, type SqlText } from '../sql/sql.js';
       export function example(pool: Pool, knex: Knex, name: string): void {
         ${code}
       }

@@ -10,12 +10,12 @@ export interface Mutant {
   readonly tests: readonly string[];
 }
 
-const LEDGER = 'test/db/delivery/ledger.test.ts';
-const APPEND_ONLY = 'test/db/delivery/appendOnly.test.ts';
-const TICK = 'test/db/delivery/tick.test.ts';
+const LEDGER = 'test/db/ledger/ledger.test.ts';
+const APPEND_ONLY = 'test/db/ledger/appendOnly.test.ts';
+const TICK = 'test/db/outbox/tick.test.ts';
 const MAIL_EVENTS = 'test/api/webhooks/sendgrid.test.ts';
 const POLICIES = 'test/graphql/policies.test.ts';
-const WALL_TWO = 'test/db/connection/wallTwo.test.ts';
+const WALL_TWO = 'test/db/isolation/wallTwo.test.ts';
 const SIGN_IN = 'test/api/oidc/signIn.test.ts';
 
 /** A delivery is sent by one worker at a time, and each send is on record. */
@@ -43,7 +43,7 @@ const FENCES: readonly Mutant[] = [
   },
   {
     name: 'two workers start the same first attempt',
-    file: 'src/db/delivery/startSending.ts',
+    file: 'src/db/ledger/startSending.ts',
     find: 'from open w\n      on conflict do nothing',
     replace:
       'from open w\n      on conflict (tenantid, deliveryid, createtime) do update set subject = excluded.subject',
@@ -59,49 +59,49 @@ const FENCES: readonly Mutant[] = [
   },
   {
     name: 'a later attempt is started by whoever asks',
-    file: 'src/db/delivery/startSending.ts',
+    file: 'src/db/ledger/startSending.ts',
     find: "and d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')",
     replace: 'and d.tracked',
     tests: [LEDGER],
   },
   {
     name: 'a worker with an older copy of the delivery starts',
-    file: 'src/db/delivery/startSending.ts',
+    file: 'src/db/ledger/startSending.ts',
     find: 'and d.tracked and d.starts = w.starts and',
     replace: 'and d.tracked and',
     tests: [LEDGER],
   },
   {
     name: 'a fenced attempt ends its delivery',
-    file: 'src/db/delivery/finishAttempts.ts',
+    file: 'src/db/ledger/finishAttempts.ts',
     find: 'and d.starts = w.starts\n',
     replace: '\n',
     tests: [LEDGER],
   },
   {
     name: 'an ended delivery is ended again',
-    file: 'src/db/delivery/finishAttempts.ts',
+    file: 'src/db/ledger/finishAttempts.ts',
     find: "d.state = 'sending' or (d.state = 'retrying' and w.state = 'sent')",
     replace: 'true',
     tests: [LEDGER],
   },
   {
     name: 'an attempt that is over renews its lease',
-    file: 'src/db/delivery/leases.ts',
+    file: 'src/db/ledger/leases.ts',
     find: "case when w.sending then d.state = 'sending' else",
     replace: 'case when w.sending then true else',
     tests: [LEDGER],
   },
   {
     name: 'an attempt counts as lost while its lease lasts',
-    file: 'src/db/delivery/leases.ts',
+    file: 'src/db/ledger/leases.ts',
     find: "where due < now() and state = 'sending'",
     replace: "where state = 'sending'",
     tests: [LEDGER],
   },
   {
     name: 'at most once is sent again after its worker was lost',
-    file: 'src/db/delivery/leases.ts',
+    file: 'src/db/ledger/leases.ts',
     find: "set attempts = d.attempts + 1, lost = d.lost + 1,\n        state = case when d.delivery = 'at_most_once' then 'unknown'",
     replace:
       "set attempts = d.attempts + 1, lost = d.lost + 1,\n        state = case when d.delivery = 'at_most_once' then 'retrying'",
@@ -109,42 +109,42 @@ const FENCES: readonly Mutant[] = [
   },
   {
     name: 'a worker keeps a delivery whose next attempt another one has begun',
-    file: 'src/db/delivery/leases.ts',
+    file: 'src/db/ledger/leases.ts',
     find: 'where d.tracked and d.starts = w.starts\n',
     replace: 'where d.tracked\n',
     tests: [LEDGER],
   },
   {
     name: 'a delivery that is being sent is held as if it waited',
-    file: 'src/db/delivery/leases.ts',
+    file: 'src/db/ledger/leases.ts',
     find: "else d.state in ('pending', 'retrying') end\n      order by",
     replace: 'else true end\n      order by',
     tests: [LEDGER, APPEND_ONLY],
   },
   {
     name: 'the relay queues a delivery whose lease lasts',
-    file: 'src/db/delivery/dueDeliveries.ts',
+    file: 'src/db/ledger/dueDeliveries.ts',
     find: "where d.due < now() and d.state in ('pending', 'retrying')",
     replace: "where d.state in ('pending', 'retrying')",
     tests: [LEDGER],
   },
   {
     name: 'a delivery is redriven before it has ended',
-    file: 'src/db/delivery/redrive.ts',
+    file: 'src/db/ledger/redrive.ts',
     find: "and d.state in ('sent', 'failed', 'skipped', 'unknown')",
     replace: '',
     tests: [LEDGER, 'test/commands/redrive.test.ts'],
   },
   {
     name: 'the mail of a tenant that moved to another cell is evaluated here as well',
-    file: 'src/db/delivery/closeBatchSql.ts',
+    file: 'src/db/ledger/closeBatchSql.ts',
     find: 'where ${mayClose} and not ${isHandedOverSql(sql`tenantid`)}',
     replace: 'where ${mayClose}',
-    tests: ['test/db/moving/handOver.test.ts'],
+    tests: ['test/db/cells/moving/handOver.test.ts'],
   },
   {
     name: 'a batch is done twice',
-    file: 'src/db/delivery/closeBatchSql.ts',
+    file: 'src/db/ledger/closeBatchSql.ts',
     find: 'isHandedOverSql(sql`tenantid`)}\n      on conflict do nothing',
     replace:
       'isHandedOverSql(sql`tenantid`)}\n      on conflict (batchid, createtime) do update set batchid = excluded.batchid',
@@ -156,21 +156,21 @@ const FENCES: readonly Mutant[] = [
 const CURSOR: readonly Mutant[] = [
   {
     name: 'two relays tick at once',
-    file: 'src/db/delivery/tick.ts',
+    file: 'src/db/outbox/tick.ts',
     find: 'rowpost.try_relay_lock()::text',
     replace: "'true'",
     tests: [TICK],
   },
   {
     name: 'a transaction that commits late is passed over',
-    file: 'src/db/delivery/tick.ts',
+    file: 'src/db/outbox/tick.ts',
     find: 'where o.xid = any ((select running from last)::xid8[])',
     replace: 'where false',
     tests: [TICK],
   },
   {
     name: 'the sweep passes over what was recorded by a transaction of long ago',
-    file: 'src/db/delivery/sweep.ts',
+    file: 'src/db/ledger/sweep.ts',
     find: 'where d.xid = any ((select running from window_)::xid8[]) and',
     replace: 'where false and',
     tests: [APPEND_ONLY],
@@ -185,7 +185,7 @@ const CURSOR: readonly Mutant[] = [
   },
   {
     name: 'an old event puts an address back that was taken off the list',
-    file: 'src/db/delivery/mailEvents.ts',
+    file: 'src/db/email/mailEvents.ts',
     find: 'where s.removetime < excluded.createtime',
     replace: '',
     tests: [MAIL_EVENTS, 'test/delivery/suppression.test.ts'],
@@ -287,7 +287,7 @@ const FIRST_WALL: readonly Mutant[] = [
   },
   {
     name: "an event is recorded against another tenant's delivery",
-    file: 'src/db/delivery/mailEvents.ts',
+    file: 'src/db/email/mailEvents.ts',
     find: 'where tenantid = $1::int and deliveryid = g.deliveryid limit 1',
     replace: 'where deliveryid = g.deliveryid limit 1',
     tests: [MAIL_EVENTS],
@@ -298,14 +298,14 @@ const FIRST_WALL: readonly Mutant[] = [
 const SECOND_WALL: readonly Mutant[] = [
   {
     name: "a transaction does not enter the tenant's role",
-    file: 'src/db/connection/openingStatements.ts',
+    file: 'src/db/pool/openingStatements.ts',
     find: 'return isClean ? entering :',
     replace: 'if (entering.length > 0) return [];\n  return isClean ? entering :',
     tests: [WALL_TWO, 'test/graphql/reads.test.ts'],
   },
   {
     name: 'a session goes from one tenant to the next as it is',
-    file: 'src/db/connection/openingStatements.ts',
+    file: 'src/db/pool/openingStatements.ts',
     find: '[{ statement: CLEAN, values: [] }, ...entering]',
     replace: 'entering',
     tests: [WALL_TWO, 'test/attack/tenantCode.test.ts', 'test/attack/tenantCodeWays.test.ts'],
@@ -330,21 +330,21 @@ const SECOND_WALL: readonly Mutant[] = [
 const SIGN_INS: readonly Mutant[] = [
   {
     name: 'a state of a sign-in is good more than once',
-    file: 'src/db/signIn/oidcSignIns.ts',
+    file: 'src/db/roles/signIn/oidcSignIns.ts',
     find: '`delete from rowpost.oidc_sign_in where state_hash = ? and',
     replace: '`update rowpost.oidc_sign_in set tenantid = tenantid where state_hash = ? and',
     tests: [SIGN_IN],
   },
   {
     name: 'an expired state is good',
-    file: 'src/db/signIn/oidcSignIns.ts',
+    file: 'src/db/roles/signIn/oidcSignIns.ts',
     find: 'return row && !row.expired ? row : undefined;',
     replace: 'return row;',
     tests: [SIGN_IN],
   },
   {
     name: 'a sign-in is finished by another browser',
-    file: 'src/db/signIn/oidcSignIns.ts',
+    file: 'src/db/roles/signIn/oidcSignIns.ts',
     find: 'where state_hash = ? and browser_hash = ?',
     replace: 'where state_hash = ? and (browser_hash = ? or true)',
     tests: [SIGN_IN],

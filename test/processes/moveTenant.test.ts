@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { ExportWriter, type Header } from '../../src/control/tenants/exportFile.js';
 import { deleteTenant } from '../../src/control/tenants/tenants.js';
 import { MOVING_TABLES, STAYING_TABLES } from '../../src/control/tenants/tenantTables.js';
-import { KeyRing } from '../../src/secrets.js';
+import { KeyRing } from '../../src/config/secrets.js';
 import { runRowpost } from '../support/rowpostProcess.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { waitFor } from '../support/waitFor.js';

@@ -7,7 +7,7 @@ import { TLSSocket } from 'node:tls';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { KeyRing } from '../../src/secrets.js';
+import { KeyRing } from '../../src/config/secrets.js';
 import { SNS_CERTIFICATE, SNS_KEY } from '../support/snsKey.js';
 import { testServer } from '../support/postgresServer.js';
 import { startRedis } from '../support/redisServer.js';

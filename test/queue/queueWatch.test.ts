@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { queueFailures, queueRoundTrips } from '../../src/metrics.js';
+import { queueFailures, queueRoundTrips } from '../../src/foundation/observability/metrics.js';
 import { watchQueue } from '../../src/queue/queueWatch.js';
 import { waitFor } from '../support/waitFor.js';
 

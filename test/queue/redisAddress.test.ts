@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { parseRedisUrl } from '../../src/queue/redisAddress.js';
+import { parseRedisUrl } from '../../src/config/redisAddress.js';
 
 const access = { isTls: false, username: undefined, password: undefined };
 const sentinelAccess = { ...access, sentinelUsername: undefined, sentinelPassword: undefined };

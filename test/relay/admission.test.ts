@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Batch } from '../../src/db/delivery/batches.js';
+import type { Batch } from '../../src/db/outbox/batches.js';
 import { priorityOf } from '../../src/queue/jobs.js';
 import { Admission } from '../../src/relay/admission.js';
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { closePlainBatch } from '../../src/db/delivery/closeBatch.js';
-import type { Ledger } from '../../src/db/connection/ledger.js';
-import { tick } from '../../src/db/delivery/tick.js';
-import { trackDeliveries } from '../../src/db/delivery/track.js';
+import { closePlainBatch } from '../../src/db/ledger/closeBatch.js';
+import type { Ledger } from '../../src/db/pool/ledger.js';
+import { tick } from '../../src/db/outbox/tick.js';
+import { trackDeliveries } from '../../src/db/ledger/track.js';
 import type { DeliveryOrder } from '../../src/queue/jobs.js';
 import { reconcileDeliveries } from '../../src/relay/reconcile.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';

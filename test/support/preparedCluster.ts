@@ -18,7 +18,7 @@ const CACHE = path.join(PROJECT, 'node_modules/.cache/rowpost-test-postgres');
 /** What a prepared cluster is made by. */
 const INGREDIENTS = [
   'migrations',
-  'src/db/migrate.ts',
+  'src/db/schema/migrate.ts',
   'src/embedded',
   'src/queue',
   'package-lock.json',

@@ -1,5 +1,5 @@
-import { openDatabase, type Database } from '../../src/db/connection/database.js';
-import { migrate } from '../../src/db/migrate.js';
+import { openDatabase, type Database } from '../../src/db/pool/database.js';
+import { migrate } from '../../src/db/schema/migrate.js';
 import { migrateQueue } from '../../src/queue/queue.js';
 import { TEST_BUDGET, testConfig, testKeyRing, testLog } from './testConfig.js';
 

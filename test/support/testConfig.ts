@@ -1,7 +1,7 @@
-import { loadConfig, type Config } from '../../src/config.js';
-import { divideConnections, type ConnectionBudget } from '../../src/db/connection/connectionBudget.js';
-import { KeyRing } from '../../src/secrets.js';
-import { createLogger, type Logger } from '../../src/log.js';
+import { loadConfig, type Config } from '../../src/config/config.js';
+import { divideConnections, type ConnectionBudget } from '../../src/db/pool/connectionBudget.js';
+import { KeyRing } from '../../src/config/secrets.js';
+import { createLogger, type Logger } from '../../src/foundation/observability/log.js';
 
 /** Encrypts the secrets that tests store. */
 export const TEST_SECRET_KEYS = `test:${Buffer.alloc(32, 7).toString('base64')}`;

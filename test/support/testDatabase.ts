@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { ConnectionBudget } from '../../src/db/connection/connectionBudget.js';
-import type { Database } from '../../src/db/connection/database.js';
-import { setDefaultsOfRoles } from '../../src/db/connection/sessionSettings.js';
+import type { ConnectionBudget } from '../../src/db/pool/connectionBudget.js';
+import type { Database } from '../../src/db/pool/database.js';
+import { setDefaultsOfRoles } from '../../src/db/pool/sessionSettings.js';
 import { throughPgBouncer } from './pgbouncer.js';
 import { testServer, type PostgresMajor, type TestServer } from './postgresServer.js';
 import { atEndOfRun } from './teardown.js';

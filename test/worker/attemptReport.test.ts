@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { FAILURES_PER_SECOND } from '../../src/logSampler.js';
-import { deliveryOutcomes, providerCalls } from '../../src/metrics.js';
+import { FAILURES_PER_SECOND } from '../../src/foundation/observability/logSampler.js';
+import { deliveryOutcomes, providerCalls } from '../../src/foundation/observability/metrics.js';
 import { createAttemptReport, type AttemptedDelivery } from '../../src/worker/attemptReport.js';
 
 const DELIVERY = {

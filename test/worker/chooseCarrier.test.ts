@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { PastAttempt } from '../../src/db/delivery/attemptHistory.js';
+import type { PastAttempt } from '../../src/db/ledger/attemptHistory.js';
 import { chooseCarrier } from '../../src/worker/chooseCarrier.js';
 
 const CARRIERS = ['a', 'b', 'c'];

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { Ledger } from '../../src/db/connection/ledger.js';
-import type { LoadedDelivery } from '../../src/db/delivery/loadDeliveries.js';
+import type { Ledger } from '../../src/db/pool/ledger.js';
+import type { LoadedDelivery } from '../../src/db/ledger/loadDeliveries.js';
 import { createDeliveryLedger } from '../../src/worker/deliveryLedger.js';
 import { testLog } from '../support/testConfig.js';
 

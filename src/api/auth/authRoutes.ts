@@ -1,5 +1,5 @@
 import { Router, type RequestHandler } from 'express';
-import type { RouteDeps } from '../routeDeps.js';
+import type { RouteDeps } from '../http/routeDeps.js';
 import { refuseOtherSites } from '../signIn/allowedPages.js';
 import { readCredentials, readSignIn, readTenantid } from './credentials.js';
 import { requireSignInAllowed, signIn, signInAnonymously } from './signIn.js';

@@ -1,5 +1,5 @@
-import type { Principal, PrincipalSource } from '../../db/principal.js';
-import { AppError } from '../../errors.js';
+import type { Principal, PrincipalSource } from '../../db/roles/principal.js';
+import { AppError } from '../../foundation/errors.js';
 import { findHolder } from './credential.js';
 import type { TokenClaims, Tokens, TokenType } from './tokens.js';
 

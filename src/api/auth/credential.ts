@@ -1,4 +1,4 @@
-import type { Principal, PrincipalSource } from '../../db/principal.js';
+import type { Principal, PrincipalSource } from '../../db/roles/principal.js';
 
 /** What a token, a session of the console, a file's URL and a sign-in under way have in common. */
 export interface Credential {

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { AppError } from '../../errors.js';
-import { ownValue } from '../../ownValue.js';
+import { AppError } from '../../foundation/errors.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import type { TakeRoom } from '../http/bodyBudget.js';
 import { clientAddress } from '../http/clientAddress.js';
 import { readFields, type Fields } from '../http/readFields.js';
 import { readId } from '../http/readId.js';
-import { MAX_LOGIN_LENGTH, MAX_PASSWORD_LENGTH } from '../../passwordRules.js';
-import type { RouteDeps } from '../routeDeps.js';
+import { MAX_LOGIN_LENGTH, MAX_PASSWORD_LENGTH } from '../../foundation/passwordRules.js';
+import type { RouteDeps } from '../http/routeDeps.js';
 import type { Credentials } from './signIn.js';
 
 type Values = Fields['values'];

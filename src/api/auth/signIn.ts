@@ -1,10 +1,10 @@
 import { findLogin } from '../../control/roles/roles.js';
 import { verifyPassword } from '../../control/roles/passwords.js';
 import { readAnonymousLogins } from '../../control/tenants/tenants.js';
-import type { ControlDb } from '../../db/connection/database.js';
-import { AppError } from '../../errors.js';
-import { NOBODY_LOGIN, type Principal } from '../../db/principal.js';
-import type { WebDeps } from '../webDeps.js';
+import type { ControlDb } from '../../db/pool/database.js';
+import { AppError } from '../../foundation/errors.js';
+import { NOBODY_LOGIN, type Principal } from '../../db/roles/principal.js';
+import type { WebDeps } from '../http/webDeps.js';
 import { requireActiveTenant } from './authenticate.js';
 
 export interface Credentials {

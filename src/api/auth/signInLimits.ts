@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Request, RequestHandler } from 'express';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/config.js';
 import {
   countSignIns,
   removeSignInCounts,
   uncountSignIns,
   type Count,
-} from '../../db/signIn/signInCounts.js';
-import type { Database } from '../../db/connection/database.js';
-import { AppError, rateLimited } from '../../errors.js';
-import type { Logger } from '../../log.js';
+} from '../../db/roles/signIn/signInCounts.js';
+import type { Database } from '../../db/pool/database.js';
+import { AppError, rateLimited } from '../../foundation/errors.js';
+import type { Logger } from '../../foundation/observability/log.js';
 import { clientAddress } from '../http/clientAddress.js';
 import type { Credentials } from './signIn.js';
 

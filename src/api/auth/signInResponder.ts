@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { introspectionFromSchema, printSchema } from 'graphql';
-import { isNobody, type Principal } from '../../db/principal.js';
+import { isNobody, type Principal } from '../../db/roles/principal.js';
 import { buildDataSchema } from '../../graphql/schema/dataSchema.js';
 import { sendResponse, whenGone } from '../http/sendResponse.js';
 import { recordOf } from '../http/requestRecord.js';
-import type { WebDeps } from '../webDeps.js';
+import type { WebDeps } from '../http/webDeps.js';
 import type { TokenOrigin, Tokens } from './tokens.js';
 
 /**

@@ -6,16 +6,16 @@ import {
   type CryptoKey,
   type JWK,
 } from 'jose';
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../foundation/clock.js';
 import {
   deleteReplacedKeys,
   ensureSigningKey,
   insertSigningKey,
   readSigningKeys,
   type StoredSigningKey,
-} from '../../db/signIn/signingKeys.js';
-import type { ControlDb } from '../../db/connection/database.js';
-import type { KeyRing } from '../../secrets.js';
+} from '../../db/roles/signIn/signingKeys.js';
+import type { ControlDb } from '../../db/pool/database.js';
+import type { KeyRing } from '../../config/secrets.js';
 
 /** ECDSA on P-256: supported by every JWT library, and by Node without a warning. */
 export const SIGNING_ALGORITHM = 'ES256';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { CompactSign, compactVerify, errors, type CompactJWSHeaderParameters, type CryptoKey } from 'jose';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../clock.js';
-import type { Config } from '../../config.js';
+import type { Clock } from '../../foundation/clock.js';
+import type { Config } from '../../config/config.js';
 import { INSTALLATION_TENANTID } from '../../control/tenants/installation.js';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { SIGNING_ALGORITHM, type SigningKeys } from './signingKeys.js';
 
 export type TokenType = 'access' | 'refresh';

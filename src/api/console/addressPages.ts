@@ -1,6 +1,6 @@
 import { Router } from 'express';
-import type { AppError } from '../../errors.js';
-import { ownValue } from '../../ownValue.js';
+import type { AppError } from '../../foundation/errors.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { CONSOLE, linkTo } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { itemsOf, numberOf, problemOf, textOf, type Values } from './formValues.js';

@@ -1,7 +1,7 @@
-import type { Principal } from '../../db/principal.js';
-import { AppError, ERROR_CODES, type ErrorCode, type ErrorDetails } from '../../errors.js';
+import type { Principal } from '../../db/roles/principal.js';
+import { AppError, ERROR_CODES, type ErrorCode, type ErrorDetails } from '../../foundation/errors.js';
 import type { Allowance } from '../../graphql/allowance.js';
-import { parseJson } from '../../losslessJson.js';
+import { parseJson } from '../../foundation/json/losslessJson.js';
 import type { ControlEngine } from '../../control/controlEngine.js';
 
 /** Executes a document as the session's role. Throws the first error of the response as an AppError. */

@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { numberOf, textOf, type Values } from './formValues.js';
 
 /** A field of `set_email_transport`'s input. */

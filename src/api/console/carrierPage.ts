@@ -1,7 +1,7 @@
 import { Router } from 'express';
-import type { Config } from '../../config.js';
-import { AppError } from '../../errors.js';
-import { ownValue } from '../../ownValue.js';
+import type { Config } from '../../config/config.js';
+import { AppError } from '../../foundation/errors.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { carrierName, readCarrier, showCarriers, withNames, type Transport } from './carrierForms.js';
 import { CONSOLE } from './consolePath.js';
 import { problemOf, textOf } from './formValues.js';

@@ -1,5 +1,5 @@
 import { readKeyText } from '../../control/explain/rowKeyText.js';
-import { isJsonObject, writeJson, textOfValue } from '../../losslessJson.js';
+import { isJsonObject, writeJson, textOfValue } from '../../foundation/json/losslessJson.js';
 import type { Id } from './formValues.js';
 import type { Visit } from './pageHandlers.js';
 

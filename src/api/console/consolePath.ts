@@ -1,4 +1,4 @@
-import type { AppError } from '../../errors.js';
+import type { AppError } from '../../foundation/errors.js';
 
 export const CONSOLE = '/console';
 export const SIGN_IN = `${CONSOLE}/sign-in`;

@@ -1,14 +1,14 @@
 import { Router, type ErrorRequestHandler, type Request, type Response } from 'express';
 import { isInstallationAdmin } from '../../control/permissions.js';
-import { ownValue } from '../../ownValue.js';
-import { AppError } from '../../errors.js';
+import { ownValue } from '../../foundation/ownValue.js';
+import { AppError } from '../../foundation/errors.js';
 import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import { oneStep } from '../../graphql/steps.js';
 import { explain, retryAfter } from '../http/failure.js';
 import { readFields } from '../http/readFields.js';
 import { recordOf } from '../http/requestRecord.js';
 import { typedText } from '../http/typedText.js';
-import type { RouteDeps } from '../routeDeps.js';
+import type { RouteDeps } from '../http/routeDeps.js';
 import { addressPages } from './addressPages.js';
 import { askAs } from './ask.js';
 import { brandPage } from './brandPage.js';

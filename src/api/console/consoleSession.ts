@@ -1,14 +1,14 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { CookieOptions, Response } from 'express';
-import type { Principal } from '../../db/principal.js';
-import { endSession, isSessionEnded } from '../../db/signIn/endedSessions.js';
-import { AppError } from '../../errors.js';
+import type { Principal } from '../../db/roles/principal.js';
+import { endSession, isSessionEnded } from '../../db/roles/signIn/endedSessions.js';
+import { AppError } from '../../foundation/errors.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import { requireSignInAllowed } from '../auth/signIn.js';
 import type { Tokens } from '../auth/tokens.js';
 import { readCookie } from '../http/readCookie.js';
-import type { WebDeps } from '../webDeps.js';
+import type { WebDeps } from '../http/webDeps.js';
 
 /** Who is using the console, and the token that their forms must contain. */
 export interface ConsoleSession {

@@ -1,5 +1,5 @@
-import { AppError } from '../../errors.js';
-import { ownValue } from '../../ownValue.js';
+import { AppError } from '../../foundation/errors.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { textOf, type Values } from './formValues.js';
 
 export const STATES = [

@@ -1,6 +1,6 @@
 import { Router, type Request } from 'express';
-import { AppError } from '../../errors.js';
-import { ownValue } from '../../ownValue.js';
+import { AppError } from '../../foundation/errors.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { CONSOLE } from './consolePath.js';
 import { deliveryError } from './deliveryErrors.js';
 import {

@@ -1,5 +1,5 @@
-import { isJsonObject, writeJson, textOfValue } from '../../losslessJson.js';
-import { ownValue } from '../../ownValue.js';
+import { isJsonObject, writeJson, textOfValue } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { shortened } from './formValues.js';
 
 /** The fields to query for a delivery. */

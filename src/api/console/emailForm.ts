@@ -1,6 +1,6 @@
 import { readKeyText } from '../../control/explain/rowKeyText.js';
-import { AppError } from '../../errors.js';
-import { ownValue } from '../../ownValue.js';
+import { AppError } from '../../foundation/errors.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { typedText } from '../http/typedText.js';
 import { textOf, type Values } from './formValues.js';
 import { readQueries } from './queryBlocks.js';

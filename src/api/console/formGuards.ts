@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { isFromOrigin } from '../http/requestOrigin.js';
 import type { ConsoleSession } from './consoleSession.js';
 

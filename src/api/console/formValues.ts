@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import type { Fields } from '../http/readFields.js';
 import { typedText } from '../http/typedText.js';
 

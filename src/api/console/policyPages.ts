@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import type { Role } from './choices.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';

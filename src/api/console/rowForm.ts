@@ -1,6 +1,6 @@
-import { AppError } from '../../errors.js';
-import { parseJson, writeJson } from '../../losslessJson.js';
-import { ownValue } from '../../ownValue.js';
+import { AppError } from '../../foundation/errors.js';
+import { parseJson, writeJson } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { typedText } from '../http/typedText.js';
 import type { Values } from './formValues.js';
 

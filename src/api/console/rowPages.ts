@@ -1,7 +1,7 @@
 import { Router } from 'express';
-import { AppError } from '../../errors.js';
-import { writeJson, textOfValue, parseJsonObject } from '../../losslessJson.js';
-import { ownValue } from '../../ownValue.js';
+import { AppError } from '../../foundation/errors.js';
+import { writeJson, textOfValue, parseJsonObject } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { CONSOLE, linkTo } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import { numberOf, problemOf, textOf, type Values, shortened } from './formValues.js';

@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import { OPERATIONS } from '../../control/email/checkEmailRule.js';
-import { AppError } from '../../errors.js';
-import { ownValue } from '../../ownValue.js';
+import { AppError } from '../../foundation/errors.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { readChoices } from './choices.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';

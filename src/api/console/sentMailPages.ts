@@ -1,5 +1,5 @@
 import { Router, type Request } from 'express';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { CONSOLE } from './consolePath.js';
 import { readDelivery, requireId } from './deliveryPages.js';
 import { toDelivery } from './deliveryView.js';

@@ -1,13 +1,13 @@
 import { Router, type Request, type RequestHandler, type Response } from 'express';
 import { findTenantid } from '../../control/tenants/tenants.js';
-import { ERROR_CODES, type AppError } from '../../errors.js';
-import { MAX_LOGIN_LENGTH, MAX_PASSWORD_LENGTH } from '../../passwordRules.js';
+import { ERROR_CODES, type AppError } from '../../foundation/errors.js';
+import { MAX_LOGIN_LENGTH, MAX_PASSWORD_LENGTH } from '../../foundation/passwordRules.js';
 import { readText } from '../auth/credentials.js';
 import { signIn } from '../auth/signIn.js';
 import { readCookie } from '../http/readCookie.js';
 import { NO_TENANT, readId } from '../http/readId.js';
 import { typedText } from '../http/typedText.js';
-import type { RouteDeps } from '../routeDeps.js';
+import type { RouteDeps } from '../http/routeDeps.js';
 import {
   readSignInView,
   signInForm,

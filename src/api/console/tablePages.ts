@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import type { AppError } from '../../errors.js';
+import type { AppError } from '../../foundation/errors.js';
 import { CONSOLE } from './consolePath.js';
 import { problemOf, textOf } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';

@@ -1,6 +1,6 @@
 import { Router } from 'express';
-import { durationText } from '../../db/delivery/overdue.js';
-import type { AppError } from '../../errors.js';
+import { durationText } from '../../db/ledger/overdue.js';
+import type { AppError } from '../../foundation/errors.js';
 import { CONSOLE, linkTo } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';

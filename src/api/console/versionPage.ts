@@ -1,7 +1,7 @@
 import { diffLines } from 'diff';
 import { Router } from 'express';
-import { AppError } from '../../errors.js';
-import { ownValue } from '../../ownValue.js';
+import { AppError } from '../../foundation/errors.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import type { InTurn } from '../http/readFields.js';
 import { typedText } from '../http/typedText.js';
 import { CONSOLE } from './consolePath.js';

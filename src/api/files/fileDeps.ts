@@ -1,8 +1,8 @@
-import type { Principal } from '../../db/principal.js';
-import { AppError } from '../../errors.js';
+import type { Principal } from '../../db/roles/principal.js';
+import { AppError } from '../../foundation/errors.js';
 import type { FileLink } from '../../files/fileLinks.js';
 import type { FileStorage } from '../../files/storage/fileStorage.js';
-import type { Services } from '../../services.js';
+import type { Services } from '../../control/services.js';
 import { requireActiveTenant } from '../auth/authenticate.js';
 import { findHolder, findSender } from '../auth/credential.js';
 import type { ObjectLeases } from './objectLeases.js';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { FILES_PATH, readLink } from '../../files/fileLinks.js';
 import { SourceAborted } from '../../files/storage/fileStorage.js';
 import { explain, failureBody, sendFailure } from '../http/failure.js';

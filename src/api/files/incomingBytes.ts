@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Transform, type TransformCallback } from 'node:stream';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { SNIFFED_BYTES } from '../../files/fileType.js';
 import { SourceAborted } from '../../files/storage/fileStorage.js';
 import { MIN_BYTES_PER_INTERVAL } from './slowDownload.js';

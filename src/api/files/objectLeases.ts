@@ -1,8 +1,8 @@
-import type { Database } from '../../db/connection/database.js';
+import type { Database } from '../../db/pool/database.js';
 import { extendObjectLeases } from '../../db/files/uploads.js';
-import { AppError } from '../../errors.js';
-import type { Logger } from '../../log.js';
-import type { Stoppable } from '../../shutdown.js';
+import { AppError } from '../../foundation/errors.js';
+import type { Logger } from '../../foundation/observability/log.js';
+import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
 
 /** How long after its process's last heartbeat an object counts as abandoned. */
 export const OBJECT_LEASE_MS = 60_000;

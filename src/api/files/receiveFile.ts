@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beginUpload, forgetObject, abandonObject, type PendingUpload } from '../../db/files/uploads.js';
-import type { Principal } from '../../db/principal.js';
-import { AppError, type ErrorCode } from '../../errors.js';
+import type { Principal } from '../../db/roles/principal.js';
+import { AppError, type ErrorCode } from '../../foundation/errors.js';
 import type { FileLink } from '../../files/fileLinks.js';
 import { isAllowedType, typeOf } from '../../files/fileType.js';
 import { newObjectkey } from '../../files/storage/fileStorage.js';

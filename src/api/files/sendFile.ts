@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { create as contentDisposition } from 'content-disposition';
 import parseRange from 'range-parser';
 import { readFiles, type StoredFile } from '../../db/files/files.js';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import type { FileLink } from '../../files/fileLinks.js';
 import type { ByteRange } from '../../files/storage/fileStorage.js';
 import { type FileDeps, requirePrincipal } from './fileDeps.js';

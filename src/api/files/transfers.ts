@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { AppError } from '../../errors.js';
-import { FairBytes } from '../../fairBytes.js';
+import { AppError } from '../../foundation/errors.js';
+import { FairBytes } from '../../foundation/limits/fairBytes.js';
 import { MAX_TRANSFERS } from '../../files/storage/fileStorage.js';
 import { whenGone } from '../http/sendResponse.js';
 

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import express, { Router, type RequestHandler } from 'express';
-import { CONTENT_POLICY } from './contentPolicy.js';
-import { GRAPHIQL, packagedFiles, tagsOf } from './packagedFiles.js';
+import { CONTENT_POLICY } from '../http/contentPolicy.js';
+import { GRAPHIQL, packagedFiles, tagsOf } from '../http/packagedFiles.js';
 
 const NONCE = '{{nonce}}';
 // Resolves from both src/api and dist/api.
-const ASSETS_DIR = fileURLToPath(new URL('../../assets', import.meta.url));
+const ASSETS_DIR = fileURLToPath(new URL('../../../assets', import.meta.url));
 
 /** GraphiQL at the endpoints' URLs, and the pages' static files. */
 export function graphiqlRoutes(): Router {

@@ -1,24 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createHandler, type Request, type RequestParams, type Response } from 'graphql-http';
-import { isNobody, type Principal } from '../db/principal.js';
-import { AppError } from '../errors.js';
-import type { Allowance } from '../graphql/allowance.js';
-import type { DataEngine, GraphqlRequest } from '../graphql/dataEngine.js';
-import type { IdempotencyKey } from '../graphql/idempotency.js';
-import { planOwnerOf } from '../graphql/plan/planOwner.js';
-import type { GraphqlResponse } from '../graphql/response.js';
-import { oneStep } from '../graphql/steps.js';
-import type { Authenticated, Authenticator } from './auth/authenticate.js';
-import type { TokenClaims } from './auth/tokens.js';
+import { isNobody, type Principal } from '../../db/roles/principal.js';
+import { AppError } from '../../foundation/errors.js';
+import type { Allowance } from '../../graphql/allowance.js';
+import type { DataEngine, GraphqlRequest } from '../../graphql/dataEngine.js';
+import type { IdempotencyKey } from '../../graphql/idempotency.js';
+import { planOwnerOf } from '../../graphql/plan/planOwner.js';
+import type { GraphqlResponse } from '../../graphql/response.js';
+import { oneStep } from '../../graphql/steps.js';
+import type { Authenticated, Authenticator } from '../auth/authenticate.js';
+import type { TokenClaims } from '../auth/tokens.js';
 import { acceptedMediaType } from './graphqlMediaType.js';
 import { readGraphqlRequest } from './graphqlRequest.js';
-import { readFromHeader, readIdempotencyKey, type ReadFrom } from './requestHeaders.js';
-import type { BodyBudget } from './http/bodyBudget.js';
-import { explain, failureBody, retryAfter, sendFailure } from './http/failure.js';
-import { recordOf, type RequestRecord } from './http/requestRecord.js';
-import { endSlowResponse, sendResponse, type SlownessLimits } from './http/sendResponse.js';
-import type { VisitorLimits } from './visitorLimits.js';
-import type { WebDeps } from './webDeps.js';
+import { readFromHeader, readIdempotencyKey, type ReadFrom } from '../http/requestHeaders.js';
+import type { BodyBudget } from '../http/bodyBudget.js';
+import { explain, failureBody, retryAfter, sendFailure } from '../http/failure.js';
+import { recordOf, type RequestRecord } from '../http/requestRecord.js';
+import { endSlowResponse, sendResponse, type SlownessLimits } from '../http/sendResponse.js';
+import type { VisitorLimits } from '../http/visitorLimits.js';
+import type { WebDeps } from '../http/webDeps.js';
 
 /** Executes GraphQL requests, on the tenant's tables or the control objects. */
 export interface GraphqlExecutor {

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestParams } from 'graphql-http';
-import { AppError } from '../errors.js';
-import { isJsonObject, parseJson } from '../losslessJson.js';
-import { ownValue } from '../ownValue.js';
-import type { TakeRoom } from './http/bodyBudget.js';
-import { readFields, type Fields, type InTurn } from './http/readFields.js';
+import { AppError } from '../../foundation/errors.js';
+import { isJsonObject, parseJson } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
+import type { TakeRoom } from '../http/bodyBudget.js';
+import { readFields, type Fields, type InTurn } from '../http/readFields.js';
 
 type Values = Readonly<Record<string, unknown>>;
 

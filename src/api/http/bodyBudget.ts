@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { AppError } from '../../errors.js';
-import { FairBytes, type HeldBytes } from '../../fairBytes.js';
+import { AppError } from '../../foundation/errors.js';
+import { FairBytes, type HeldBytes } from '../../foundation/limits/fairBytes.js';
 
 /** Bodies up to this size need no room: their connection takes as much. */
 export const FREE_BYTES = 16_384;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { visitorNetwork } from '../../networkAddress.js';
-import { MAX_PROXIES, type TrustedProxies } from '../../trustedProxies.js';
+import { visitorNetwork } from '../../foundation/net/networkAddress.js';
+import { MAX_PROXIES, type TrustedProxies } from '../../foundation/net/trustedProxies.js';
 
 /** The client's address; behind trusted proxies, the one they report. */
 export function clientAddress({ headers, socket }: IncomingMessage, proxies: TrustedProxies): string {

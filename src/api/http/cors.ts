@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { FILES_PATH } from '../../files/fileLinks.js';
-import { API_PATHS } from '../apiPaths.js';
+import { API_PATHS } from './apiPaths.js';
 
 /**
  * What pages of other origins may call and read: nothing that a cookie opens. A browser sends the console's cookie with requests

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { explainControlError } from '../../db/controlFailure.js';
-import { AppError } from '../../errors.js';
-import { InternalErrors } from '../../internalErrors.js';
-import type { Logger } from '../../log.js';
+import { explainControlError } from '../../db/sql/controlFailure.js';
+import { AppError } from '../../foundation/errors.js';
+import { InternalErrors } from '../../foundation/observability/internalErrors.js';
+import type { Logger } from '../../foundation/observability/log.js';
 import { recordOf } from './requestRecord.js';
 
 /** The body of an HTTP-level failure: exactly these three keys, in this order. */

@@ -1,7 +1,7 @@
 import { Histogram, Registry } from 'prom-client';
-import { collectProcessMetrics } from '../metrics.js';
+import { collectProcessMetrics } from '../../foundation/observability/metrics.js';
 import { API_PATHS } from './apiPaths.js';
-import type { RequestRecord } from './http/requestRecord.js';
+import type { RequestRecord } from './requestRecord.js';
 
 /** Paths with their own label. All others share one, since arbitrary URLs must not become time series. */
 const ROUTES: ReadonlySet<string> = new Set([...API_PATHS, '/mailbox', '/metrics']);

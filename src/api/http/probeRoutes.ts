@@ -1,10 +1,10 @@
 import { Router } from 'express';
 import { Registry } from 'prom-client';
-import type { BacklogReader } from '../health/backlogReader.js';
-import { findDown, findOverdue, readinessBody } from '../health/readiness.js';
-import { processRegistry } from '../metrics.js';
-import { nothingHere, sendFailure, sendJson } from './http/failure.js';
-import { isForwarded } from './http/forwarded.js';
+import type { BacklogReader } from '../../health/backlogReader.js';
+import { findDown, findOverdue, readinessBody } from '../../health/readiness.js';
+import { processRegistry } from '../../foundation/observability/metrics.js';
+import { nothingHere, sendFailure, sendJson } from './failure.js';
+import { isForwarded } from './forwarded.js';
 import type { WebDeps } from './webDeps.js';
 
 /**

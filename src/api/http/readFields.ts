@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { AppError } from '../../errors.js';
-import { isJsonObject, parseJson } from '../../losslessJson.js';
+import { AppError } from '../../foundation/errors.js';
+import { isJsonObject, parseJson } from '../../foundation/json/losslessJson.js';
 import { FREE_BYTES, type TakeRoom } from './bodyBudget.js';
 
 /** The fields of a request's body: members of a JSON object, or text fields of a form. */

@@ -1,4 +1,4 @@
-import { exactInteger, ExactNumber } from '../../losslessJson.js';
+import { exactInteger, ExactNumber } from '../../foundation/json/losslessJson.js';
 
 /** An id given as a number or a numeric string; undefined if it is neither. */
 export function readId(given: unknown): number | undefined {

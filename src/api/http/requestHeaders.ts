@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { AppError } from '../errors.js';
+import { AppError } from '../../foundation/errors.js';
 
 const MAX_KEY_CHARACTERS = 255;
 

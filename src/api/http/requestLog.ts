@@ -1,6 +1,6 @@
-import type { Logger } from '../../log.js';
-import { FAILURES_PER_SECOND, LogSampler } from '../../logSampler.js';
-import { traceIdOf } from '../../tracing/tracing.js';
+import type { Logger } from '../../foundation/observability/log.js';
+import { FAILURES_PER_SECOND, LogSampler } from '../../foundation/observability/logSampler.js';
+import { traceIdOf } from '../../foundation/observability/tracing/tracing.js';
 import { isProbe, type RequestRecord } from './requestRecord.js';
 
 /** Logs one line per request when its response has ended; above a certain rate, a sample. */

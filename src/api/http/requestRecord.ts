@@ -1,5 +1,5 @@
 import type { ServerResponse, IncomingMessage } from 'node:http';
-import type { Span } from '../../tracing/tracing.js';
+import type { Span } from '../../foundation/observability/tracing/tracing.js';
 import { randomBytes } from 'node:crypto';
 
 /** Probes and scrapes, which arrive every few seconds. */

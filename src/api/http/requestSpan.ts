@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { markFailed, startRequestSpan } from '../../tracing/tracing.js';
+import { markFailed, startRequestSpan } from '../../foundation/observability/tracing/tracing.js';
 import { isProbe, type RequestRecord } from './requestRecord.js';
 
 /** Begins the span of a request, as part of the caller's trace if there is one. */

@@ -1,12 +1,12 @@
-import type { Authenticator } from './auth/authenticate.js';
-import type { SignInResponder } from './auth/signInResponder.js';
-import type { SignInLimits } from './auth/signInLimits.js';
-import type { Tokens } from './auth/tokens.js';
-import type { ConsoleSessions } from './console/consoleSession.js';
-import type { BodyBudget } from './http/bodyBudget.js';
-import type { ProviderClient } from './oidc/providerClient.js';
-import type { ProviderIssuers } from './oidc/providerIssuers.js';
-import type { ProviderKeys } from './oidc/providerKeys.js';
+import type { Authenticator } from '../auth/authenticate.js';
+import type { SignInResponder } from '../auth/signInResponder.js';
+import type { SignInLimits } from '../auth/signInLimits.js';
+import type { Tokens } from '../auth/tokens.js';
+import type { ConsoleSessions } from '../console/consoleSession.js';
+import type { BodyBudget } from './bodyBudget.js';
+import type { ProviderClient } from '../oidc/providerClient.js';
+import type { ProviderIssuers } from '../oidc/providerIssuers.js';
+import type { ProviderKeys } from '../oidc/providerKeys.js';
 import type { VisitorLimits } from './visitorLimits.js';
 import type { WebDeps } from './webDeps.js';
 

@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/config.js';
 
 /**
  * A client that reads less than 64 KiB within `answerStallMs` is disconnected, and one that has not read a whole response

@@ -1,4 +1,4 @@
-import { ownValue } from '../../ownValue.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import type { Fields } from './readFields.js';
 
 /** The field of a form, or of a query string, as it was typed; empty if absent. */

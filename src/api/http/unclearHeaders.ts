@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 
 /** Node.js takes the first of several, a proxy in front perhaps the last: both must see the same request. */
 const ONCE: ReadonlySet<string> = new Set([

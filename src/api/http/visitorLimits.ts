@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import type { Config } from '../config.js';
-import { isNobody, type Principal } from '../db/principal.js';
-import { rateLimited, type AppError } from '../errors.js';
-import type { Allowance } from '../graphql/allowance.js';
-import { clientAddress } from './http/clientAddress.js';
+import type { Config } from '../../config/config.js';
+import { isNobody, type Principal } from '../../db/roles/principal.js';
+import { rateLimited, type AppError } from '../../foundation/errors.js';
+import type { Allowance } from '../../graphql/allowance.js';
+import { clientAddress } from './clientAddress.js';
 
 const WINDOW_SECONDS = 60;
 /** Rejections are delayed, so that visitors who retry immediately cost little. */

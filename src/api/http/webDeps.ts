@@ -1,7 +1,7 @@
-import type { ControlEngine } from '../control/controlEngine.js';
-import type { HealthChecks } from '../health/readiness.js';
-import type { Services } from '../services.js';
-import type { ReadSns } from './webhooks/sns.js';
+import type { ControlEngine } from '../../control/controlEngine.js';
+import type { HealthChecks } from '../../health/readiness.js';
+import type { Services } from '../../control/services.js';
+import type { ReadSns } from '../webhooks/sns.js';
 
 export interface WebDeps extends Services {
   /** The control objects: `/roles_pbac`. */

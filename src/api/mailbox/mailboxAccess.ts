@@ -1,9 +1,9 @@
 import type { Request } from 'express';
 import { INSTALLATION_TENANTID } from '../../control/tenants/installation.js';
-import { AppError } from '../../errors.js';
-import { isLoopback } from '../../networkAddress.js';
+import { AppError } from '../../foundation/errors.js';
+import { isLoopback } from '../../foundation/net/networkAddress.js';
 import { isForwarded } from '../http/forwarded.js';
-import type { RouteDeps } from '../routeDeps.js';
+import type { RouteDeps } from '../http/routeDeps.js';
 
 /** The mail that a visitor may read: all, or that of one tenant. */
 export interface MailboxScope {

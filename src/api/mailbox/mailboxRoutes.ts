@@ -1,10 +1,10 @@
 import { Router, type ErrorRequestHandler, type Request, type RequestHandler } from 'express';
-import { listMail, readMail, type OpenedMail } from '../../db/delivery/mailbox.js';
-import { AppError } from '../../errors.js';
+import { listMail, readMail, type OpenedMail } from '../../db/email/mailbox.js';
+import { AppError } from '../../foundation/errors.js';
 import { signInPath } from '../console/consolePath.js';
 import { sendJson } from '../http/failure.js';
 import { sendMail, sendPage } from '../pages/sendPage.js';
-import type { RouteDeps } from '../routeDeps.js';
+import type { RouteDeps } from '../http/routeDeps.js';
 import { mailboxScope, type MailboxScope } from './mailboxAccess.js';
 
 const PAGE_SIZE = 50;

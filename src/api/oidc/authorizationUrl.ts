@@ -1,5 +1,5 @@
 import { buildAuthorizationUrl, calculatePKCECodeChallenge, None } from 'openid-client';
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/config.js';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import { clientConfiguration } from './clientConfiguration.js';
 

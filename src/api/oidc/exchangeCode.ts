@@ -7,7 +7,7 @@ import {
   type CustomFetch,
 } from 'openid-client';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
-import { parseJsonObject } from '../../losslessJson.js';
+import { parseJsonObject } from '../../foundation/json/losslessJson.js';
 import { clientConfiguration } from './clientConfiguration.js';
 import { explainExchangeError, mayRefuseBasic } from './exchangeFailure.js';
 import { isIssuerOf, otherIssuerHint } from './issuer.js';

@@ -1,5 +1,5 @@
 import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { oidcFailure } from './oidcFailure.js';
 
 /**

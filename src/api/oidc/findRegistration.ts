@@ -4,8 +4,8 @@ import { readRow } from '../../control/object/rows.js';
 import { roleOidc } from '../../control/objects/roleOidc.js';
 import { PROVIDERID_GIVEN } from '../../control/oidc/oidcMappings.js';
 import { readOidcRegistration, type OidcRegistration } from '../../control/oidc/oidcRegistration.js';
-import type { Principal } from '../../db/principal.js';
-import type { RouteDeps } from '../routeDeps.js';
+import type { Principal } from '../../db/roles/principal.js';
+import type { RouteDeps } from '../http/routeDeps.js';
 import { oidcFailure } from './oidcFailure.js';
 
 /** Throws AppError OIDC_CONFID_NOT_FOUND, with a hint if the number is a provider's id. */

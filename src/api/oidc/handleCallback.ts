@@ -1,8 +1,8 @@
 import type { Request } from 'express';
-import { takeOidcSignIn, type OidcSignIn } from '../../db/signIn/oidcSignIns.js';
-import type { Principal } from '../../db/principal.js';
+import { takeOidcSignIn, type OidcSignIn } from '../../db/roles/signIn/oidcSignIns.js';
+import type { Principal } from '../../db/roles/principal.js';
 import { signInAs } from '../auth/signIn.js';
-import type { RouteDeps } from '../routeDeps.js';
+import type { RouteDeps } from '../http/routeDeps.js';
 import { browserHashOf, sha256 } from './browserBinding.js';
 import { exchangeCode } from './exchangeCode.js';
 import { findMapping, findRegistration } from './findRegistration.js';

@@ -1,6 +1,6 @@
 import type { JWTPayload } from 'jose';
 import type { OidcProvider } from '../../control/objects/oidcProviders.js';
-import { ownValue } from '../../ownValue.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { oidcFailure } from './oidcFailure.js';
 
 /**

@@ -1,4 +1,4 @@
-import { AppError, ERROR_CODES, type ErrorCode } from '../../errors.js';
+import { AppError, ERROR_CODES, type ErrorCode } from '../../foundation/errors.js';
 
 export type OidcErrorCode = Extract<ErrorCode, `OIDC_${string}`>;
 

@@ -1,9 +1,9 @@
 import { Router, type RequestHandler } from 'express';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { readSignIn, readTenantid } from '../auth/credentials.js';
 import { failedSignInPath, isConsolePath } from '../console/consolePath.js';
 import { sendJson } from '../http/failure.js';
-import type { RouteDeps } from '../routeDeps.js';
+import type { RouteDeps } from '../http/routeDeps.js';
 import { browserHashOf, cookieName, cookieOptions } from './browserBinding.js';
 import { handleCallback, takeSignIn, type ReturnedSignIn } from './handleCallback.js';
 import { withError, withTokens } from './returnTo.js';

@@ -1,8 +1,8 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
-import { isPrivateAddress, literalAddress } from '../../networkAddress.js';
-import { PrivateAddress, publicLookup } from '../../publicLookup.js';
-import { QUICK_HANDSHAKE } from '../../quickHandshake.js';
+import { isPrivateAddress, literalAddress } from '../../foundation/net/networkAddress.js';
+import { PrivateAddress, publicLookup } from '../../foundation/net/publicLookup.js';
+import { QUICK_HANDSHAKE } from '../../foundation/net/quickHandshake.js';
 import { oidcFailure } from './oidcFailure.js';
 
 export interface ProviderRequest {

@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../foundation/clock.js';
 import {
   storeDiscovered,
   type Discovered,
   type OidcRegistration,
 } from '../../control/oidc/oidcRegistration.js';
 import type { OidcProvider } from '../../control/objects/oidcProviders.js';
-import { AppError } from '../../errors.js';
-import type { WebDeps } from '../webDeps.js';
+import { AppError } from '../../foundation/errors.js';
+import type { WebDeps } from '../http/webDeps.js';
 import type { ProviderClient } from './providerClient.js';
 
 /** How soon to retry a provider without a discovery document, and one that gave no answer. */

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../foundation/clock.js';
 import { oidcFailure } from './oidcFailure.js';
 import type { ProviderClient } from './providerClient.js';
 

@@ -1,7 +1,7 @@
-import type { Principal } from '../../db/principal.js';
-import type { AppError } from '../../errors.js';
+import type { Principal } from '../../db/roles/principal.js';
+import type { AppError } from '../../foundation/errors.js';
 import type { TokenPair } from '../auth/tokens.js';
-import type { RouteDeps } from '../routeDeps.js';
+import type { RouteDeps } from '../http/routeDeps.js';
 import { oidcFailure } from './oidcFailure.js';
 
 /** A URL to return the tokens to: of this service, or of an origin that the operator allows. Throws AppError OIDC_RETURN_TO_REFUSED. */

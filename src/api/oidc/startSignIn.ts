@@ -1,8 +1,8 @@
 import type { Response } from 'express';
 import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
-import { storeOidcSignIn } from '../../db/signIn/oidcSignIns.js';
-import { AppError } from '../../errors.js';
-import type { RouteDeps } from '../routeDeps.js';
+import { storeOidcSignIn } from '../../db/roles/signIn/oidcSignIns.js';
+import { AppError } from '../../foundation/errors.js';
+import type { RouteDeps } from '../http/routeDeps.js';
 import { authorizationUrl } from './authorizationUrl.js';
 import { cookieName, cookieOptions, sha256 } from './browserBinding.js';
 import { findMapping, findRegistration } from './findRegistration.js';

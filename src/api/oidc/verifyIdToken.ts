@@ -1,6 +1,6 @@
 import { errors, jwtVerify, type CryptoKey, type JWTPayload, type JWTVerifyOptions } from 'jose';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
-import { ownValue } from '../../ownValue.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { isIssuerOf, otherIssuerHint } from './issuer.js';
 import { oidcFailure } from './oidcFailure.js';
 import type { KeySet, ProviderKeys } from './providerKeys.js';

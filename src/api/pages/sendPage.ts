@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { Response } from 'express';
 import { fileURLToPath } from 'node:url';
 import { Liquid } from 'liquidjs';
-import type { AnswerShare } from '../../db/answerBudget.js';
-import type { AppError } from '../../errors.js';
+import type { AnswerShare } from '../../db/pool/answerBudget.js';
+import type { AppError } from '../../foundation/errors.js';
 import type { InTurn } from '../http/readFields.js';
 import { sendResponse, type SlownessLimits } from '../http/sendResponse.js';
-import { CODEMIRROR } from '../packagedFiles.js';
+import { CODEMIRROR } from '../http/packagedFiles.js';
 
 /** Renders the program's own templates, never a tenant's, so there are no limits. */
 const liquid = new Liquid({

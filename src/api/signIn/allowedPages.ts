@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
-import type { Config } from '../../config.js';
-import { AppError } from '../../errors.js';
+import type { Config } from '../../config/config.js';
+import { AppError } from '../../foundation/errors.js';
 import { isFromOrigin } from '../http/requestOrigin.js';
 
 type Pages = Pick<Config, 'baseUrl' | 'corsOrigins' | 'oidcReturnOrigins'>;

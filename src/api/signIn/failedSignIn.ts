@@ -1,10 +1,10 @@
 import type { ErrorRequestHandler } from 'express';
 import { SIGN_IN } from '../console/consolePath.js';
-import { wantsHtml } from '../graphqlMediaType.js';
+import { wantsHtml } from '../graphql/graphqlMediaType.js';
 import { explain, failureHeaders } from '../http/failure.js';
 import { recordOf } from '../http/requestRecord.js';
 import { sendPage } from '../pages/sendPage.js';
-import type { WebDeps } from '../webDeps.js';
+import type { WebDeps } from '../http/webDeps.js';
 import { signInPolicy } from './signInForms.js';
 
 /** Shows people a page where programs get JSON: browsers come back from a provider to sign-ins that are over or not theirs. */

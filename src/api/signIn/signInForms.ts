@@ -2,14 +2,14 @@ import type { Request, RequestHandler, Response } from 'express';
 import { listSignInOptions, type SignInOption } from '../../control/oidc/oidcRegistration.js';
 import { findLogin } from '../../control/roles/roles.js';
 import { readSignInBrand, type SignInBrand } from '../../control/tenants/signInBrand.js';
-import { AppError } from '../../errors.js';
-import { MAX_LOGIN_LENGTH } from '../../passwordRules.js';
+import { AppError } from '../../foundation/errors.js';
+import { MAX_LOGIN_LENGTH } from '../../foundation/passwordRules.js';
 import { readSignIn, readText } from '../auth/credentials.js';
 import { retryAfter } from '../http/failure.js';
 import type { Fields } from '../http/readFields.js';
 import { typedText } from '../http/typedText.js';
 import { startSignIn, type SignInStart } from '../oidc/startSignIn.js';
-import type { RouteDeps } from '../routeDeps.js';
+import type { RouteDeps } from '../http/routeDeps.js';
 
 type Values = Fields['values'];
 

@@ -1,5 +1,5 @@
 import { Router, type Response } from 'express';
-import type { AppError } from '../../errors.js';
+import type { AppError } from '../../foundation/errors.js';
 import { readCredentials, readTenantid } from '../auth/credentials.js';
 import { signIn } from '../auth/signIn.js';
 import type { Fields } from '../http/readFields.js';
@@ -8,7 +8,7 @@ import { typedText } from '../http/typedText.js';
 import { allowedPage } from './allowedPages.js';
 import { readReturnTo, withTokens } from '../oidc/returnTo.js';
 import { sendPage } from '../pages/sendPage.js';
-import type { RouteDeps } from '../routeDeps.js';
+import type { RouteDeps } from '../http/routeDeps.js';
 import { readSignInView, signInForm, signInPolicy, signInProblem, startLogin } from './signInForms.js';
 
 type Values = Fields['values'];

@@ -5,17 +5,17 @@ import {
   resubscribe,
   unsubscribe,
   type Unsubscribed,
-} from '../../db/delivery/unsubscribes.js';
+} from '../../db/email/unsubscribes.js';
 import {
   openUnsubscribeLink,
   PREVIEW,
   UNSUBSCRIBE_PATH,
   type UnsubscribeLink,
 } from '../../email/unsubscribeLink.js';
-import { AppError, rateLimited } from '../../errors.js';
+import { AppError, rateLimited } from '../../foundation/errors.js';
 import { readFields } from '../http/readFields.js';
 import { sendPage } from '../pages/sendPage.js';
-import type { WebDeps } from '../webDeps.js';
+import type { WebDeps } from '../http/webDeps.js';
 
 const MAX_BODY_BYTES = 4_096;
 /** Per recipient. Each change is a write, and people only need a few. */

@@ -1,8 +1,8 @@
-import type { MailEvent } from '../../db/delivery/mailEvents.js';
+import type { MailEvent } from '../../db/email/mailEvents.js';
 import { comparable } from '../../email/addresses.js';
 import { storable } from '../../email/storableText.js';
-import { ExactNumber, isJsonObject } from '../../losslessJson.js';
-import { ownValue } from '../../ownValue.js';
+import { ExactNumber, isJsonObject } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
 
 export const MAX_REASON_CHARACTERS = 1_000;
 const MAX_URL_CHARACTERS = 2_000;

@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { AppError } from '../../errors.js';
-import { isJsonObject } from '../../losslessJson.js';
-import { ownValue } from '../../ownValue.js';
+import { AppError } from '../../foundation/errors.js';
+import { isJsonObject } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { type InTurn } from '../http/readFields.js';
 import type { GivenEvent, Json } from './eventFields.js';
 

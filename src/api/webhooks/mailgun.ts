@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import { ownValue } from '../../ownValue.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { MAX_REASON_CHARACTERS, nameIn, objectOf, textOf, type Names } from './eventFields.js';
 import {
   invalid,

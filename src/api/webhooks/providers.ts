@@ -1,4 +1,4 @@
-import type { WebhookKind } from '../../db/delivery/carrierWebhooks.js';
+import type { WebhookKind } from '../../db/email/carrierWebhooks.js';
 import type { EventWebhook } from './eventWebhook.js';
 import { mailgun } from './mailgun.js';
 import { postmark } from './postmark.js';

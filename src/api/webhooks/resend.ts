@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { ownValue } from '../../ownValue.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import {
   addressOf,
   listOf,

@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, verify, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { AppError } from '../../errors.js';
-import { parseJson } from '../../losslessJson.js';
+import { AppError } from '../../foundation/errors.js';
+import { parseJson } from '../../foundation/json/losslessJson.js';
 import {
   MAX_ID_CHARACTERS,
   MAX_REASON_CHARACTERS,

@@ -1,4 +1,4 @@
-import { ownValue } from '../../ownValue.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import {
   addressOf,
   listOf,

@@ -1,9 +1,9 @@
 import { verify, X509Certificate, type KeyObject } from 'node:crypto';
 import { Semaphore } from 'async-mutex';
 import { LRUCache } from 'lru-cache';
-import { AppError } from '../../errors.js';
-import { ownValue } from '../../ownValue.js';
-import { TenantGate } from '../../tenantGate.js';
+import { AppError } from '../../foundation/errors.js';
+import { ownValue } from '../../foundation/ownValue.js';
+import { TenantGate } from '../../foundation/limits/tenantGate.js';
 import { textOf, type Json } from './eventFields.js';
 import {
   invalid,

@@ -1,11 +1,11 @@
-import type { Config } from '../../config.js';
-import type { Database } from '../../db/connection/database.js';
-import { readAllAccounts } from '../../db/delivery/emailAccounts.js';
-import type { Account, CarrierKind } from '../../email/mail/account.js';
-import { createTransport } from '../../email/mail/createTransport.js';
-import { openAccounts } from '../../email/mail/openAccounts.js';
-import type { MailTransport } from '../../email/mail/transport.js';
-import type { KeyRing } from '../../secrets.js';
+import type { Config } from '../../config/config.js';
+import type { Database } from '../../db/pool/database.js';
+import { readAllAccounts } from '../../db/email/emailAccounts.js';
+import type { Account, CarrierKind } from '../../email/carriers/account.js';
+import { createTransport } from '../../email/carriers/createTransport.js';
+import { openAccounts } from '../../email/carriers/openAccounts.js';
+import type { MailTransport } from '../../email/carriers/transport.js';
+import type { KeyRing } from '../../config/secrets.js';
 import { bad, good, shortened, type Finding } from './check.js';
 
 /** An account, and its tenant. */

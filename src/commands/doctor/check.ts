@@ -1,5 +1,5 @@
-import { AppError, UsageError } from '../../errors.js';
-import { orLate } from '../../orLate.js';
+import { AppError, UsageError } from '../../foundation/errors.js';
+import { orLate } from '../../foundation/orLate.js';
 
 /** A check's result, in one line. Contains no secrets, no URLs with passwords, no tenant data. */
 export interface Finding {

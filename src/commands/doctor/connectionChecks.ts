@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Config } from '../../config.js';
-import { divideConnections } from '../../db/connection/connectionBudget.js';
-import { openDatabase, type Database, type DatabaseOptions } from '../../db/connection/database.js';
-import { requireSessions } from '../../db/connection/pooler.js';
-import { settingsNotInForce } from '../../db/connection/sessionSettings.js';
-import { requireReachable } from '../../db/reachability.js';
-import type { Logger } from '../../log.js';
-import type { KeyRing } from '../../secrets.js';
+import type { Config } from '../../config/config.js';
+import { divideConnections } from '../../db/pool/connectionBudget.js';
+import { openDatabase, type Database, type DatabaseOptions } from '../../db/pool/database.js';
+import { requireSessions } from '../../db/pool/pooler.js';
+import { settingsNotInForce } from '../../db/pool/sessionSettings.js';
+import { requireReachable } from '../../db/failover/reachability.js';
+import type { Logger } from '../../foundation/observability/log.js';
+import type { KeyRing } from '../../config/secrets.js';
 import { bad, good, shortened, type Finding } from './check.js';
 
 /** Maximum wait for a heartbeat to arrive. */

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/config.js';
 import { newObjectkey } from '../../files/storage/fileStorage.js';
 import { openStorage } from '../../files/storage/openStorage.js';
-import { ownValue } from '../../ownValue.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { inspectRedis } from '../../queue/inspectRedis.js';
 import { redisErrorCode } from '../../queue/redisClient.js';
 import { bad, codeOf, good, type Checks, type Finding } from './check.js';

@@ -13,7 +13,7 @@ import {
   storeWebhookSecret,
   WEBHOOK_KINDS,
   type WebhookKind,
-} from '../../db/delivery/carrierWebhooks.js';
+} from '../../db/email/carrierWebhooks.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';

@@ -2,7 +2,7 @@ import { readCapture } from '../../db/capture/capture.js';
 import type { Table } from '../../db/catalog/catalog.js';
 import { heldWrites } from '../../db/catalog/grants.js';
 import { statementRunner } from '../../db/tenants/tenantStorage.js';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { requireSatisfiable } from '../../graphql/email/satisfiable.js';
 import { isWritable } from '../../graphql/write/writable.js';
 import { requireKnownEmailType, requireKnownRoles, requireKnownTables } from '../object/references.js';

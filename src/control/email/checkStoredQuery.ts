@@ -1,6 +1,6 @@
 import type { EmailQuery as StoredQuery } from './emailTypeParts.js';
 import { isTemplated, literalText } from '../../email/emailFields.js';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { FieldError } from '../../graphql/response.js';
 import type { EmailQuery } from '../../graphql/email/emailQuery.js';
 

@@ -1,7 +1,7 @@
 import { fieldsOf, type EmailField } from '../../email/emailFields.js';
 import { placeOf } from '../../email/renderFields.js';
-import { AppError } from '../../errors.js';
-import type { EmailType } from '../../db/delivery/emailTypes.js';
+import { AppError } from '../../foundation/errors.js';
+import type { EmailType } from '../../db/email/emailTypes.js';
 import type { LayoutSources, TemplateRequest } from '../../templates/index.js';
 import type { ControlContext } from '../controlContext.js';
 import type { LayoutUse } from './layoutSources.js';

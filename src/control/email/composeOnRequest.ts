@@ -1,10 +1,10 @@
 import { GraphQLString, type GraphQLFieldConfigArgumentMap } from 'graphql';
-import type { AnswerShare } from '../../db/answerBudget.js';
-import type { EmailType } from '../../db/delivery/emailTypes.js';
+import type { AnswerShare } from '../../db/pool/answerBudget.js';
+import type { EmailType } from '../../db/email/emailTypes.js';
 import { composeEmail, type Composed } from '../../email/composeEmail.js';
 import { EmailProblem, type EmailTrigger } from '../../email/email.js';
 import { unsubscribePreviewUrl } from '../../email/unsubscribeLink.js';
-import { isJsonObject, writeJson } from '../../losslessJson.js';
+import { isJsonObject, writeJson } from '../../foundation/json/losslessJson.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import { OPERATIONS, unknownOperation } from './checkEmailRule.js';
 import { requireKnownRoles } from '../object/references.js';

@@ -1,6 +1,6 @@
 import { GraphQLNonNull, GraphQLObjectType, GraphQLString, type GraphQLFieldConfig } from 'graphql';
-import { readAccounts, storeAccounts } from '../../db/delivery/emailAccounts.js';
-import { AppError } from '../../errors.js';
+import { readAccounts, storeAccounts } from '../../db/email/emailAccounts.js';
+import { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';

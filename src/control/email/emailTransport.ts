@@ -5,10 +5,10 @@ import {
   GraphQLString,
   type GraphQLFieldConfig,
 } from 'graphql';
-import { readAccounts, storeAccounts } from '../../db/delivery/emailAccounts.js';
-import type { Account, SmtpAccount, SesAccount } from '../../email/mail/account.js';
-import { openAccounts, openTransports, type StoredTransport } from '../../email/mail/openAccounts.js';
-import { AppError } from '../../errors.js';
+import { readAccounts, storeAccounts } from '../../db/email/emailAccounts.js';
+import type { Account, SmtpAccount, SesAccount } from '../../email/carriers/account.js';
+import { openAccounts, openTransports, type StoredTransport } from '../../email/carriers/openAccounts.js';
+import { AppError } from '../../foundation/errors.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { holdTenant } from '../holdTenant.js';

@@ -4,7 +4,7 @@ import {
   deleteEmailWebhookKey,
   readEmailWebhookKey,
   storeEmailWebhookKey,
-} from '../../db/delivery/emailWebhookKeys.js';
+} from '../../db/email/emailWebhookKeys.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';

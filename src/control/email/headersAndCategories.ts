@@ -1,7 +1,7 @@
 import { ALLOWED_HEADERS, MAX_HEADER_CHARACTERS, mayBeSet } from '../../email/headerNames.js';
 import { literalText } from '../../email/emailFields.js';
-import { AppError } from '../../errors.js';
-import { isJsonObject } from '../../losslessJson.js';
+import { AppError } from '../../foundation/errors.js';
+import { isJsonObject } from '../../foundation/json/losslessJson.js';
 import { badInput, requireItems } from '../object/badInput.js';
 
 /** The limits of the most restrictive carrier. */

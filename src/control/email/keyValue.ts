@@ -1,7 +1,7 @@
 import type { Column, Table } from '../../db/catalog/catalog.js';
-import { exactInteger, ExactNumber, isJsonObject } from '../../losslessJson.js';
+import { exactInteger, ExactNumber, isJsonObject } from '../../foundation/json/losslessJson.js';
 import { bytes } from '../../graphql/filter/values/literalForms.js';
-import { ownValue } from '../../ownValue.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { badInput } from '../object/badInput.js';
 
 /**

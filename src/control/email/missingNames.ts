@@ -4,7 +4,7 @@ import type { EmailFailure } from '../../email/email.js';
 import { DocumentError, parseBounded } from '../../graphql/document/document.js';
 import { ROLE_LIMITS } from '../../graphql/document/limits.js';
 import type { Steps } from '../../graphql/steps.js';
-import { suggestion } from '../../suggestion.js';
+import { suggestion } from '../../foundation/suggestion.js';
 import type { TemplateRead } from '../../templates/index.js';
 import { CONTEXT_NAMES, type EmailQuery } from './emailTypeParts.js';
 

@@ -11,7 +11,7 @@ import type { Composed } from '../../email/composeEmail.js';
 import { toShownMail } from '../../email/sentMail.js';
 import { warningsOf } from '../../email/warnings.js';
 import { withoutMarks } from '../../email/numericMarks.js';
-import { parseJson } from '../../losslessJson.js';
+import { parseJson } from '../../foundation/json/losslessJson.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { warningsOfType } from './checkEmail.js';

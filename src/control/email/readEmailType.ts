@@ -1,8 +1,8 @@
 import type { GraphQLFieldConfigArgumentMap } from 'graphql';
-import type { EmailType } from '../../db/delivery/emailTypes.js';
+import type { EmailType } from '../../db/email/emailTypes.js';
 import type { EmailFailure } from '../../email/email.js';
 import { variantNames } from '../../email/variantNames.js';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { ID } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';

@@ -6,11 +6,11 @@ import {
   type GraphQLFieldConfig,
 } from 'graphql';
 import type { Column, Table } from '../../db/catalog/catalog.js';
-import { join, sql, wholeNumber, type Sql } from '../../db/sql.js';
+import { join, sql, wholeNumber, type Sql } from '../../db/sql/sql.js';
 import { rowKey } from '../../graphql/files/rowKey.js';
 import { columnSql, tableSql } from '../../graphql/read/rowsSql.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
-import { parseJson } from '../../losslessJson.js';
+import { parseJson } from '../../foundation/json/losslessJson.js';
 import type { ControlContext } from '../controlContext.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { newestFirst, readRowsOf, requireTable } from './currentRow.js';

@@ -1,8 +1,8 @@
 import { GraphQLNonNull, GraphQLString, type GraphQLFieldConfig, type GraphQLObjectType } from 'graphql';
-import type { ControlDb } from '../../db/connection/database.js';
-import { redriveDeliveries, redriveDelivery } from '../../db/delivery/redrive.js';
-import type { Principal } from '../../db/principal.js';
-import { constant, identifier, sql, type Sql } from '../../db/sql.js';
+import type { ControlDb } from '../../db/pool/database.js';
+import { redriveDeliveries, redriveDelivery } from '../../db/ledger/redrive.js';
+import type { Principal } from '../../db/roles/principal.js';
+import { constant, identifier, sql, type Sql } from '../../db/sql/sql.js';
 import { compileFilter } from '../../graphql/filter/compile.js';
 import { parseFilter } from '../../graphql/filter/syntax/parser.js';
 import { createAliasSource } from '../../graphql/filter/rows/scope.js';

@@ -5,13 +5,13 @@ import {
   GraphQLString,
   type GraphQLFieldConfig,
 } from 'graphql';
-import { readAccounts } from '../../db/delivery/emailAccounts.js';
-import { findSuppressed, UNSUBSCRIBED } from '../../db/delivery/suppressions.js';
+import { readAccounts } from '../../db/email/emailAccounts.js';
+import { findSuppressed, UNSUBSCRIBED } from '../../db/email/suppressions.js';
 import { comparable, parseOneAddress, type Address } from '../../email/addresses.js';
 import type { Email, EmailFailure } from '../../email/email.js';
-import type { Account } from '../../email/mail/account.js';
-import { openAccounts } from '../../email/mail/openAccounts.js';
-import type { SendOutcome } from '../../email/mail/transport.js';
+import type { Account } from '../../email/carriers/account.js';
+import { openAccounts } from '../../email/carriers/openAccounts.js';
+import type { SendOutcome } from '../../email/carriers/transport.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
 import { emailApikeyMissing } from './emailApikey.js';

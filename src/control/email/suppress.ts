@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { comparable, parseAddresses, parseOneAddress } from '../../email/addresses.js';
 import { storable } from '../../email/storableText.js';
 import type { ControlContext } from '../controlContext.js';

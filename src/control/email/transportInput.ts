@@ -1,10 +1,10 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import { isIP } from 'node:net';
 import { GraphQLBoolean, GraphQLInputObjectType, GraphQLList, GraphQLNonNull, GraphQLString } from 'graphql';
-import type { DkimKey, SesAccount, SmtpAccount } from '../../email/mail/account.js';
-import type { StoredTransport } from '../../email/mail/openAccounts.js';
+import type { DkimKey, SesAccount, SmtpAccount } from '../../email/carriers/account.js';
+import type { StoredTransport } from '../../email/carriers/openAccounts.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
-import { isPrivateAddress } from '../../networkAddress.js';
+import { isPrivateAddress } from '../../foundation/net/networkAddress.js';
 import { badInput, requireValue } from '../object/badInput.js';
 
 const dkimInput = new GraphQLInputObjectType({

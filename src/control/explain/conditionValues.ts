@@ -1,11 +1,11 @@
 import type { Table } from '../../db/catalog/catalog.js';
-import type { RowEvent } from '../../db/delivery/eventsOfRow.js';
-import { AppError } from '../../errors.js';
+import type { RowEvent } from '../../db/outbox/eventsOfRow.js';
+import { AppError } from '../../foundation/errors.js';
 import { requireSatisfiable } from '../../graphql/email/satisfiable.js';
 import { parseFilter } from '../../graphql/filter/syntax/parser.js';
 import { pathsOf } from '../../graphql/filter/syntax/walk.js';
-import { isJsonObject, parseJson, textOfValue } from '../../losslessJson.js';
-import { ownValue } from '../../ownValue.js';
+import { isJsonObject, parseJson, textOfValue } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
 
 /** A value of the row that a condition refers to. */
 export interface SeenValue {

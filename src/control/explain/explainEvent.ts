@@ -1,18 +1,18 @@
 import type { Table } from '../../db/catalog/catalog.js';
 import { readCapture, type Writers } from '../../db/capture/capture.js';
-import type { Database } from '../../db/connection/database.js';
+import type { Database } from '../../db/pool/database.js';
 import {
   readRowHistory,
   type RowDelivery,
   type RowEvent,
   type RowHistory,
   type TenantRule,
-} from '../../db/delivery/eventsOfRow.js';
+} from '../../db/outbox/eventsOfRow.js';
 import { judgeCondition, type Judgement } from '../../email/judgeCondition.js';
 import type { DataEngine } from '../../graphql/dataEngine.js';
 import { unknownTable } from '../../graphql/unknownTable.js';
 import { isWritable } from '../../graphql/write/writable.js';
-import { parseJson } from '../../losslessJson.js';
+import { parseJson } from '../../foundation/json/losslessJson.js';
 import { factsOf, readRecords } from './conditionValues.js';
 import { readEventKey } from './readEventKey.js';
 import { dependsOnCondition, explainDeletedRule, explainRule, type ExplainedRule } from './explainRule.js';

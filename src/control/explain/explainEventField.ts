@@ -7,7 +7,7 @@ import {
   GraphQLString,
   type GraphQLFieldConfig,
 } from 'graphql';
-import type { RowDelivery } from '../../db/delivery/eventsOfRow.js';
+import type { RowDelivery } from '../../db/outbox/eventsOfRow.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { requireTenantAdmin } from '../permissions.js';

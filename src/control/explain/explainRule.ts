@@ -1,4 +1,4 @@
-import type { RowDelivery, RowEvent, TenantRule } from '../../db/delivery/eventsOfRow.js';
+import type { RowDelivery, RowEvent, TenantRule } from '../../db/outbox/eventsOfRow.js';
 import { covers, type Judgement } from '../../email/judgeCondition.js';
 import { valuesSeen, type ConditionFacts, type SeenValue, type ShownRecords } from './conditionValues.js';
 

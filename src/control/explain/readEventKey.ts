@@ -1,10 +1,10 @@
 import type { Table } from '../../db/catalog/catalog.js';
 import { fullSqlType, recordOf } from '../../db/catalog/types.js';
-import type { Database } from '../../db/connection/database.js';
-import { runStatement } from '../../db/connection/runStatement.js';
-import { constant, join, sql, textConstant } from '../../db/sql.js';
-import { AppError } from '../../errors.js';
-import { parseJson, writeJson } from '../../losslessJson.js';
+import type { Database } from '../../db/pool/database.js';
+import { runStatement } from '../../db/pool/runStatement.js';
+import { constant, join, sql, textConstant } from '../../db/sql/sql.js';
+import { AppError } from '../../foundation/errors.js';
+import { parseJson, writeJson } from '../../foundation/json/losslessJson.js';
 import { columnSql, equalIn, tableSql } from '../../graphql/read/rowsSql.js';
 import { keyValue } from '../email/keyValue.js';
 import { badInput } from '../object/badInput.js';

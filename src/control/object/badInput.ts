@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 
 /** The `input` of a mutation. Its type is nullable, because clients declare it both ways, but it is required. */
 export function requireInput<T extends object>(args: { readonly input?: T | null }): T {

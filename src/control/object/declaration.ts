@@ -1,7 +1,7 @@
 import type { GraphQLInputType, GraphQLOutputType } from 'graphql';
-import type { Principal } from '../../db/principal.js';
-import type { Sql } from '../../db/sql.js';
-import type { AppError } from '../../errors.js';
+import type { Principal } from '../../db/roles/principal.js';
+import type { Sql } from '../../db/sql/sql.js';
+import type { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
 
 /**

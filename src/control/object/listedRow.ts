@@ -1,5 +1,5 @@
 import { defaultFieldResolver, type GraphQLFieldResolver } from 'graphql';
-import { ownValue } from '../../ownValue.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import type { ControlContext } from '../controlContext.js';
 
 /** A row of a list, which has its values by response key. All other objects have theirs by field name. */

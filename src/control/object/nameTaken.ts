@@ -1,5 +1,5 @@
-import { isUniqueViolation } from '../../db/sqlState.js';
-import { AppError, type ErrorDetails } from '../../errors.js';
+import { isUniqueViolation } from '../../db/sql/sqlState.js';
+import { AppError, type ErrorDetails } from '../../foundation/errors.js';
 
 /** Runs a write. If a name is taken, throws NAME_TAKEN with the given message instead of PostgreSQL's error. */
 export async function orNameTaken<T>(

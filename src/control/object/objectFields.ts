@@ -7,7 +7,7 @@ import {
 } from 'graphql';
 import { LIST_ARGS } from '../../graphql/schema/dataSchema.js';
 import { ID } from '../../graphql/schema/scalars.js';
-import { ownValue } from '../../ownValue.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { bumpPolicyVersion } from '../tenants/tenants.js';
 import type { ControlContext } from '../controlContext.js';
 import { bigintId, numericId, requireInput } from './badInput.js';

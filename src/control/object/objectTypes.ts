@@ -11,7 +11,7 @@ import {
 } from 'graphql';
 import { LIST_ARGS } from '../../graphql/schema/dataSchema.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
-import { ownValue } from '../../ownValue.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import type { ControlContext } from '../controlContext.js';
 import type { Column, ControlObject, Related } from './declaration.js';
 import { resolveField } from './listedRow.js';

@@ -1,4 +1,4 @@
-import { ownValue } from '../../ownValue.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, requireItems, requireValue } from './badInput.js';
 import type { Change, CheckedChange, Column, Columns, ControlObject, RowOf } from './declaration.js';

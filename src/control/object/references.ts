@@ -1,8 +1,8 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
-import type { ControlDb } from '../../db/connection/database.js';
-import { AppError } from '../../errors.js';
+import type { ControlDb } from '../../db/pool/database.js';
+import { AppError } from '../../foundation/errors.js';
 import { unknownTable } from '../../graphql/unknownTable.js';
-import { ownValue } from '../../ownValue.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from './badInput.js';
 

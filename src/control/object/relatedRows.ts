@@ -1,6 +1,6 @@
 import type { GraphQLFieldResolver } from 'graphql';
-import { identifier } from '../../db/sql.js';
-import { ownValue } from '../../ownValue.js';
+import { identifier } from '../../db/sql/sql.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from './badInput.js';
 import type { ControlObject, Related } from './declaration.js';

@@ -1,4 +1,4 @@
-import type { ControlDb } from '../../db/connection/database.js';
+import type { ControlDb } from '../../db/pool/database.js';
 import {
   bind,
   empty,
@@ -10,10 +10,10 @@ import {
   untypedParam,
   type Inputs,
   type Sql,
-} from '../../db/sql.js';
+} from '../../db/sql/sql.js';
 import { statementRunner } from '../../db/tenants/tenantStorage.js';
-import { parseJson } from '../../losslessJson.js';
-import { ownValue } from '../../ownValue.js';
+import { parseJson } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import type { ControlContext } from '../controlContext.js';
 import { notFound } from './badInput.js';
 import type { Columns, Declared, Key, RowOf } from './declaration.js';

@@ -1,5 +1,5 @@
-import { ownValue } from '../../ownValue.js';
-import { identifier, join, sql, statement } from '../../db/sql.js';
+import { ownValue } from '../../foundation/ownValue.js';
+import { identifier, join, sql, statement } from '../../db/sql/sql.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from './badInput.js';
 

@@ -1,5 +1,5 @@
-import { isNobody, type Principal } from '../../db/principal.js';
-import { constant, sql, type Sql } from '../../db/sql.js';
+import { isNobody, type Principal } from '../../db/roles/principal.js';
+import { constant, sql, type Sql } from '../../db/sql/sql.js';
 import { holds } from '../permissions.js';
 
 /** Isolates tenants. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { ControlDb } from '../../db/connection/database.js';
-import { isForeignKeyViolation } from '../../db/sqlState.js';
-import { ownValue } from '../../ownValue.js';
-import type { KeyRing } from '../../secrets.js';
+import type { ControlDb } from '../../db/pool/database.js';
+import { isForeignKeyViolation } from '../../db/sql/sqlState.js';
+import { ownValue } from '../../foundation/ownValue.js';
+import type { KeyRing } from '../../config/secrets.js';
 import type { ControlContext } from '../controlContext.js';
 import type { Columns, ControlObject, Key, RowOf } from './declaration.js';
 import { orNameTaken } from './nameTaken.js';

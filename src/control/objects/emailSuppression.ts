@@ -1,4 +1,4 @@
-import { sql } from '../../db/sql.js';
+import { sql } from '../../db/sql/sql.js';
 import { ID } from '../../graphql/schema/scalars.js';
 import { listedIn, readReason, readSuppressedAddress, suppress } from '../email/suppress.js';
 import { CREATED } from '../object/columns.js';

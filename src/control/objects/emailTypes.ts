@@ -1,5 +1,5 @@
 import { GraphQLList, GraphQLString } from 'graphql';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { ID } from '../../graphql/schema/scalars.js';
 import { addressesType, readRecipients } from '../email/addresses.js';
 import { checkEmailType } from '../email/checkEmailType.js';

@@ -1,6 +1,6 @@
 import type { Table } from '../../db/catalog/catalog.js';
-import type { Principal } from '../../db/principal.js';
-import type { Sql } from '../../db/sql.js';
+import type { Principal } from '../../db/roles/principal.js';
+import type { Sql } from '../../db/sql/sql.js';
 import type { ControlObject } from '../object/declaration.js';
 import { capability } from './capability.js';
 import { emailAttempt, emailDelivery, emailEvent } from './emailDelivery.js';

@@ -1,10 +1,10 @@
 import { GraphQLString } from 'graphql';
-import type { Principal } from '../../db/principal.js';
+import type { Principal } from '../../db/roles/principal.js';
 import { CREATED } from '../object/columns.js';
 import { requireUsableProvider } from '../object/references.js';
 import { ofOwnTenant } from '../object/visibility.js';
 import { controlObject } from '../object/declaration.js';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { denied } from '../permissions.js';
 
 /** A tenant's registration with a provider. */

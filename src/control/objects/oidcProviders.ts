@@ -1,5 +1,5 @@
-import { sql } from '../../db/sql.js';
-import { AppError } from '../../errors.js';
+import { sql } from '../../db/sql/sql.js';
+import { AppError } from '../../foundation/errors.js';
 import { checkOidcUri } from '../oidc/checkOidcUri.js';
 import { badInput } from '../object/badInput.js';
 import { CREATED } from '../object/columns.js';

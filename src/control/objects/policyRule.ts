@@ -1,4 +1,4 @@
-import { constant, sql } from '../../db/sql.js';
+import { constant, sql } from '../../db/sql/sql.js';
 import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import { checkRuleFilter } from '../roles/checkRuleFilter.js';
 import { badInput } from '../object/badInput.js';

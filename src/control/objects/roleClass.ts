@@ -11,7 +11,7 @@ import {
   requireSignupAdmin,
   setMembers,
 } from '../roles/classMembers.js';
-import { sql } from '../../db/sql.js';
+import { sql } from '../../db/sql/sql.js';
 
 /** Groups of roles that policy rules can refer to. */
 export const roleClass = controlObject({

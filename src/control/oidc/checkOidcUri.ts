@@ -1,5 +1,5 @@
-import type { Config } from '../../config.js';
-import { isPrivateAddress, literalAddress } from '../../networkAddress.js';
+import type { Config } from '../../config/config.js';
+import { isPrivateAddress, literalAddress } from '../../foundation/net/networkAddress.js';
 import { badInput } from '../object/badInput.js';
 
 type UriRules = Pick<Config, 'production' | 'oidcAllowPrivateNetwork'>;

@@ -1,5 +1,5 @@
-import type { ControlDb } from '../../db/connection/database.js';
-import type { Principal } from '../../db/principal.js';
+import type { ControlDb } from '../../db/pool/database.js';
+import type { Principal } from '../../db/roles/principal.js';
 import type { ControlEngineDeps, ControlOptions } from '../controlContext.js';
 import { isUsableProvider } from '../object/references.js';
 import type { MutationInput } from '../request/mutationInputs.js';

@@ -1,5 +1,5 @@
-import { NOBODY_LOGIN } from '../../db/principal.js';
-import { AppError } from '../../errors.js';
+import { NOBODY_LOGIN } from '../../db/roles/principal.js';
+import { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, notFound, numericId, requireValue } from '../object/badInput.js';
 import type { Key } from '../object/declaration.js';

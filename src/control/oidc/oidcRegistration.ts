@@ -1,5 +1,5 @@
-import type { ControlDb } from '../../db/connection/database.js';
-import type { KeyRing } from '../../secrets.js';
+import type { ControlDb } from '../../db/pool/database.js';
+import type { KeyRing } from '../../config/secrets.js';
 import { readRow } from '../object/rows.js';
 import { secretContext } from '../object/writeRows.js';
 import { oidcProviders, type OidcProvider } from '../objects/oidcProviders.js';

@@ -1,7 +1,7 @@
 import type { ExecutionResult, GraphQLError } from 'graphql';
-import { explainControlError } from '../../db/controlFailure.js';
-import { AppError } from '../../errors.js';
-import { writeJson } from '../../losslessJson.js';
+import { explainControlError } from '../../db/sql/controlFailure.js';
+import { AppError } from '../../foundation/errors.js';
+import { writeJson } from '../../foundation/json/losslessJson.js';
 import { extensionsOf, graphqlErrorJson, type GraphqlResponse } from '../../graphql/response.js';
 
 /**

@@ -1,5 +1,5 @@
 import { Kind, type OperationDefinitionNode, type SelectionSetNode } from 'graphql';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
 
 /** Mutations of `Utility` that call an external service before they change anything here. */

@@ -1,6 +1,6 @@
 import type { FragmentDefinitionNode, OperationDefinitionNode } from 'graphql';
-import { AppError } from '../../errors.js';
-import { hasMoreCommas } from '../../jsonText.js';
+import { AppError } from '../../foundation/errors.js';
+import { hasMoreCommas } from '../../foundation/json/jsonText.js';
 import { fieldsOf, rootFields } from '../../graphql/document/rootFields.js';
 
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;

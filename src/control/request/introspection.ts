@@ -5,7 +5,7 @@ import { coerceVariables } from '../../graphql/document/variables.js';
 import { introspect } from '../../graphql/introspect.js';
 import { collectFields } from '../../graphql/read/collectFields.js';
 import type { Steps } from '../../graphql/steps.js';
-import { ownValue } from '../../ownValue.js';
+import { ownValue } from '../../foundation/ownValue.js';
 
 /** The results of a query's `__schema` and `__type`, which graphql-js would compute in one block on the event loop. */
 export interface Introspected {

@@ -7,7 +7,7 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import { rootFields } from '../../graphql/document/rootFields.js';
-import { ownValue } from '../../ownValue.js';
+import { ownValue } from '../../foundation/ownValue.js';
 
 /** A mutation of a document, and its `input`. */
 export interface MutationInput {

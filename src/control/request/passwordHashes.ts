@@ -1,8 +1,8 @@
 import { Semaphore } from 'async-mutex';
 import { hashPassword } from '../roles/passwords.js';
-import { AppError } from '../../errors.js';
-import { passwordWeakness } from '../../passwordRules.js';
-import { ownValue } from '../../ownValue.js';
+import { AppError } from '../../foundation/errors.js';
+import { passwordWeakness } from '../../foundation/passwordRules.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import type { MutationInput } from './mutationInputs.js';
 
 /** Precomputed hashes of the passwords that a request sets. */

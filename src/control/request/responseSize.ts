@@ -1,5 +1,5 @@
-import { answerTooLarge } from '../../db/answerBudget.js';
-import { AppError } from '../../errors.js';
+import { answerTooLarge } from '../../db/pool/answerBudget.js';
+import { AppError } from '../../foundation/errors.js';
 
 /** Same limit as templates. A row's own JSON may be deeper, and serializing it recurses. */
 const MAX_LEVELS = 500;

@@ -1,6 +1,6 @@
 import { Semaphore, withTimeout } from 'async-mutex';
-import { AppError } from '../../errors.js';
-import { TenantGate } from '../../tenantGate.js';
+import { AppError } from '../../foundation/errors.js';
+import { TenantGate } from '../../foundation/limits/tenantGate.js';
 
 /** Maximum duration of a statement with a client's filter on control objects. */
 export const CLIENT_FILTER_MS = 2_000;

@@ -1,4 +1,4 @@
-import { isNobody, NOBODY_LOGIN } from '../../db/principal.js';
+import { isNobody, NOBODY_LOGIN } from '../../db/roles/principal.js';
 import { isBelow, readRole, setPassword, updateRole, type RoleChanges, type RoleState } from './roles.js';
 import { bumpPolicyVersion } from '../tenants/tenants.js';
 import { requireKnownClasses } from '../object/references.js';

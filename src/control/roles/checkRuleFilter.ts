@@ -1,5 +1,5 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
-import { bind, identifier, NO_INPUTS, toStatement } from '../../db/sql.js';
+import { bind, identifier, NO_INPUTS, toStatement } from '../../db/sql/sql.js';
 import { compileFilter } from '../../graphql/filter/compile.js';
 import { parseFilter, type ParsedFilter } from '../../graphql/filter/syntax/parser.js';
 import { createAliasSource } from '../../graphql/filter/rows/scope.js';

@@ -1,5 +1,5 @@
-import type { Principal } from '../../db/principal.js';
-import { AppError } from '../../errors.js';
+import type { Principal } from '../../db/roles/principal.js';
+import { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
 import { requireKnownRoles } from '../object/references.js';

@@ -1,4 +1,4 @@
-import type { ControlDb } from '../../db/connection/database.js';
+import type { ControlDb } from '../../db/pool/database.js';
 import { insertRole } from './roles.js';
 import { requireStrongPassword } from './passwords.js';
 import { bumpPolicyVersion, readTenant } from '../tenants/tenants.js';

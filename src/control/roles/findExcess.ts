@@ -1,4 +1,4 @@
-import type { ControlDb } from '../../db/connection/database.js';
+import type { ControlDb } from '../../db/pool/database.js';
 
 /** Something that one role has and another lacks. */
 export interface Excess {

@@ -1,5 +1,5 @@
-import type { ControlDb } from '../../db/connection/database.js';
-import { NOBODY_LOGIN } from '../../db/principal.js';
+import type { ControlDb } from '../../db/pool/database.js';
+import { NOBODY_LOGIN } from '../../db/roles/principal.js';
 import { readTenant } from '../tenants/tenants.js';
 import { findLogin, insertRole } from './roles.js';
 

@@ -1,5 +1,5 @@
-import { AppError } from '../../errors.js';
-import { passwordWeakness } from '../../passwordRules.js';
+import { AppError } from '../../foundation/errors.js';
+import { passwordWeakness } from '../../foundation/passwordRules.js';
 import { randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
 import { promisify } from 'node:util';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { countSignIns, uncountSignIns } from '../../db/signIn/signInCounts.js';
-import { isNobody, type Principal } from '../../db/principal.js';
-import { AppError, rateLimited } from '../../errors.js';
+import { countSignIns, uncountSignIns } from '../../db/roles/signIn/signInCounts.js';
+import { isNobody, type Principal } from '../../db/roles/principal.js';
+import { AppError, rateLimited } from '../../foundation/errors.js';
 import type { ControlContext, ControlEngineDeps, ControlOptions } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
 import type { MutationInput } from '../request/mutationInputs.js';

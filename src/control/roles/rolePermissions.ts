@@ -1,9 +1,9 @@
-import { isNobody, NOBODY_LOGIN } from '../../db/principal.js';
+import { isNobody, NOBODY_LOGIN } from '../../db/roles/principal.js';
 import { findExcess, type Excess } from './findExcess.js';
 import { isBelow, readRole, type RoleState } from './roles.js';
 import { readTenant } from '../tenants/tenants.js';
-import { AppError } from '../../errors.js';
-import { MAX_LOGIN_LENGTH } from '../../passwordRules.js';
+import { AppError } from '../../foundation/errors.js';
+import { MAX_LOGIN_LENGTH } from '../../foundation/passwordRules.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, notFound } from '../object/badInput.js';
 import { denied } from '../permissions.js';

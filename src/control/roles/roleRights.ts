@@ -6,7 +6,7 @@ import {
   GraphQLString,
   type GraphQLFieldConfig,
 } from 'graphql';
-import type { Principal } from '../../db/principal.js';
+import type { Principal } from '../../db/roles/principal.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { notFound } from '../object/badInput.js';

@@ -1,6 +1,6 @@
-import type { ControlDb } from '../../db/connection/database.js';
-import { TOKENS_VALID_FROM_MS } from '../../db/principal.js';
-import { isOfConstraint } from '../../db/sqlState.js';
+import type { ControlDb } from '../../db/pool/database.js';
+import { TOKENS_VALID_FROM_MS } from '../../db/roles/principal.js';
+import { isOfConstraint } from '../../db/sql/sqlState.js';
 import { badInput } from '../object/badInput.js';
 import { orNameTaken } from '../object/nameTaken.js';
 

@@ -1,6 +1,6 @@
-import type { ControlDb } from '../../db/connection/database.js';
+import type { ControlDb } from '../../db/pool/database.js';
 import { foldLogin } from './rolePermissions.js';
-import { isNobody } from '../../db/principal.js';
+import { isNobody } from '../../db/roles/principal.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, requireItems } from '../object/badInput.js';
 import { denied, requireHolding } from '../permissions.js';

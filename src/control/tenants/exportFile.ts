@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { UsageError } from '../../errors.js';
-import type { KeyRing } from '../../secrets.js';
+import { UsageError } from '../../foundation/errors.js';
+import type { KeyRing } from '../../config/secrets.js';
 
 // A tenant except its own tables, as JSON lines: a header, one line per row, a trailer with the number of rows, and a signature
 // of all of that. The tables are in an archive of pg_dump, whose digest is in the trailer. Ids are preserved, because filters,

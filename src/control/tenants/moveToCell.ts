@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { copyDirectory } from '../../db/directory/copyDirectory.js';
-import { readOwnCell } from '../../db/directory/cells.js';
-import type { Directory } from '../../db/directory/directory.js';
+import { copyDirectory } from '../../db/cells/directory/copyDirectory.js';
+import { readOwnCell } from '../../db/cells/directory/cells.js';
+import type { Directory } from '../../db/cells/directory/directory.js';
 import {
   advanceMove,
   beginMove,
@@ -10,26 +10,36 @@ import {
   turnDirectory,
   withTenantMoves,
   type Move,
-} from '../../db/directory/moves.js';
-import { carryHistory, carryOpen, endOfAttempts } from '../../db/moving/carryLedger.js';
-import { copyRows, copySequences, type Ends } from '../../db/moving/copyRows.js';
-import { applyChanges, copyKeyless, noteChanges, stopNotingChanges } from '../../db/moving/followChanges.js';
+} from '../../db/cells/directory/moves.js';
+import { carryHistory, carryOpen, endOfAttempts } from '../../db/cells/moving/carryLedger.js';
+import { copyRows, copySequences, type Ends } from '../../db/cells/moving/copyRows.js';
+import {
+  applyChanges,
+  copyKeyless,
+  noteChanges,
+  stopNotingChanges,
+} from '../../db/cells/moving/followChanges.js';
 import {
   activateTenant,
   fenceTenant,
   structureOf,
   unfenceTenant,
   type MovingTenant,
-} from '../../db/moving/handOver.js';
-import { leaveCell } from '../../db/moving/leaveCell.js';
-import { listTables, otherWriters, ownedByOthers, type MovedTable } from '../../db/moving/movedTables.js';
-import type { DumpEnd } from '../../db/moving/clientProgram.js';
-import { fillViews, makeReferences, validateReferences } from '../../db/moving/references.js';
-import { dumpSchema, type SchemaDump } from '../../db/moving/schemaDump.js';
+} from '../../db/cells/moving/handOver.js';
+import { leaveCell } from '../../db/cells/moving/leaveCell.js';
+import {
+  listTables,
+  otherWriters,
+  ownedByOthers,
+  type MovedTable,
+} from '../../db/cells/moving/movedTables.js';
+import type { DumpEnd } from '../../db/cells/moving/clientProgram.js';
+import { fillViews, makeReferences, validateReferences } from '../../db/cells/moving/references.js';
+import { dumpSchema, type SchemaDump } from '../../db/cells/moving/schemaDump.js';
 import { createTenantSchema } from '../../db/tenants/tenantStorage.js';
-import { PRINCIPAL_MAX_AGE_MS } from '../../db/principal.js';
-import { UsageError } from '../../errors.js';
-import type { KeyRing } from '../../secrets.js';
+import { PRINCIPAL_MAX_AGE_MS } from '../../db/roles/principal.js';
+import { UsageError } from '../../foundation/errors.js';
+import type { KeyRing } from '../../config/secrets.js';
 import { verifyExport } from './exportFile.js';
 import { exportTenant } from './tenantExport.js';
 import { importTenant } from './tenantImport.js';

@@ -1,5 +1,5 @@
 import { GraphQLObjectType, GraphQLString, type GraphQLFieldConfig } from 'graphql';
-import type { ControlDb } from '../../db/connection/database.js';
+import type { ControlDb } from '../../db/pool/database.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import type { DumpEnd } from '../../db/moving/clientProgram.js';
-import { dumpTables, restoreTables, serviceTriggers } from '../../db/moving/tablesDump.js';
+import type { DumpEnd } from '../../db/cells/moving/clientProgram.js';
+import { dumpTables, restoreTables, serviceTriggers } from '../../db/cells/moving/tablesDump.js';
 import { createTenantSchema, dropTenantSchema } from '../../db/tenants/tenantStorage.js';
-import { UsageError } from '../../errors.js';
+import { UsageError } from '../../foundation/errors.js';
 import type { Header, Verified } from './exportFile.js';
 import { lockProvisioning } from './tenants.js';
 

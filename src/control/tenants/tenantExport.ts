@@ -1,9 +1,9 @@
-import { inTransaction, type TransactionClient } from '../../db/connection/inTransaction.js';
-import { readInChunks } from '../../db/moving/readInChunks.js';
-import type { Database } from '../../db/connection/database.js';
-import { identifier, sql, statement } from '../../db/sql.js';
-import { UsageError } from '../../errors.js';
-import type { KeyRing } from '../../secrets.js';
+import { inTransaction, type TransactionClient } from '../../db/pool/inTransaction.js';
+import { readInChunks } from '../../db/cells/moving/readInChunks.js';
+import type { Database } from '../../db/pool/database.js';
+import { identifier, sql, statement } from '../../db/sql/sql.js';
+import { UsageError } from '../../foundation/errors.js';
+import type { KeyRing } from '../../config/secrets.js';
 import { ExportWriter, FORMAT, type Header } from './exportFile.js';
 import { MOVING_TABLES } from './tenantTables.js';
 

@@ -1,4 +1,4 @@
-import { sql, type Sql } from '../../db/sql.js';
+import { sql, type Sql } from '../../db/sql/sql.js';
 
 /** A table of the schema `rowpost` with tenants' rows. */
 interface TenantTable {

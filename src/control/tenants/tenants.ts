@@ -1,6 +1,6 @@
 import { checkAdoptable, grantSchema, releaseSchema } from '../../db/tenants/adoption.js';
-import type { ControlDb } from '../../db/connection/database.js';
-import { requireHere } from '../../db/placement.js';
+import type { ControlDb } from '../../db/pool/database.js';
+import { requireHere } from '../../db/cells/placement.js';
 import { orNameTaken } from '../object/nameTaken.js';
 import { hashPassword, requireStrongPassword } from '../roles/passwords.js';
 import { insertRole } from '../roles/roles.js';

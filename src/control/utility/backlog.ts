@@ -5,8 +5,8 @@ import {
   GraphQLObjectType,
   type GraphQLFieldConfig,
 } from 'graphql';
-import { readBacklog, type Backlog } from '../../db/delivery/backlog.js';
-import { oldestSeconds } from '../../db/delivery/overdue.js';
+import { readBacklog, type Backlog } from '../../db/outbox/backlog.js';
+import { oldestSeconds } from '../../db/ledger/overdue.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { requireInstallationAdmin } from '../permissions.js';

@@ -6,7 +6,7 @@ import {
   type GraphQLFieldConfig,
 } from 'graphql';
 import { setCapture, type Writers } from '../../db/capture/capture.js';
-import type { ControlDb, Database } from '../../db/connection/database.js';
+import type { ControlDb, Database } from '../../db/pool/database.js';
 import { statementRunner } from '../../db/tenants/tenantStorage.js';
 import type { Catalog } from '../../db/catalog/catalog.js';
 import type { ControlContext } from '../controlContext.js';

@@ -1,7 +1,7 @@
 import type { Catalog } from '../../db/catalog/catalog.js';
-import type { ControlDb } from '../../db/connection/database.js';
+import type { ControlDb } from '../../db/pool/database.js';
 import { isTransient } from '../../email/transientErrors.js';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import type { DataEngine } from '../../graphql/dataEngine.js';
 import { complete } from '../../graphql/steps.js';
 import { unknownTable } from '../../graphql/unknownTable.js';

@@ -1,9 +1,9 @@
 import { GraphQLBoolean, GraphQLNonNull, GraphQLString, type GraphQLFieldConfig } from 'graphql';
-import { isNobody, NOBODY_LOGIN } from '../../db/principal.js';
+import { isNobody, NOBODY_LOGIN } from '../../db/roles/principal.js';
 import { ensureNobody } from '../roles/nobody.js';
 import { findLogin } from '../roles/roles.js';
 import { bumpPolicyVersion, readAnonymousLogins, setAnonymousLogins } from '../tenants/tenants.js';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { holdTenant } from '../holdTenant.js';

@@ -1,11 +1,11 @@
 import type { Pool } from 'pg';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import type { Catalog, Table } from '../catalog/catalog.js';
-import type { RoleNames, StatementRunner } from '../connection/roleNames.js';
-import { givingWay } from '../connection/givingWay.js';
-import { inTransaction } from '../connection/inTransaction.js';
-import { inOrder, quoted, statement, textConstant, type SqlText } from '../sql.js';
-import { DUPLICATE_OBJECT, INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
+import type { RoleNames, StatementRunner } from '../isolation/roleNames.js';
+import { givingWay } from '../pool/givingWay.js';
+import { inTransaction } from '../pool/inTransaction.js';
+import { inOrder, quoted, statement, textConstant, type SqlText } from '../sql/sql.js';
+import { DUPLICATE_OBJECT, INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, sqlState } from '../sql/sqlState.js';
 import { ensureCaptureRole } from './captureRole.js';
 import {
   readCaptureStates,

@@ -1,6 +1,6 @@
-import { ensureRole } from '../connection/tenantRoles.js';
-import type { RoleNames, StatementRunner } from '../connection/roleNames.js';
-import { identifier, statement } from '../sql.js';
+import { ensureRole } from '../isolation/tenantRoles.js';
+import type { RoleNames, StatementRunner } from '../isolation/roleNames.js';
+import { identifier, statement } from '../sql/sql.js';
 
 /**
  * Gives the function that turns captured rows into JSON to a role without privileges: if a type has a cast to json, the

@@ -1,6 +1,6 @@
 import type { Table } from '../catalog/catalog.js';
-import { identifier, join, sql, statement, textConstant, type Sql, type SqlText } from '../sql.js';
-import type { StatementRunner } from '../connection/roleNames.js';
+import { identifier, join, sql, statement, textConstant, type Sql, type SqlText } from '../sql/sql.js';
+import type { StatementRunner } from '../isolation/roleNames.js';
 
 /** Raised with every change to the trigger definitions; migrations replace the functions they call. */
 const TRIGGER_VERSION = '1';

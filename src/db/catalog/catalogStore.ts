@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
-import type { Logger } from '../../log.js';
+import type { Logger } from '../../foundation/observability/log.js';
 import { repairCapture } from '../capture/capture.js';
-import type { TenantConnections } from '../connection/tenantConnections.js';
+import type { TenantConnections } from '../isolation/tenantConnections.js';
 import { buildCatalog } from './buildCatalog.js';
 import type { Catalog } from './catalog.js';
 import { readFingerprint } from './fingerprint.js';

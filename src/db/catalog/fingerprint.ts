@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import { statementName } from '../connection/preparedStatements.js';
-import { statement } from '../sql.js';
+import { statementName } from '../pool/preparedStatements.js';
+import { statement } from '../sql/sql.js';
 import { schemaTooLarge } from './schemaSize.js';
 
 /** Maximum catalog rows of a schema: PostgreSQL counts this many in a few hundred milliseconds. */

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
-import type { StatementRunner } from '../connection/roleNames.js';
-import { privilegeSql } from '../privilegeSql.js';
-import { empty, identifier, join, sql, statement, textConstant, type Sql, type SqlText } from '../sql.js';
+import type { StatementRunner } from '../isolation/roleNames.js';
+import { privilegeSql } from '../isolation/privilegeSql.js';
+import { empty, identifier, join, sql, statement, textConstant, type Sql, type SqlText } from '../sql/sql.js';
 
 interface MissingGrantRow {
   readonly name: string;

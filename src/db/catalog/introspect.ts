@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
-import { statementName } from '../connection/preparedStatements.js';
+import { statementName } from '../pool/preparedStatements.js';
 import { TYPE_JOINS, TYPE_JSON } from './typeSql.js';
-import { sql, statement } from '../sql.js';
+import { sql, statement } from '../sql/sql.js';
 import type { RawType } from './types.js';
 
 /** A schema's tables as described by pg_catalog. */

@@ -1,4 +1,4 @@
-import { empty, identifier, sql, typeName, type Sql } from '../sql.js';
+import { empty, identifier, sql, typeName, type Sql } from '../sql/sql.js';
 import type { ColumnType } from './catalog.js';
 
 // PostgreSQL looks for an operator in every schema of the search_path and takes the one whose argument types match best. On a

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 
 /**
  * Maximum size of a tenant's schema: columns, enum labels, constraint columns and view code together. Every process keeps

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Column, ColumnType } from './catalog.js';
-import { sql, statement, type Sql } from '../sql.js';
+import { sql, statement, type Sql } from '../sql/sql.js';
 import { columnType, type RawType } from './types.js';
 
 /** The type below all domains. For other types nothing is read. */

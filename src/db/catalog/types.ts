@@ -1,4 +1,4 @@
-import { identifier, join, sql, typeName, type Sql } from '../sql.js';
+import { identifier, join, sql, typeName, type Sql } from '../sql/sql.js';
 import type { Column, ColumnType, TypeKind } from './catalog.js';
 
 /** The scalar types of the GraphQL schema. */

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { AppError } from '../errors.js';
-import { ID_RANGE_SIZE } from './tenants/idRange.js';
+import { AppError } from '../../foundation/errors.js';
+import { ID_RANGE_SIZE } from '../tenants/idRange.js';
 
 interface Placement {
   /** Null for a tenant that this cell does not know. */

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import type { KeyRing } from '../../secrets.js';
-import { sql, statement, wholeNumber } from '../sql.js';
+import type { KeyRing } from '../../config/secrets.js';
+import { sql, statement, wholeNumber } from '../sql/sql.js';
 
 /** Carriers whose reports are verified by a secret that is shared with the tenant. */
 export const WEBHOOK_KINDS = ['postmark', 'resend', 'mailgun', 'ses'] as const;

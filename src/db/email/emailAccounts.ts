@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { Pool } from 'pg';
-import type { KeyRing } from '../../secrets.js';
-import { resumeTenant } from './pause.js';
+import type { KeyRing } from '../../config/secrets.js';
+import { resumeTenant } from '../ledger/pause.js';
 
 /** What a tenant sends by. */
 export interface EncryptedAccounts {

@@ -1,5 +1,5 @@
-import type { Ledger } from '../connection/ledger.js';
-import { sql, statement } from '../sql.js';
+import type { Ledger } from '../pool/ledger.js';
+import { sql, statement } from '../sql/sql.js';
 
 /** An email type as stored: any text may be a template. */
 export interface EmailType {

@@ -1,6 +1,6 @@
-import type { Ledger } from '../connection/ledger.js';
+import type { Ledger } from '../pool/ledger.js';
 import { UNSUBSCRIBED } from './suppressions.js';
-import { statement, textConstant } from '../sql.js';
+import { statement, textConstant } from '../sql/sql.js';
 
 /** An event of a sent mail, as reported by the provider. All texts are storable. */
 export interface MailEvent {

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import type { Database } from '../connection/database.js';
-import { sql, statement } from '../sql.js';
+import type { Database } from '../pool/database.js';
+import { sql, statement } from '../sql/sql.js';
 
 /** Mail captured locally instead of sent; columns by their own names. Addresses are formatted as `Name <a@b>`. */
 export interface KeptMail {

@@ -1,5 +1,5 @@
-import type { Ledger } from '../connection/ledger.js';
-import { statement, textConstant } from '../sql.js';
+import type { Ledger } from '../pool/ledger.js';
+import { statement, textConstant } from '../sql/sql.js';
 
 /** Addresses of one delivery, lowercased. */
 export interface AddressesOfTenant {

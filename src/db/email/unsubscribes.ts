@@ -1,5 +1,5 @@
-import type { Ledger } from '../connection/ledger.js';
-import { statement } from '../sql.js';
+import type { Ledger } from '../pool/ledger.js';
+import { statement } from '../sql/sql.js';
 
 /** What a recipient has unsubscribed from. */
 export interface Unsubscribed {

@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
-import type { Logger } from '../log.js';
-import { historyChanges, postgresFailures } from '../metrics.js';
-import { startOutage } from '../outage.js';
-import type { Stoppable } from '../shutdown.js';
-import { sql, statement, type Sql, type SqlText } from './sql.js';
+import type { Logger } from '../../foundation/observability/log.js';
+import { historyChanges, postgresFailures } from '../../foundation/observability/metrics.js';
+import { startOutage } from '../../foundation/observability/outage.js';
+import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
+import { sql, statement, type Sql, type SqlText } from '../sql/sql.js';
 
 /**
  * - `replaced`: another database answers, e.g. a dump was restored in its place.

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import type { Stoppable } from '../../shutdown.js';
-import { internalsOf } from './pgInternals.js';
+import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
+import { internalsOf } from '../wire/pgInternals.js';
 import type { Severable } from './primary.js';
 
 /** A connection, as far as it waits for PostgreSQL. */

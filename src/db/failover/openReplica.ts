@@ -1,9 +1,9 @@
-import type { Connector } from './connector.js';
+import type { Connector } from '../pool/connector.js';
 import { Replica } from './replica.js';
-import { openWatchedPool } from './servicePool.js';
-import type { StatementTrace } from './statementTrace.js';
-import { TenantConnections, type TenantConnectionsOptions } from './tenantConnections.js';
-import { Transactions } from './transactions.js';
+import { openWatchedPool } from '../pool/servicePool.js';
+import type { StatementTrace } from '../pool/statementTrace.js';
+import { TenantConnections, type TenantConnectionsOptions } from '../isolation/tenantConnections.js';
+import { Transactions } from '../pool/transactions.js';
 
 /** The service's own connections per replica, for heartbeats and event checks. */
 const SERVICE_CONNECTIONS = 2;

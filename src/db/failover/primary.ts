@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DatabaseHost } from '../../databaseUrl.js';
-import type { Logger } from '../../log.js';
+import type { DatabaseHost } from '../../config/databaseUrl.js';
+import type { Logger } from '../../foundation/observability/log.js';
 
 /** What a server reports about itself. */
 export interface ServerState {

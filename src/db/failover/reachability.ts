@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
-import { poolerRefusesOptions, type AddressSetting } from './connection/pooler.js';
-import { UsageError } from '../errors.js';
-import { ownValue } from '../ownValue.js';
-import { networkWaitMs, NotReadyError } from '../startup.js';
+import { poolerRefusesOptions, type AddressSetting } from '../pool/pooler.js';
+import { UsageError } from '../../foundation/errors.js';
+import { ownValue } from '../../foundation/ownValue.js';
+import { networkWaitMs, NotReadyError } from '../../foundation/lifecycle/startup.js';
 
 const OLDEST_SERVER_VERSION = 150_000;
 

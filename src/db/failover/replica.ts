@@ -1,13 +1,13 @@
 import type pg from 'pg';
-import { coalesce } from '../../coalesce.js';
-import type { Logger } from '../../log.js';
-import { replicaReads } from '../../metrics.js';
-import { orLate } from '../../orLate.js';
-import { statement } from '../sql.js';
-import { timeRange } from '../delivery/timeRange.js';
-import type { Connector } from './connector.js';
-import type { TenantConnections } from './tenantConnections.js';
-import type { TransactionOutcome, TransactionRequest, Transactions } from './transactions.js';
+import { coalesce } from '../../foundation/limits/coalesce.js';
+import type { Logger } from '../../foundation/observability/log.js';
+import { replicaReads } from '../../foundation/observability/metrics.js';
+import { orLate } from '../../foundation/orLate.js';
+import { statement } from '../sql/sql.js';
+import { timeRange } from '../ledger/timeRange.js';
+import type { Connector } from '../pool/connector.js';
+import type { TenantConnections } from '../isolation/tenantConnections.js';
+import type { TransactionOutcome, TransactionRequest, Transactions } from '../pool/transactions.js';
 
 /** Identifies an event in the outbox. `time` is PostgreSQL text, exact to the microsecond. */
 export interface EventKey {

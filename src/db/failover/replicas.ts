@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import type { Logger } from '../../log.js';
-import { replicaReads } from '../../metrics.js';
-import { startOutage, type Outage } from '../../outage.js';
+import type { Logger } from '../../foundation/observability/log.js';
+import { replicaReads } from '../../foundation/observability/metrics.js';
+import { startOutage, type Outage } from '../../foundation/observability/outage.js';
 import type { EventKey, Reads, Replica } from './replica.js';
 
 const BEAT_MS = 1_000;

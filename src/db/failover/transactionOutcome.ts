@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import {
   isConnectionFailure,
   isDatabaseAnswer,
@@ -6,9 +6,9 @@ import {
   isRefusal,
   isSessionEnd,
   READ_ONLY,
-} from '../sqlState.js';
-import { toAppError } from '../toAppError.js';
-import type { Rows } from './pipeline.js';
+} from '../sql/sqlState.js';
+import { toAppError } from '../sql/toAppError.js';
+import type { Rows } from '../pool/transactionRequest.js';
 
 export type TransactionOutcome =
   | { readonly kind: 'done'; readonly results: readonly Rows[] }

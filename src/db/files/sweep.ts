@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { equal } from '../catalog/operators.js';
 import { readColumnTypes } from '../catalog/typeSql.js';
-import { runStatement } from '../connection/runStatement.js';
-import { constant, identifier, join, quoted, sql, statement } from '../sql.js';
-import type { Transactions } from '../connection/transactions.js';
+import { runStatement } from '../pool/runStatement.js';
+import { constant, identifier, join, quoted, sql, statement } from '../sql/sql.js';
+import type { Transactions } from '../pool/transactions.js';
 
 /** A sweeper's lease on its objects: if it dies, others take over after this time. */
 const SWEEPING_MINUTES = 2;

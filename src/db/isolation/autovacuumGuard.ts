@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import { inTransaction } from './inTransaction.js';
-import { identifier, statement } from '../sql.js';
+import { inTransaction } from '../pool/inTransaction.js';
+import { identifier, statement } from '../sql/sql.js';
 
 /** A table that autovacuum does not finish analyzing. */
 interface HangingTable {

@@ -1,9 +1,9 @@
 import type { Pool, PoolClient } from 'pg';
 import { readRoleNames, type RoleNames } from './roleNames.js';
 import { ensureSharedRole } from './tenantRoles.js';
-import { privilegeSql } from '../privilegeSql.js';
-import { identifier, join, sql, statement, toText } from '../sql.js';
-import { inTransaction } from './inTransaction.js';
+import { privilegeSql } from './privilegeSql.js';
+import { identifier, join, sql, statement, toText } from '../sql/sql.js';
+import { inTransaction } from '../pool/inTransaction.js';
 
 /**
  * Creates the shared login, and revokes PUBLIC's privileges to connect to the database and to create temporary tables,

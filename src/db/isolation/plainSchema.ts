@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
-import { sql, statement, textConstant, type Sql } from '../sql.js';
+import { sql, statement, textConstant, type Sql } from '../sql/sql.js';
 
 /**
  * Whether a schema is plain: made only of what `PLAIN_SQL` lists, none of which runs statements of a tenant's choice, whatever the

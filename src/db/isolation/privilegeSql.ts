@@ -1,4 +1,4 @@
-import { sql, type Sql } from './sql.js';
+import { sql, type Sql } from '../sql/sql.js';
 
 const PRIVILEGES: ReadonlyMap<string, Sql> = new Map([
   ['select', sql`select`],

@@ -1,4 +1,4 @@
-import type { Fixed } from '../sql.js';
+import type { Fixed } from '../sql/sql.js';
 
 /** PostgreSQL roles of this installation. */
 export interface RoleNames {

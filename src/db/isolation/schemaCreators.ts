@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { QUEUE_SCHEMA } from './database.js';
+import { QUEUE_SCHEMA } from '../pool/database.js';
 
 /** A schema that the service or a tenant's code may look names up in, and who else may create objects there. */
 export interface OpenSchema {

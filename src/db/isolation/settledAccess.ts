@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { statement } from '../sql.js';
+import { statement } from '../sql/sql.js';
 import type { RoleNames } from './roleNames.js';
 import { PLAIN_SCHEMA_VERSION } from './plainSchema.js';
 

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientBase, Pool, PoolClient } from 'pg';
-import type { Connector } from './connector.js';
+import type { Connector } from '../pool/connector.js';
 import type { RoleNames, StatementRunner } from './roleNames.js';
 import { findNotPlain } from './plainSchema.js';
-import { identifier, quoted, statement } from '../sql.js';
-import { inTransaction } from './inTransaction.js';
-import { setSearchPath } from './sessionSettings.js';
+import { identifier, quoted, statement } from '../sql/sql.js';
+import { inTransaction } from '../pool/inTransaction.js';
+import { setSearchPath } from '../pool/sessionSettings.js';
 import { ensureTenantRole } from './tenantRoles.js';
 
 /** Which connections serve a tenant: shared ones, only those of its own login, or the latter while the schema is changing. */

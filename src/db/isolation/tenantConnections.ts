@@ -1,15 +1,15 @@
 import type pg from 'pg';
 import type { Pool } from 'pg';
-import type { KeyRing } from '../../secrets.js';
-import type { Logger } from '../../log.js';
-import { IDLE_TIMEOUT_MS, type Connector } from './connector.js';
-import { ConnectionPool, type Lease, type Login } from './connectionPool.js';
-import { limitMessages } from './messageLimit.js';
-import { breakOnCanceledReplicationWait } from './replicationWait.js';
+import type { KeyRing } from '../../config/secrets.js';
+import type { Logger } from '../../foundation/observability/log.js';
+import { IDLE_TIMEOUT_MS, type Connector } from '../pool/connector.js';
+import { ConnectionPool, type Lease, type Login } from '../pool/connectionPool.js';
+import { limitMessages } from '../wire/messageLimit.js';
+import { breakOnCanceledReplicationWait } from '../wire/replicationWait.js';
 import type { RoleNames } from './roleNames.js';
 import { settleSharedAccess, withoutSharedAccess, type TenantAccess } from './sharedAccess.js';
 import { readSettledAccess, recordSettledAccess } from './settledAccess.js';
-import type { SessionSettings } from './sessionSettings.js';
+import type { SessionSettings } from '../pool/sessionSettings.js';
 import { ServedBySharedLogin, TenantLogins } from './tenantLogins.js';
 
 export interface TenantConnectionsOptions {

@@ -2,18 +2,18 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Pool } from 'pg';
-import type { KeyRing } from '../../secrets.js';
-import type { Login } from './connectionPool.js';
-import type { Connector } from './connector.js';
+import type { KeyRing } from '../../config/secrets.js';
+import type { Login } from '../pool/connectionPool.js';
+import type { Connector } from '../pool/connector.js';
 import { readRoleNames, type RoleNames } from './roleNames.js';
 import {
   asStartupOptions,
   setRoleDefaults,
   withoutSearchPath,
   type SessionSettings,
-} from './sessionSettings.js';
+} from '../pool/sessionSettings.js';
 import { letLogIn } from './sharedAccess.js';
-import { identifier, statement, textConstant, type SqlText } from '../sql.js';
+import { identifier, statement, textConstant, type SqlText } from '../sql/sql.js';
 
 /** Maximum server connections of one tenant's own login, in all processes together. */
 const MAX_CONNECTIONS_PER_TENANT = 50;

@@ -1,6 +1,6 @@
-import { AppError } from '../../errors.js';
-import { DUPLICATE_OBJECT, INSUFFICIENT_PRIVILEGE, isUniqueViolation, sqlState } from '../sqlState.js';
-import { identifier, quoted, statement, textConstant } from '../sql.js';
+import { AppError } from '../../foundation/errors.js';
+import { DUPLICATE_OBJECT, INSUFFICIENT_PRIVILEGE, isUniqueViolation, sqlState } from '../sql/sqlState.js';
+import { identifier, quoted, statement, textConstant } from '../sql/sql.js';
 import type { RoleNames, StatementRunner } from './roleNames.js';
 
 /**

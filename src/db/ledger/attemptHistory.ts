@@ -1,8 +1,8 @@
-import type { Ledger } from '../connection/ledger.js';
+import type { Ledger } from '../pool/ledger.js';
 import type { DeliveryKey } from './deliveryKey.js';
 import type { AttemptOutcome } from './finishAttempts.js';
 import { IDEMPOTENCY_KEY_USED } from './leases.js';
-import { statement } from '../sql.js';
+import { statement } from '../sql/sql.js';
 
 /** An attempt that has ended. */
 export interface PastAttempt {

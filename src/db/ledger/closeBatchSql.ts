@@ -1,9 +1,9 @@
-import { coversSql, EVENTS_OF_BATCH } from './batchEventsSql.js';
+import { coversSql, EVENTS_OF_BATCH } from '../outbox/batchEventsSql.js';
 import { isHandedOverSql } from './handedOver.js';
 import { loopGuardSql } from './loopGuardSql.js';
 import { loadedColumns, tenantJoins } from './loadDeliveries.js';
 import { QUEUE_AHEAD_SECONDS, rateLimitSlotsSql } from './rateLimitSlots.js';
-import { sql, toText, type Sql } from '../sql.js';
+import { sql, toText, type Sql } from '../sql/sql.js';
 
 /** Seconds after its rate limit slot at which a delivery is checked to be in the queue. */
 const CHECK_SECONDS = 5;

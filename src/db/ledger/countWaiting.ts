@@ -1,7 +1,7 @@
-import type { Ledger } from '../connection/ledger.js';
+import type { Ledger } from '../pool/ledger.js';
 import { sameDelivery } from './manyDeliveries.js';
 import { RECENT } from './sweep.js';
-import { sql, statement } from '../sql.js';
+import { sql, statement } from '../sql/sql.js';
 
 /** Deliveries per tenant that are queued, or claimed and not begun, according to the ledger. */
 export async function countWaiting(ledger: Ledger): Promise<ReadonlyMap<number, number>> {

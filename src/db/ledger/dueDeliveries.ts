@@ -1,8 +1,8 @@
 import type { DeliveryKey, KnownDelivery } from './deliveryKey.js';
-import type { Ledger } from '../connection/ledger.js';
+import type { Ledger } from '../pool/ledger.js';
 import { isHandedOverSql } from './handedOver.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
-import { sql, statement } from '../sql.js';
+import { sql, statement } from '../sql/sql.js';
 
 /** A delivery that should be in the queue. */
 export interface DueDelivery extends KnownDelivery {

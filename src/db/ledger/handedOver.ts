@@ -1,4 +1,4 @@
-import { sql, type Sql } from '../sql.js';
+import { sql, type Sql } from '../sql/sql.js';
 
 /**
  * SQL: the tenant is handed over to another cell, or has not arrived yet. Every statement that decides

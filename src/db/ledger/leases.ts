@@ -1,8 +1,8 @@
 import type { HeldDelivery, KnownDelivery } from './deliveryKey.js';
-import type { Ledger } from '../connection/ledger.js';
+import type { Ledger } from '../pool/ledger.js';
 import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { trackDeliveries } from './track.js';
-import { sql, statement } from '../sql.js';
+import { sql, statement } from '../sql/sql.js';
 
 /**
  * Extends leases, or records them: until one ends, the reconciler leaves the delivery to its worker.

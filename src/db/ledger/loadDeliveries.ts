@@ -1,13 +1,13 @@
 import type { DeliveryKey, KnownDelivery } from './deliveryKey.js';
-import type { Ledger } from '../connection/ledger.js';
-import type { EncryptedAccounts } from './emailAccounts.js';
-import { TYPE_VERSION } from './emailTypes.js';
+import type { Ledger } from '../pool/ledger.js';
+import type { EncryptedAccounts } from '../email/emailAccounts.js';
+import { TYPE_VERSION } from '../email/emailTypes.js';
 import { isHandedOverSql } from './handedOver.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
-import { quickRecordColumnsSql, recordColumnsSql } from './recordSize.js';
+import { quickRecordColumnsSql, recordColumnsSql } from '../outbox/recordSize.js';
 import { timeRange } from './timeRange.js';
 import { STATE } from './track.js';
-import { sql, statement, type Sql } from '../sql.js';
+import { sql, statement, type Sql } from '../sql/sql.js';
 
 export type DeliveryState =
   'pending' | 'sending' | 'retrying' | 'paused' | 'sent' | 'failed' | 'skipped' | 'unknown';

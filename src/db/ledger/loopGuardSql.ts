@@ -1,4 +1,4 @@
-import { sql, type Sql } from '../sql.js';
+import { sql, type Sql } from '../sql/sql.js';
 
 /**
  * CTE `guarded`: the rows of `matched` with `trips`, true for those of a rule that has fired more than `max` times for one

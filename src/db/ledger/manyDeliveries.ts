@@ -1,7 +1,7 @@
-import { ownValue } from '../../ownValue.js';
-import type { Ledger, LedgerStatement } from '../connection/ledger.js';
+import { ownValue } from '../../foundation/ownValue.js';
+import type { Ledger, LedgerStatement } from '../pool/ledger.js';
 import type { DeliveryKey } from './deliveryKey.js';
-import { identifier, join, sql, typeName, type Sql } from '../sql.js';
+import { identifier, join, sql, typeName, type Sql } from '../sql/sql.js';
 
 // Workers collect what they have to record, so statements take many deliveries: as arrays, one for each column.
 

@@ -1,4 +1,4 @@
-import type { Backlog } from './backlog.js';
+import type { Backlog } from '../outbox/backlog.js';
 
 /** What waits, and where, which tells what process to look at. */
 export interface Overdue {

@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
 import type { HeldDelivery } from './deliveryKey.js';
-import type { Ledger } from '../connection/ledger.js';
+import type { Ledger } from '../pool/ledger.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { assignRateLimitSlots } from './rateLimitSlots.js';
 import { trackDeliveries } from './track.js';
-import { sql, statement } from '../sql.js';
+import { sql, statement } from '../sql/sql.js';
 
 /**
  * Pauses a tenant because the provider rejects its key. A response about an older key is ignored.

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { sameDelivery } from './manyDeliveries.js';
-import { sql, statement, type Sql } from '../sql.js';
+import { sql, statement, type Sql } from '../sql/sql.js';
 
 /** Deliveries with a slot within this time wait in the queue. The relay queues the others when their slot is near. */
 export const QUEUE_AHEAD_SECONDS = 5;

@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { sameDelivery } from './manyDeliveries.js';
 import { assignRateLimitSlots } from './rateLimitSlots.js';
 import { trackSql } from './track.js';
-import { sql, statement, toText } from '../sql.js';
+import { sql, statement, toText } from '../sql/sql.js';
 
 /**
  * Redrives a delivery that has ended in any state, subject to the tenant's rate limit. Adds a history entry and resets

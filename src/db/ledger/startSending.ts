@@ -1,8 +1,8 @@
 import type { KnownDelivery } from './deliveryKey.js';
 import { isHandedOverSql } from './handedOver.js';
-import type { Ledger, LedgerStatement } from '../connection/ledger.js';
+import type { Ledger, LedgerStatement } from '../pool/ledger.js';
 import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
-import { sql, statement } from '../sql.js';
+import { sql, statement } from '../sql/sql.js';
 
 /** An attempt about to call the provider. */
 export interface SendingStart extends KnownDelivery {

@@ -1,7 +1,7 @@
 import type { DeliveryKey } from './deliveryKey.js';
-import type { Ledger } from '../connection/ledger.js';
+import type { Ledger } from '../pool/ledger.js';
 import { NOT_ENDED, trackDeliveries } from './track.js';
-import { sql, statement } from '../sql.js';
+import { sql, statement } from '../sql/sql.js';
 
 /** Minimum time between sweeps: a delivery that takes longer than one or two intervals becomes tracked. */
 const SWEEP_SECONDS = 2;

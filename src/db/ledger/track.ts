@@ -1,7 +1,7 @@
 import type { DeliveryKey } from './deliveryKey.js';
-import type { Ledger } from '../connection/ledger.js';
+import type { Ledger } from '../pool/ledger.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
-import { sql, statement, toText, type Sql } from '../sql.js';
+import { sql, statement, toText, type Sql } from '../sql/sql.js';
 
 /**
  * Makes each delivery's own row authoritative, by copying the state of its start and first attempt into it. Everything

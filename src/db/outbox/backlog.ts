@@ -1,8 +1,8 @@
-import type { Ledger } from '../connection/ledger.js';
+import type { Ledger } from '../pool/ledger.js';
 import { IS_OPEN, LOW_WATER_SQL } from './lowWaterMark.js';
-import { RECENT } from './sweep.js';
-import { NOT_ENDED } from './track.js';
-import { statement } from '../sql.js';
+import { RECENT } from '../ledger/sweep.js';
+import { NOT_ENDED } from '../ledger/track.js';
+import { statement } from '../sql/sql.js';
 
 /**
  * What is committed but not sent yet, by where it waits. Ages are in seconds, null when nothing is waiting: since the

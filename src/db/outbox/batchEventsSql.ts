@@ -1,4 +1,4 @@
-import { sql, statement, type Sql } from '../sql.js';
+import { sql, statement, type Sql } from '../sql/sql.js';
 
 /** Batch ids are assigned under the relay's lock; see `openBatches`. Waits for it, as no tick does. */
 export const RELAY_LOCK = {

@@ -1,8 +1,8 @@
-import type { Ledger } from '../connection/ledger.js';
+import type { Ledger } from '../pool/ledger.js';
 import { EVENTS_OF_BATCH } from './batchEventsSql.js';
 import { LOW_WATER_SQL, NOT_DONE } from './lowWaterMark.js';
 import { fittingSql, quickRecordColumnsSql, recordColumnsSql } from './recordSize.js';
-import { sql, statement, toText, type Sql } from '../sql.js';
+import { sql, statement, toText, type Sql } from '../sql/sql.js';
 
 /** Identifies a batch. Times are PostgreSQL text, exact to the microsecond. */
 export interface BatchKey {

@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
-import { inTransaction, type TransactionClient } from '../connection/inTransaction.js';
+import { inTransaction, type TransactionClient } from '../pool/inTransaction.js';
 import type { EmailRule, EventRecords } from './batches.js';
 import { IS_OPEN, LOW_WATER_SQL } from './lowWaterMark.js';
 import { fittingSql, MAX_EVENT_BYTES, recordColumnsSql } from './recordSize.js';
-import { sql, statement, type Sql } from '../sql.js';
+import { sql, statement, type Sql } from '../sql/sql.js';
 
 /** `waiting` for the relay, `queued` for a worker, or compared with the tenant's rules. */
 export type Progress = 'waiting' | 'queued' | 'evaluated';

@@ -1,4 +1,4 @@
-import { sql } from '../sql.js';
+import { sql } from '../sql/sql.js';
 
 /**
  * CTE `low_water(mark, from_batchid)`: every batch below `from_batchid` is done. `mark` is the recorded low-water mark; one

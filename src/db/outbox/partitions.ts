@@ -1,7 +1,7 @@
-import { ownValue } from '../../ownValue.js';
-import type { Ledger, LedgerStatement } from '../connection/ledger.js';
-import { LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
-import { identifier, sql, statement, textConstant, type Sql, type SqlText } from '../sql.js';
+import { ownValue } from '../../foundation/ownValue.js';
+import type { Ledger, LedgerStatement } from '../pool/ledger.js';
+import { LOCK_NOT_AVAILABLE, sqlState } from '../sql/sqlState.js';
+import { identifier, sql, statement, textConstant, type Sql, type SqlText } from '../sql/sql.js';
 
 /** Tables partitioned by day (UTC). */
 const PARTITIONED = [

@@ -1,7 +1,7 @@
 import { RELAY_LOCK } from './batchEventsSql.js';
 import type { BatchKey } from './batches.js';
-import type { Ledger } from '../connection/ledger.js';
-import { statement } from '../sql.js';
+import type { Ledger } from '../pool/ledger.js';
+import { statement } from '../sql/sql.js';
 
 /** Workers that a batch of several events may crash before it is split into single events. */
 const MAX_BATCH_STARTS = 2;

@@ -1,4 +1,4 @@
-import { sql, type Sql } from '../sql.js';
+import { sql, type Sql } from '../sql/sql.js';
 
 /** Largest row, before or after a change, that a worker loads. */
 export const MAX_RECORD_BYTES = 8_388_608;

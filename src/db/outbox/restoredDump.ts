@@ -1,8 +1,8 @@
-import type { Ledger } from '../connection/ledger.js';
+import type { Ledger } from '../pool/ledger.js';
 import { batchedSql, RELAY_LOCK } from './batchEventsSql.js';
 import { batchesJson, type Batch } from './batches.js';
-import { NO_TIMEOUT, trackAllUnended } from './sweep.js';
-import { sql, statement } from '../sql.js';
+import { NO_TIMEOUT, trackAllUnended } from '../ledger/sweep.js';
+import { sql, statement } from '../sql/sql.js';
 
 /**
  * After a dump is restored into another cluster, its rows hold transaction ids that mean nothing here and will be used

@@ -1,7 +1,7 @@
-import type { Ledger } from '../connection/ledger.js';
+import type { Ledger } from '../pool/ledger.js';
 import { batchedSql } from './batchEventsSql.js';
 import { batchesJson, type Batch } from './batches.js';
-import { sql, statement } from '../sql.js';
+import { sql, statement } from '../sql/sql.js';
 
 /** Nothing of all this when another relay holds the lock. */
 export interface Tick {

@@ -1,5 +1,5 @@
-import { AppError } from '../errors.js';
-import { FairBytes } from '../fairBytes.js';
+import { AppError } from '../../foundation/errors.js';
+import { FairBytes } from '../../foundation/limits/fairBytes.js';
 
 export function answerTooLarge(): AppError {
   return new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');

@@ -1,4 +1,4 @@
-import { bind, toStatement, type Inputs, type Slot, type Sql } from '../sql.js';
+import { bind, toStatement, type Inputs, type Slot, type Sql } from '../sql/sql.js';
 import { preparedText, type PreparedText } from './preparedStatements.js';
 import type { TransactionStatement } from './transactionRequest.js';
 

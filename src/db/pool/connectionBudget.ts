@@ -1,4 +1,4 @@
-import { UsageError } from '../../errors.js';
+import { UsageError } from '../../foundation/errors.js';
 
 /** What a process runs, which determines what it needs connections for. */
 export type ProcessRole = 'web' | 'relay' | 'worker' | 'all' | 'command';

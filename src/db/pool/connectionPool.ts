@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 
 /** Who a connection is logged in as: the shared login, or the tenant with this id. */
 export type Login = 'shared' | number;

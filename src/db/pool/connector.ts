@@ -1,11 +1,11 @@
 import pg from 'pg';
-import { parseDatabaseUrl } from '../../databaseUrl.js';
-import type { Logger } from '../../log.js';
-import { orLate } from '../../orLate.js';
-import type { Stoppable } from '../../shutdown.js';
-import { breakWithoutAnswer } from './lostAnswers.js';
-import { internalsOf } from './pgInternals.js';
-import { NoPrimaryError, Primary, type ServerState, type Severable } from './primary.js';
+import { parseDatabaseUrl } from '../../config/databaseUrl.js';
+import type { Logger } from '../../foundation/observability/log.js';
+import { orLate } from '../../foundation/orLate.js';
+import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
+import { breakWithoutAnswer } from '../failover/lostAnswers.js';
+import { internalsOf } from '../wire/pgInternals.js';
+import { NoPrimaryError, Primary, type ServerState, type Severable } from '../failover/primary.js';
 
 export interface ConnectorOptions {
   /** As `DATABASE_URL`. */

@@ -1,20 +1,20 @@
 import type { Knex } from 'knex';
 import type pg from 'pg';
-import type { Logger } from '../../log.js';
-import { stopAll } from '../../shutdown.js';
-import type { KeyRing } from '../../secrets.js';
+import type { Logger } from '../../foundation/observability/log.js';
+import { stopAll } from '../../foundation/lifecycle/shutdown.js';
+import type { KeyRing } from '../../config/secrets.js';
 import type { ConnectionBudget } from './connectionBudget.js';
 import { createConnector, type Connector } from './connector.js';
 import { createLedger, PLANNER_OPTIONS, type Ledger } from './ledger.js';
 import { passwordFromCommand } from './passwordCommand.js';
 import { openKnex } from './openKnex.js';
-import { openReplica } from './openReplica.js';
-import type { Replica } from './replica.js';
-import { Replicas } from './replicas.js';
+import { openReplica } from '../failover/openReplica.js';
+import type { Replica } from '../failover/replica.js';
+import { Replicas } from '../failover/replicas.js';
 import { asStartupOptions, sessionSettings, type SessionSettings } from './sessionSettings.js';
 import { openServicePool } from './servicePool.js';
 import { statementTrace } from './statementTrace.js';
-import { TenantConnections } from './tenantConnections.js';
+import { TenantConnections } from '../isolation/tenantConnections.js';
 import { Transactions } from './transactions.js';
 
 /** The schema in which BullMQ keeps its tables when PostgreSQL is the queue. */

@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import type { Logger } from '../../log.js';
-import type { Stoppable } from '../../shutdown.js';
-import { identifier, statement } from '../sql.js';
+import type { Logger } from '../../foundation/observability/log.js';
+import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
+import { identifier, statement } from '../sql/sql.js';
 
 const RECONNECT_MS = 1_000;
 

@@ -1,6 +1,6 @@
 import knexFactory, { type Knex } from 'knex';
 import type pg from 'pg';
-import type { Logger } from '../../log.js';
+import type { Logger } from '../../foundation/observability/log.js';
 
 /** knex over a pool of the service. */
 export function openKnex(pool: pg.Pool, log: Logger): Knex {

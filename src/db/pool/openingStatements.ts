@@ -1,6 +1,6 @@
 import type { Lease } from './connectionPool.js';
 import { preparedText, type PreparedText } from './preparedStatements.js';
-import type { TenantConnections } from './tenantConnections.js';
+import type { TenantConnections } from '../isolation/tenantConnections.js';
 import type { TransactionRequest, TransactionStatement } from './transactionRequest.js';
 
 /** While several requests share a transaction, a wait for a lock would hold up the others. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
-import { UsageError } from '../../errors.js';
+import { UsageError } from '../../foundation/errors.js';
 import type { Database } from './database.js';
-import { internalsOf } from './pgInternals.js';
+import { internalsOf } from '../wire/pgInternals.js';
 import { settingsNotInForce } from './sessionSettings.js';
 
 const DIRECT_HINT =

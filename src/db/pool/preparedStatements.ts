@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
-import { fixed, type Fixed, type SqlText } from '../sql.js';
+import { fixed, type Fixed, type SqlText } from '../sql/sql.js';
 
 /** A statement's text with statistics of its runs. Each plan has its own, even if another has the same text. */
 export interface PreparedText {

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { READ_ONLY } from '../sqlState.js';
-import { internalsOf } from './pgInternals.js';
+import { READ_ONLY } from '../sql/sqlState.js';
+import { internalsOf } from '../wire/pgInternals.js';
 
 /**
  * Closes a connection on release if its server no longer accepts changes, so that the next one looks for a server that

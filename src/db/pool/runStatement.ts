@@ -1,8 +1,7 @@
-import type { AnswerShare } from '../answerBudget.js';
-import { NO_INPUTS, type Inputs, type Sql } from '../sql.js';
+import type { AnswerShare } from './answerBudget.js';
+import { NO_INPUTS, type Inputs, type Sql } from '../sql/sql.js';
 import { boundStatement, compiledStatement } from './compiledStatement.js';
-import type { Rows } from './pipeline.js';
-import type { TransactionRequest } from './transactionRequest.js';
+import type { Rows, TransactionRequest } from './transactionRequest.js';
 import type { Transactions, TransactionStatement } from './transactions.js';
 
 /** Runs one statement in a transaction of its own; values are returned as text. Throws AppError. */

@@ -1,10 +1,10 @@
 import pg from 'pg';
-import type { Logger } from '../../log.js';
+import type { Logger } from '../../foundation/observability/log.js';
 import { IDLE_TIMEOUT_MS, type Connector } from './connector.js';
-import { limitMessages } from './messageLimit.js';
+import { limitMessages } from '../wire/messageLimit.js';
 import { dropStatementNames } from './preparedStatements.js';
 import { closeWhenReadOnly } from './readOnly.js';
-import { breakOnCanceledReplicationWait } from './replicationWait.js';
+import { breakOnCanceledReplicationWait } from '../wire/replicationWait.js';
 import { traceClient, type StatementTrace } from './statementTrace.js';
 
 /** A pool of the service's own connections to the primary. */

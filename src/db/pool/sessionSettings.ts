@@ -1,5 +1,5 @@
-import type { RoleNames, StatementRunner } from './roleNames.js';
-import { identifier, join, sql, statement, textConstant } from '../sql.js';
+import type { RoleNames, StatementRunner } from '../isolation/roleNames.js';
+import { identifier, join, sql, statement, textConstant } from '../sql/sql.js';
 
 /** Settings that every session must have, by name. The items of a list are separated by a comma and a space. */
 export type SessionSettings = Readonly<Record<string, string>>;

@@ -1,12 +1,12 @@
-import type { AnswerShare } from '../answerBudget.js';
-import { isConnectionFailure, isDatabaseAnswer, isSessionEnd } from '../sqlState.js';
-import type { PipelineResult } from './pipeline.js';
+import type { AnswerShare } from './answerBudget.js';
+import { isConnectionFailure, isDatabaseAnswer, isSessionEnd } from '../sql/sqlState.js';
+import type { PipelineResult } from '../wire/pipeline.js';
 import {
   lateOutcomeOf,
   outcomeOf,
   type JudgedRequest,
   type TransactionOutcome,
-} from './transactionOutcome.js';
+} from '../failover/transactionOutcome.js';
 
 export type SharingRequest = JudgedRequest & { readonly answer?: AnswerShare };
 

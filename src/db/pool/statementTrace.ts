@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Logger } from '../../log.js';
+import type { Logger } from '../../foundation/observability/log.js';
 
 /** Logs a completed statement with its duration. The text contains no values. */
 export type StatementTrace = (statement: TracedStatement, ms: number) => void;

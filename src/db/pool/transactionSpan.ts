@@ -1,5 +1,11 @@
-import type { AppError } from '../../errors.js';
-import { markFailed, SpanKind, traced, traceparentOf, type Span } from '../../tracing/tracing.js';
+import type { AppError } from '../../foundation/errors.js';
+import {
+  markFailed,
+  SpanKind,
+  traced,
+  traceparentOf,
+  type Span,
+} from '../../foundation/observability/tracing/tracing.js';
 
 /** Characters, enough to identify a statement. With 1,500, exporting them is a fifth of the cost of a traced request. */
 const MAX_TEXT = 512;

@@ -1,23 +1,23 @@
 import type pg from 'pg';
-import { AppError } from '../../errors.js';
-import type { AnswerShare } from '../answerBudget.js';
+import { AppError } from '../../foundation/errors.js';
+import type { AnswerShare } from './answerBudget.js';
 import type { Lease } from './connectionPool.js';
-import type { Canceler } from './deadline.js';
-import type { TenantConnections } from './tenantConnections.js';
-import { PipelinedConnection, type PipelinedTransaction } from './pipelinedConnection.js';
+import type { Canceler } from '../wire/deadline.js';
+import type { TenantConnections } from '../isolation/tenantConnections.js';
+import { PipelinedConnection, type PipelinedTransaction } from '../wire/pipelinedConnection.js';
 import { openingStatements } from './openingStatements.js';
-import { runPipeline, type PipelineResult, type PipelineStep } from './pipeline.js';
+import { runPipeline, type PipelineResult, type PipelineStep } from '../wire/pipeline.js';
 import { isHot, noteRun, preparedText, PreparedStatements, type PreparedText } from './preparedStatements.js';
 import { outcomesOf } from './sharedOutcomes.js';
 import type { StatementTrace } from './statementTrace.js';
-import { TickBatcher } from './tickBatcher.js';
+import { TickBatcher } from '../wire/tickBatcher.js';
 import { WriteGroups } from './writeGroups.js';
-import { failed, type TransactionOutcome } from './transactionOutcome.js';
+import { failed, type TransactionOutcome } from '../failover/transactionOutcome.js';
 import type { TransactionRequest, TransactionStatement } from './transactionRequest.js';
 import { tracedTransaction } from './transactionSpan.js';
-import { isDatabaseAnswer, isRaised, isSessionEnd, READ_ONLY } from '../sqlState.js';
+import { isDatabaseAnswer, isRaised, isSessionEnd, READ_ONLY } from '../sql/sqlState.js';
 
-export type { TransactionOutcome } from './transactionOutcome.js';
+export type { TransactionOutcome } from '../failover/transactionOutcome.js';
 export type { TransactionRequest, TransactionStatement } from './transactionRequest.js';
 
 /** Slower statements are not pipelined: that would save little and delay those behind them a lot. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from '../../log.js';
-import type { Stoppable } from '../../shutdown.js';
+import type { Logger } from '../../foundation/observability/log.js';
+import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
 import type { Database } from './database.js';
 import { startListening } from './listening.js';
 

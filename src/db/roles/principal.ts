@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 import { LRUCache } from 'lru-cache';
-import { cacheLookups } from '../metrics.js';
-import { TenantGate } from '../tenantGate.js';
-import { requireHere } from './placement.js';
+import { cacheLookups } from '../../foundation/observability/metrics.js';
+import { TenantGate } from '../../foundation/limits/tenantGate.js';
+import { requireHere } from '../cells/placement.js';
 
 /** A policy rule that applies to a principal. Rules only grant; several add up. */
 export interface GrantedRule {

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Knex } from 'knex';
-import { UsageError } from '../errors.js';
+import { UsageError } from '../../foundation/errors.js';
 
-// Resolves from both src/db and dist/db.
-const MIGRATIONS_DIR = fileURLToPath(new URL('../../migrations', import.meta.url));
+// Resolves from both src/ and dist/.
+const MIGRATIONS_DIR = fileURLToPath(new URL('../../../migrations', import.meta.url));
 const CONFIG = {
   schemaName: 'rowpost',
   tableName: 'migration',

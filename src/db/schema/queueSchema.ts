@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import { UsageError } from '../errors.js';
+import { UsageError } from '../../foundation/errors.js';
 
 /** Throws UsageError if the queue's schema belongs to somebody else, whose functions would run with the service's rights. */
 export async function requireQueueSchema(client: PoolClient, schema: string): Promise<void> {

@@ -1,5 +1,5 @@
-import { AppError } from '../errors.js';
-import { NoPrimaryError } from './connection/primary.js';
+import { AppError } from '../../foundation/errors.js';
+import { NoPrimaryError } from '../failover/primary.js';
 import { isDatabaseAnswer } from './sqlState.js';
 import { toAppError } from './toAppError.js';
 

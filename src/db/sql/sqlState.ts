@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { AppError } from '../errors.js';
+import { AppError } from '../../foundation/errors.js';
 
 /** SQLSTATE of `rowpost_tenant.refuse`; the message is one of these. See `refuse` in graphql/write. */
 export const REFUSED = 'RP001';

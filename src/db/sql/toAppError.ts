@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { AppError, type ErrorCode, type ErrorDetails } from '../errors.js';
-import { ownValue } from '../ownValue.js';
+import { AppError, type ErrorCode, type ErrorDetails } from '../../foundation/errors.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import {
   INSUFFICIENT_PRIVILEGE,
   isRaised,

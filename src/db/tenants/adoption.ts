@@ -1,11 +1,11 @@
 import { missingGrants } from '../catalog/grants.js';
 import { readCaptureStates, triggersToDrop } from '../capture/captureTriggers.js';
-import { givingWay, withoutWaiting } from '../connection/givingWay.js';
-import { readRoleNames, type StatementRunner } from '../connection/roleNames.js';
-import { ensureTenantRole } from '../connection/tenantRoles.js';
-import { identifier, sql, statement, textConstant, type Sql, type SqlText } from '../sql.js';
-import { INSUFFICIENT_PRIVILEGE, sqlState } from '../sqlState.js';
-import { AppError } from '../../errors.js';
+import { givingWay, withoutWaiting } from '../pool/givingWay.js';
+import { readRoleNames, type StatementRunner } from '../isolation/roleNames.js';
+import { ensureTenantRole } from '../isolation/tenantRoles.js';
+import { identifier, sql, statement, textConstant, type Sql, type SqlText } from '../sql/sql.js';
+import { INSUFFICIENT_PRIVILEGE, sqlState } from '../sql/sqlState.js';
+import { AppError } from '../../foundation/errors.js';
 import { isReservedSchema } from './tenantStorage.js';
 
 /** A schema with another owner, and the tenant that it is served as. */

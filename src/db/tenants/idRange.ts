@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import { inTransaction, type TransactionClient } from '../connection/inTransaction.js';
-import { identifier, quoted, statement, textConstant, type Sql } from '../sql.js';
+import { inTransaction, type TransactionClient } from '../pool/inTransaction.js';
+import { identifier, quoted, statement, textConstant, type Sql } from '../sql/sql.js';
 
 // A tenant keeps its ids when it moves, so installations that exchange tenants use separate id ranges.
 

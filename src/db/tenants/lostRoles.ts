@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
 import { ensureCaptureRole } from '../capture/captureRole.js';
-import { inTransaction } from '../connection/inTransaction.js';
-import { readRoleNames, type RoleNames, type StatementRunner } from '../connection/roleNames.js';
-import { ensureRole, ensureTenantRole } from '../connection/tenantRoles.js';
-import { ownValue } from '../../ownValue.js';
+import { inTransaction } from '../pool/inTransaction.js';
+import { readRoleNames, type RoleNames, type StatementRunner } from '../isolation/roleNames.js';
+import { ensureRole, ensureTenantRole } from '../isolation/tenantRoles.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import {
   empty,
   formatted,
@@ -15,7 +15,7 @@ import {
   written,
   type Sql,
   type SqlText,
-} from '../sql.js';
+} from '../sql/sql.js';
 import { grantSchema } from './adoption.js';
 import { checkSchemaName } from './tenantStorage.js';
 

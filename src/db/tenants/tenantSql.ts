@@ -1,9 +1,9 @@
 import type { Client } from 'pg';
-import { AppError } from '../../errors.js';
-import type { Database } from '../connection/database.js';
-import { requireHere } from '../placement.js';
-import { statement, tenantScript } from '../sql.js';
-import { LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
+import { AppError } from '../../foundation/errors.js';
+import type { Database } from '../pool/database.js';
+import { requireHere } from '../cells/placement.js';
+import { statement, tenantScript } from '../sql/sql.js';
+import { LOCK_NOT_AVAILABLE, sqlState } from '../sql/sqlState.js';
 import { findTenantSchema } from './tenantStorage.js';
 
 const LOCKED_HINT =

@@ -1,11 +1,11 @@
 import type { Knex } from 'knex';
 import type { ClientBase } from 'pg';
-import { AppError } from '../../errors.js';
-import { QUEUE_SCHEMA } from '../connection/database.js';
-import { readRoleNames, type StatementRunner } from '../connection/roleNames.js';
-import { ensureTenantRole } from '../connection/tenantRoles.js';
-import { identifier, statement } from '../sql.js';
-import { sqlState } from '../sqlState.js';
+import { AppError } from '../../foundation/errors.js';
+import { QUEUE_SCHEMA } from '../pool/database.js';
+import { readRoleNames, type StatementRunner } from '../isolation/roleNames.js';
+import { ensureTenantRole } from '../isolation/tenantRoles.js';
+import { identifier, statement } from '../sql/sql.js';
+import { sqlState } from '../sql/sqlState.js';
 
 const DUPLICATE_SCHEMA = '42P06';
 const DEPENDENT_OBJECTS = '2BP01';

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type pg from 'pg';
-import type { DatabaseHost } from '../../databaseUrl.js';
+import type { DatabaseHost } from '../../config/databaseUrl.js';
 
 /** What Rowpost uses of pg's connections beyond pg's types. `Pipeline` and `readUrl` use what has no connection. */
 interface PgInternals extends DatabaseHost {

@@ -1,9 +1,10 @@
 import pg from 'pg';
-import type { AppError } from '../../errors.js';
-import type { AnswerShare } from '../answerBudget.js';
-import type { SqlText } from '../sql.js';
+import type { AppError } from '../../foundation/errors.js';
+import type { AnswerShare } from '../pool/answerBudget.js';
+import type { SqlText } from '../sql/sql.js';
 import type { PgConnection } from './pgInternals.js';
-import type { StatementTrace } from './statementTrace.js';
+import type { StatementTrace } from '../pool/statementTrace.js';
+import type { Rows } from '../pool/transactionRequest.js';
 import { WireMessages } from './wireMessages.js';
 import { wireText } from './wireText.js';
 
@@ -18,9 +19,6 @@ export interface PipelineStep {
   /** Counts its rows as they arrive; absent if they are known to be few. */
   readonly answer?: AnswerShare | undefined;
 }
-
-/** The rows of one statement; each is a list of column values as text. */
-export type Rows = readonly (readonly (string | null)[])[];
 
 export interface PipelineResult {
   /** Results of the completed statements. */

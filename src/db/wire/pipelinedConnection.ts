@@ -1,4 +1,4 @@
-import type { Lease } from './connectionPool.js';
+import type { Lease } from '../pool/connectionPool.js';
 import { Deadline, type Canceler } from './deadline.js';
 import { inOneWrite } from './oneWrite.js';
 

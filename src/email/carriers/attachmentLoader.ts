@@ -1,5 +1,5 @@
-import { AppError } from '../../errors.js';
-import { FairRoom } from '../../fairRoom.js';
+import { AppError } from '../../foundation/errors.js';
+import { FairRoom } from '../../foundation/limits/fairRoom.js';
 import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Attachment } from '../email.js';
 import type { MailMessage, SendOutcome } from './transport.js';

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { urlToHttpOptions } from 'node:url';
-import { traceparentOf, type Span } from '../../tracing/tracing.js';
+import { traceparentOf, type Span } from '../../foundation/observability/tracing/tracing.js';
 
 /** What was observed of one call to the provider. */
 export interface Exchange {

@@ -3,11 +3,11 @@ import type { Account, CarrierKind } from './account.js';
 import { AttachmentLoader } from './attachmentLoader.js';
 import type { Carrier } from './carrier.js';
 import { exceedsLimits } from './limits.js';
-import { createMailgun } from './mailgun.js';
-import { createPostmark } from './postmark.js';
-import { createResend } from './resend.js';
-import { createSendgrid } from './sendgrid.js';
-import { createSes } from './ses.js';
+import { createMailgun } from './mailgun/mailgun.js';
+import { createPostmark } from './postmark/postmark.js';
+import { createResend } from './resend/resend.js';
+import { createSendgrid } from './sendgrid/sendgrid.js';
+import { createSes } from './ses/ses.js';
 import { createSmtp } from './smtp/smtp.js';
 import type { MailMessage, MailTransport, SendContext } from './transport.js';
 

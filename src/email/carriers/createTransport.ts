@@ -1,8 +1,8 @@
-import type { Config } from '../../config.js';
-import type { Database } from '../../db/connection/database.js';
+import type { Config } from '../../config/config.js';
+import type { Database } from '../../db/pool/database.js';
 import { openStorage } from '../../files/storage/openStorage.js';
 import { createCarriers } from './carriers.js';
-import { createMailboxTransport } from './mailbox.js';
+import { createMailboxTransport } from '../message/mailbox.js';
 import type { MailTransport } from './transport.js';
 
 /** The transport that the installation is configured with. */

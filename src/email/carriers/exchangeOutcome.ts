@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../losslessJson.js';
+import { isJsonObject } from '../../foundation/json/losslessJson.js';
 import { storable } from '../storableText.js';
 import type { Exchange } from './carrierClient.js';
 import type { SendOutcome, Verification } from './transport.js';

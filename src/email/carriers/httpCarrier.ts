@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { IDEMPOTENCY_KEY_USED, IDEMPOTENT_CARRIERS } from '../../db/delivery/leases.js';
+import { IDEMPOTENCY_KEY_USED, IDEMPOTENT_CARRIERS } from '../../db/ledger/leases.js';
 import { secretsOf, type Account } from './account.js';
 import type { Carrier, LoadedMail } from './carrier.js';
 import { readExchange, verificationOf, type CarrierResponse } from './exchangeOutcome.js';

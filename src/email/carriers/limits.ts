@@ -1,4 +1,4 @@
-import { bytesOf } from './mailSize.js';
+import { bytesOf } from '../message/mailSize.js';
 import type { MailMessage, SendOutcome } from './transport.js';
 
 /** A carrier's limits on one mail. */

@@ -2,8 +2,8 @@ import {
   emailApiKeyContext,
   emailTransportsContext,
   type EncryptedAccounts,
-} from '../../db/delivery/emailAccounts.js';
-import type { KeyRing } from '../../secrets.js';
+} from '../../db/email/emailAccounts.js';
+import type { KeyRing } from '../../config/secrets.js';
 import type { Account, SendgridAccount } from './account.js';
 
 /** As stored. SendGrid's key is stored separately, because it can be set separately. */

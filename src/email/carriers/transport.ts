@@ -1,4 +1,4 @@
-import type { Span } from '../../tracing/tracing.js';
+import type { Span } from '../../foundation/observability/tracing/tracing.js';
 import type { Email } from '../email.js';
 import type { Account } from './account.js';
 

@@ -1,7 +1,7 @@
-import type { Database } from '../../db/connection/database.js';
-import { keepMail } from '../../db/delivery/mailbox.js';
+import type { Database } from '../../db/pool/database.js';
+import { keepMail } from '../../db/email/mailbox.js';
 import { toSentMail, toShownMail } from '../sentMail.js';
-import type { MailTransport } from './transport.js';
+import type { MailTransport } from '../carriers/transport.js';
 
 /** Stores mail in the database instead of sending it, for evaluation and development. Shown at /mailbox. */
 export function createMailboxTransport(database: Database): MailTransport {

@@ -1,8 +1,8 @@
 import DKIM from 'nodemailer/lib/dkim';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import type { Address } from '../addresses.js';
-import type { DkimKey } from './account.js';
-import type { LoadedMail } from './carrier.js';
+import type { DkimKey } from '../carriers/account.js';
+import type { LoadedMail } from '../carriers/carrier.js';
 import { breakLongWords } from './encodedWords.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { MailMessage } from './transport.js';
+import type { MailMessage } from '../carriers/transport.js';
 
 /** What Resend and SES accept; any other tag would get the whole mail rejected. */
 const IS_TAG = /^[A-Za-z0-9_-]{1,256}$/;

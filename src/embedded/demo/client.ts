@@ -1,4 +1,4 @@
-import { UsageError } from '../../errors.js';
+import { UsageError } from '../../foundation/errors.js';
 
 /** A role's access to a running Rowpost, exclusively over HTTP. */
 export interface Client {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ownValue } from '../../ownValue.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { signIn, type Client } from './client.js';
 import { EMAIL_SETTINGS } from './emailSettings.js';
 import { REGULARS, SHOP_SQL, SHOP_TABLES } from './shop.js';

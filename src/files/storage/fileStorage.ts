@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { randomUUID } from 'node:crypto';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 
 /** Transfers that a process may have in flight: each takes a connection to the storage, or an open file. */
 export const MAX_TRANSFERS = 512;

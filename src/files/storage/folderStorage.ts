@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { access, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { objectNotFound, sourceError, storageUnavailable, type FileStorage } from './fileStorage.js';
 
 /** Unfinished objects are kept separately, so that an object under its final name is complete. */

@@ -2,7 +2,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
-import type { AppError } from '../../errors.js';
+import type { AppError } from '../../foundation/errors.js';
 import {
   MAX_TRANSFERS,
   objectNotFound,
@@ -10,7 +10,7 @@ import {
   storageUnavailable,
   type FileStorage,
 } from './fileStorage.js';
-import type { S3Address } from './storageUrl.js';
+import type { S3Address } from '../../config/storageUrl.js';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Socket inactivity timeout. */

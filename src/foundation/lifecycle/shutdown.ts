@@ -1,4 +1,4 @@
-import type { Logger } from './log.js';
+import type { Logger } from '../observability/log.js';
 
 /** Something that drains its work in flight before stopping. */
 export interface Stoppable {

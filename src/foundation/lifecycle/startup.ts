@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { UsageError } from './errors.js';
-import type { Logger } from './log.js';
+import { UsageError } from '../errors.js';
+import type { Logger } from '../observability/log.js';
 import { exitOnSignal } from './shutdown.js';
 
 /** What a process depends on, as `/readyz` names it. */

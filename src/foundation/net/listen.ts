@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { ListenOptions } from 'node:net';
-import { UsageError } from './errors.js';
+import { UsageError } from '../errors.js';
 
 /** Where a process listens. */
 export interface Address {

@@ -1,4 +1,4 @@
-import { ownValue } from './ownValue.js';
+import { ownValue } from '../ownValue.js';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 

@@ -1,4 +1,4 @@
-import { join, sql, type Sql } from '../../db/sql.js';
+import { join, sql, type Sql } from '../../db/sql/sql.js';
 import type { Table } from '../../db/catalog/catalog.js';
 import type { ReadContext } from '../read/readContext.js';
 import { comparedSql, matches, readable, tableSql } from '../read/rowsSql.js';

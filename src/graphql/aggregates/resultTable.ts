@@ -1,5 +1,5 @@
 import type { Column, ColumnType, Table } from '../../db/catalog/catalog.js';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { AGGREGATES } from '../filter/values/aggregateTable.js';
 import { describe, elementOf, family, isNative } from '../filter/types.js';
 import type { Subquery, SubqueryColumn } from './subquery.js';

@@ -10,7 +10,7 @@ import {
   type GraphQLSchema,
   type OperationDefinitionNode,
 } from 'graphql';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import type { Steps } from '../steps.js';
 import { checkComplexity, checkNesting, type DocumentLimits } from './limits.js';
 import { findRequiredVariables } from './requiredVariables.js';

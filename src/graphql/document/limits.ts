@@ -1,6 +1,6 @@
 import { Kind, TokenKind, type DocumentNode, type SelectionSetNode } from 'graphql';
-import type { Config } from '../../config.js';
-import { AppError } from '../../errors.js';
+import type { Config } from '../../config/config.js';
+import { AppError } from '../../foundation/errors.js';
 import type { PlanOwner } from '../plan/planOwner.js';
 import { fragmentsOf } from './rootFields.js';
 

@@ -15,7 +15,7 @@ import {
   type ValidationRule,
   type VariableNode,
 } from 'graphql';
-import { ownValue } from '../../ownValue.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import type { Steps } from '../steps.js';
 
 /** Nodes per step: about 2 ms for all rules. */

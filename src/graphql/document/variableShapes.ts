@@ -6,8 +6,8 @@ import {
   type OperationDefinitionNode,
   type VariableNode,
 } from 'graphql';
-import { isJsonObject } from '../../losslessJson.js';
-import { ownValue } from '../../ownValue.js';
+import { isJsonObject } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import type { ParsedFilters } from '../plan/parsedFilters.js';
 
 type Variables = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import { getVariableValues, type GraphQLSchema } from 'graphql';
-import { AppError } from '../../errors.js';
-import { ExactNumber } from '../../losslessJson.js';
-import { ownValue } from '../../ownValue.js';
+import { AppError } from '../../foundation/errors.js';
+import { ExactNumber } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { noteNumbers } from '../schema/scalars.js';
 import { DocumentError, type ReadyDocument } from './document.js';
 

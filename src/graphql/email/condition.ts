@@ -3,7 +3,7 @@ import {
   boundStatement,
   compiledStatement,
   type CompiledStatement,
-} from '../../db/connection/compiledStatement.js';
+} from '../../db/pool/compiledStatement.js';
 import {
   identifier,
   join,
@@ -13,10 +13,10 @@ import {
   type Inputs,
   type Slot,
   type Sql,
-} from '../../db/sql.js';
-import type { Transactions } from '../../db/connection/transactions.js';
-import { isStaleSchema } from '../../db/sqlState.js';
-import type { AppError, ErrorCode } from '../../errors.js';
+} from '../../db/sql/sql.js';
+import type { Transactions } from '../../db/pool/transactions.js';
+import { isStaleSchema } from '../../db/sql/sqlState.js';
+import type { AppError, ErrorCode } from '../../foundation/errors.js';
 import { compileCondition } from '../filter/compile.js';
 import { parseFilter } from '../filter/syntax/parser.js';
 import { createAliasSource } from '../filter/rows/scope.js';

@@ -1,10 +1,10 @@
 import { OperationTypeNode } from 'graphql';
-import type { AnswerShare } from '../../db/answerBudget.js';
+import type { AnswerShare } from '../../db/pool/answerBudget.js';
 import type { Catalog } from '../../db/catalog/catalog.js';
-import type { Reads } from '../../db/connection/replica.js';
-import type { Principal } from '../../db/principal.js';
-import { AppError, type ErrorDetails } from '../../errors.js';
-import type { Span } from '../../tracing/tracing.js';
+import type { Reads } from '../../db/failover/replica.js';
+import type { Principal } from '../../db/roles/principal.js';
+import { AppError, type ErrorDetails } from '../../foundation/errors.js';
+import type { Span } from '../../foundation/observability/tracing/tracing.js';
 import { FieldError } from '../response.js';
 import { DocumentError, type ReadyDocument } from '../document/document.js';
 import { executeRequest, type EngineDeps } from '../executeRequest.js';

@@ -1,4 +1,4 @@
-import { ownValue } from '../../ownValue.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { errorAt } from '../filter/syntax/errors.js';
 import { nullRejectedPaths } from '../filter/conditions/nullRejection.js';
 import { parseFilter } from '../filter/syntax/parser.js';

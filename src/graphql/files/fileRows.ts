@@ -1,11 +1,11 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import type { StoredFile } from '../../db/files/files.js';
 import type { PendingUpload } from '../../db/files/uploads.js';
-import { runStatement } from '../../db/connection/runStatement.js';
-import type { Principal } from '../../db/principal.js';
-import type { Sql } from '../../db/sql.js';
-import type { Transactions } from '../../db/connection/transactions.js';
-import { AppError, type ErrorCode } from '../../errors.js';
+import { runStatement } from '../../db/pool/runStatement.js';
+import type { Principal } from '../../db/roles/principal.js';
+import type { Sql } from '../../db/sql/sql.js';
+import type { Transactions } from '../../db/pool/transactions.js';
+import { AppError, type ErrorCode } from '../../foundation/errors.js';
 import { createAliasSource } from '../filter/rows/scope.js';
 import type { BrokenRules } from '../policy/brokenRules.js';
 import { policyOf, principalInputs, type Capability } from '../policy/policy.js';

@@ -11,7 +11,7 @@ import {
   typeName,
   type Slot,
   type Sql,
-} from '../../db/sql.js';
+} from '../../db/sql/sql.js';
 import { keyWithin } from '../filter/rows/securityBarrier.js';
 import type { Predicate } from '../filter/rows/scope.js';
 import { comparedSql, equalIn, tableSql, where } from '../read/rowsSql.js';

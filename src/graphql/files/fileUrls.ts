@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { param, sql, type Slot, type Sql } from '../../db/sql.js';
-import type { Principal } from '../../db/principal.js';
+import { param, sql, type Slot, type Sql } from '../../db/sql/sql.js';
+import type { Principal } from '../../db/roles/principal.js';
 import { routed, signLink, type FileLink } from '../../files/fileLinks.js';
-import type { KeyRing } from '../../secrets.js';
+import type { KeyRing } from '../../config/secrets.js';
 
 /** Shared by the plans of statements with file URLs. */
 export interface FileTerms {

@@ -1,6 +1,6 @@
 import type { Table } from '../../db/catalog/catalog.js';
 import { jsonString } from '../../db/catalog/types.js';
-import { identifier, sql, textConstant, type Sql } from '../../db/sql.js';
+import { identifier, sql, textConstant, type Sql } from '../../db/sql/sql.js';
 import { objectText } from '../read/jsonConcat.js';
 import type { ReadContext } from '../read/readContext.js';
 import type { SelectedFiles } from '../read/selection.js';

@@ -1,8 +1,8 @@
 import { GraphQLString } from 'graphql';
 import type { Table } from '../../db/catalog/catalog.js';
 import { jsonString } from '../../db/catalog/types.js';
-import { identifier, join, param, sql, textConstant, type Slot, type Sql } from '../../db/sql.js';
-import { AppError } from '../../errors.js';
+import { identifier, join, param, sql, textConstant, type Slot, type Sql } from '../../db/sql/sql.js';
+import { AppError } from '../../foundation/errors.js';
 import { sanitizeFileName } from '../../files/fileName.js';
 import { argumentNode, argumentSlot } from '../read/argument.js';
 import type { FieldNodes } from '../read/collectFields.js';

@@ -1,5 +1,5 @@
 import type { Table } from '../../db/catalog/catalog.js';
-import { identifier, join, sql, textConstant, type Sql } from '../../db/sql.js';
+import { identifier, join, sql, textConstant, type Sql } from '../../db/sql/sql.js';
 
 /** The key under which the row's files are stored. */
 export function rowKey(table: Table, row: Sql): Sql {

@@ -1,5 +1,5 @@
-import type { Sql } from '../../db/sql.js';
-import { identifier, join, sql } from '../../db/sql.js';
+import type { Sql } from '../../db/sql/sql.js';
+import { identifier, join, sql } from '../../db/sql/sql.js';
 import { compileAtoms, planAtom, type AtomPlan } from './conditions/atoms.js';
 import { conjunction } from './conjunction.js';
 import type { Condition, Environment } from './environment.js';

@@ -1,4 +1,4 @@
-import { join, sql, type Sql } from '../../db/sql.js';
+import { join, sql, type Sql } from '../../db/sql/sql.js';
 
 /** All of the conditions, joined by AND. */
 export function conjunction(conditions: readonly { readonly sql: Sql }[]): Sql {

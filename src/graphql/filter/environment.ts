@@ -1,5 +1,5 @@
 import type { ColumnType } from '../../db/catalog/catalog.js';
-import type { Sql } from '../../db/sql.js';
+import type { Sql } from '../../db/sql/sql.js';
 import type { ReadExtent } from './rows/readExtent.js';
 import type { PathScope, Row, StatementScope } from './rows/scope.js';
 import type {

@@ -1,5 +1,5 @@
-import { isDatabaseAnswer } from '../../db/sqlState.js';
-import { AppError } from '../../errors.js';
+import { isDatabaseAnswer } from '../../db/sql/sqlState.js';
+import { AppError } from '../../foundation/errors.js';
 
 const UNTRANSLATABLE = '22P05';
 const ZERO_IN_JSON =

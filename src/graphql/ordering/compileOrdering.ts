@@ -1,4 +1,4 @@
-import { empty, identifier, join, sql, type Sql } from '../../db/sql.js';
+import { empty, identifier, join, sql, type Sql } from '../../db/sql/sql.js';
 import type { Place } from '../filter/environment.js';
 import { errorAt } from '../filter/syntax/errors.js';
 import { compileColumn, isToMany, resolvePath } from '../filter/rows/paths.js';

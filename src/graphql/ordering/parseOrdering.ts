@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { tokenize } from '../filter/syntax/lexer.js';
 import { FILTER_LIMITS, type FilterLimits } from '../filter/syntax/limits.js';
 import { TokenReader } from '../filter/syntax/tokenReader.js';

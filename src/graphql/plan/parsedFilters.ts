@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { parseFilter, type ParsedFilter } from '../filter/syntax/parser.js';
 
 /** Size of the cache of parsed filters, in characters. */

@@ -1,5 +1,5 @@
 import type { FieldNode } from 'graphql';
-import type { CompiledStatement } from '../../db/connection/compiledStatement.js';
+import type { CompiledStatement } from '../../db/pool/compiledStatement.js';
 import type { FieldError } from '../response.js';
 
 /** How to execute an operation. Plain data, built once per document and shape of its variables, and run many times. */

@@ -1,4 +1,4 @@
-import { cacheLookups } from '../../metrics.js';
+import { cacheLookups } from '../../foundation/observability/metrics.js';
 import { readDocument, type ReadyDocument } from '../document/document.js';
 import type { DocumentLimits } from '../document/limits.js';
 import { FairCache } from '../fairCache.js';

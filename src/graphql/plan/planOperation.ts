@@ -1,7 +1,7 @@
 import { OperationTypeNode, type GraphQLSchema } from 'graphql';
 import type { Catalog } from '../../db/catalog/catalog.js';
-import { compiledStatement } from '../../db/connection/compiledStatement.js';
-import { sql, wholeNumber, type Sql } from '../../db/sql.js';
+import { compiledStatement } from '../../db/pool/compiledStatement.js';
+import { sql, wholeNumber, type Sql } from '../../db/sql/sql.js';
 import { aggregateJson } from '../aggregates/aggregateJson.js';
 import { atField, FieldError } from '../response.js';
 import { containPlaceholders, type FileTerms } from '../files/fileUrls.js';

@@ -1,4 +1,4 @@
-import { isNobody, type Principal } from '../../db/principal.js';
+import { isNobody, type Principal } from '../../db/roles/principal.js';
 
 /** Whom planning time and cache space are charged to: all roles of a tenant together, or its anonymous visitors. */
 export interface PlanOwner {

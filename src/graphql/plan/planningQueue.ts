@@ -1,5 +1,5 @@
-import { AppError } from '../../errors.js';
-import { RETRY_AFTER_SECONDS } from '../../tenantGate.js';
+import { AppError } from '../../foundation/errors.js';
+import { RETRY_AFTER_SECONDS } from '../../foundation/limits/tenantGate.js';
 import type { Steps } from '../steps.js';
 import { CpuQuota } from './cpuQuota.js';
 import type { PlanOwner } from './planOwner.js';

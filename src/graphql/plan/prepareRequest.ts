@@ -1,5 +1,5 @@
 import type { Catalog } from '../../db/catalog/catalog.js';
-import type { Principal } from '../../db/principal.js';
+import type { Principal } from '../../db/roles/principal.js';
 import type { ReadyDocument } from '../document/document.js';
 import { shapeKey } from '../document/variableShapes.js';
 import { coerceVariables } from '../document/variables.js';

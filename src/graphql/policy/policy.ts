@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
-import type { GrantedRule, Principal } from '../../db/principal.js';
-import { join, sql, type Sql } from '../../db/sql.js';
-import { AppError } from '../../errors.js';
+import type { GrantedRule, Principal } from '../../db/roles/principal.js';
+import { join, sql, type Sql } from '../../db/sql/sql.js';
+import { AppError } from '../../foundation/errors.js';
 import { compileRuleFilter } from '../filter/compile.js';
 import type { Condition } from '../filter/environment.js';
 import { widest } from '../filter/rows/readExtent.js';

@@ -1,6 +1,6 @@
 import { Kind, valueFromAST, type FieldNode, type GraphQLInputType, type ValueNode } from 'graphql';
-import type { Slot } from '../../db/sql.js';
-import { ownValue } from '../../ownValue.js';
+import type { Slot } from '../../db/sql/sql.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { hasVariable } from '../document/variableShapes.js';
 
 export function argumentNode(field: FieldNode, name: string): ValueNode | undefined {

@@ -1,4 +1,4 @@
-import { join, sql, textConstant, type Sql } from '../../db/sql.js';
+import { join, sql, textConstant, type Sql } from '../../db/sql/sql.js';
 
 /** A JSON object with these members. */
 export function objectText(members: readonly (readonly [key: string, value: string | Sql])[]): Sql {

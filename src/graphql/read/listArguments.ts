@@ -1,6 +1,6 @@
 import { GraphQLList, GraphQLString, Kind, type FieldNode, type ValueNode } from 'graphql';
-import type { Slot } from '../../db/sql.js';
-import { AppError } from '../../errors.js';
+import type { Slot } from '../../db/sql/sql.js';
+import { AppError } from '../../foundation/errors.js';
 import { parseFilter } from '../filter/syntax/parser.js';
 import { parseOrdering } from '../ordering/parseOrdering.js';
 import { SCALARS } from '../schema/scalars.js';

@@ -1,6 +1,6 @@
 import type { FragmentDefinitionNode } from 'graphql';
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
-import { AppError } from '../../errors.js';
+import { AppError } from '../../foundation/errors.js';
 import type { FileTerms } from '../files/fileUrls.js';
 import type { AliasSource, RowAccess } from '../filter/rows/scope.js';
 import type { Policy } from '../policy/policy.js';

@@ -1,8 +1,8 @@
 import type { Column, ColumnPair, Relation, Table } from '../../db/catalog/catalog.js';
 import { equal } from '../../db/catalog/operators.js';
 import { fullSqlType, isComparedAsBase, jsonString, jsonText, templateJson } from '../../db/catalog/types.js';
-import { empty, identifier, join, param, sql, typeName, wholeNumber, type Sql } from '../../db/sql.js';
-import { AppError } from '../../errors.js';
+import { empty, identifier, join, param, sql, typeName, wholeNumber, type Sql } from '../../db/sql/sql.js';
+import { AppError } from '../../foundation/errors.js';
 import { atField } from '../response.js';
 import { filesJson } from '../files/filesJson.js';
 import { compileFilter } from '../filter/compile.js';

@@ -1,7 +1,7 @@
 import { Kind, type FieldNode } from 'graphql';
 import type { Column, Relation, Table } from '../../db/catalog/catalog.js';
-import { AppError } from '../../errors.js';
-import { ownValue } from '../../ownValue.js';
+import { AppError } from '../../foundation/errors.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { selectFiles } from '../files/selectFiles.js';
 import { argumentNode } from './argument.js';
 import { collectFields, type FieldNodes } from './collectFields.js';

@@ -1,6 +1,6 @@
 import type { FieldNode } from 'graphql';
 import type { Column, Relation, Table } from '../../db/catalog/catalog.js';
-import type { Slot } from '../../db/sql.js';
+import type { Slot } from '../../db/sql/sql.js';
 import type { ParsedFilter } from '../filter/syntax/parser.js';
 import type { ParsedOrdering } from '../ordering/parseOrdering.js';
 

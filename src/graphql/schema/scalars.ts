@@ -10,8 +10,8 @@ import {
   type VariableDefinitionNode,
 } from 'graphql';
 import type { ScalarName } from '../../db/catalog/types.js';
-import { exactInteger, ExactNumber, toJsonNumber } from '../../losslessJson.js';
-import { ownValue } from '../../ownValue.js';
+import { exactInteger, ExactNumber, toJsonNumber } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
 
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 const INT_LIMIT = 2n ** 31n;

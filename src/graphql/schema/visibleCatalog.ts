@@ -1,5 +1,5 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
-import { isNobody, type Principal } from '../../db/principal.js';
+import { isNobody, type Principal } from '../../db/roles/principal.js';
 
 /** The restricted catalog of each tenant's anonymous visitors; rebuilt when their grants change. */
 const ofVisitors = new WeakMap<Catalog, Catalog>();

@@ -2,7 +2,7 @@ import type { FieldNode } from 'graphql';
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { equal } from '../../db/catalog/operators.js';
 import { fullSqlType } from '../../db/catalog/types.js';
-import { assignment, identifier, join, param, sql, type Slot, type Sql } from '../../db/sql.js';
+import { assignment, identifier, join, param, sql, type Slot, type Sql } from '../../db/sql/sql.js';
 import { keyWithin } from '../filter/rows/securityBarrier.js';
 import { argumentNode, argumentSlot } from '../read/argument.js';
 import { comparedSql, equalIn, tableSql, where } from '../read/rowsSql.js';

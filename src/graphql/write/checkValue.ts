@@ -1,7 +1,7 @@
 import type { Column } from '../../db/catalog/catalog.js';
-import { AppError } from '../../errors.js';
-import { exactInteger } from '../../losslessJson.js';
-import { ownValue } from '../../ownValue.js';
+import { AppError } from '../../foundation/errors.js';
+import { exactInteger } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { float4, float8 } from '../filter/values/literalForms.js';
 
 /** Throws AppError BAD_USER_INPUT for values that PostgreSQL would silently alter, or reject without naming column and value. */

@@ -1,5 +1,5 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
-import { locationIn, type ErrorLocation, type PostgresError } from '../../db/toAppError.js';
+import { locationIn, type ErrorLocation, type PostgresError } from '../../db/sql/toAppError.js';
 
 /**
  * The table and columns of a constraint violation, by their API names. PostgreSQL reports the table and the constraint;

@@ -1,9 +1,9 @@
 import { namedFileColumn, type Column, type ColumnType, type Table } from '../../db/catalog/catalog.js';
 import { fullSqlType } from '../../db/catalog/types.js';
-import { param, sql, typeName, type Inputs, type Slot, type Sql } from '../../db/sql.js';
-import { AppError } from '../../errors.js';
-import { writeJson } from '../../losslessJson.js';
-import { ownValue } from '../../ownValue.js';
+import { param, sql, typeName, type Inputs, type Slot, type Sql } from '../../db/sql/sql.js';
+import { AppError } from '../../foundation/errors.js';
+import { writeJson } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { checkKey, checkValue } from './checkValue.js';
 
 export type InputRow = Readonly<Record<string, unknown>>;

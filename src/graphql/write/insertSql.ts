@@ -11,10 +11,10 @@ import {
   type Inputs,
   type Slot,
   type Sql,
-} from '../../db/sql.js';
-import { AppError } from '../../errors.js';
-import { writeJson } from '../../losslessJson.js';
-import { ownValue } from '../../ownValue.js';
+} from '../../db/sql/sql.js';
+import { AppError } from '../../foundation/errors.js';
+import { writeJson } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { columnSql, comparedSql, tableSql, where } from '../read/rowsSql.js';
 import { fromRecord, slotOfRows, toRecordValue, valueSql, type InputRow } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';

@@ -1,8 +1,8 @@
 import { GraphQLList, Kind, type FieldNode } from 'graphql';
 import type { Column, Table } from '../../db/catalog/catalog.js';
-import { sql, type Slot, type Sql } from '../../db/sql.js';
-import { AppError } from '../../errors.js';
-import { ownValue } from '../../ownValue.js';
+import { sql, type Slot, type Sql } from '../../db/sql/sql.js';
+import { AppError } from '../../foundation/errors.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { argumentNode, argumentSlot, argumentValue } from '../read/argument.js';
 import type { FieldNodes } from '../read/collectFields.js';
 import { hasRelations } from '../read/selection.js';

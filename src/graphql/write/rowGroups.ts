@@ -1,6 +1,6 @@
 import type { Column, Table } from '../../db/catalog/catalog.js';
-import type { Inputs, Slot } from '../../db/sql.js';
-import { AppError } from '../../errors.js';
+import type { Inputs, Slot } from '../../db/sql/sql.js';
+import { AppError } from '../../foundation/errors.js';
 import { givenColumns, inputRow, type InputRow } from './inputValues.js';
 
 /** Consecutive rows of one `create_many_` input that leave the same columns to their defaults. */

@@ -1,8 +1,8 @@
 import { GraphQLInputObjectType, type GraphQLSchema } from 'graphql';
 import type { Table } from '../../db/catalog/catalog.js';
-import { empty, sql, textConstant, type Sql } from '../../db/sql.js';
-import type { Refusal } from '../../db/sqlState.js';
-import { AppError } from '../../errors.js';
+import { empty, sql, textConstant, type Sql } from '../../db/sql/sql.js';
+import type { Refusal } from '../../db/sql/sqlState.js';
+import { AppError } from '../../foundation/errors.js';
 import type { Capability, Policy, Reach } from '../policy/policy.js';
 import type { ReadContext } from '../read/readContext.js';
 

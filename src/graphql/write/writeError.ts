@@ -1,10 +1,10 @@
 import type { Catalog, Column, Table } from '../../db/catalog/catalog.js';
-import type { CompiledStatement } from '../../db/connection/compiledStatement.js';
-import type { Inputs, Slot } from '../../db/sql.js';
-import { isDatabaseAnswer } from '../../db/sqlState.js';
-import { isOfRule, toAppError } from '../../db/toAppError.js';
-import { AppError } from '../../errors.js';
-import { ownValue } from '../../ownValue.js';
+import type { CompiledStatement } from '../../db/pool/compiledStatement.js';
+import type { Inputs, Slot } from '../../db/sql/sql.js';
+import { isDatabaseAnswer } from '../../db/sql/sqlState.js';
+import { isOfRule, toAppError } from '../../db/sql/toAppError.js';
+import { AppError } from '../../foundation/errors.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import type { StatementField } from '../plan/plan.js';
 import { errorLocation } from './errorLocation.js';
 import { columnOfSlot, rowsOfSlot } from './inputValues.js';

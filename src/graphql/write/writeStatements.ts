@@ -1,4 +1,4 @@
-import { join, sql, textConstant, type Sql } from '../../db/sql.js';
+import { join, sql, textConstant, type Sql } from '../../db/sql/sql.js';
 import type { Change } from './changeSql.js';
 import type { Insertion } from './insertSql.js';
 import { withReferences } from './references.js';

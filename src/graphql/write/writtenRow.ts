@@ -11,7 +11,7 @@ import {
   typeName,
   wholeNumber,
   type Sql,
-} from '../../db/sql.js';
+} from '../../db/sql/sql.js';
 import { columnSql, comparedSql, readable, rowJson, tableSql } from '../read/rowsSql.js';
 import { rowKey } from '../files/rowKey.js';
 import type { RowSelection } from '../read/selection.js';

@@ -1,4 +1,4 @@
-import { renderings, timed } from '../../metrics.js';
+import { renderings, timed } from '../../foundation/observability/metrics.js';
 import { NO_LAYOUTS } from '../jinja2/compileLayouts.js';
 import { DEFAULT_LIMITS, type TemplateLimits } from '../limits.js';
 import { CONTEXT_TOO_LARGE, MAX_CONTEXT_CHARACTERS } from '../renderContext.js';

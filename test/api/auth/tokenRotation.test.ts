@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { decodeProtectedHeader } from 'jose';
 import { rotateSigningKey } from '../../../src/api/auth/signingKeys.js';
-import { KeyRing } from '../../../src/secrets.js';
+import { KeyRing } from '../../../src/config/secrets.js';
 import { runRowpost } from '../../support/rowpostProcess.js';
 import { TEST_SECRET_KEYS } from '../../support/testConfig.js';
 import { WebFixture } from '../webFixture.js';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { CreatedTenant } from '../../../src/control/tenants/tenants.js';
-import { insertSigningKey } from '../../../src/db/signIn/signingKeys.js';
-import { KeyRing } from '../../../src/secrets.js';
+import { insertSigningKey } from '../../../src/db/roles/signIn/signingKeys.js';
+import { KeyRing } from '../../../src/config/secrets.js';
 import { TEST_SECRET_KEYS } from '../../support/testConfig.js';
 import { textAt, WebFixture, type AuthBody, type Json } from '../webFixture.js';
 

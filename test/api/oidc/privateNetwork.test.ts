@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createProviderClient } from '../../../src/api/oidc/providerClient.js';
-import { AppError } from '../../../src/errors.js';
-import { isPrivateAddress } from '../../../src/networkAddress.js';
+import { AppError } from '../../../src/foundation/errors.js';
+import { isPrivateAddress } from '../../../src/foundation/net/networkAddress.js';
 import { PXADMIN_PASSWORD, WebFixture } from '../webFixture.js';
 import { MisbehavingProvider } from './support/misbehavingProvider.js';
 

@@ -84,7 +84,7 @@ describe('docs/oidc.md', () => {
   });
 
   it('has a cause for every code of a sign-in', async () => {
-    const { ERROR_CODES } = await import('../../../src/errors.js');
+    const { ERROR_CODES } = await import('../../../src/foundation/errors.js');
     const codes = Object.keys(ERROR_CODES).filter((code) =>
       /^OIDC_(?!PROVIDER_(NOT_FOUND|IN_USE))/.test(code),
     );

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { checkEvents } from '../../../src/api/webhooks/eventFields.js';
 import { createEventWebhooks } from '../../../src/api/webhooks/providers.js';
-import type { WebhookKind } from '../../../src/db/delivery/carrierWebhooks.js';
-import type { MailEvent } from '../../../src/db/delivery/mailEvents.js';
+import type { WebhookKind } from '../../../src/db/email/carrierWebhooks.js';
+import type { MailEvent } from '../../../src/db/email/mailEvents.js';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
 const TIME = '2026-03-01T11:59:00.000Z';

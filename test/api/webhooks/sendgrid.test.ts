@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { systemClock } from '../../../src/clock.js';
+import { systemClock } from '../../../src/foundation/clock.js';
 import { maintainPartitions } from '../../../src/relay/retention.js';
 import { at, codeOf, WebFixture, type Json } from '../webFixture.js';
 import { testLog } from '../../support/testConfig.js';

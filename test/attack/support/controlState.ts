@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { literal } from '../../../src/db/sql.js';
+import { literal } from '../../../src/db/sql/sql.js';
 
 /** Tables of control objects, referenced ones first, with their keys. */
 const TABLES = {

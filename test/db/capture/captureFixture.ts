@@ -1,7 +1,7 @@
 import pg from 'pg';
-import { captureTable } from '../../src/control/utility/capture.js';
-import type { Writers } from '../../src/db/capture/capture.js';
-import { openShop, type Shop } from '../graphql/support/shop.js';
+import { captureTable } from '../../../src/control/utility/capture.js';
+import type { Writers } from '../../../src/db/capture/capture.js';
+import { openShop, type Shop } from '../../graphql/support/shop.js';
 
 export interface CapturedEvent {
   readonly tenantid: number;

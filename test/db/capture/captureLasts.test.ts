@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { waitFor } from '../support/waitFor.js';
+import { waitFor } from '../../support/waitFor.js';
 import { openCaptureFixture, type CaptureFixture } from './captureFixture.js';
 
 describe('a captured table that is altered', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { randomSeed } from '../support/randomNumbers.js';
+import { randomSeed } from '../../support/randomNumbers.js';
 import { openCaptureFixture, type CaptureFixture } from './captureFixture.js';
 import { addAudit, differences, RANDOM_DDL, RANDOM_TABLES, writeAtRandom } from './captureRandom.js';
 

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { generator } from '../support/randomNumbers.js';
+import { generator } from '../../support/randomNumbers.js';
 import type { CaptureFixture } from './captureFixture.js';
 
 /** Rows that come and go by statements of all kinds, with children by cascade and a table in partitions. */

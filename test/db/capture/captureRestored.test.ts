@@ -1,15 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
 import pg from 'pg';
-import { captureTable } from '../../src/control/utility/capture.js';
-import { createTenant } from '../../src/control/tenants/tenants.js';
-import type { Database } from '../../src/db/connection/database.js';
-import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
-import { testServer } from '../support/postgresServer.js';
-import { databaseUrl, openTestDatabase } from '../support/templateDatabase.js';
-import { testConfig, testLog } from '../support/testConfig.js';
-import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { captureTable } from '../../../src/control/utility/capture.js';
+import { createTenant } from '../../../src/control/tenants/tenants.js';
+import type { Database } from '../../../src/db/pool/database.js';
+import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
+import { createDataEngine, type DataEngine } from '../../../src/graphql/dataEngine.js';
+import { testServer } from '../../support/postgresServer.js';
+import { databaseUrl, openTestDatabase } from '../../support/templateDatabase.js';
+import { testConfig, testLog } from '../../support/testConfig.js';
+import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
 const COPY = `restored_${process.pid}`;
 

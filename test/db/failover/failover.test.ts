@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { openDatabase, type Database } from '../../../src/db/connection/database.js';
-import { preparedText } from '../../../src/db/connection/preparedStatements.js';
-import type { TransactionOutcome } from '../../../src/db/connection/transactions.js';
-import { listenForWakeups } from '../../../src/db/connection/wakeup.js';
+import { openDatabase, type Database } from '../../../src/db/pool/database.js';
+import { preparedText } from '../../../src/db/pool/preparedStatements.js';
+import type { TransactionOutcome } from '../../../src/db/pool/transactions.js';
+import { listenForWakeups } from '../../../src/db/pool/wakeup.js';
 import { startReplicatedPostgres, type ReplicatedPostgres } from '../../support/replicatedPostgres.js';
 import { TEST_BUDGET, testKeyRing, testLog } from '../../support/testConfig.js';
 import { waitFor } from '../../support/waitFor.js';
-import { formatted } from '../../../src/db/sql.js';
+import { formatted } from '../../../src/db/sql/sql.js';
 
 describe('connections to a primary that is replaced', () => {
   let postgres: ReplicatedPostgres;

@@ -1,7 +1,11 @@
 import { expect } from 'chai';
-import { compareHistory, createPositionReader, type HistoryPosition } from '../../src/db/history.js';
-import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
-import { waitFor } from '../support/waitFor.js';
+import {
+  compareHistory,
+  createPositionReader,
+  type HistoryPosition,
+} from '../../../src/db/failover/history.js';
+import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
+import { waitFor } from '../../support/waitFor.js';
 
 describe('the database history', () => {
   for (const postgres of [15, 18] as const) {

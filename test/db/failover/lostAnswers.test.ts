@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
-import { createConnector, type Connector } from '../../../src/db/connection/connector.js';
-import type { Stoppable } from '../../../src/shutdown.js';
+import { createConnector, type Connector } from '../../../src/db/pool/connector.js';
+import type { Stoppable } from '../../../src/foundation/lifecycle/shutdown.js';
 import { testLog } from '../../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 

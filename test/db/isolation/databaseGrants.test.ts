@@ -3,7 +3,7 @@ import {
   publicPrivileges,
   revokePublicAccess,
   rolesThatMayNotConnect,
-} from '../../../src/db/connection/databaseGrants.js';
+} from '../../../src/db/isolation/databaseGrants.js';
 import { adoptTenant } from '../../../src/control/tenants/tenants.js';
 import { statementsToAdopt, statementsToRelease } from '../../../src/db/tenants/adoption.js';
 import { testServer, type TestServer } from '../../support/postgresServer.js';

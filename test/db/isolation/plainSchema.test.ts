@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { PoolClient } from 'pg';
-import { findNotPlain } from '../../../src/db/connection/plainSchema.js';
+import { findNotPlain } from '../../../src/db/isolation/plainSchema.js';
 import { generator, randomSeed } from '../../support/randomNumbers.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { openShop, type Shop } from '../graphql/support/shop.js';
+import { openShop, type Shop } from '../../graphql/support/shop.js';
 
 const FINGERPRINT = 'f1';
 

@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { createTenant } from '../../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
-import { preparedText } from '../../../src/db/connection/preparedStatements.js';
-import type { Transactions, TransactionOutcome } from '../../../src/db/connection/transactions.js';
+import { preparedText } from '../../../src/db/pool/preparedStatements.js';
+import type { Transactions, TransactionOutcome } from '../../../src/db/pool/transactions.js';
 import { openShop, type Shop } from '../../graphql/support/shop.js';
 import { waitFor } from '../../support/waitFor.js';
-import { formatted } from '../../../src/db/sql.js';
+import { formatted } from '../../../src/db/sql/sql.js';
 
 /** Wall one, the rules compiled into the SQL, is left out: statements are written by hand, as a mistake would write them. */
 for (const access of ['shared', 'own'] as const) {

@@ -1,15 +1,15 @@
 import { expect } from 'chai';
-import { loadBatch } from '../../../src/db/delivery/batches.js';
-import { closeBatch } from '../../../src/db/delivery/closeBatch.js';
-import { finishAttempts } from '../../../src/db/delivery/finishAttempts.js';
-import { endLostAttempts } from '../../../src/db/delivery/leases.js';
-import type { Ledger } from '../../../src/db/connection/ledger.js';
-import { countWaiting } from '../../../src/db/delivery/countWaiting.js';
-import { dueDeliveries } from '../../../src/db/delivery/dueDeliveries.js';
-import { startSending } from '../../../src/db/delivery/startSending.js';
-import { sweep } from '../../../src/db/delivery/sweep.js';
-import { tick } from '../../../src/db/delivery/tick.js';
-import { trackDeliveries } from '../../../src/db/delivery/track.js';
+import { loadBatch } from '../../../src/db/outbox/batches.js';
+import { closeBatch } from '../../../src/db/ledger/closeBatch.js';
+import { finishAttempts } from '../../../src/db/ledger/finishAttempts.js';
+import { endLostAttempts } from '../../../src/db/ledger/leases.js';
+import type { Ledger } from '../../../src/db/pool/ledger.js';
+import { countWaiting } from '../../../src/db/ledger/countWaiting.js';
+import { dueDeliveries } from '../../../src/db/ledger/dueDeliveries.js';
+import { startSending } from '../../../src/db/ledger/startSending.js';
+import { sweep } from '../../../src/db/ledger/sweep.js';
+import { tick } from '../../../src/db/outbox/tick.js';
+import { trackDeliveries } from '../../../src/db/ledger/track.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import {
   createRule,

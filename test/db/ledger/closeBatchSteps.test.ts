@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { loopGuardSql } from '../../../src/db/delivery/loopGuardSql.js';
-import { rateLimitSlotsSql } from '../../../src/db/delivery/rateLimitSlots.js';
+import { loopGuardSql } from '../../../src/db/ledger/loopGuardSql.js';
+import { rateLimitSlotsSql } from '../../../src/db/ledger/rateLimitSlots.js';
 import { createTenant, type TestTenant } from '../../delivery/pipelineSetup.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
-import { sql, statement } from '../../../src/db/sql.js';
+import { sql, statement } from '../../../src/db/sql/sql.js';
 
 describe('steps of closing a batch', () => {
   let db: TestDatabase;

@@ -1,18 +1,18 @@
 import { expect } from 'chai';
-import { loadBatch } from '../../../src/db/delivery/batches.js';
-import type { DeliveryKey } from '../../../src/db/delivery/deliveryKey.js';
-import { closeBatch, closePlainBatch } from '../../../src/db/delivery/closeBatch.js';
-import { finishAttempts, type AttemptFinish } from '../../../src/db/delivery/finishAttempts.js';
-import { countRedeliveredStart, endLostAttempts, extendLeases } from '../../../src/db/delivery/leases.js';
-import type { Ledger } from '../../../src/db/connection/ledger.js';
-import { loadDeliveries } from '../../../src/db/delivery/loadDeliveries.js';
-import { dueDeliveries, markQueued } from '../../../src/db/delivery/dueDeliveries.js';
-import { dropOldPartitions, makePartitions } from '../../../src/db/delivery/partitions.js';
-import { pauseDeliveries, pauseTenant, resumeTenant } from '../../../src/db/delivery/pause.js';
-import { redriveDelivery } from '../../../src/db/delivery/redrive.js';
-import { startSending } from '../../../src/db/delivery/startSending.js';
-import { tick } from '../../../src/db/delivery/tick.js';
-import { trackDeliveries } from '../../../src/db/delivery/track.js';
+import { loadBatch } from '../../../src/db/outbox/batches.js';
+import type { DeliveryKey } from '../../../src/db/ledger/deliveryKey.js';
+import { closeBatch, closePlainBatch } from '../../../src/db/ledger/closeBatch.js';
+import { finishAttempts, type AttemptFinish } from '../../../src/db/ledger/finishAttempts.js';
+import { countRedeliveredStart, endLostAttempts, extendLeases } from '../../../src/db/ledger/leases.js';
+import type { Ledger } from '../../../src/db/pool/ledger.js';
+import { loadDeliveries } from '../../../src/db/ledger/loadDeliveries.js';
+import { dueDeliveries, markQueued } from '../../../src/db/ledger/dueDeliveries.js';
+import { dropOldPartitions, makePartitions } from '../../../src/db/outbox/partitions.js';
+import { pauseDeliveries, pauseTenant, resumeTenant } from '../../../src/db/ledger/pause.js';
+import { redriveDelivery } from '../../../src/db/ledger/redrive.js';
+import { startSending } from '../../../src/db/ledger/startSending.js';
+import { tick } from '../../../src/db/outbox/tick.js';
+import { trackDeliveries } from '../../../src/db/ledger/track.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import {
   createRule,

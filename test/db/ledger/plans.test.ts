@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { loadBatch, loadEventRecords } from '../../../src/db/delivery/batches.js';
-import { closeBatch, closePlainBatch } from '../../../src/db/delivery/closeBatch.js';
-import { finishAttempts } from '../../../src/db/delivery/finishAttempts.js';
-import { PLANNER_OPTIONS, type Ledger, type LedgerStatement } from '../../../src/db/connection/ledger.js';
-import { loadDeliveries } from '../../../src/db/delivery/loadDeliveries.js';
-import { makePartitions } from '../../../src/db/delivery/partitions.js';
-import { startSending } from '../../../src/db/delivery/startSending.js';
-import { tick } from '../../../src/db/delivery/tick.js';
+import { loadBatch, loadEventRecords } from '../../../src/db/outbox/batches.js';
+import { closeBatch, closePlainBatch } from '../../../src/db/ledger/closeBatch.js';
+import { finishAttempts } from '../../../src/db/ledger/finishAttempts.js';
+import { PLANNER_OPTIONS, type Ledger, type LedgerStatement } from '../../../src/db/pool/ledger.js';
+import { loadDeliveries } from '../../../src/db/ledger/loadDeliveries.js';
+import { makePartitions } from '../../../src/db/outbox/partitions.js';
+import { startSending } from '../../../src/db/ledger/startSending.js';
+import { tick } from '../../../src/db/outbox/tick.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import { createRule, createTenant, NO_LIMITS, writeEvents } from '../../delivery/pipelineSetup.js';
 

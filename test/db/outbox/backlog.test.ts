@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import type { Ledger } from '../../../src/db/connection/ledger.js';
-import { readBacklog } from '../../../src/db/delivery/backlog.js';
-import { overdueIn } from '../../../src/db/delivery/overdue.js';
-import { resumeTenant } from '../../../src/db/delivery/pause.js';
-import { redriveDelivery } from '../../../src/db/delivery/redrive.js';
-import { sweep } from '../../../src/db/delivery/sweep.js';
-import { tick } from '../../../src/db/delivery/tick.js';
+import type { Ledger } from '../../../src/db/pool/ledger.js';
+import { readBacklog } from '../../../src/db/outbox/backlog.js';
+import { overdueIn } from '../../../src/db/ledger/overdue.js';
+import { resumeTenant } from '../../../src/db/ledger/pause.js';
+import { redriveDelivery } from '../../../src/db/ledger/redrive.js';
+import { sweep } from '../../../src/db/ledger/sweep.js';
+import { tick } from '../../../src/db/outbox/tick.js';
 import { createRule, createTenant, writeEvents, type TestTenant } from '../../delivery/pipelineSetup.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
-import { fixed } from '../../../src/db/sql.js';
+import { fixed } from '../../../src/db/sql/sql.js';
 
 const LIMITS = { batchEvents: 100, tickEvents: 10_000 };
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { readBacklog } from '../../../src/db/delivery/backlog.js';
-import type { Ledger } from '../../../src/db/connection/ledger.js';
-import type { Batch } from '../../../src/db/delivery/batches.js';
-import { tick } from '../../../src/db/delivery/tick.js';
+import { readBacklog } from '../../../src/db/outbox/backlog.js';
+import type { Ledger } from '../../../src/db/pool/ledger.js';
+import type { Batch } from '../../../src/db/outbox/batches.js';
+import { tick } from '../../../src/db/outbox/tick.js';
 import type { Queue } from '../../../src/queue/queue.js';
 import { Admission } from '../../../src/relay/admission.js';
 import { reconcileBatches } from '../../../src/relay/reconcile.js';

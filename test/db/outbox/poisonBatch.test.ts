@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { loadBatch, openBatches, type BatchKey, type Batch } from '../../../src/db/delivery/batches.js';
-import type { Ledger } from '../../../src/db/connection/ledger.js';
-import { tick } from '../../../src/db/delivery/tick.js';
-import { FairRoom } from '../../../src/fairRoom.js';
+import { loadBatch, openBatches, type BatchKey, type Batch } from '../../../src/db/outbox/batches.js';
+import type { Ledger } from '../../../src/db/pool/ledger.js';
+import { tick } from '../../../src/db/outbox/tick.js';
+import { FairRoom } from '../../../src/foundation/limits/fairRoom.js';
 import { evaluateRules } from '../../../src/worker/evaluateRules.js';
 import { startFakeProvider } from '../../support/fakeProvider.js';
 import { testLog } from '../../support/testConfig.js';
@@ -21,7 +21,7 @@ import {
   writeEvents,
   type TestTenant,
 } from '../../delivery/pipelineSetup.js';
-import { loadConfig } from '../../../src/config.js';
+import { loadConfig } from '../../../src/config/config.js';
 
 describe('a batch of events that ends its workers', () => {
   let db: TestDatabase;

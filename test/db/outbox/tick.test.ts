@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import type { Ledger } from '../../../src/db/connection/ledger.js';
-import { adoptRestoredDump } from '../../../src/db/delivery/restoredDump.js';
-import { tick, type Tick } from '../../../src/db/delivery/tick.js';
+import type { Ledger } from '../../../src/db/pool/ledger.js';
+import { adoptRestoredDump } from '../../../src/db/outbox/restoredDump.js';
+import { tick, type Tick } from '../../../src/db/outbox/tick.js';
 import { waitFor } from '../../support/waitFor.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import { createRule, createTenant, writeEvents, type TestTenant } from '../../delivery/pipelineSetup.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { divideConnections, type ProcessRole } from '../../../src/db/connection/connectionBudget.js';
+import { divideConnections, type ProcessRole } from '../../../src/db/pool/connectionBudget.js';
 
 const ROLES: readonly ProcessRole[] = ['web', 'relay', 'worker', 'all', 'command'];
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { ConnectionPool, type Lease, type Login } from '../../../src/db/connection/connectionPool.js';
+import { ConnectionPool, type Lease, type Login } from '../../../src/db/pool/connectionPool.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
 describe('the connection pool for all logins', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import { pino } from 'pino';
-import { openKnex } from '../../../src/db/connection/openKnex.js';
+import { openKnex } from '../../../src/db/pool/openKnex.js';
 import { findFreePort } from '../../../src/embedded/freePort.js';
 
 describe('knex', () => {

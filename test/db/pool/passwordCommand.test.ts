@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
-import { passwordFromCommand } from '../../../src/db/connection/passwordCommand.js';
+import { passwordFromCommand } from '../../../src/db/pool/passwordCommand.js';
 import { runRowpost } from '../../support/rowpostProcess.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { openInstallation } from '../../../src/compose.js';
-import { openDatabase, type Database } from '../../../src/db/connection/database.js';
-import { preparedText, type PreparedText } from '../../../src/db/connection/preparedStatements.js';
-import { setDefaultsOfRoles } from '../../../src/db/connection/sessionSettings.js';
-import { UsageError } from '../../../src/errors.js';
+import { openInstallation } from '../../../src/process/compose.js';
+import { openDatabase, type Database } from '../../../src/db/pool/database.js';
+import { preparedText, type PreparedText } from '../../../src/db/pool/preparedStatements.js';
+import { setDefaultsOfRoles } from '../../../src/db/pool/sessionSettings.js';
+import { UsageError } from '../../../src/foundation/errors.js';
 import {
   hasPgBouncer,
   startPooledPostgres,
@@ -13,7 +13,7 @@ import {
 import { PREPARED_TEMPLATE } from '../../support/preparedCluster.js';
 import { budgetOf, testConfig, testKeyRing, testLog } from '../../support/testConfig.js';
 import { databaseUrl } from '../../support/templateDatabase.js';
-import { formatted } from '../../../src/db/sql.js';
+import { formatted } from '../../../src/db/sql/sql.js';
 
 /** `npm run test:pgbouncer` runs the parts of the suite that need PostgreSQL through it. */
 if (hasPgBouncer()) {

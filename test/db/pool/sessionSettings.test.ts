@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import type { Database } from '../../../src/db/connection/database.js';
+import type { Database } from '../../../src/db/pool/database.js';
 import { createTenant } from '../../../src/control/tenants/tenants.js';
-import { settingsNotInForce } from '../../../src/db/connection/sessionSettings.js';
+import { settingsNotInForce } from '../../../src/db/pool/sessionSettings.js';
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
-import { PrincipalSource } from '../../../src/db/principal.js';
+import { PrincipalSource } from '../../../src/db/roles/principal.js';
 import { createDataEngine } from '../../../src/graphql/dataEngine.js';
 import { testConfig, testLog } from '../../support/testConfig.js';
 import { openTestDatabase } from '../../support/templateDatabase.js';

@@ -1,13 +1,13 @@
 import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { divideConnections } from '../../../src/db/connection/connectionBudget.js';
-import { openDatabase, type Database } from '../../../src/db/connection/database.js';
-import { preparedText } from '../../../src/db/connection/preparedStatements.js';
+import { divideConnections } from '../../../src/db/pool/connectionBudget.js';
+import { openDatabase, type Database } from '../../../src/db/pool/database.js';
+import { preparedText } from '../../../src/db/pool/preparedStatements.js';
 import { createTenant } from '../../../src/control/tenants/tenants.js';
 import { testKeyRing } from '../../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
-import { fixed } from '../../../src/db/sql.js';
+import { fixed } from '../../../src/db/sql/sql.js';
 
 interface Line {
   readonly msg: string;

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { AnswerBudget } from '../../../src/db/answerBudget.js';
-import type { Lease } from '../../../src/db/connection/connectionPool.js';
-import { preparedText, type PreparedText } from '../../../src/db/connection/preparedStatements.js';
-import { Transactions, type TransactionOutcome } from '../../../src/db/connection/transactions.js';
+import { AnswerBudget } from '../../../src/db/pool/answerBudget.js';
+import type { Lease } from '../../../src/db/pool/connectionPool.js';
+import { preparedText, type PreparedText } from '../../../src/db/pool/preparedStatements.js';
+import { Transactions, type TransactionOutcome } from '../../../src/db/pool/transactions.js';
 import { waitFor } from '../../support/waitFor.js';
 import { openShop, roleWith, SHOP_DDL, type Shop } from '../../graphql/support/shop.js';
-import { formatted } from '../../../src/db/sql.js';
+import { formatted } from '../../../src/db/sql/sql.js';
 
 const codeOf = (outcome: TransactionOutcome): string =>
   outcome.kind === 'failed' ? outcome.error.code : 'done';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createTenant } from '../../src/control/tenants/tenants.js';
-import { PrincipalSource } from '../../src/db/principal.js';
-import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { createTenant } from '../../../src/control/tenants/tenants.js';
+import { PrincipalSource } from '../../../src/db/roles/principal.js';
+import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
 describe('the principal cache', () => {
   let db: TestDatabase;

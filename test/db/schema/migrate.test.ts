@@ -3,8 +3,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { migrate, pendingMigrations } from '../../src/db/migrate.js';
-import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { migrate, pendingMigrations } from '../../../src/db/schema/migrate.js';
+import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
 const PATIENCE_MS = 30_000;
 

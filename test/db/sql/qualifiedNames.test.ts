@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import ts from 'typescript';
 
-const SOURCE = fileURLToPath(new URL('../../src', import.meta.url));
+const SOURCE = fileURLToPath(new URL('../../../src', import.meta.url));
 
 /** Where statements come from that run in tenants' sessions, whose search_path is that of the tenant's code. */
 const OF_TENANTS = ['graphql', 'db/catalog', 'db/files/sweep.ts', 'control/explain', 'control/email'];

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { toAppError } from '../../src/db/toAppError.js';
+import { toAppError } from '../../../src/db/sql/toAppError.js';
 
 describe('toAppError', () => {
   it('maps a bug to INTERNAL_ERROR, not to a database outage', () => {

@@ -1,18 +1,22 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { captureTable } from '../../src/control/utility/capture.js';
+import { captureTable } from '../../../src/control/utility/capture.js';
 import {
   adoptTenant,
   createTenant,
   deleteTenant,
   type AdoptedTenant,
-} from '../../src/control/tenants/tenants.js';
-import { adoptionWarnings, statementsToAdopt, statementsToRelease } from '../../src/db/tenants/adoption.js';
-import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { PrincipalSource, type Principal } from '../../src/db/principal.js';
-import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
-import { testConfig, testLog } from '../support/testConfig.js';
-import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+} from '../../../src/control/tenants/tenants.js';
+import {
+  adoptionWarnings,
+  statementsToAdopt,
+  statementsToRelease,
+} from '../../../src/db/tenants/adoption.js';
+import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
+import { PrincipalSource, type Principal } from '../../../src/db/roles/principal.js';
+import { createDataEngine, type DataEngine } from '../../../src/graphql/dataEngine.js';
+import { testConfig, testLog } from '../../support/testConfig.js';
+import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
 const TABLES = `
   create domain amount as numeric(12, 2) check (value >= 0);

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import pg from 'pg';
-import { captureTable } from '../../src/control/utility/capture.js';
-import type { Writers } from '../../src/db/capture/capture.js';
-import { adoptTenant, deleteTenant, type AdoptedTenant } from '../../src/control/tenants/tenants.js';
-import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
-import { testConfig, testLog } from '../support/testConfig.js';
-import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { captureTable } from '../../../src/control/utility/capture.js';
+import type { Writers } from '../../../src/db/capture/capture.js';
+import { adoptTenant, deleteTenant, type AdoptedTenant } from '../../../src/control/tenants/tenants.js';
+import { createDataEngine, type DataEngine } from '../../../src/graphql/dataEngine.js';
+import { testConfig, testLog } from '../../support/testConfig.js';
+import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
 /** Half of LOCK_TIMEOUT_MS, for which everybody else waited before. */
 const LONG_MS = 2_500;

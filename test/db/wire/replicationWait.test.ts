@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { openDatabase, type Database } from '../../../src/db/connection/database.js';
-import { preparedText } from '../../../src/db/connection/preparedStatements.js';
-import type { TransactionOutcome, TransactionStatement } from '../../../src/db/connection/transactions.js';
+import { openDatabase, type Database } from '../../../src/db/pool/database.js';
+import { preparedText } from '../../../src/db/pool/preparedStatements.js';
+import type { TransactionOutcome, TransactionStatement } from '../../../src/db/pool/transactions.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/embedded/postgres.js';
 import { copyPreparedCluster, throwawayDataDir } from '../../support/preparedCluster.js';
 import { TEST_BUDGET, testKeyRing, testLog } from '../../support/testConfig.js';
 import { waitFor } from '../../support/waitFor.js';
-import { fixed } from '../../../src/db/sql.js';
+import { fixed } from '../../../src/db/sql/sql.js';
 
 describe('a commit whose synchronous standby does not answer', () => {
   let server: EmbeddedPostgres;

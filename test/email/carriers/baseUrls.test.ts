@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { Account } from '../../../src/email/mail/account.js';
-import { createTransport } from '../../../src/email/mail/createTransport.js';
-import type { MailMessage } from '../../../src/email/mail/transport.js';
+import type { Account } from '../../../src/email/carriers/account.js';
+import { createTransport } from '../../../src/email/carriers/createTransport.js';
+import type { MailMessage } from '../../../src/email/carriers/transport.js';
 import { startFakeApi, type FakeApi } from '../../support/fakeApi.js';
 import { testConfig } from '../../support/testConfig.js';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { cleanOutcome, redact } from '../../../src/email/mail/exchangeOutcome.js';
+import { cleanOutcome, redact } from '../../../src/email/carriers/exchangeOutcome.js';
 
 describe("carriers' words", () => {
   const secret = 'SG.abcdefghij';

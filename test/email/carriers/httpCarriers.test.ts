@@ -1,11 +1,11 @@
 import { simpleParser } from 'mailparser';
 import { expect } from 'chai';
-import type { Account } from '../../../src/email/mail/account.js';
-import type { LoadedMail } from '../../../src/email/mail/carrier.js';
-import { createMailgun } from '../../../src/email/mail/mailgun.js';
-import { createPostmark } from '../../../src/email/mail/postmark.js';
-import { createResend } from '../../../src/email/mail/resend.js';
-import type { Carrier } from '../../../src/email/mail/carrier.js';
+import type { Account } from '../../../src/email/carriers/account.js';
+import type { LoadedMail } from '../../../src/email/carriers/carrier.js';
+import { createMailgun } from '../../../src/email/carriers/mailgun/mailgun.js';
+import { createPostmark } from '../../../src/email/carriers/postmark/postmark.js';
+import { createResend } from '../../../src/email/carriers/resend/resend.js';
+import type { Carrier } from '../../../src/email/carriers/carrier.js';
 import { startFakeApi, type ApiAnswer, type FakeApi } from '../../support/fakeApi.js';
 
 const MAIL: LoadedMail = {

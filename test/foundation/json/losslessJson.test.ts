@@ -1,7 +1,12 @@
 import { expect } from 'chai';
-import { exactInteger, ExactNumber, parseJson, writeJson } from '../src/losslessJson.js';
-import { readJson } from '../src/jsonReader.js';
-import { randomNumbers, randomSeed } from './support/randomNumbers.js';
+import {
+  exactInteger,
+  ExactNumber,
+  parseJson,
+  writeJson,
+} from '../../../src/foundation/json/losslessJson.js';
+import { readJson } from '../../../src/foundation/json/jsonReader.js';
+import { randomNumbers, randomSeed } from '../../support/randomNumbers.js';
 
 const asDoubles = { number: Number, object: Object.fromEntries };
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { LogSampler } from '../src/logSampler.js';
+import { LogSampler } from '../../../src/foundation/observability/logSampler.js';
 
 describe('LogSampler', () => {
   it('logs a limited number of lines per second, and reports how many it left out with the next one', () => {

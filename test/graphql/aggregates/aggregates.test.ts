@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { Kind, parse, validate, type FieldNode } from 'graphql';
 import { GraphQLObjectType, GraphQLSchema } from 'graphql';
-import type { ErrorCode } from '../../../src/errors.js';
-import { bind, sql, toStatement } from '../../../src/db/sql.js';
+import type { ErrorCode } from '../../../src/foundation/errors.js';
+import { bind, sql, toStatement } from '../../../src/db/sql/sql.js';
 import { aggregateJson } from '../../../src/graphql/aggregates/aggregateJson.js';
 import { AGGREGATES_TYPE } from '../../../src/graphql/aggregates/aggregatesType.js';
 import { createAliasSource, type RowAccess } from '../../../src/graphql/filter/rows/scope.js';

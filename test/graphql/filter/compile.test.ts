@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { bind, identifier, toStatement } from '../../../src/db/sql.js';
+import { bind, identifier, toStatement } from '../../../src/db/sql/sql.js';
 import { compileFilter } from '../../../src/graphql/filter/compile.js';
 import { parseFilter } from '../../../src/graphql/filter/syntax/parser.js';
 import { createAliasSource } from '../../../src/graphql/filter/rows/scope.js';

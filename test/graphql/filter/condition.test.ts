@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { bind, sql, toStatement } from '../../../src/db/sql.js';
+import { bind, sql, toStatement } from '../../../src/db/sql/sql.js';
 import { compileCondition } from '../../../src/graphql/filter/compile.js';
 import { parseFilter } from '../../../src/graphql/filter/syntax/parser.js';
 import { createAliasSource } from '../../../src/graphql/filter/rows/scope.js';

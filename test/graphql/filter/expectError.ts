@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { AppError, type ErrorCode } from '../../../src/errors.js';
+import { AppError, type ErrorCode } from '../../../src/foundation/errors.js';
 
 /** Runs it, expects an AppError of the code, and hands it over. */
 export function expectError(code: ErrorCode, work: () => unknown): AppError {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { AppError } from '../../../src/errors.js';
-import { bind, sql, toStatement } from '../../../src/db/sql.js';
+import { AppError } from '../../../src/foundation/errors.js';
+import { bind, sql, toStatement } from '../../../src/db/sql/sql.js';
 import { FUNCTIONS, UNITS } from '../../../src/graphql/filter/values/functionTable.js';
 import { condition, type Order } from './naiveEvaluator.js';
 import { Random, SEED } from './random.js';

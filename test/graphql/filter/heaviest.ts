@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
-import { bind, sql, toStatement } from '../../../src/db/sql.js';
+import { bind, sql, toStatement } from '../../../src/db/sql/sql.js';
 import { FUNCTIONS, type Parameter } from '../../../src/graphql/filter/values/functionTable.js';
 import { compileShopFilter, openShop, type Shop } from './shop.js';
 

@@ -6,7 +6,7 @@ import type {
   Table,
   TypeKind,
 } from '../../../src/db/catalog/catalog.js';
-import { bind, identifier, sql, toStatement, type Inputs, type Sql } from '../../../src/db/sql.js';
+import { bind, identifier, sql, toStatement, type Inputs, type Sql } from '../../../src/db/sql/sql.js';
 import { compileFilter } from '../../../src/graphql/filter/compile.js';
 import { parseFilter } from '../../../src/graphql/filter/syntax/parser.js';
 import { createAliasSource, type RowAccess } from '../../../src/graphql/filter/rows/scope.js';

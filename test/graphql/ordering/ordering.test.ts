@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { identifier, sql, toStatement } from '../../../src/db/sql.js';
+import { identifier, sql, toStatement } from '../../../src/db/sql/sql.js';
 import { createAliasSource, type RowAccess } from '../../../src/graphql/filter/rows/scope.js';
 import { compileOrdering } from '../../../src/graphql/ordering/compileOrdering.js';
 import { parseOrdering } from '../../../src/graphql/ordering/parseOrdering.js';

@@ -1,6 +1,6 @@
 import { createTenant, type CreatedTenant } from '../../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
-import { PrincipalSource, type Principal } from '../../../src/db/principal.js';
+import { PrincipalSource, type Principal } from '../../../src/db/roles/principal.js';
 import { createDataEngine, type DataEngine, type GraphqlResponse } from '../../../src/graphql/dataEngine.js';
 import { budgetOf, testConfig, testLog } from '../../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { UsageError } from '../../errors.js';
-import { inTransaction } from '../connection/inTransaction.js';
-import { ID_RANGE_SIZE } from '../tenants/idRange.js';
+import { UsageError } from '../../../foundation/errors.js';
+import { inTransaction } from '../../pool/inTransaction.js';
+import { ID_RANGE_SIZE } from '../../tenants/idRange.js';
 import { copyDirectory } from './copyDirectory.js';
 import type { Directory } from './directory.js';
 

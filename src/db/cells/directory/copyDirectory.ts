@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { inTransaction } from '../connection/inTransaction.js';
-import { ID_RANGE_SIZE } from '../tenants/idRange.js';
-import { identifier, join, sql, statement, type Sql } from '../sql.js';
+import { inTransaction } from '../../pool/inTransaction.js';
+import { ID_RANGE_SIZE } from '../../tenants/idRange.js';
+import { identifier, join, sql, statement, type Sql } from '../../sql/sql.js';
 import type { Directory } from './directory.js';
 
 /** The directory as one JSON text per table. */

@@ -1,15 +1,15 @@
 import { fileURLToPath } from 'node:url';
 import knexFactory from 'knex';
 import pg from 'pg';
-import { createConnector, type Connector } from '../connection/connector.js';
-import { asStartupOptions, SEARCH_PATH } from '../connection/sessionSettings.js';
-import { startListening } from '../connection/listening.js';
-import { UsageError } from '../../errors.js';
-import type { Logger } from '../../log.js';
-import type { Stoppable } from '../../shutdown.js';
+import { createConnector, type Connector } from '../../pool/connector.js';
+import { asStartupOptions, SEARCH_PATH } from '../../pool/sessionSettings.js';
+import { startListening } from '../../pool/listening.js';
+import { UsageError } from '../../../foundation/errors.js';
+import type { Logger } from '../../../foundation/observability/log.js';
+import type { Stoppable } from '../../../foundation/lifecycle/shutdown.js';
 
-// Resolves from both src/db/directory and dist/db/directory.
-const MIGRATIONS_DIR = fileURLToPath(new URL('../../../migrations/directory', import.meta.url));
+// Resolves from both src/ and dist/.
+const MIGRATIONS_DIR = fileURLToPath(new URL('../../../../migrations/directory', import.meta.url));
 const SCHEMA = 'rowpost_directory';
 const MAX_CONNECTIONS = 3;
 const CONNECT_TIMEOUT_MS = 5_000;

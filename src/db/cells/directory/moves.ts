@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { UsageError } from '../../errors.js';
-import { inTransaction } from '../connection/inTransaction.js';
+import { UsageError } from '../../../foundation/errors.js';
+import { inTransaction } from '../../pool/inTransaction.js';
 import type { Directory } from './directory.js';
 
 /**

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import type { Database } from '../connection/database.js';
-import { identifier, sql, statement } from '../sql.js';
+import type { Database } from '../../pool/database.js';
+import { identifier, sql, statement } from '../../sql/sql.js';
 import type { MovingTenant } from './handOver.js';
 
 // Casts, checks, policies and expressions of indexes may be code of the tenant, and code can undo SET ROLE: the tenant's rows

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Pool } from 'pg';
-import { UsageError } from '../../errors.js';
-import { inTransaction } from '../connection/inTransaction.js';
-import type { Ledger } from '../connection/ledger.js';
-import { RELAY_LOCK } from '../delivery/batchEventsSql.js';
-import type { DeliveryKey } from '../delivery/deliveryKey.js';
-import { IS_OPEN, LOW_WATER_SQL } from '../delivery/lowWaterMark.js';
-import { NOT_ENDED, trackDeliveries } from '../delivery/track.js';
-import { empty, identifier, join, sql, statement, textConstant, type Sql } from '../sql.js';
+import { UsageError } from '../../../foundation/errors.js';
+import { inTransaction } from '../../pool/inTransaction.js';
+import type { Ledger } from '../../pool/ledger.js';
+import { RELAY_LOCK } from '../../outbox/batchEventsSql.js';
+import type { DeliveryKey } from '../../ledger/deliveryKey.js';
+import { IS_OPEN, LOW_WATER_SQL } from '../../outbox/lowWaterMark.js';
+import { NOT_ENDED, trackDeliveries } from '../../ledger/track.js';
+import { empty, identifier, join, sql, statement, textConstant, type Sql } from '../../sql/sql.js';
 import { EVALUATED, HELD_BACK } from './handOver.js';
 import { readInChunks } from './readInChunks.js';
 

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import type pg from 'pg';
-import { parseDatabaseUrl } from '../../databaseUrl.js';
-import { UsageError } from '../../errors.js';
-import type { Database } from '../connection/database.js';
+import { parseDatabaseUrl } from '../../../config/databaseUrl.js';
+import { UsageError } from '../../../foundation/errors.js';
+import type { Database } from '../../pool/database.js';
 
 /** A database that a tenant's structure or tables are read from, or restored into. */
 export interface DumpEnd {

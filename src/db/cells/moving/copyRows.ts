@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import type { Database } from '../connection/database.js';
-import { identifier, join, quoted, sql, statement, textConstant } from '../sql.js';
+import type { Database } from '../../pool/database.js';
+import { identifier, join, quoted, sql, statement, textConstant } from '../../sql/sql.js';
 import { readAsTenant, writeAsTenant } from './asTenant.js';
 import type { MovingTenant } from './handOver.js';
 import type { MovedTable } from './movedTables.js';

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { Pool } from 'pg';
-import { UsageError } from '../../errors.js';
-import { inTransaction } from '../connection/inTransaction.js';
-import { identifier, join, sql, statement, textConstant, type Sql } from '../sql.js';
-import { LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
+import { UsageError } from '../../../foundation/errors.js';
+import { inTransaction } from '../../pool/inTransaction.js';
+import { identifier, join, sql, statement, textConstant, type Sql } from '../../sql/sql.js';
+import { LOCK_NOT_AVAILABLE, sqlState } from '../../sql/sqlState.js';
 import { readAsTenant, writeAsTenant } from './asTenant.js';
 import { copyTable, insertRows, type Ends } from './copyRows.js';
 import type { MovingTenant } from './handOver.js';

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { UsageError } from '../../errors.js';
-import { readFingerprint } from '../catalog/fingerprint.js';
-import { inTransaction } from '../connection/inTransaction.js';
-import { LOCK_NOT_AVAILABLE, sqlState } from '../sqlState.js';
-import { identifier, join, sql, statement, textConstant } from '../sql.js';
+import { UsageError } from '../../../foundation/errors.js';
+import { readFingerprint } from '../../catalog/fingerprint.js';
+import { inTransaction } from '../../pool/inTransaction.js';
+import { LOCK_NOT_AVAILABLE, sqlState } from '../../sql/sqlState.js';
+import { identifier, join, sql, statement, textConstant } from '../../sql/sql.js';
 import { listTables } from './movedTables.js';
 
 /** A tenant in one cell. */

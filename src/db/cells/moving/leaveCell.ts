@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
-import { inTransaction } from '../connection/inTransaction.js';
-import { sqlState } from '../sqlState.js';
-import { identifier, statement } from '../sql.js';
+import { inTransaction } from '../../pool/inTransaction.js';
+import { sqlState } from '../../sql/sqlState.js';
+import { identifier, statement } from '../../sql/sql.js';
 import { forgetLedger } from './carryLedger.js';
 import { stopNotingChanges } from './followChanges.js';
 import type { MovingTenant } from './handOver.js';

@@ -1,5 +1,5 @@
-import type { StatementRunner } from '../connection/roleNames.js';
-import { identifier, sql, statement, textConstant, type Sql, type SqlText } from '../sql.js';
+import type { StatementRunner } from '../../isolation/roleNames.js';
+import { identifier, sql, statement, textConstant, type Sql, type SqlText } from '../../sql/sql.js';
 
 /** A table of a tenant's schema whose rows move. Partitions move with the table they belong to. */
 export interface MovedTable {

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { statement, type Sql } from '../sql.js';
+import { statement, type Sql } from '../../sql/sql.js';
 
 const ROWS_AT_ONCE = 500;
 

@@ -1,5 +1,5 @@
-import type { Database } from '../connection/database.js';
-import { identifier, statement, tenantScript } from '../sql.js';
+import type { Database } from '../../pool/database.js';
+import { identifier, statement, tenantScript } from '../../sql/sql.js';
 import { readAsTenant, writeAsTenant } from './asTenant.js';
 import type { Ends } from './copyRows.js';
 import type { MovingTenant } from './handOver.js';

@@ -1,6 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import type { Pool } from 'pg';
-import { quoted, statement } from '../sql.js';
+import { quoted, statement } from '../../sql/sql.js';
 import { dumpAsTenant, restoreAsTenant, runProgram, type DumpEnd } from './clientProgram.js';
 
 /** Writes an archive of the tenant's schema. Throws UsageError when pg_dump is missing, older than the server, or fails. */

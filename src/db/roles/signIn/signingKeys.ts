@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { UsageError } from '../../errors.js';
-import type { KeyRing } from '../../secrets.js';
+import { UsageError } from '../../../foundation/errors.js';
+import type { KeyRing } from '../../../config/secrets.js';
 
 /** A key that signs tokens. JWK members as in RFC 7517; the private key includes the public one. */
 export interface StoredSigningKey {

@@ -1,9 +1,9 @@
-import type { MailgunAccount } from './account.js';
-import type { Carrier, LoadedMail } from './carrier.js';
-import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
-import { createHttpCarrier } from './httpCarrier.js';
-import { toMime } from './mime.js';
-import type { SendOutcome } from './transport.js';
+import type { MailgunAccount } from '../account.js';
+import type { Carrier, LoadedMail } from '../carrier.js';
+import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
+import { createHttpCarrier } from '../httpCarrier.js';
+import { toMime } from '../../message/mime.js';
+import type { SendOutcome } from '../transport.js';
 
 const LIMITS = { maxRecipients: 1_000, maxBytes: 25_000_000, allowsUtf8Addresses: false };
 

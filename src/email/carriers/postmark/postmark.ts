@@ -1,10 +1,10 @@
-import { formatAddress } from '../addresses.js';
-import type { PostmarkAccount } from './account.js';
-import type { Carrier, LoadedMail } from './carrier.js';
-import { encodeHeader } from './encodedWords.js';
-import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
-import { createHttpCarrier } from './httpCarrier.js';
-import type { SendOutcome } from './transport.js';
+import { formatAddress } from '../../addresses.js';
+import type { PostmarkAccount } from '../account.js';
+import type { Carrier, LoadedMail } from '../carrier.js';
+import { encodeHeader } from '../../message/encodedWords.js';
+import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
+import { createHttpCarrier } from '../httpCarrier.js';
+import type { SendOutcome } from '../transport.js';
 
 const LIMITS = { maxRecipients: 50, maxBytes: 10_000_000, allowsUtf8Addresses: false };
 

@@ -1,12 +1,12 @@
-import { IDEMPOTENCY_KEY_USED } from '../../db/delivery/leases.js';
-import { formatAddress } from '../addresses.js';
-import type { ResendAccount } from './account.js';
-import type { Carrier, LoadedMail } from './carrier.js';
-import { encodeHeader } from './encodedWords.js';
-import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
-import { createHttpCarrier } from './httpCarrier.js';
-import { tagsOf } from './tags.js';
-import type { SendOutcome } from './transport.js';
+import { IDEMPOTENCY_KEY_USED } from '../../../db/ledger/leases.js';
+import { formatAddress } from '../../addresses.js';
+import type { ResendAccount } from '../account.js';
+import type { Carrier, LoadedMail } from '../carrier.js';
+import { encodeHeader } from '../../message/encodedWords.js';
+import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
+import { createHttpCarrier } from '../httpCarrier.js';
+import { tagsOf } from '../../message/tags.js';
+import type { SendOutcome } from '../transport.js';
 
 const LIMITS = { maxRecipients: 50, maxBytes: 40_000_000, allowsUtf8Addresses: false };
 /** The wait after a daily quota is exhausted; Resend doesn't report when it resets. */

@@ -1,15 +1,15 @@
 import sendgrid from '@sendgrid/mail';
-import type { Address } from '../addresses.js';
-import type { SendgridAccount } from './account.js';
-import type { LoadedAttachment } from './attachmentLoader.js';
-import type { Carrier, LoadedMail } from './carrier.js';
-import { encodeHeader } from './encodedWords.js';
-import { readExchange, verificationOf } from './exchangeOutcome.js';
-import type { MailLimits } from './limits.js';
-import { MAX_MAIL_BYTES } from './mailSize.js';
-import { newExchange, CarrierClient, type Exchange, type CarrierRequest } from './carrierClient.js';
+import type { Address } from '../../addresses.js';
+import type { SendgridAccount } from '../account.js';
+import type { LoadedAttachment } from '../attachmentLoader.js';
+import type { Carrier, LoadedMail } from '../carrier.js';
+import { encodeHeader } from '../../message/encodedWords.js';
+import { readExchange, verificationOf } from '../exchangeOutcome.js';
+import type { MailLimits } from '../limits.js';
+import { MAX_MAIL_BYTES } from '../../message/mailSize.js';
+import { newExchange, CarrierClient, type Exchange, type CarrierRequest } from '../carrierClient.js';
 import { describeBody, readSendgridResponse } from './sendgridResponse.js';
-import type { MailMessage, SendContext } from './transport.js';
+import type { MailMessage, SendContext } from '../transport.js';
 
 const LIMITS: MailLimits = {
   maxRecipients: 1_000,

@@ -1,5 +1,5 @@
-import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
-import type { SendOutcome } from './transport.js';
+import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
+import type { SendOutcome } from '../transport.js';
 
 /** Interprets the response by the statuses that the provider documents. */
 export function readSendgridResponse(answer: CarrierResponse): SendOutcome {

@@ -1,14 +1,14 @@
-import { ownValue } from '../../ownValue.js';
-import { formatAddress } from '../addresses.js';
-import type { SesAccount } from './account.js';
-import type { Carrier, LoadedMail } from './carrier.js';
-import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from './exchangeOutcome.js';
-import { createHttpCarrier } from './httpCarrier.js';
-import { MAX_MAIL_BYTES } from './mailSize.js';
-import { toMime } from './mime.js';
+import { ownValue } from '../../../foundation/ownValue.js';
+import { formatAddress } from '../../addresses.js';
+import type { SesAccount } from '../account.js';
+import type { Carrier, LoadedMail } from '../carrier.js';
+import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
+import { createHttpCarrier } from '../httpCarrier.js';
+import { MAX_MAIL_BYTES } from '../../message/mailSize.js';
+import { toMime } from '../../message/mime.js';
 import { signRequest } from './sigv4.js';
-import { tagsOf } from './tags.js';
-import type { SendOutcome } from './transport.js';
+import { tagsOf } from '../../message/tags.js';
+import type { SendOutcome } from '../transport.js';
 
 /** SES accepts 40 MB in base64, and no UTF-8 before the @. */
 const LIMITS = { maxRecipients: 50, maxBytes: MAX_MAIL_BYTES, allowsUtf8Addresses: false };

@@ -1,6 +1,6 @@
 import { createHash, createHmac, type Hash } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
-import type { SesAccount } from './account.js';
+import type { SesAccount } from '../account.js';
 
 /** A request ready to send, with its bytes and signed headers. */
 export interface SignedRequest {

@@ -1,4 +1,4 @@
-import { PrivateAddress } from '../../../publicLookup.js';
+import { PrivateAddress } from '../../../foundation/net/publicLookup.js';
 import { MAX_ID_CHARACTERS, networkCode } from '../exchangeOutcome.js';
 import type { RefusedRecipient, SendOutcome } from '../transport.js';
 import { Deferred, type Accepted, type SmtpError, type Transmission } from './smtpSession.js';

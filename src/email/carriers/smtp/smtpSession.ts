@@ -1,9 +1,9 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
-import { isPrivateAddress } from '../../../networkAddress.js';
-import { PrivateAddress, publicLookup } from '../../../publicLookup.js';
-import { QUICK_HANDSHAKE } from '../../../quickHandshake.js';
+import { isPrivateAddress } from '../../../foundation/net/networkAddress.js';
+import { PrivateAddress, publicLookup } from '../../../foundation/net/publicLookup.js';
+import { QUICK_HANDSHAKE } from '../../../foundation/net/quickHandshake.js';
 import type { SmtpAccount } from '../account.js';
 
 export interface SessionOptions {

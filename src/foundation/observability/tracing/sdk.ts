@@ -15,7 +15,7 @@ import {
 } from '@opentelemetry/sdk-trace-node';
 import type { Logger } from '../log.js';
 import { startOutage } from '../outage.js';
-import type { Stoppable } from '../shutdown.js';
+import type { Stoppable } from '../../lifecycle/shutdown.js';
 import { sampleRoots } from './tracing.js';
 import type { TracingTerms } from './tracingTerms.js';
 

@@ -1,5 +1,5 @@
 import type { Logger } from '../log.js';
-import type { Stoppable } from '../shutdown.js';
+import type { Stoppable } from '../../lifecycle/shutdown.js';
 import { readTerms, type Environment } from './tracingTerms.js';
 
 /**

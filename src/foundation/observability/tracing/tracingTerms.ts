@@ -1,5 +1,5 @@
-import { ConfigError } from '../config.js';
-import { ownValue } from '../ownValue.js';
+import { ConfigError } from '../../errors.js';
+import { ownValue } from '../../ownValue.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

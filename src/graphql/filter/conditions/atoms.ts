@@ -1,4 +1,4 @@
-import { sql } from '../../../db/sql.js';
+import { sql } from '../../../db/sql/sql.js';
 import { isAggregate } from '../values/aggregateComparison.js';
 import { compileTest } from './compileTest.js';
 import type { Condition, Environment } from '../environment.js';

@@ -1,6 +1,6 @@
 import type { ColumnType } from '../../../db/catalog/catalog.js';
 import { compared, comparedWithItems } from '../../../db/catalog/operators.js';
-import { empty, join, sql, type Sql } from '../../../db/sql.js';
+import { empty, join, sql, type Sql } from '../../../db/sql/sql.js';
 import { formParameter, listParameter, naturalType } from '../values/conversions.js';
 import type { Condition, Environment, Value } from '../environment.js';
 import { widest } from '../rows/readExtent.js';

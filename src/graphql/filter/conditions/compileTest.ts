@@ -1,4 +1,4 @@
-import { sql, type Sql } from '../../../db/sql.js';
+import { sql, type Sql } from '../../../db/sql/sql.js';
 import { compileBetween, compileCompare, compileDistinct, compileIn, compileLike } from './comparisons.js';
 import type { Condition, Environment, Value } from '../environment.js';
 import { errorAt } from '../syntax/errors.js';

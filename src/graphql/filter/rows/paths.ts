@@ -1,7 +1,7 @@
 import type { Column, ColumnPair, ColumnType, Relation, Table } from '../../../db/catalog/catalog.js';
 import { equal } from '../../../db/catalog/operators.js';
 import { fullSqlType, isComparedAsBase } from '../../../db/catalog/types.js';
-import { identifier, join, sql, typeName, type Sql } from '../../../db/sql.js';
+import { identifier, join, sql, typeName, type Sql } from '../../../db/sql/sql.js';
 import { conjunction } from '../conjunction.js';
 import type { Condition, Place, Value } from '../environment.js';
 import { widest, type ReadExtent } from './readExtent.js';
@@ -9,7 +9,7 @@ import { errorAt, type Position } from '../syntax/errors.js';
 import { behindPolicies } from './securityBarrier.js';
 import { FILTER_LIMITS } from '../syntax/limits.js';
 import type { Predicate, Row } from './scope.js';
-import { closestName, suggestion } from '../../../suggestion.js';
+import { closestName, suggestion } from '../../../foundation/suggestion.js';
 import type { PathNode } from '../syntax/tree.js';
 import { isLong, TYPES } from '../types.js';
 

@@ -1,4 +1,4 @@
-import { identifier, type Sql } from '../../../db/sql.js';
+import { identifier, type Sql } from '../../../db/sql/sql.js';
 import type { ReadExtent } from './readExtent.js';
 import type { CallNode } from '../syntax/tree.js';
 import type { Catalog, Table } from '../../../db/catalog/catalog.js';

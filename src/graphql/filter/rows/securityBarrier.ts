@@ -1,4 +1,4 @@
-import { join, sql, type Sql } from '../../../db/sql.js';
+import { join, sql, type Sql } from '../../../db/sql/sql.js';
 import { conjunction } from '../conjunction.js';
 import type { Condition } from '../environment.js';
 import { byExtent } from './readExtent.js';

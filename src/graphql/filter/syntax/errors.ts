@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from '../../../errors.js';
+import { AppError, type ErrorCode } from '../../../foundation/errors.js';
 
 /** A place in the text of an expression. */
 export interface Position {

@@ -1,7 +1,7 @@
 import { errorAt, type Position } from './errors.js';
 import type { FilterLimits } from './limits.js';
-import { AppError } from '../../../errors.js';
-import { ownValue } from '../../../ownValue.js';
+import { AppError } from '../../../foundation/errors.js';
+import { ownValue } from '../../../foundation/ownValue.js';
 
 /** `quoted` is a name in backticks: never a keyword. */
 export interface Token {

@@ -1,4 +1,4 @@
-import { ownValue } from '../../../ownValue.js';
+import { ownValue } from '../../../foundation/ownValue.js';
 import { errorAt, type Position } from './errors.js';
 import { tokenize } from './lexer.js';
 import { FILTER_LIMITS } from './limits.js';

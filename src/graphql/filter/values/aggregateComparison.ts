@@ -1,4 +1,4 @@
-import { sql } from '../../../db/sql.js';
+import { sql } from '../../../db/sql/sql.js';
 import { AGGREGATES } from './aggregateTable.js';
 import type { Environment, Value } from '../environment.js';
 import { widest, type ReadExtent } from '../rows/readExtent.js';

@@ -1,5 +1,5 @@
 import type { ColumnType } from '../../../db/catalog/catalog.js';
-import { identifier, sql, type Sql } from '../../../db/sql.js';
+import { identifier, sql, type Sql } from '../../../db/sql/sql.js';
 import { family, isWholeNumber, orderable, TYPES } from '../types.js';
 
 /** An aggregate function. */

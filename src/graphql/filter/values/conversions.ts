@@ -1,5 +1,5 @@
 import type { ColumnType } from '../../../db/catalog/catalog.js';
-import { param, type Slot, type Sql } from '../../../db/sql.js';
+import { param, type Slot, type Sql } from '../../../db/sql/sql.js';
 import { errorAt } from '../syntax/errors.js';
 import * as forms from './literalForms.js';
 import type { LiteralForm } from './literalForms.js';

@@ -1,4 +1,4 @@
-import { sql, wholeNumber, type Sql } from '../../../db/sql.js';
+import { sql, wholeNumber, type Sql } from '../../../db/sql/sql.js';
 import type { Effort, Environment, Value } from '../environment.js';
 import type { Side } from './operands.js';
 import { errorAt, type Position } from '../syntax/errors.js';

@@ -1,6 +1,6 @@
 import type { ColumnType } from '../../../db/catalog/catalog.js';
 import { nullWhen } from '../../../db/catalog/operators.js';
-import { join, sql, textConstant, type Sql } from '../../../db/sql.js';
+import { join, sql, textConstant, type Sql } from '../../../db/sql/sql.js';
 import type { Value } from '../environment.js';
 import { isWholeNumber, TYPES } from '../types.js';
 

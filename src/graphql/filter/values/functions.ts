@@ -1,5 +1,5 @@
 import type { ColumnType } from '../../../db/catalog/catalog.js';
-import { sql, typeName } from '../../../db/sql.js';
+import { sql, typeName } from '../../../db/sql/sql.js';
 import { formParameter, naturalType } from './conversions.js';
 import type { Environment, Value } from '../environment.js';
 import { widest } from '../rows/readExtent.js';
@@ -7,7 +7,7 @@ import { errorAt } from '../syntax/errors.js';
 import { bounded, copiesOf, lengthsOf, patternOf, spend } from './effort.js';
 import { FUNCTIONS, UNITS, type FilterFunction, type Parameter } from './functionTable.js';
 import { asItself, asType, compileSide, isTextLiteral, unify, type Side } from './operands.js';
-import { suggestion } from '../../../suggestion.js';
+import { suggestion } from '../../../foundation/suggestion.js';
 import type { CallNode } from '../syntax/tree.js';
 import {
   describe,

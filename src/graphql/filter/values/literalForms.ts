@@ -1,4 +1,4 @@
-import { ownValue } from '../../../ownValue.js';
+import { ownValue } from '../../../foundation/ownValue.js';
 /**
  * How a text literal is sent for a type. Each form returns the text for PostgreSQL, or undefined if PostgreSQL would reject
  * it, so that the error has the literal's position. Forms that only PostgreSQL can check (intervals, dates in words) are

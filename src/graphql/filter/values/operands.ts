@@ -1,6 +1,6 @@
 import type { ColumnType } from '../../../db/catalog/catalog.js';
 import { fullSqlType } from '../../../db/catalog/types.js';
-import { sql, typeName } from '../../../db/sql.js';
+import { sql, typeName } from '../../../db/sql/sql.js';
 import { castRank, listParameter, literalParameter, naturalType } from './conversions.js';
 import type { Environment, Operand, Value } from '../environment.js';
 import { errorAt, type Position } from '../syntax/errors.js';

@@ -1,6 +1,6 @@
 import { nullWhen } from '../../../db/catalog/operators.js';
-import { sql, type Sql } from '../../../db/sql.js';
-import { ownValue } from '../../../ownValue.js';
+import { sql, type Sql } from '../../../db/sql/sql.js';
+import { ownValue } from '../../../foundation/ownValue.js';
 import type { Environment, Value } from '../environment.js';
 import { widest } from '../rows/readExtent.js';
 import { errorAt } from '../syntax/errors.js';

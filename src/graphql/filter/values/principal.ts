@@ -1,7 +1,7 @@
 import type { ColumnType } from '../../../db/catalog/catalog.js';
 import { fullSqlType } from '../../../db/catalog/types.js';
-import { param } from '../../../db/sql.js';
-import { ownValue } from '../../../ownValue.js';
+import { param } from '../../../db/sql/sql.js';
+import { ownValue } from '../../../foundation/ownValue.js';
 import type { Value } from '../environment.js';
 import { errorAt } from '../syntax/errors.js';
 import type { PrincipalNode } from '../syntax/tree.js';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { readCells } from '../../../src/db/directory/cells.js';
-import { useDirectory } from '../../../src/db/directory/directory.js';
-import { testLog } from '../../support/testConfig.js';
-import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
+import { readCells } from '../../../../src/db/cells/directory/cells.js';
+import { useDirectory } from '../../../../src/db/cells/directory/directory.js';
+import { testLog } from '../../../support/testConfig.js';
+import { createTestDatabase, type TestDatabase } from '../../../support/testDatabase.js';
 
 describe('a directory that was never released', () => {
   let database: TestDatabase;

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { loadBatch, loadEventRecords } from '../../../src/db/delivery/batches.js';
-import { closeBatch, closePlainBatch } from '../../../src/db/delivery/closeBatch.js';
-import { tick } from '../../../src/db/delivery/tick.js';
-import { startIdRange } from '../../../src/db/tenants/idRange.js';
-import { createRule, createTenant, NO_LIMITS, writeEvents } from '../../delivery/pipelineSetup.js';
-import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
+import { loadBatch, loadEventRecords } from '../../../../src/db/outbox/batches.js';
+import { closeBatch, closePlainBatch } from '../../../../src/db/ledger/closeBatch.js';
+import { tick } from '../../../../src/db/outbox/tick.js';
+import { startIdRange } from '../../../../src/db/tenants/idRange.js';
+import { createRule, createTenant, NO_LIMITS, writeEvents } from '../../../delivery/pipelineSetup.js';
+import { createTestDatabase, type TestDatabase } from '../../../support/testDatabase.js';
 
 describe('events carried from another cell', () => {
   let test: TestDatabase;

@@ -1,17 +1,17 @@
 import { expect } from 'chai';
-import { inTransaction } from '../../../src/db/connection/inTransaction.js';
-import { copyRows, copySequences, type Ends } from '../../../src/db/moving/copyRows.js';
+import { inTransaction } from '../../../../src/db/pool/inTransaction.js';
+import { copyRows, copySequences, type Ends } from '../../../../src/db/cells/moving/copyRows.js';
 import {
   applyChanges,
   copyKeyless,
   noteChanges,
   stopNotingChanges,
-} from '../../../src/db/moving/followChanges.js';
-import { listTables } from '../../../src/db/moving/movedTables.js';
-import { handOverSchema } from '../../../src/db/tenants/lostRoles.js';
-import type { MovingTenant } from '../../../src/db/moving/handOver.js';
-import { isUniqueViolation } from '../../../src/db/sqlState.js';
-import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
+} from '../../../../src/db/cells/moving/followChanges.js';
+import { listTables } from '../../../../src/db/cells/moving/movedTables.js';
+import { handOverSchema } from '../../../../src/db/tenants/lostRoles.js';
+import type { MovingTenant } from '../../../../src/db/cells/moving/handOver.js';
+import { isUniqueViolation } from '../../../../src/db/sql/sqlState.js';
+import { createTestDatabase, type TestDatabase } from '../../../support/testDatabase.js';
 
 const SCHEMA = 'moving';
 const TABLES = `

@@ -1,21 +1,21 @@
 import { expect } from 'chai';
-import { loadBatch } from '../../../src/db/delivery/batches.js';
-import { closeBatch, closePlainBatch } from '../../../src/db/delivery/closeBatch.js';
-import { finishAttempts } from '../../../src/db/delivery/finishAttempts.js';
-import { loadDeliveries } from '../../../src/db/delivery/loadDeliveries.js';
-import { startSending } from '../../../src/db/delivery/startSending.js';
-import { tick } from '../../../src/db/delivery/tick.js';
+import { loadBatch } from '../../../../src/db/outbox/batches.js';
+import { closeBatch, closePlainBatch } from '../../../../src/db/ledger/closeBatch.js';
+import { finishAttempts } from '../../../../src/db/ledger/finishAttempts.js';
+import { loadDeliveries } from '../../../../src/db/ledger/loadDeliveries.js';
+import { startSending } from '../../../../src/db/ledger/startSending.js';
+import { tick } from '../../../../src/db/outbox/tick.js';
 import {
   fenceTenant,
   structureOf,
   unfenceTenant,
   type MovingTenant,
-} from '../../../src/db/moving/handOver.js';
-import { leaveCell } from '../../../src/db/moving/leaveCell.js';
-import { PrincipalSource } from '../../../src/db/principal.js';
-import { createRule, createTenant, NO_LIMITS, writeEvents } from '../../delivery/pipelineSetup.js';
-import { openShop, type Shop } from '../../graphql/support/shop.js';
-import { waitFor } from '../../support/waitFor.js';
+} from '../../../../src/db/cells/moving/handOver.js';
+import { leaveCell } from '../../../../src/db/cells/moving/leaveCell.js';
+import { PrincipalSource } from '../../../../src/db/roles/principal.js';
+import { createRule, createTenant, NO_LIMITS, writeEvents } from '../../../delivery/pipelineSetup.js';
+import { openShop, type Shop } from '../../../graphql/support/shop.js';
+import { waitFor } from '../../../support/waitFor.js';
 
 const CREATE = 'mutation { create_notes(input: {id: 2}) { id } }';
 const CELL = {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { testConfig } from '../../support/testConfig.js';
-import { createCarriers } from '../../../src/email/mail/carriers.js';
-import type { MailMessage, MailTransport, SendContext } from '../../../src/email/mail/transport.js';
-import { findFreePort } from '../../../src/embedded/freePort.js';
-import { startFakeProvider, type Behaviour, type FakeProvider } from '../../support/fakeProvider.js';
+import { testConfig } from '../../../support/testConfig.js';
+import { createCarriers } from '../../../../src/email/carriers/carriers.js';
+import type { MailMessage, MailTransport, SendContext } from '../../../../src/email/carriers/transport.js';
+import { findFreePort } from '../../../../src/embedded/freePort.js';
+import { startFakeProvider, type Behaviour, type FakeProvider } from '../../../support/fakeProvider.js';
 
 const KEY = 'SG.canary-key';
 const MESSAGE: MailMessage = {

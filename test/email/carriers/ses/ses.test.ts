@@ -1,9 +1,9 @@
 import { createHash, createHmac } from 'node:crypto';
 import { simpleParser } from 'mailparser';
 import { expect } from 'chai';
-import type { LoadedMail } from '../../../src/email/mail/carrier.js';
-import { createSes } from '../../../src/email/mail/ses.js';
-import { startFakeApi, type ApiAnswer, type ApiCall, type FakeApi } from '../../support/fakeApi.js';
+import type { LoadedMail } from '../../../../src/email/carriers/carrier.js';
+import { createSes } from '../../../../src/email/carriers/ses/ses.js';
+import { startFakeApi, type ApiAnswer, type ApiCall, type FakeApi } from '../../../support/fakeApi.js';
 
 const SECRET = 'canary-secret';
 const ACCOUNT = {

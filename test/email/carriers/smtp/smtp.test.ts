@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { simpleParser } from 'mailparser';
-import type { SmtpAccount } from '../../../src/email/mail/account.js';
-import type { LoadedMail } from '../../../src/email/mail/carrier.js';
-import { createSmtp } from '../../../src/email/mail/smtp/smtp.js';
-import { findFreePort } from '../../../src/embedded/freePort.js';
-import { LOGIN, startFakeSmtp, type AfterDot, type FakeSmtp } from '../../support/fakeSmtp.js';
+import type { SmtpAccount } from '../../../../src/email/carriers/account.js';
+import type { LoadedMail } from '../../../../src/email/carriers/carrier.js';
+import { createSmtp } from '../../../../src/email/carriers/smtp/smtp.js';
+import { findFreePort } from '../../../../src/embedded/freePort.js';
+import { LOGIN, startFakeSmtp, type AfterDot, type FakeSmtp } from '../../../support/fakeSmtp.js';
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',

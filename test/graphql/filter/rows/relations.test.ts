@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { sql } from '../../../../src/db/sql.js';
+import { sql } from '../../../../src/db/sql/sql.js';
 import type { RowAccess } from '../../../../src/graphql/filter/rows/scope.js';
-import { toStatement } from '../../../../src/db/sql.js';
+import { toStatement } from '../../../../src/db/sql/sql.js';
 import { shownSql } from '../../support/shownSql.js';
 import { expectError } from '../expectError.js';
 import { compileShopFilter, openShop, type Shop } from '../shop.js';
