@@ -32,7 +32,7 @@ function liquidTemplate(body: readonly Execute[], token: Token): Template {
 }
 
 /** A compiled Jinja2 template. */
-export interface Jinja2Template extends Pick<LinkedTemplate, 'uses' | 'check'> {
+export interface Jinja2Template extends Pick<LinkedTemplate, 'uses' | 'check' | 'tokens'> {
   /** The source with normalised newlines, which offsets refer to. */
   readonly source: string;
   /** Whether the template names a method that changes lists or dicts. */
@@ -50,13 +50,14 @@ const CHANGING_METHOD =
 /** Compiles a Jinja2 template. @throws Fault of kind syntax or limit */
 export function compileJinja2(text: string, options: LinkOptions): Jinja2Template {
   const { limits, escaping } = options;
-  const { main, statements, layouts, sources, uses, check } = linkTemplate(text, options);
+  const { main, statements, layouts, sources, uses, tokens, check } = linkTemplate(text, options);
   const token = new StatementToken(TokenKind.Tag, main.origin.source, 0, 0);
   const templates = [liquidTemplate(main.body, token)];
   return {
     source: main.origin.source,
     changesValues: sources.some((source) => CHANGING_METHOD.test(source)),
     uses,
+    tokens,
     check,
     reads: () => readsOf(statements),
     render(context, ownsContext, emitter) {

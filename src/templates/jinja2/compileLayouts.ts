@@ -39,6 +39,8 @@ export interface LinkedTemplate {
   /** Normalised sources of all of them. */
   readonly sources: readonly string[];
   readonly uses: UsedLayouts;
+  /** Of all of them. */
+  readonly tokens: number;
   /** Reports errors that are certain to occur when rendering. @throws Fault */
   readonly check: () => void;
 }
@@ -62,6 +64,7 @@ export function linkTemplate(text: string, options: LinkOptions): LinkedTemplate
       names: [...new Set(all.flatMap(({ named }) => named.names.map(({ name }) => name)))],
       any: all.some(({ named }) => named.isAny),
     },
+    tokens: linker.count.tokens,
     check: () => {
       for (const layout of layouts.values()) if (layout instanceof Fault) throw layout;
       for (const each of all) checkLoads(each, linked, Object.keys(options.layouts));
@@ -73,7 +76,7 @@ export function linkTemplate(text: string, options: LinkOptions): LinkedTemplate
 class Linker {
   readonly linked = new Map<string, Linked>();
   readonly layouts = new Map<string, Program | Fault>();
-  private readonly count: NodeCount = { nodes: 0 };
+  readonly count: NodeCount = { nodes: 0, tokens: 0 };
   private characters = 0;
 
   constructor(private readonly options: LinkOptions) {}

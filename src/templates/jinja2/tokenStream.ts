@@ -6,9 +6,10 @@ import { syntaxFault } from './syntaxFault.js';
 import { describeToken, describeType } from './tokens.js';
 import type { Token, TokenType } from './tokens.js';
 
-/** Counts the nodes of the templates that are compiled together. */
+/** Counts the nodes and tokens of the templates that are compiled together. */
 export interface NodeCount {
   nodes: number;
+  tokens: number;
 }
 
 /** The parser's token cursor, and the limits on the tree it builds. */
@@ -23,6 +24,7 @@ export class TokenStream {
     private readonly nodeCount: NodeCount,
   ) {
     this.tokens = source.tokens;
+    nodeCount.tokens += source.tokens.length;
   }
 
   get current(): Token {

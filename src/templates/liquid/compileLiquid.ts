@@ -32,6 +32,8 @@ class StaticText implements Template {
 
 /** LiquidJS's parser, with our nodes for text and a limit on nesting. */
 class LiquidParser extends Parser {
+  /** Characters of tags and outputs: of all that is not text. */
+  computed = 0;
   private depth = 0;
 
   constructor(
@@ -39,6 +41,11 @@ class LiquidParser extends Parser {
     private readonly limits: TemplateLimits,
   ) {
     super(liquid);
+  }
+
+  override parseTokens(tokens: TopLevelToken[]): Template[] {
+    for (const { kind, begin, end } of tokens) if (kind !== TokenKind.HTML) this.computed += end - begin;
+    return super.parseTokens(tokens);
   }
 
   override parseToken(token: TopLevelToken, remaining: TopLevelToken[]): ReturnType<Parser['parseToken']> {
@@ -52,27 +59,38 @@ class LiquidParser extends Parser {
   }
 }
 
-/** Compiles a Liquid template to a function that renders it, and throws Faults. @throws Fault of kind syntax or limit */
+export interface LiquidTemplate {
+  /** Characters that are not text. */
+  readonly computed: number;
+  /** @throws Fault */
+  render(record: LiquidRecord, emitter: BoundedEmitter): void;
+}
+
+/** Compiles a Liquid template. @throws Fault of kind syntax or limit */
 export function compileLiquid(
   source: string,
   limits: TemplateLimits,
   escaping: boolean,
   strict: boolean,
-): (record: LiquidRecord, emitter: BoundedEmitter) => void {
+): LiquidTemplate {
   const liquid = escaping ? ENGINES.escaping : ENGINES.plain;
+  const parser = new LiquidParser(liquid, limits);
   let templates: Template[];
   try {
-    templates = new LiquidParser(liquid, limits).parse(source);
+    templates = parser.parse(source);
   } catch (error) {
     throw toFault(error, 'syntax');
   }
-  return (record, emitter) => {
-    const context = new LiquidContext(record, liquid, new BudgetLimiter(new Budget(limits)), strict);
-    try {
-      toValueSync(liquid.renderer.renderTemplates(templates, context, emitter));
-    } catch (error) {
-      throw toFault(error, 'render');
-    }
+  return {
+    computed: parser.computed,
+    render(record, emitter) {
+      const context = new LiquidContext(record, liquid, new BudgetLimiter(new Budget(limits)), strict);
+      try {
+        toValueSync(liquid.renderer.renderTemplates(templates, context, emitter));
+      } catch (error) {
+        throw toFault(error, 'render');
+      }
+    },
   };
 }
 

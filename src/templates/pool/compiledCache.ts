@@ -5,8 +5,10 @@ import type { LayoutSources } from '../jinja2/compileLayouts.js';
 import type { TemplateRequest } from './templateJob.js';
 
 const MAX_TEMPLATES = 500;
-/** Source characters; a compiled template takes about fifty times that in bytes. */
-const MAX_CHARACTERS = 600_000;
+/** A quarter of the heap of a render process, in which the data of other tenants must have room. */
+const MAX_BYTES = 32_000_000;
+/** Of a character of the source, which is kept twice. */
+const BYTES_OF_CHARACTER = 4;
 
 /** A tag that loads layouts. Also matches within `raw` and comments, which only costs a separate entry. */
 const LOADS = /\{%[-+]?\s*(?:extends|include|import|from)\b/;
@@ -23,8 +25,8 @@ export class CompiledCache {
   constructor(private readonly limits: TemplateLimits) {
     this.#templates = new LRUCache({
       max: MAX_TEMPLATES,
-      maxSize: MAX_CHARACTERS,
-      sizeCalculation: (_template, key) => key.length,
+      maxSize: MAX_BYTES,
+      sizeCalculation: ({ bytes }, key) => bytes + BYTES_OF_CHARACTER * key.length,
     });
   }
 
