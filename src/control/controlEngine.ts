@@ -56,8 +56,8 @@ export interface ControlEngine {
   describe(): { readonly sdl: string; readonly introspectionJson: string };
 }
 
-/** Size of the cache of parsed and validated documents, in characters. */
-const CACHED_CHARACTERS = 1_000_000;
+/** Memory for parsed and validated documents. */
+const CACHED_BYTES = 20_000_000;
 /** Limits on previews and test mails of one tenant: render processes and connections are shared. */
 const COMPOSING = { running: 2, waiting: 20 };
 /** Limits on transactions of one tenant: connections for control tables are few, and sign-ins need them. */
@@ -307,7 +307,7 @@ function executeWith(
 
 /** Parsed and validated documents by their text. */
 class Documents {
-  readonly #known = new FairCache<ReadyDocument>(CACHED_CHARACTERS, CACHED_CHARACTERS / 4);
+  readonly #known = new FairCache<ReadyDocument>(CACHED_BYTES, CACHED_BYTES / 4);
 
   constructor(
     private readonly schema: GraphQLSchema,
@@ -323,7 +323,7 @@ class Documents {
     yield;
     const limits = documentLimits(this.deps.config, owner);
     const ready = yield* readDocument(text, operationName ?? null, this.schema, limits);
-    this.#known.set(key, ready, key.length, owner.key);
+    this.#known.set(key, ready, ready.bytes, owner.key);
     return ready;
   }
 }

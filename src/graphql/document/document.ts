@@ -27,6 +27,8 @@ export interface ReadyDocument {
   readonly variableShapes: readonly VariableShape[];
   /** Nullable variables that must not be null. */
   readonly requiredVariables: ReadonlySet<string>;
+  /** The memory that it takes, about: a text of one-letter names takes 240 times its length. */
+  readonly bytes: number;
 }
 
 /** A request that is invalid regardless of the data; the response lists GraphQL's errors. */
@@ -39,6 +41,9 @@ export class DocumentError extends Error {
     this.name = 'DocumentError';
   }
 }
+
+/** Of memory, with the node that it is in. */
+const BYTES_OF_TOKEN = 500;
 
 /** Maximum validation errors reported per document. */
 const MAX_ERRORS = 20;
@@ -65,6 +70,7 @@ export function* readDocument(
     fragments,
     variableShapes: findVariableShapes(operation, fragments),
     requiredVariables: findRequiredVariables(schema, operation, fragments),
+    bytes: 2 * text.length + BYTES_OF_TOKEN * (document.tokenCount ?? text.length),
   };
 }
 

@@ -7,11 +7,14 @@ import type { Steps } from '../steps.js';
 import type { Plan, PlannedField } from './plan.js';
 import type { PlanOwner } from './planOwner.js';
 
-/** Size of the caches of parsed documents and of plans' statements, in characters. */
-const DOCUMENT_CHARACTERS = 4_000_000;
-const PLAN_CHARACTERS = 20_000_000;
-/** Overhead of a document or field besides its characters. */
-const OVERHEAD_CHARACTERS = 500;
+/** Memory for parsed documents and for plans. */
+const DOCUMENT_BYTES = 80_000_000;
+const PLAN_BYTES = 120_000_000;
+/** Of a character of a statement or key. */
+const BYTES_OF_CHARACTER = 2;
+/** Of what provides a parameter's value: it holds the part of the filter that the value comes from. */
+const BYTES_OF_SLOT = 1_600;
+const BYTES_OF_FIELD = 1_000;
 /** Maximum share of one owner: documents that never repeat must not evict those of others. */
 const SHARE = 0.25;
 
@@ -25,8 +28,8 @@ export interface KnownDocument {
  * variables. A hit parses, validates and builds nothing. A new version never finds old entries, which age out.
  */
 export class PlanCache {
-  readonly #documents = new FairCache<KnownDocument>(DOCUMENT_CHARACTERS, DOCUMENT_CHARACTERS * SHARE);
-  readonly #plans = new FairCache<Plan>(PLAN_CHARACTERS, PLAN_CHARACTERS * SHARE);
+  readonly #documents = new FairCache<KnownDocument>(DOCUMENT_BYTES, DOCUMENT_BYTES * SHARE);
+  readonly #plans = new FairCache<Plan>(PLAN_BYTES, PLAN_BYTES * SHARE);
   #lastId = 0;
 
   /** @param limitsFor the limits of an owner's documents */
@@ -51,18 +54,18 @@ export class PlanCache {
     if (readSince) return readSince;
     const ready = yield* readDocument(text, operationName, schema, this.limitsFor(owner));
     const entry = { ready, id: ++this.#lastId };
-    this.#documents.set(key, entry, text.length + OVERHEAD_CHARACTERS, owner.key);
+    this.#documents.set(key, entry, BYTES_OF_CHARACTER * key.length + ready.bytes, owner.key);
     return entry;
   }
 
   *plan(
     owner: PlanOwner,
-    documentId: number,
+    { id, ready }: KnownDocument,
     policy: string,
     shape: string,
     make: () => Steps<Plan>,
   ): Steps<Plan> {
-    const key = `${documentId} ${policy} ${shape}`;
+    const key = `${id} ${policy} ${shape}`;
     const known = this.#plans.get(key);
     cacheLookups.plans[known ? 'hit' : 'miss'] += 1;
     if (known) return known;
@@ -70,18 +73,21 @@ export class PlanCache {
     const madeSince = this.#plans.get(key);
     if (madeSince) return madeSince;
     const plan = yield* make();
-    this.#plans.set(key, plan, key.length + charactersOf(plan.fields), owner.key);
+    // It holds the document, for the places of errors.
+    const bytes = BYTES_OF_CHARACTER * key.length + ready.bytes + bytesOf(plan.fields);
+    this.#plans.set(key, plan, bytes, owner.key);
     return plan;
   }
 }
 
-function charactersOf(fields: readonly PlannedField[]): number {
-  let characters = 0;
+function bytesOf(fields: readonly PlannedField[]): number {
+  let bytes = 0;
   for (const field of fields) {
-    characters += OVERHEAD_CHARACTERS;
-    if (field.kind === 'object') characters += charactersOf(field.fields);
+    bytes += BYTES_OF_FIELD;
+    if (field.kind === 'object') bytes += bytesOf(field.fields);
     if (field.kind !== 'statement') continue;
-    for (const { statement } of field.statements) characters += statement.text.length;
+    for (const { statement, slots } of field.statements)
+      bytes += BYTES_OF_CHARACTER * statement.text.length + BYTES_OF_SLOT * slots.length;
   }
-  return characters;
+  return bytes;
 }

@@ -46,11 +46,12 @@ export function* prepareRequest(
   const { catalog, schema } = tenantSchema;
   const { query, operationName = null } = request;
   const owner = planOwnerOf(principal);
-  const { ready, id } = yield* deps.plans.document(owner, tenantSchema, query, operationName);
+  const known = yield* deps.plans.document(owner, tenantSchema, query, operationName);
+  const { ready } = known;
   const variables = coerceVariables(schema, ready, request.variables);
   const shape = shapeKey(ready.variableShapes, variables, deps.filters);
   const rules = `${isForTemplates ? 'templates ' : ''}${policyFingerprint(principal)}`;
-  const plan = yield* deps.plans.plan(owner, id, rules, shape, () => {
+  const plan = yield* deps.plans.plan(owner, known, rules, shape, () => {
     const aliases = createAliasSource();
     const { brokenRules } = deps;
     const policy = policyOf(principal, { catalog: tenantSchema.whole, aliases, brokenRules });
