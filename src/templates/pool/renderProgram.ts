@@ -3,8 +3,8 @@ import { writeSync } from 'node:fs';
 import { freezeIntrinsics } from './freezeIntrinsics.js';
 import { REASSIGN_AFTER_MS, PROGRESS_FD } from './renderProtocol.js';
 import type { RenderGroup, RenderMessage } from './renderProtocol.js';
-import { TaskRunner } from './taskRunner.js';
-import type { RenderOutcome, TaskResult } from './templateJob.js';
+import { lengthOf, TaskRunner } from './taskRunner.js';
+import type { TaskResult } from './templateJob.js';
 import type { TemplateLimits } from '../limits.js';
 
 /** Results are sent early at this size, so that a process that dies for one task loses few results of others. */
@@ -32,7 +32,7 @@ function runGroup({ first, tasks }: RenderGroup): void {
     writeSync(PROGRESS_FD, begun);
     const result = runner.run(task);
     results.push(result);
-    characters += lengthOf(result);
+    characters += sizeOf(result);
     if (characters <= MAX_UNSENT_CHARACTERS) continue;
     send({ results, isFree: false });
     results = [];
@@ -45,11 +45,6 @@ function send(message: RenderMessage): void {
   process.send?.(message);
 }
 
-function lengthOf(result: TaskResult): number {
-  if ('bug' in result) return 0;
-  return result.outcomes.reduce((sum, outcome) => sum + lengthOfOutcome(outcome), 0);
-}
-
-function lengthOfOutcome(outcome: RenderOutcome): number {
-  return outcome.ok ? outcome.output.length + (outcome.plainText?.length ?? 0) : 0;
+function sizeOf(result: TaskResult): number {
+  return 'bug' in result ? 0 : result.outcomes.reduce((sum, outcome) => sum + lengthOf(outcome), 0);
 }

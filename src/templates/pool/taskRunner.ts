@@ -6,6 +6,11 @@ import { JsonContext } from '../renderContext.js';
 import { CompiledCache } from './compiledCache.js';
 import type { RenderOutcome, TaskResult, TemplateRequest, RenderTask } from './templateJob.js';
 
+/**
+ * Output of all templates of a task, which is held by this process, on its way, and by the service at once: three of the longest.
+ */
+const MAX_PRINTED_CHARACTERS = 6_000_000;
+
 /** Compiles and renders tasks in the calling process, caching compiled templates. */
 export class TaskRunner {
   readonly #cache: CompiledCache;
@@ -17,7 +22,13 @@ export class TaskRunner {
   run({ templates, layouts, contextJson }: RenderTask): TaskResult {
     try {
       const context = contextJson === undefined ? undefined : new JsonContext(contextJson);
-      return { outcomes: templates.map((request) => this.#runTemplate(request, layouts, context)) };
+      let printed = 0;
+      const outcomes = templates.map((request): RenderOutcome => {
+        const outcome = this.#runTemplate(request, layouts, context);
+        printed += lengthOf(outcome);
+        return printed > MAX_PRINTED_CHARACTERS && outcome.ok ? tooMuch(request) : outcome;
+      });
+      return { outcomes };
     } catch (error) {
       return { bug: error };
     }
@@ -44,4 +55,14 @@ export class TaskRunner {
       throw error;
     }
   }
+}
+
+/** Of what it prints. */
+export function lengthOf(outcome: RenderOutcome): number {
+  return outcome.ok ? outcome.output.length + (outcome.plainText?.length ?? 0) : 0;
+}
+
+function tooMuch({ name }: TemplateRequest): RenderOutcome {
+  const message = `the templates print more than ${MAX_PRINTED_CHARACTERS} characters together`;
+  return { ok: false, error: { name, kind: 'limit', message, line: 1, column: 1, sourceLine: '' } };
 }
