@@ -18,8 +18,9 @@ interface Entry {
   checking: Promise<void> | undefined;
 }
 
-/** A table takes about 17 KB including its GraphQL schema: 250 MB in total. */
+/** Tables of usual size. One takes about 17 KB including its GraphQL schema: 250 MB in total. */
 const MAX_TABLES = 15_000;
+const USUAL_COLUMNS = 25;
 
 /**
  * Caches the catalogs of active tenants. Each tenant has one read at a time, during which the old catalog is served. Idle
@@ -29,7 +30,7 @@ export class CatalogStore {
   readonly #entries = new LRUCache<number, Entry>({
     maxSize: MAX_TABLES,
     // Schema size is limited elsewhere.
-    sizeCalculation: ({ catalog }) => Math.min(Math.max(catalog.tables.size, 1), MAX_TABLES),
+    sizeCalculation: ({ catalog }) => Math.min(weightOf(catalog), MAX_TABLES),
   });
   readonly #building = new Map<number, Promise<Entry>>();
 
@@ -160,4 +161,16 @@ function isSame(one: Catalog, other: Catalog): boolean {
     one.schema === other.schema &&
     one.problems.join('\n') === other.problems.join('\n')
   );
+}
+
+/** What of a catalog takes memory. */
+interface Weighed {
+  readonly tables: ReadonlyMap<string, { readonly columns: { readonly size: number } }>;
+}
+
+/** In tables of usual size. */
+export function weightOf({ tables }: Weighed): number {
+  let weight = 1;
+  for (const { columns } of tables.values()) weight += Math.max(1, columns.size / USUAL_COLUMNS);
+  return Math.ceil(weight);
 }
