@@ -1,6 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { Conditions } from '../../src/graphql/email/condition.js';
 import { WebFixture } from '../api/webFixture.js';
 
 setFlagsFromString('--expose-gc');
@@ -16,14 +18,12 @@ describe('attack: requests that take much memory once parsed', function () {
   this.timeout(240_000);
   let fixture: WebFixture;
   let root: string;
+  let hostile: CreatedTenant;
 
   before(async () => {
     fixture = await WebFixture.start();
-    const { tenantid } = await fixture.createTenant(
-      'hostile',
-      'create table t (a int primary key, b int, c int)',
-    );
-    root = (await fixture.signIn(tenantid)).access_token;
+    hostile = await fixture.createTenant('hostile', 'create table t (a int primary key, b int, c int)');
+    root = (await fixture.signIn(hostile.tenantid)).access_token;
   });
   after(() => fixture.stop());
 
@@ -53,18 +53,28 @@ describe('attack: requests that take much memory once parsed', function () {
     expect(heapMb() - before).to.be.below(20);
   });
 
+  const shape = (at: number, prefix: string): string =>
+    Array.from(
+      { length: 150 },
+      (_, n) => `${prefix}${'abc'[(Math.floor(at / 3 ** (n % 7)) + n) % 3]}=1`,
+    ).join(' or ');
+
   it('are kept with filters of any shape', async () => {
-    const filter = (at: number): string =>
-      Array.from({ length: 150 }, (_, n) => `${'abc'[(Math.floor(at / 3 ** (n % 7)) + n) % 3]}=1`).join(
-        ' or ',
-      );
     const query = 'query ($filter: String) { t(filter: $filter) { a } }';
-    await fixture.graphql('/query', root, query, { filter: filter(0) });
+    await fixture.graphql('/query', root, query, { filter: shape(0, '') });
     const before = heapMb();
     for (let at = 1; at <= 500; at++) {
-      const answer = await fixture.graphql('/query', root, query, { filter: filter(at) });
+      const answer = await fixture.graphql('/query', root, query, { filter: shape(at, '') });
       expect(answer.errors).to.equal(undefined);
     }
     expect(heapMb() - before).to.be.below(70);
+  });
+
+  it('as conditions of emails are kept within tens of megabytes', async () => {
+    const catalog = await fixture.engine.catalog(hostile.tenantid, hostile.schema);
+    const conditions = new Conditions(fixture.testDatabase.database.transactions);
+    const before = heapMb();
+    for (let at = 1; at <= 500; at++) conditions.check(1, catalog, 't', shape(at, 'new.'));
+    expect(heapMb() - before).to.be.below(35);
   });
 });

@@ -8,6 +8,15 @@ export interface CompiledStatement {
   readonly slots: readonly Slot[];
 }
 
+/** Of what provides a parameter's value: it holds the part of the filter that the value comes from. */
+const BYTES_OF_SLOT = 1_600;
+const BYTES_OF_CHARACTER = 2;
+
+/** The memory that a statement takes, about. */
+export function bytesOfStatement({ statement, slots }: CompiledStatement): number {
+  return BYTES_OF_CHARACTER * statement.text.length + BYTES_OF_SLOT * slots.length;
+}
+
 export function compiledStatement(piece: Sql): CompiledStatement {
   const { text, slots } = toStatement(piece);
   return { statement: preparedText(text), slots };

@@ -1,6 +1,7 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import {
   boundStatement,
+  bytesOfStatement,
   compiledStatement,
   type CompiledStatement,
 } from '../../db/pool/compiledStatement.js';
@@ -34,8 +35,8 @@ export interface EventRecords {
 /** Whether a condition holds for an event, or why it can't be evaluated. */
 export type Verdict = boolean | AppError;
 
-/** Size of the cache in characters of conditions and their SQL, and the share of a tenant. */
-const CACHED_CHARACTERS = 20_000_000;
+/** Memory for compiled conditions, and the share of a tenant. */
+const CACHED_BYTES = 80_000_000;
 const SHARE = 0.25;
 /**
  * After a statement over many events has failed, they are retried in groups of this size, then one by one. If all of a
@@ -51,7 +52,7 @@ const MAX_TIMEOUTS = 8;
 
 /** Conditions of email rules, compiled once per version of the tables. */
 export class Conditions {
-  readonly #compiled = new FairCache<CompiledStatement>(CACHED_CHARACTERS, CACHED_CHARACTERS * SHARE);
+  readonly #compiled = new FairCache<CompiledStatement>(CACHED_BYTES, CACHED_BYTES * SHARE);
 
   constructor(private readonly transactions: Transactions) {}
 
@@ -108,7 +109,7 @@ export class Conditions {
     const table = catalog.tables.get(target);
     if (!table) throw unknownTable(catalog, target, { table: target });
     const compiled = compile(catalog, table, condition);
-    this.#compiled.set(key, compiled, key.length + compiled.statement.text.length, String(tenantid));
+    this.#compiled.set(key, compiled, 2 * key.length + bytesOfStatement(compiled), String(tenantid));
     return compiled;
   }
 }

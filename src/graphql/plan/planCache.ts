@@ -1,3 +1,4 @@
+import { bytesOfStatement } from '../../db/pool/compiledStatement.js';
 import { cacheLookups } from '../../foundation/observability/metrics.js';
 import { readDocument, type ReadyDocument } from '../document/document.js';
 import type { DocumentLimits } from '../document/limits.js';
@@ -10,10 +11,8 @@ import type { PlanOwner } from './planOwner.js';
 /** Memory for parsed documents and for plans. */
 const DOCUMENT_BYTES = 80_000_000;
 const PLAN_BYTES = 120_000_000;
-/** Of a character of a statement or key. */
+/** Of a key. */
 const BYTES_OF_CHARACTER = 2;
-/** Of what provides a parameter's value: it holds the part of the filter that the value comes from. */
-const BYTES_OF_SLOT = 1_600;
 const BYTES_OF_FIELD = 1_000;
 /** Maximum share of one owner: documents that never repeat must not evict those of others. */
 const SHARE = 0.25;
@@ -86,8 +85,7 @@ function bytesOf(fields: readonly PlannedField[]): number {
     bytes += BYTES_OF_FIELD;
     if (field.kind === 'object') bytes += bytesOf(field.fields);
     if (field.kind !== 'statement') continue;
-    for (const { statement, slots } of field.statements)
-      bytes += BYTES_OF_CHARACTER * statement.text.length + BYTES_OF_SLOT * slots.length;
+    for (const statement of field.statements) bytes += bytesOfStatement(statement);
   }
   return bytes;
 }
