@@ -20,6 +20,8 @@ export interface SweepDeps {
 }
 
 const OBJECT_CHUNK_SIZE = 100;
+const UPLOAD_CHUNK_SIZE = 1_000;
+const UPLOAD_CHUNKS = 100;
 /** Files compared with their rows per run; the next run continues after them. */
 const FILE_SCAN_LIMIT = 2_000;
 /** Beyond this, a tenant's other tables are left to a later run: reading a table runs code of its tenant. */
@@ -39,7 +41,7 @@ export class FileSweeper {
     const { pool } = this.deps.database;
     // First what depends on no table of a tenant.
     await this.#removeObjects();
-    await pruneUploads(pool);
+    await this.#pruneUploads();
     await this.#compareWithRows();
     await this.#removeObjects();
   }
@@ -73,6 +75,13 @@ export class FileSweeper {
     const graceSeconds = schema === null ? 0 : orphanGraceSeconds;
     const removed = await deleteOrphans(database.pool, storagekeys, found.storagekeys, graceSeconds);
     if (removed > 0) log.info({ tenantid, target, removed }, 'files of deleted rows were removed');
+  }
+
+  async #pruneUploads(): Promise<void> {
+    const { pool } = this.deps.database;
+    for (let chunk = 0; chunk < UPLOAD_CHUNKS; chunk++) {
+      if ((await pruneUploads(pool, UPLOAD_CHUNK_SIZE)) < UPLOAD_CHUNK_SIZE) return;
+    }
   }
 
   async #removeObjects(): Promise<void> {

@@ -30,10 +30,18 @@ export async function deleteSwept(pool: Pool, objectkeys: readonly string[]): Pr
   await pool.query('delete from rowpost.file_object where objectkey = any ($1) and sweeping', [objectkeys]);
 }
 
-export async function pruneUploads(pool: Pool): Promise<void> {
-  await pool.query(
-    statement`delete from rowpost.upload where expires < now() - interval '${UPLOAD_MEMORY_DAYS} days'`,
+/**
+ * Deletes uploads that are past, a part of them: whoever has made very many must not keep all others from being deleted.
+ * @returns how many were deleted
+ */
+export async function pruneUploads(pool: Pool, most: number): Promise<number> {
+  const { rowCount } = await pool.query(
+    statement`delete from rowpost.upload where storagekey in (
+       select storagekey from rowpost.upload where expires < now() - interval '${UPLOAD_MEMORY_DAYS} days'
+       order by expires limit $1 for update skip locked)`,
+    [most],
   );
+  return rowCount ?? 0;
 }
 
 /** Files of one table, to be compared with its rows. */

@@ -60,6 +60,7 @@ export interface Page {
   readonly offset?: Slot;
 }
 
-export function hasRelations(selection: RowSelection): boolean {
-  return selection.fields.some((field) => field.kind === 'relation');
+/** Whether it reads other rows, or files of the row, which a statement that writes the row sees as they were before. */
+export function readsOthers(selection: RowSelection): boolean {
+  return selection.fields.some(({ kind }) => kind === 'relation' || kind === 'files');
 }

@@ -5,7 +5,7 @@ import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { argumentNode, argumentSlot, argumentValue } from '../read/argument.js';
 import type { FieldNodes } from '../read/collectFields.js';
-import { hasRelations } from '../read/selection.js';
+import { readsOthers } from '../read/selection.js';
 import { selectRows } from '../read/selectRows.js';
 import { deleteByKey, keySlots, updateByKey } from './changeSql.js';
 import { givenColumns, type InputRow } from './inputValues.js';
@@ -33,7 +33,7 @@ export function planMutation(
   const [node] = nodes;
   const { verb, table } = target(context, node.name.value);
   const selection = selectRows(context, table, nodes, [key]);
-  const isNextRead = verb !== 'delete' && hasRelations(selection) && isReadable(context, table);
+  const isNextRead = verb !== 'delete' && readsOthers(selection) && isReadable(context, table);
   const returning: Returning = {
     selection,
     path: [key],

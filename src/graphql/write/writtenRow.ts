@@ -153,9 +153,17 @@ function byOperation(operation: WrittenRow['operation'], render: (name: Operatio
     : sql`case when ${operation.wasThere} then ${render('update')} else ${render('insert')} end`;
 }
 
+/** Null where an upsert found no row before: somebody inserted it since the statement began. */
+function keyBefore(table: Table, old: Sql): Sql {
+  const [first] = table.primaryKey;
+  return first
+    ? sql`case when ${columnSql(old, first)} is not null then ${rowKey(table, old)} end`
+    : rowKey(table, old);
+}
+
 /** Deletes the row's files with it, or moves them to its new key; the same call writes its event. */
 function captureFileRow(written: WrittenRow): Sql {
   const { table, old, oldColumns } = written;
-  const oldKey = old ? rowKey(table, oldColumns ?? old) : sql`null`;
+  const oldKey = old ? keyBefore(table, oldColumns ?? old) : sql`null`;
   return sql`rowpost_tenant.capture_file_row_change(${eventOf(written)}, ${textConstant(table.sqlName)}, ${oldKey})`;
 }
