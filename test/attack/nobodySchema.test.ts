@@ -10,13 +10,15 @@ describe('attack: an anonymous visitor queries a table without a grant', () => {
     const { tenantid } = await fixture.createTenant(
       'shop',
       `create table vault (id int primary key);
-       create table lobby (id int primary key, kept int references vault); insert into lobby values (1)`,
+       create table lobby (id int primary key, kept int references vault); insert into lobby values (1);
+       create table guest (id int primary key);
+       create table vault_visit (lobby_id int references lobby, guest_id int references guest, primary key (lobby_id, guest_id))`,
     );
     const root = (await fixture.signIn(tenantid)).access_token;
     await fixture.control(root, '{ Utility { anonymous_logins(enable: true) } }');
     const made = await fixture.control(
       root,
-      `mutation { create_policy_rule(input: {name: "lobby", capabilities: ["select"], targets: ["lobby"]}) { ruleid } }`,
+      `mutation { create_policy_rule(input: {name: "lobby", capabilities: ["select"], targets: ["lobby", "guest"]}) { ruleid } }`,
     );
     textAt(made, 'data.create_policy_rule.ruleid');
     signedIn = await (await fixture.postJson('/anonauth', { tenantid })).json();
@@ -27,7 +29,9 @@ describe('attack: an anonymous visitor queries a table without a grant', () => {
   it('does not find it in the sign-in response or by introspection', async () => {
     expect(JSON.stringify((signedIn as { schema: unknown }).schema))
       .to.include('lobby')
-      .and.not.include('vault"');
+      .and.not.include('vault"')
+      .and.not.include('vault_visit')
+      .and.not.include('guest_collection');
     expect(textAt(signedIn, 'schema.gql')).not.to.match(/type vault\b|create_vault/);
     const type = await fixture.graphql('/query', visitor, '{ __type(name: "vault") { name } lobby { id } }');
     expect(type.data).to.deep.equal({ __type: null, lobby: [{ id: '1' }] });
@@ -45,6 +49,18 @@ describe('attack: an anonymous visitor queries a table without a grant', () => {
         JSON.stringify(await fixture.graphql('/query', visitor, text)).replaceAll(/vaulx|vault/g, '');
       const absent = document.replace('vault', 'vaulx').replace('_vault', '_vaulx');
       expect(await answerTo(document), document).to.equal(await answerTo(absent));
+    }
+  });
+
+  it('nor does a relation that leads through it exist', async () => {
+    for (const document of [
+      '{ lobby { guest_collection { id } } }',
+      `{ lobby(filter: "guest_collection.id = 1") { id } }`,
+      `{ lobby(filter: "count(guest_collection.id) = 1") { id } }`,
+    ]) {
+      const { errors } = await fixture.graphql('/query', visitor, document);
+      expect(errors?.[0]?.extensions.code, document).to.match(/^(GRAPHQL_VALIDATION|FILTER_UNKNOWN_COLUMN)$/);
+      expect(JSON.stringify(errors)).to.not.include('vault');
     }
   });
 });

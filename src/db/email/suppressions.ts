@@ -44,13 +44,23 @@ const FIND = {
     where s.removetime is null`,
 };
 
-/** Deletes addresses removed from the list so long ago that no older event can still arrive. */
-export async function purgeRemovedSuppressions(ledger: Ledger): Promise<void> {
-  await ledger.query(PURGE, []);
+/** Deletes addresses removed from the list so long ago that no older event can still arrive: in parts, since there may be very many. */
+export async function purgeRemovedSuppressions(ledger: Ledger, atOnce = 10_000): Promise<void> {
+  for (;;) {
+    const [purged] = await ledger.query<{ count: number }>(PURGE, [atOnce]);
+    if ((purged?.count ?? 0) < atOnce) return;
+  }
 }
 
 // The provider retries a report for up to a day.
 const PURGE = {
   name: 'suppression_forget',
-  text: statement`delete from rowpost.email_suppression where removetime < now() - interval '3 days'`,
+  text: statement`
+    with purged as (
+      delete from rowpost.email_suppression where ctid = any (array(
+        select ctid from rowpost.email_suppression where removetime < now() - interval '3 days'
+        limit $1::int for update skip locked))
+      returning address
+    )
+    select count(*)::int as count from purged`,
 };

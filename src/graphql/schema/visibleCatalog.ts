@@ -29,5 +29,9 @@ export function visibleCatalog(principal: Principal, catalog: Catalog): Catalog 
 }
 
 function withoutOthers(table: Table, names: ReadonlySet<string>): Table {
-  return { ...table, relations: new Map([...table.relations].filter(([, { target }]) => names.has(target))) };
+  const relations = [...table.relations].filter(
+    ([, relation]) =>
+      names.has(relation.target) && (relation.kind !== 'many-to-many' || names.has(relation.through)),
+  );
+  return { ...table, relations: new Map(relations) };
 }
