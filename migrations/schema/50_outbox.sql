@@ -120,3 +120,30 @@ create table rowpost.relay_batch_mark (
   time timestamptz not null default now()
 );
 insert into rowpost.relay_batch_mark (batchid) values (0);
+
+-- Any role may notify any channel, as often as it likes, and each process that listens to it is busy with that. So the names of
+-- the service's channels are its secret: other roles can neither read them nor see who listens to what.
+create table rowpost.channel_suffix (suffix text not null);
+insert into rowpost.channel_suffix values (replace(gen_random_uuid()::text, '-', ''));
+
+create function rowpost.hidden_channel(channel text) returns text
+  language sql stable set search_path = pg_catalog, pg_temp
+begin atomic
+  select channel || '_' || suffix from rowpost.channel_suffix;
+end;
+
+create function rowpost.listen_to(channel text) returns void
+  language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+begin
+  execute format('listen %I', rowpost.hidden_channel(channel));
+end $$;
+
+create function rowpost.notify(channel text, payload text) returns void
+  language plpgsql set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform pg_notify(rowpost.hidden_channel(channel), payload);
+end $$;
+
+revoke all on function rowpost.hidden_channel, rowpost.listen_to, rowpost.notify from public;

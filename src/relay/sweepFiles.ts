@@ -38,7 +38,6 @@ export class FileSweeper {
   constructor(private readonly deps: SweepDeps) {}
 
   async sweep(): Promise<void> {
-    const { pool } = this.deps.database;
     // First what depends on no table of a tenant.
     await this.#removeObjects();
     await this.#pruneUploads();

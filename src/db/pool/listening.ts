@@ -1,14 +1,14 @@
 import type pg from 'pg';
 import type { Logger } from '../../foundation/observability/log.js';
 import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
-import { identifier, statement } from '../sql/sql.js';
+import type { SqlText } from '../sql/sql.js';
 
 const RECONNECT_MS = 1_000;
 
 interface ListeningOptions {
   /** Makes a connection that is not open yet. */
   readonly createClient: () => pg.Client;
-  readonly channel: string;
+  readonly listen: SqlText;
   readonly log: Logger;
 }
 
@@ -17,7 +17,7 @@ interface ListeningOptions {
  * database being away: whoever listens also polls.
  */
 export function startListening(
-  { createClient, channel, log }: ListeningOptions,
+  { createClient, listen, log }: ListeningOptions,
   onNotice: () => void,
 ): Stoppable {
   let stopped = false;
@@ -35,7 +35,7 @@ export function startListening(
     const onEnd = (error?: unknown): void => {
       if (ended) return;
       ended = true;
-      if (!stopped) log.debug({ err: error, channel }, 'a connection that listens broke; polling meanwhile');
+      if (!stopped) log.debug({ err: error, listen }, 'a connection that listens broke; polling meanwhile');
       next.end().catch(() => undefined);
       reconnectLater();
     };
@@ -44,7 +44,7 @@ export function startListening(
     next.on('notification', onNotice);
     next
       .connect()
-      .then(() => next.query(statement`listen ${identifier(channel)}`))
+      .then(() => next.query(listen))
       .then(onNotice, onEnd);
   };
   connect();

@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../../foundation/observability/log.js';
 import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
+import { statement } from '../sql/sql.js';
 import type { Database } from './database.js';
 import { startListening } from './listening.js';
 
-const CHANNEL = 'rowpost_relay';
+/** Channels have names that no other role knows: see `rowpost.hidden_channel`. */
+const WAKE = `select rowpost.notify('rowpost_relay', '')`;
+const LISTEN = statement`select rowpost.listen_to('rowpost_relay')`;
 
 /** Minimum pause between two wake-ups of one process: a multiple of the last round trip, within these bounds. */
 const PAUSE_ROUND_TRIPS = 5;
@@ -32,7 +35,7 @@ export function createRelayWaker(deps: { readonly database: Database; readonly l
       mutations = 0;
       const begunMs = performance.now();
       try {
-        await deps.database.pool.query(`notify ${CHANNEL}`);
+        await deps.database.pool.query(WAKE);
       } catch (error) {
         deps.log.debug({ err: error }, 'the relay could not be woken; it will poll');
       }
@@ -61,5 +64,5 @@ export function listenForWakeups(
   { database, log }: { readonly database: Database; readonly log: Logger },
   onWake: () => void,
 ): Stoppable {
-  return startListening({ createClient: database.createClient, channel: CHANNEL, log }, onWake);
+  return startListening({ createClient: database.createClient, listen: LISTEN, log }, onWake);
 }

@@ -3,7 +3,7 @@ import type { PoolClient } from 'pg';
 /**
  * Any role of a database can take any advisory lock, so a tenant's code could hold BullMQ's, whose keys are predictable,
  * and stop the queue. This replaces BullMQ's functions with ones that lock rows instead, which only the service can lock
- * and which survive a wipe of the queue. The shared locks only exclude `obliterate`, which nothing here calls. Reapplied
+ * and which survive a wipe of the queue. Likewise its notifications go to channels that nobody else knows: see `hideChannels`. The shared locks only exclude `obliterate`, which nothing here calls. Reapplied
  * after each BullMQ migration.
  */
 export async function replaceAdvisoryLocks(client: PoolClient): Promise<void> {
@@ -38,6 +38,12 @@ const REPLACE_SQL = `
 
   create or replace function bullmq.pg_advisory_xact_lock_shared(key1 int, key2 int) returns void
     language sql immutable set search_path = pg_catalog, pg_temp as $$ select $$;
+
+  create or replace function bullmq.pg_notify(channel text, payload text) returns void
+    language plpgsql set search_path = pg_catalog, pg_temp as $$
+  begin
+    perform rowpost.notify(channel, payload);
+  end $$;
 
   -- pg_catalog is searched first unless it is named, and pg_temp before it.
   do $$

@@ -29,6 +29,9 @@ describe('connections to a primary that is replaced', () => {
     postgres = await startReplicatedPostgres();
     database = open(postgres.url());
     await database.pool.query('create table public.note (id int primary key)');
+    await database.pool.query(`create schema rowpost;
+      create function rowpost.listen_to(channel text) returns void language plpgsql as $$ begin execute format('listen %I', channel); end $$;
+      create function rowpost.notify(channel text, payload text) returns void language sql as $$ select pg_notify(channel, payload) $$`);
   });
   after(async () => {
     await database.close();
@@ -91,7 +94,7 @@ describe('connections to a primary that is replaced', () => {
     expect(rows.map(({ id }) => id)).to.deep.equal([1, 3]);
     const before = wakeups;
     await waitFor('the listener on the next primary', async () => {
-      await database.pool.query('notify rowpost_relay');
+      await database.pool.query(`select rowpost.notify('rowpost_relay', '')`);
       return wakeups > before + 1;
     });
     await listening.stop();

@@ -7,10 +7,12 @@ import { startListening } from '../../pool/listening.js';
 import { UsageError } from '../../../foundation/errors.js';
 import type { Logger } from '../../../foundation/observability/log.js';
 import type { Stoppable } from '../../../foundation/lifecycle/shutdown.js';
+import { identifier, statement } from '../../sql/sql.js';
 
 // Resolves from both src/ and dist/.
 const MIGRATIONS_DIR = fileURLToPath(new URL('../../../../migrations/directory', import.meta.url));
 const SCHEMA = 'rowpost_directory';
+const LISTEN = statement`listen ${identifier(SCHEMA)}`;
 const MAX_CONNECTIONS = 3;
 const CONNECT_TIMEOUT_MS = 5_000;
 
@@ -49,7 +51,7 @@ export function openDirectory(url: string, applicationName: string, log: Logger)
     pool,
     createClient: () => connector.createClient(),
     listen: (onChange) =>
-      startListening({ createClient: () => connector.createClient(), channel: SCHEMA, log }, onChange),
+      startListening({ createClient: () => connector.createClient(), listen: LISTEN, log }, onChange),
     close: () => pool.end(),
   };
 }

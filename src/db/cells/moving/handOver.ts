@@ -152,7 +152,7 @@ export async function activateTenant(pool: Pool, tenantid: number, move: number)
       statement`update rowpost.outbox set xid = pg_current_xact_id() where xid = ${textConstant(HELD_BACK)} and tenantid = $1`,
       [tenantid],
     );
-    await client.query(statement`notify rowpost_relay`);
+    await client.query(statement`select rowpost.notify('rowpost_relay', '')`);
   });
 }
 
