@@ -8,7 +8,7 @@ import type { QueueConnections } from './connections.js';
 import { hideChannels } from './hideChannels.js';
 import { logOutages } from './outageLog.js';
 
-/** Queues in the same PostgreSQL. Throws UsageError when `migratePostgresQueue` has not run. */
+/** Queues in the same PostgreSQL. Throws UsageError when `migratePostgresQueue` has not run, or as it does. */
 export async function connectPostgres(database: Database, log: Logger): Promise<QueueConnections> {
   const pool = database.openQueuePool();
   pool.on('connect', hideChannels);
@@ -17,9 +17,11 @@ export async function connectPostgres(database: Database, log: Logger): Promise<
     await pool.query('select 1 from migration limit 1');
   };
   try {
+    await requireQueueSchema(database.pool, QUEUE_SCHEMA);
     await check();
   } catch (error) {
     await pool.end();
+    if (error instanceof UsageError) throw error;
     throw new UsageError(
       `the queue in PostgreSQL can't be used (${(error as Error).message}): run "rowpost release" first`,
     );
@@ -39,10 +41,10 @@ export async function connectPostgres(database: Database, log: Logger): Promise<
  * schema belongs to somebody else, whose functions would run with the service's rights.
  */
 export async function migratePostgresQueue(database: Database): Promise<void> {
+  await requireQueueSchema(database.pool, QUEUE_SCHEMA);
   const pool = database.openQueuePool();
   const client = await pool.connect();
   try {
-    await requireQueueSchema(client, QUEUE_SCHEMA);
     await runMigrations(client, QUEUE_SCHEMA);
     await replaceAdvisoryLocks(client);
   } finally {
