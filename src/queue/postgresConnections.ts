@@ -5,13 +5,11 @@ import { QUEUE_SCHEMA, type Database } from '../db/pool/database.js';
 import { UsageError } from '../foundation/errors.js';
 import type { Logger } from '../foundation/observability/log.js';
 import type { QueueConnections } from './connections.js';
-import { hideChannels } from './hideChannels.js';
 import { logOutages } from './outageLog.js';
 
 /** Queues in the same PostgreSQL. Throws UsageError when `migratePostgresQueue` has not run, or as it does. */
 export async function connectPostgres(database: Database, log: Logger): Promise<QueueConnections> {
   const pool = database.openQueuePool();
-  pool.on('connect', hideChannels);
   pool.on('error', logOutages(log, 'queue in PostgreSQL'));
   const check = async (): Promise<void> => {
     await pool.query('select 1 from migration limit 1');

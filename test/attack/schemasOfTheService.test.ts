@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { missingRights } from '../../src/db/rights.js';
+import { missingRights } from '../../src/db/isolation/rights.js';
 import { connectPostgres, migratePostgresQueue } from '../../src/queue/postgresConnections.js';
-import type { Database } from '../../src/db/connection/database.js';
+import type { Database } from '../../src/db/pool/database.js';
 import { testLog } from '../support/testConfig.js';
 import { createTestDatabase } from '../support/testDatabase.js';
 

@@ -7,6 +7,7 @@ import type { ConnectionBudget } from './connectionBudget.js';
 import { createConnector, type Connector } from './connector.js';
 import { createLedger, PLANNER_OPTIONS, type Ledger } from './ledger.js';
 import { passwordFromCommand } from './passwordCommand.js';
+import { hideChannels } from './hideChannels.js';
 import { openKnex } from './openKnex.js';
 import { openReplica } from '../failover/openReplica.js';
 import type { Replica } from '../failover/replica.js';
@@ -174,7 +175,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     openQueuePool: () =>
       openPool(direct, budget.queue, {
         options: `${startupOptions} -c search_path=${QUEUE_SCHEMA},pg_temp -c synchronous_commit=off`,
-      }),
+      }).on('connect', hideChannels),
     createClient: () => direct.createClient(),
     isPooled,
     settings,

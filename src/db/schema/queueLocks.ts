@@ -3,8 +3,8 @@ import type { PoolClient } from 'pg';
 /**
  * Any role of a database can take any advisory lock, so a tenant's code could hold BullMQ's, whose keys are predictable,
  * and stop the queue. This replaces BullMQ's functions with ones that lock rows instead, which only the service can lock
- * and which survive a wipe of the queue. Likewise its notifications go to channels that nobody else knows: see `hideChannels`. The shared locks only exclude `obliterate`, which nothing here calls. Reapplied
- * after each BullMQ migration.
+ * and which survive a wipe of the queue. Likewise its notifications go to channels that nobody else knows: see `hideChannels`.
+ * The shared locks only exclude `obliterate`, which nothing here calls. Reapplied after each BullMQ migration.
  */
 export async function replaceAdvisoryLocks(client: PoolClient): Promise<void> {
   await client.query(REPLACE_SQL);

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { statement, textConstant } from '../db/sql/sql.js';
+import { statement, textConstant } from '../sql/sql.js';
 
 /** As BullMQ subscribes, behind comments. */
 const LISTEN = /^LISTEN (bullmq_\w+);\s*$/m;
