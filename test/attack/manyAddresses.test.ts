@@ -19,8 +19,8 @@ const TYPE: EmailType = {
 };
 /** 2,000,000 characters, as many as a template may render to. */
 const MANY = "{{ 'a@b.co,' * 285000 }}";
-/** Reading the addresses of 20 such fields took 7 s of the event loop of all tenants. */
-const MAX_MS = 1_500;
+/** Reading such a field took 0.35 s of the event loop of all tenants. */
+const MAX_MS = 500;
 
 describe('attack: an email type whose addresses are millions', () => {
   let pool: TemplatePool;
@@ -48,8 +48,8 @@ describe('attack: an email type whose addresses are millions', () => {
   }
 
   for (const [what, changes, code] of [
-    ['in many recipients', { recipients: Array<string>(20).fill(MANY) }, 'TOO_MANY_RECIPIENTS'],
-    ['in other lists', { options: { cc: Array<string>(20).fill(MANY) } }, 'TOO_MANY_RECIPIENTS'],
+    ['in many recipients', { recipients: Array<string>(2).fill(MANY) }, 'TOO_MANY_RECIPIENTS'],
+    ['in other lists', { options: { cc: Array<string>(2).fill(MANY) } }, 'TOO_MANY_RECIPIENTS'],
     ['as the sender', { sender: MANY }, 'SENDER_INVALID'],
     ['to reply to', { reply_to: MANY }, 'REPLY_TO_INVALID'],
   ] as const satisfies readonly (readonly [string, Partial<EmailType>, string])[]) {

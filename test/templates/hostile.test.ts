@@ -34,8 +34,8 @@ interface HostileResult {
 
 const HERE = import.meta.dirname;
 const SOURCE = path.resolve(HERE, '../../src');
-/** The library, and the reader of JSON that it shares with the rest. */
-const FILES = /^(?:templates[/\\].*|jsonReader|ownValue|suggestion)\.ts$/;
+/** The library, and what it shares with the rest. */
+const FILES = /^(?:templates|foundation)[/\\].*\.ts$/;
 /** Within node_modules, so that the library's own dependencies are found from there. */
 const BUILT = path.resolve(HERE, `../../node_modules/.cache/rowpost-hostile-${process.pid}`);
 const AT_ONCE = 2;
