@@ -13,7 +13,7 @@ interface HangingTable {
 export type HangingAnalyze = HangingTable & { readonly failure?: Error };
 
 /** In a row, by default: then its analysis has taken as many of the caller's intervals. */
-const MAX_LOOKS = 10;
+const MAX_CHECKS = 10;
 /** Above PostgreSQL's deadlock_timeout, after which the analysis gives way to whoever waits for its lock. */
 const LOCK_TIMEOUT_MS = 10_000;
 
@@ -23,23 +23,23 @@ const LOCK_TIMEOUT_MS = 10_000;
  * an analysis, and the automatic analyses of that table from then on; it is still vacuumed.
  */
 export class AutovacuumGuard {
-  #looks = new Map<string, number>();
+  #checks = new Map<string, number>();
 
   constructor(
     private readonly pool: Pool,
-    private readonly maxLooks = MAX_LOOKS,
+    private readonly maxChecks = MAX_CHECKS,
   ) {}
 
   /** Call it at regular intervals. Throws what pg throws. */
   async endHangingAnalyzes(): Promise<readonly HangingAnalyze[]> {
     const { rows } = await this.pool.query<HangingTable & { pid: number }>(ANALYZED);
-    const before = this.#looks;
-    this.#looks = new Map();
+    const before = this.#checks;
+    this.#checks = new Map();
     const hanging = rows.filter(({ pid, schema, table }) => {
       const key = `${pid} ${schema} ${table}`;
-      const looks = (before.get(key) ?? 0) + 1;
-      this.#looks.set(key, looks);
-      return looks > this.maxLooks;
+      const checks = (before.get(key) ?? 0) + 1;
+      this.#checks.set(key, checks);
+      return checks > this.maxChecks;
     });
     const ended: HangingAnalyze[] = [];
     for (const { tenantid, schema, table } of hanging) {

@@ -55,7 +55,7 @@ export class CompiledCache {
 
 const keys = new WeakMap<LayoutSources, string>();
 
-/** Cached by object: jobs that are posted together, and those of one type, share the object. */
+/** Cached by object: jobs that are sent together, and those of one type, share the object. */
 function keyOf(layouts: LayoutSources): string {
   const known = keys.get(layouts);
   if (known !== undefined) return known;

@@ -76,7 +76,11 @@ export class RenderProcess {
     // An idle pool must not keep the service alive; a running job's timer does.
     this.#child.unref();
     this.#child.channel?.unref();
-    for (const stream of [progress, said]) (stream as Partial<{ unref(): void }>).unref?.();
+    for (const stream of [progress, said]) {
+      // They break as the process ends, which 'close' reports.
+      stream.on('error', () => undefined);
+      (stream as Partial<{ unref(): void }>).unref?.();
+    }
     this.#timer = setTimeout(() => {
       this.#error = new Error(`a render process did not start within ${STARTUP_MS} ms: ${this.#said}`);
       void this.end();

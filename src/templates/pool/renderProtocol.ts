@@ -14,7 +14,7 @@ export interface RenderMessage {
   readonly isFree: boolean;
 }
 
-/** Where a render process writes the number of each task that it begins, as 32 bits in the machine's order. */
+/** Where a render process writes the number of each task that it begins, as 32 bits, the lowest byte first. */
 export const PROGRESS_FD = 3;
 
 /** After this time, no further task of a group begins, and the pool gives those behind the running one to others. Most groups are done by then. */
