@@ -37,16 +37,13 @@ describe('attack: an index whose function does not end when autovacuum calls it'
           return a; end $$;
         create table note (a int); create index on note (${schema}.slow(a)); insert into note select generate_series(1, 5000)`,
     });
-    const analyzed = async (): Promise<boolean> => {
-      const { rowCount } = await database.pool.query('select from pg_stat_progress_analyze');
-      return (rowCount ?? 0) > 0;
-    };
     const isHeld = async (): Promise<boolean> => {
       const { rowCount } = await database.pool.query(
-        `select from pg_locks where relation = $1::regclass and mode = 'ShareUpdateExclusiveLock'`,
+        `select from pg_stat_progress_analyze join pg_locks using (pid)
+          where relation = $1::regclass and mode = 'ShareUpdateExclusiveLock'`,
         [`${schema}.note`],
       );
-      return (rowCount ?? 0) > 0 && (await analyzed());
+      return (rowCount ?? 0) > 0;
     };
     await waitFor('autovacuum', isHeld);
     const guard = new AutovacuumGuard(database.pool, 1);

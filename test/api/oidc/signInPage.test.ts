@@ -148,7 +148,8 @@ describe('GET /signin', () => {
         const complaints: string[] = [];
         tab.on('console', (message) => complaints.push(message.text()));
         await tab.goto(page);
-        // The first field has the focus.
+        // Chromium moves the focus to the first field with its first frame, perhaps after the page has loaded.
+        await tab.locator('#login:focus').waitFor();
         await tab.keyboard.type('ada');
         await tab.keyboard.press('Tab');
         await tab.keyboard.type('wrong');
