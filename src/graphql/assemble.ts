@@ -1,6 +1,6 @@
 import type { FieldError } from './response.js';
 import type { IntrospectionField, Plan, PlannedField, StatementField, UtilityField } from './plan/plan.js';
-import type { FieldResult } from './runPlan.js';
+import type { FieldResult } from './runTransaction.js';
 
 /** An operation's result: JSON text by response key, in the order of the document. */
 export interface Execution {

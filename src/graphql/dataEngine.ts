@@ -31,7 +31,7 @@ import {
   type EmailQueryOptions,
   type EmailQueryResult,
 } from './email/emailQuery.js';
-import { executeRequest, schemaOf, type EngineDeps } from './executeRequest.js';
+import { executeRequest, schemaOf, type EngineDeps } from './execute.js';
 import { explainRequest, type ExplainedField } from './explain.js';
 import {
   reachedFiles,
@@ -47,14 +47,14 @@ import { ParsedFilters } from './plan/parsedFilters.js';
 import { PlanCache } from './plan/planCache.js';
 import { planOwnerOf, tenantPlans } from './plan/planOwner.js';
 import { PlanningQueue } from './plan/planningQueue.js';
-import type { GraphqlRequest } from './plan/prepareRequest.js';
+import type { GraphqlRequest } from './plan/planRequest.js';
 import { BrokenRules } from './policy/brokenRules.js';
 import { TenantSchemas, type SchemaDescription } from './schema/tenantSchema.js';
 import { visibleCatalog } from './schema/visibleCatalog.js';
 import { TenantGate } from '../foundation/limits/tenantGate.js';
 
 export type { GraphqlResponse } from './response.js';
-export type { GraphqlRequest } from './plan/prepareRequest.js';
+export type { GraphqlRequest } from './plan/planRequest.js';
 
 /** The tenants' tables as GraphQL. */
 export interface DataEngine {

@@ -5,9 +5,9 @@ import type { Transactions } from '../db/pool/transactions.js';
 import { empty, identifier, join, sql, statement, written } from '../db/sql/sql.js';
 import type { Principal } from '../db/roles/principal.js';
 import type { AppError } from '../foundation/errors.js';
-import { planRequest, type EngineDeps } from './executeRequest.js';
+import { planRequest, type EngineDeps } from './execute.js';
 import type { PlannedField } from './plan/plan.js';
-import type { GraphqlRequest } from './plan/prepareRequest.js';
+import type { GraphqlRequest } from './plan/planRequest.js';
 
 /** A root field of a document, or an aggregate of `Aggregates`. */
 export interface ExplainedField {

@@ -12,7 +12,7 @@ import { aggregateJson } from './aggregates/aggregateJson.js';
 import { FieldError } from './response.js';
 import { createAliasSource } from './filter/rows/scope.js';
 import { ParsedFilters } from './plan/parsedFilters.js';
-import { inputsOf } from './runPlan.js';
+import { inputsOf } from './runTransaction.js';
 import { principalInputs } from './policy/policy.js';
 import { readListArguments } from './read/listArguments.js';
 import { tableNamed, type ReadContext } from './read/readContext.js';

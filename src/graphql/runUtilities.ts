@@ -6,7 +6,7 @@ import { FieldError } from './response.js';
 import type { Plan, UtilityField } from './plan/plan.js';
 import { planOwnerOf } from './plan/planOwner.js';
 import type { PlanningQueue } from './plan/planningQueue.js';
-import type { FieldResult } from './runPlan.js';
+import type { FieldResult } from './runTransaction.js';
 import type { TenantSchemas } from './schema/tenantSchema.js';
 
 export interface UtilityDeps {

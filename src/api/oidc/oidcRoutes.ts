@@ -5,7 +5,7 @@ import { failedSignInPath, isConsolePath } from '../console/consolePath.js';
 import { sendJson } from '../http/failure.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { browserHashOf, cookieName, cookieOptions } from './browserBinding.js';
-import { handleCallback, takeSignIn, type ReturnedSignIn } from './handleCallback.js';
+import { handleCallback, takeSignIn, type ReturnedSignIn } from './completeSignIn.js';
 import { withError, withTokens } from './returnTo.js';
 import { allowedPage } from '../signIn/allowedPages.js';
 import { requireId, startSignIn } from './startSignIn.js';

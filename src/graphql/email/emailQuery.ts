@@ -7,7 +7,7 @@ import { AppError, type ErrorDetails } from '../../foundation/errors.js';
 import type { Span } from '../../foundation/observability/tracing/tracing.js';
 import { FieldError } from '../response.js';
 import { DocumentError, type ReadyDocument } from '../document/document.js';
-import { executeRequest, type EngineDeps } from '../executeRequest.js';
+import { executeRequest, type EngineDeps } from '../execute.js';
 import { createAliasSource } from '../filter/rows/scope.js';
 import type { PlannedField } from '../plan/plan.js';
 import { tenantPlans } from '../plan/planOwner.js';

@@ -1,6 +1,6 @@
 import { valueFromASTUntyped, type FieldNode } from 'graphql';
 import { rootFields } from '../document/rootFields.js';
-import type { PreparedRequest } from '../plan/prepareRequest.js';
+import type { PreparedRequest } from '../plan/planRequest.js';
 import { argumentNode } from '../read/argument.js';
 
 /** The number of rows a mutation will write: one per root field, or for `create_many_` the length of its input. */

@@ -1,11 +1,11 @@
 import type { ReadyDelivery } from '../db/ledger/closeBatch.js';
 import type { BatchJob } from '../queue/jobs.js';
 import { SpanKind, traced, tracedFrom, type Span } from '../foundation/observability/tracing/tracing.js';
-import { evaluateRules, type EvaluateDeps } from './evaluateRules.js';
+import { evaluateRules, type EvaluateDeps } from './matchRules.js';
 import type { FairSlots } from './fairSlots.js';
 import type { LoopTrips } from './loopTrips.js';
 import { queueForLater } from './queueForLater.js';
-import { sendDelivery, type SendDeps } from './sendDelivery.js';
+import { sendDelivery, type SendDeps } from './deliver.js';
 import type { StartedDeliveries } from './startedDeliveries.js';
 import type { Suspects } from './suspects.js';
 

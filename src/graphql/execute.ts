@@ -21,9 +21,9 @@ import {
   type GraphqlRequest,
   type PrepareDeps,
   type PreparedRequest,
-} from './plan/prepareRequest.js';
+} from './plan/planRequest.js';
 import { principalInputs } from './policy/policy.js';
-import { inputsOf, runPlan, type FieldResult } from './runPlan.js';
+import { inputsOf, runPlan, type FieldResult } from './runTransaction.js';
 import { runUtilities } from './runUtilities.js';
 import type { TenantSchemas } from './schema/tenantSchema.js';
 import { visibleCatalog } from './schema/visibleCatalog.js';
