@@ -1,17 +1,17 @@
-import type { FieldError } from './response.js';
+import type { Execution, FieldError } from './response.js';
 import type { IntrospectionField, Plan, PlannedField, StatementField, UtilityField } from './plan/plan.js';
-import type { FieldResult } from './runTransaction.js';
 
-/** An operation's result: JSON text by response key, in the order of the document. */
-export interface Execution {
-  readonly fields: readonly (readonly [key: string, json: string])[];
-  readonly errors: readonly FieldError[];
-}
+/** The result of a field: JSON text, or its error. */
+export type FieldResult = string | FieldError;
+export type StatementResults = ReadonlyMap<StatementField, FieldResult>;
+export type UtilityResults = ReadonlyMap<UtilityField, FieldResult>;
+export type IntrospectionResults = ReadonlyMap<IntrospectionField, FieldResult>;
 
+/** Mutations have only the first. */
 interface Parts {
-  readonly results: ReadonlyMap<StatementField, FieldResult>;
-  readonly utilities: ReadonlyMap<UtilityField, FieldResult>;
-  readonly introspections: ReadonlyMap<IntrospectionField, FieldResult>;
+  readonly results: StatementResults;
+  readonly utilities?: UtilityResults;
+  readonly introspections?: IntrospectionResults | undefined;
 }
 
 /** Concatenates the texts from PostgreSQL; nothing is parsed. */
@@ -27,13 +27,13 @@ export function assemble(plan: Plan, parts: Parts): Execution {
       case 'statement':
         return take(parts.results.get(field));
       case 'utility':
-        return take(parts.utilities.get(field));
+        return take(parts.utilities?.get(field));
       case 'refused':
         return take(field.error);
       case 'constant':
         return field.json;
       case 'introspection':
-        return take(parts.introspections.get(field));
+        return take(parts.introspections?.get(field));
       case 'object':
         return `{${field.fields.map((item) => `"${item.key}":${jsonOf(item)}`).join(',')}}`;
     }

@@ -1,167 +1,93 @@
-import type { GraphQLSchema } from 'graphql';
-import type { AnswerBudget, AnswerShare } from '../db/pool/answerBudget.js';
-import type { CatalogStore } from '../db/catalog/catalogStore.js';
+import type { AnswerShare } from '../db/pool/answerBudget.js';
+import type { Catalog } from '../db/catalog/catalog.js';
 import type { Principal } from '../db/roles/principal.js';
 import type { Reads } from '../db/failover/replica.js';
-import type { Transactions } from '../db/pool/transactions.js';
 import { AppError } from '../foundation/errors.js';
 import type { Span } from '../foundation/observability/tracing/tracing.js';
 import type { Allowance } from './allowance.js';
-import { dataResponse, FieldError } from './response.js';
-import { assemble, type Execution } from './assemble.js';
+import { assemble, type IntrospectionResults } from './assemble.js';
+import { bindStatements, inputsOf } from './bindStatements.js';
 import { withCurrentCatalog } from './currentCatalog.js';
+import type { Engine } from './engine.js';
 import type { FilesOfEmail } from './files/fileUrls.js';
-import { claimKey, keepAnswer, requireNewKey, type Idempotency } from './idempotency.js';
-import { introspect } from './introspect.js';
-import type { IntrospectionField, Plan } from './plan/plan.js';
+import { bracketOf, requireNewKey, type Idempotency } from './idempotency.js';
+import { introspectFields } from './introspectFields.js';
 import { planOwnerOf } from './plan/planOwner.js';
-import type { PlanningQueue } from './plan/planningQueue.js';
-import {
-  prepareRequest,
-  type GraphqlRequest,
-  type PrepareDeps,
-  type PreparedRequest,
-} from './plan/planRequest.js';
+import { planRequest, type GraphqlRequest, type PlannedRequest } from './plan/planRequest.js';
 import { principalInputs } from './policy/policy.js';
-import { inputsOf, runPlan, type FieldResult } from './runTransaction.js';
+import { respond, type Execution, type GraphqlResponse } from './response.js';
+import { runTransaction } from './runTransaction.js';
 import { runUtilities } from './runUtilities.js';
-import type { TenantSchemas } from './schema/tenantSchema.js';
-import { visibleCatalog } from './schema/visibleCatalog.js';
-import { complete, type Steps } from './steps.js';
-import type { TenantGate } from '../foundation/limits/tenantGate.js';
 import { rowsToWrite } from './write/rowsToWrite.js';
 
-export interface EngineDeps extends PrepareDeps {
-  readonly catalogs: CatalogStore;
-  readonly schemas: TenantSchemas;
-  readonly planning: PlanningQueue;
-  readonly transactions: Transactions;
-  readonly answers: AnswerBudget;
-  readonly gate: TenantGate;
-  /** Called after each commit of a mutation. */
-  readonly onCommitted?: () => void;
-}
-
-export interface ExecuteOptions {
-  readonly allowMutation: boolean;
+export interface RunOptions {
   /** Counts the bytes of the response. */
   readonly answer: AnswerShare;
-  /** Given if the result goes into an email: collects its files. */
-  readonly email?: FilesOfEmail;
-  /** What an anonymous visitor may write. */
-  readonly allowance?: Allowance | undefined;
-  readonly idempotency?: Idempotency | undefined;
   readonly span?: Span | undefined;
   /** Where a query reads; the primary by default. */
   readonly reads?: Reads | undefined;
+  readonly idempotency?: Idempotency | undefined;
+  readonly introspections?: IntrospectionResults | undefined;
+  /** Given if the result goes into an email: collects its files. */
+  readonly email?: FilesOfEmail;
+}
+
+export interface ExecuteOptions extends RunOptions {
+  readonly allowMutation: boolean;
+  /** What an anonymous client may write. */
+  readonly allowance?: Allowance | undefined;
 }
 
 /** request → plan → statements → transaction → response. Throws DocumentError, FieldError, AppError. */
-export async function executeRequest(
-  deps: EngineDeps,
+export function execute(
+  engine: Engine,
   principal: Principal,
   request: GraphqlRequest,
-  { allowMutation, answer, email, allowance, idempotency, span, reads }: ExecuteOptions,
-): Promise<Execution> {
-  const { tenantid } = principal;
-  const schema = schemaOf(principal);
-  return withCurrentCatalog(deps.catalogs, tenantid, schema, async (catalog) => {
-    const tenantSchema = deps.schemas.of(email ? catalog : visibleCatalog(principal, catalog));
-    const steps = prepareRequest(
-      deps,
-      principal,
-      { ...tenantSchema, whole: catalog },
-      request,
-      email !== undefined,
+  options: ExecuteOptions,
+): Promise<GraphqlResponse> {
+  const { planning, gate } = engine;
+  return withCurrentCatalog(engine.catalogs, principal, async (catalog) => {
+    const planOwner = planOwnerOf(principal);
+    const planned = await planning.run(planOwner, planRequest(engine, principal, catalog, request));
+    if (planned.plan.kind === 'mutation') await admitMutation(planned, options);
+    const introspections = await introspectFields(engine, planOwner, planned, options.answer);
+    const execution = await gate.run(principal.tenantid, () =>
+      runPlan(engine, principal, catalog, planned, { ...options, introspections }),
     );
-    const owner = planOwnerOf(principal);
-    // An email's query doesn't wait for callers' planning.
-    const prepared = email ? complete(steps) : await deps.planning.run(owner, steps);
-    const { variables, plan } = prepared;
-    if (plan.kind === 'mutation') {
-      if (!allowMutation) throw new AppError('METHOD_NOT_ALLOWED', 'Mutations must be sent with POST.');
-      requireNewKey(idempotency);
-    }
-    const introspections = plan.fields.some(({ kind }) => kind === 'introspection')
-      ? await deps.planning.run(
-          owner,
-          introspectFields(prepared, tenantSchema.schema, deps.limits.answerBytes, answer),
-        )
-      : NONE;
-    const inputs = inputsOf(variables, deps.filters, principalInputs(principal));
-    if (allowance && plan.kind === 'mutation') {
-      // A kept key is a row as well.
-      await allowance.spend('rows', Math.max(rowsToWrite(prepared), idempotency ? 1 : 0));
-    }
-    const run = async (): Promise<Execution> => {
-      const results = await runPlan(plan, {
-        transactions: reads ?? deps.transactions,
-        tenantid,
-        inputs,
-        answer,
-        catalog,
-        span,
-        write: plan.hasFilePlaceholders ? (json) => deps.fileUrls.write(json, principal, email) : undefined,
-        bracket:
-          idempotency && plan.kind === 'mutation'
-            ? {
-                before: claimKey(principal, idempotency),
-                after: (given) => {
-                  const { fields, errors } = assemble(plan, {
-                    results: given,
-                    utilities: new Map(),
-                    introspections,
-                  });
-                  return keepAnswer(principal, idempotency, dataResponse(fields, errors).body);
-                },
-              }
-            : undefined,
-      });
-      if (plan.kind === 'mutation') deps.onCommitted?.();
-      const utilities = await runUtilities(plan, deps, principal, schema, answer);
-      return assemble(plan, { results, utilities, introspections });
-    };
-    // Email queries are bounded by the worker's slots.
-    return email ? run() : deps.gate.run(tenantid, run);
+    return respond(execution, options.answer);
   });
 }
 
-/** Plans a request without running it. Throws DocumentError, FieldError, AppError. */
-export async function planRequest(
-  deps: EngineDeps,
+/** statements → transaction → results. A query of an email starts here, with a plan of its own. */
+export async function runPlan(
+  engine: Engine,
   principal: Principal,
-  request: GraphqlRequest,
-): Promise<Plan> {
-  const { tenantid } = principal;
-  const schema = schemaOf(principal);
-  return withCurrentCatalog(deps.catalogs, tenantid, schema, (catalog) => {
-    const tenantSchema = { ...deps.schemas.of(visibleCatalog(principal, catalog)), whole: catalog };
-    return complete(prepareRequest(deps, principal, tenantSchema, request, false)).plan;
+  catalog: Catalog,
+  { plan, variables }: PlannedRequest,
+  { answer, span, reads, idempotency, introspections, email }: RunOptions,
+): Promise<Execution> {
+  const bound = bindStatements(plan, inputsOf(variables, engine.filters, principalInputs(principal)));
+  const results = await runTransaction(bound, {
+    transactions: reads ?? engine.transactions,
+    tenantid: principal.tenantid,
+    catalog,
+    answer,
+    span,
+    rewrite: plan.hasFilePlaceholders ? (json) => engine.fileUrls.write(json, principal, email) : undefined,
+    bracket: idempotency && plan.kind === 'mutation' ? bracketOf(principal, plan, idempotency) : undefined,
   });
+  if (plan.kind === 'mutation') engine.onCommitted?.();
+  const utilities = await runUtilities(engine, principal, catalog.schema, plan, answer);
+  return assemble(plan, { results, utilities, introspections });
 }
 
-/** The schema of the tenant's tables. Throws AppError TENANT_NOT_FOUND for the installation. */
-export function schemaOf({ schema }: Principal): string {
-  if (schema === null) throw new AppError('TENANT_NOT_FOUND', 'The installation has no tables of its own.');
-  return schema;
-}
-
-const NONE: ReadonlyMap<IntrospectionField, FieldResult> = new Map();
-
-/** Results of `__schema` and `__type`. */
-function* introspectFields(
-  { plan, ready: { fragments }, variables }: PreparedRequest,
-  schema: GraphQLSchema,
-  maxCharacters: number,
-  answer: AnswerShare,
-): Steps<typeof NONE> {
-  const results = new Map<IntrospectionField, FieldResult>();
-  for (const field of plan.fields) {
-    if (field.kind !== 'introspection') continue;
-    const json = yield* introspect({ schema, fragments, variables, maxCharacters }, field.nodes);
-    const error = answer.take(json.length);
-    if (error) throw new FieldError(error, [field.key], field.nodes);
-    results.set(field, json);
-  }
-  return results;
+/** Throws AppError METHOD_NOT_ALLOWED, IDEMPOTENCY_KEY_REUSED, RATE_LIMITED. */
+async function admitMutation(
+  planned: PlannedRequest,
+  { allowMutation, idempotency, allowance }: ExecuteOptions,
+): Promise<void> {
+  if (!allowMutation) throw new AppError('METHOD_NOT_ALLOWED', 'Mutations must be sent with POST.');
+  requireNewKey(idempotency);
+  // A kept key is a row as well.
+  await allowance?.spend('rows', Math.max(rowsToWrite(planned), idempotency ? 1 : 0));
 }

@@ -5,9 +5,11 @@ import type { Transactions } from '../db/pool/transactions.js';
 import { empty, identifier, join, sql, statement, written } from '../db/sql/sql.js';
 import type { Principal } from '../db/roles/principal.js';
 import type { AppError } from '../foundation/errors.js';
-import { planRequest, type EngineDeps } from './execute.js';
+import { withCurrentCatalog } from './currentCatalog.js';
+import type { Engine } from './engine.js';
 import type { PlannedField } from './plan/plan.js';
-import type { GraphqlRequest } from './plan/planRequest.js';
+import { planRequest, type GraphqlRequest } from './plan/planRequest.js';
+import { complete } from './steps.js';
 
 /** A root field of a document, or an aggregate of `Aggregates`. */
 export interface ExplainedField {
@@ -31,16 +33,18 @@ export interface ExplainedStatement {
  * Throws DocumentError, FieldError, AppError.
  */
 export async function explainRequest(
-  deps: EngineDeps,
+  engine: Engine,
   principal: Principal,
   request: GraphqlRequest,
 ): Promise<readonly ExplainedField[]> {
-  const plan = await planRequest(deps, principal, request);
+  const { plan } = await withCurrentCatalog(engine.catalogs, principal, (catalog) =>
+    complete(planRequest(engine, principal, catalog, request)),
+  );
   const explained: ExplainedField[] = [];
   for (const { path, field } of plan.fields.flatMap((root) => leaves(root, []))) {
     const statements: ExplainedStatement[] = [];
     for (const planned of field.kind === 'statement' ? field.statements : [])
-      statements.push(await explain(deps.transactions, principal.tenantid, planned));
+      statements.push(await explain(engine.transactions, principal.tenantid, planned));
     explained.push({ path, statements, ...(field.kind === 'refused' ? { error: field.error.error } : {}) });
   }
   return explained;

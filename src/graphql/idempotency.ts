@@ -5,7 +5,12 @@ import type { Transactions, TransactionStatement } from '../db/pool/transactions
 import type { Principal } from '../db/roles/principal.js';
 import { AppError } from '../foundation/errors.js';
 import { writeJson } from '../foundation/json/losslessJson.js';
+import { assemble } from './assemble.js';
 import { ownOnly } from './document/variables.js';
+import type { Plan } from './plan/plan.js';
+import type { GraphqlRequest } from './plan/planRequest.js';
+import { responseBody, type GraphqlResponse } from './response.js';
+import type { TransactionBracket } from './runTransaction.js';
 
 /** A client-chosen key that identifies one mutation, so that it takes effect once however often it is sent. */
 export interface IdempotencyKey {
@@ -21,36 +26,40 @@ export interface Idempotency extends IdempotencyKey {
   readonly isReused?: boolean;
 }
 
-interface Request {
-  readonly query: string;
-  readonly variables?: Readonly<Record<string, unknown>> | null;
-  readonly operationName?: string | null;
+/**
+ * Responds with what was answered to the same request with its key, or else with what `serve` returns. Throws AppError
+ * BAD_USER_INPUT if the variables are nested too deeply, whether the document declares them or not; IDEMPOTENCY_ANSWER_NOT_KEPT,
+ * and the transaction's error.
+ */
+export async function respondOnce(
+  transactions: Transactions,
+  principal: Principal,
+  request: GraphqlRequest,
+  { key, answer }: { readonly key: IdempotencyKey | undefined; readonly answer: AnswerShare },
+  serve: (idempotency?: Idempotency) => Promise<GraphqlResponse>,
+): Promise<GraphqlResponse> {
+  if (!key) return serve();
+  const idempotency = idempotencyOf(key, request);
+  const first = await findFirstAnswer(transactions, principal, idempotency, answer);
+  if (first?.body !== undefined) return { status: 200, body: first.body };
+  return serve({ ...idempotency, isReused: first !== undefined });
 }
 
-/** Throws AppError BAD_USER_INPUT if the variables are nested too deeply, whether the document declares them or not. */
-export function idempotencyOf(
+function idempotencyOf(
   given: IdempotencyKey,
-  { query, operationName, variables }: Request,
+  { query, operationName, variables }: GraphqlRequest,
 ): Idempotency {
   const request = writeJson([query, operationName ?? null, ownOnly(variables ?? null)]);
   return { ...given, requestHash: createHash('sha256').update(request).digest('hex') };
 }
 
-interface FirstAnswer {
-  /** The response, if it was given to the same request. */
-  readonly body: string | undefined;
-}
-
-/**
- * What was answered with this key in the last 24 hours. Throws AppError IDEMPOTENCY_ANSWER_NOT_KEPT, and the transaction's
- * error.
- */
-export async function findFirstAnswer(
+/** What was answered with this key in the last 24 hours, with its body if the request was the same. */
+async function findFirstAnswer(
   transactions: Transactions,
   { tenantid, roleid }: Principal,
   { visitor, key, requestHash }: Idempotency,
   answer: AnswerShare,
-): Promise<FirstAnswer | undefined> {
+): Promise<{ readonly body: string | undefined } | undefined> {
   const statements = [{ statement: FIRST_ANSWER, values: [roleid, visitor, key, requestHash] }];
   const outcome = await transactions.run({ tenantid, mode: 'read', statements, answer });
   if (outcome.kind === 'failed') throw outcome.error;
@@ -73,11 +82,18 @@ export function requireNewKey(idempotency: Idempotency | undefined): void {
   throw new AppError('IDEMPOTENCY_KEY_REUSED', 'Another request was sent with this Idempotency-Key.');
 }
 
-/** Fails the transaction if the key is in use. */
-export function claimKey(
-  { roleid }: Principal,
-  { visitor, key, requestHash }: Idempotency,
-): TransactionStatement {
+/**
+ * Makes a mutation take effect once: its transaction claims the key first, which fails if it is in use, and keeps the response
+ * last.
+ */
+export function bracketOf(principal: Principal, plan: Plan, idempotency: Idempotency): TransactionBracket {
+  return {
+    before: claimKey(principal, idempotency),
+    after: (results) => keepAnswer(principal, idempotency, responseBody(assemble(plan, { results }))),
+  };
+}
+
+function claimKey({ roleid }: Principal, { visitor, key, requestHash }: Idempotency): TransactionStatement {
   return { statement: CLAIM, values: [roleid, visitor, key, requestHash] };
 }
 
@@ -85,7 +101,7 @@ export function claimKey(
 const MAX_KEPT_BYTES = 1_048_576;
 
 /** Stores the response, if there is room. Fails the transaction if it is too large. */
-export function keepAnswer(
+function keepAnswer(
   { roleid }: Principal,
   { visitor, key }: Idempotency,
   body: string,

@@ -1,5 +1,6 @@
 import type { ASTNode, GraphQLError, GraphQLFormattedError } from 'graphql';
 import { sqlState } from '../db/sql/sqlState.js';
+import type { AnswerShare } from '../db/pool/answerBudget.js';
 import { AppError, shortened, type ErrorCode } from '../foundation/errors.js';
 
 export interface GraphqlResponse {
@@ -68,16 +69,29 @@ export function failedResponse(error: AppError | FieldError): GraphqlResponse {
   };
 }
 
-/** @param fields JSON texts by response key, in the order of the document */
-export function dataResponse(
-  fields: readonly (readonly [key: string, json: string])[],
-  errors: readonly FieldError[],
-): GraphqlResponse {
+/** An operation's result: JSON text by response key, in the order of the document. */
+export interface Execution {
+  readonly fields: readonly (readonly [key: string, json: string])[];
+  readonly errors: readonly FieldError[];
+}
+
+/** The response to an operation whose data was counted as it arrived; its errors are counted now. Throws AppError. */
+export function respond(execution: Execution, answer: AnswerShare): GraphqlResponse {
+  const { fields, errors } = execution;
+  const body = responseBody(execution);
+  if (errors.length > 0) {
+    const refusal = answer.take(body.length - fields.reduce((sum, [, json]) => sum + json.length, 0));
+    if (refusal) throw refusal;
+  }
+  return { status: 200, body };
+}
+
+export function responseBody({ fields, errors }: Execution): string {
   let data = '';
   for (const [key, json] of fields) data += `${data === '' ? '' : ','}"${key}":${json}`;
   const prefix =
     errors.length > 0 ? `{"errors":${JSON.stringify(errors.map(describe))},"data":{` : '{"data":{';
-  return { status: 200, body: `${prefix}${data}}}` };
+  return `${prefix}${data}}}`;
 }
 
 function describe(error: AppError | FieldError): object {

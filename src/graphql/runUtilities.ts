@@ -1,28 +1,20 @@
 import type { AnswerShare } from '../db/pool/answerBudget.js';
-import type { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Principal } from '../db/roles/principal.js';
 import { AppError } from '../foundation/errors.js';
+import type { FieldResult, UtilityResults } from './assemble.js';
+import type { Engine } from './engine.js';
 import { FieldError } from './response.js';
 import type { Plan, UtilityField } from './plan/plan.js';
 import { planOwnerOf } from './plan/planOwner.js';
-import type { PlanningQueue } from './plan/planningQueue.js';
-import type { FieldResult } from './runTransaction.js';
-import type { TenantSchemas } from './schema/tenantSchema.js';
-
-export interface UtilityDeps {
-  readonly catalogs: CatalogStore;
-  readonly schemas: TenantSchemas;
-  readonly planning: PlanningQueue;
-}
 
 /** Runs the requested fields of `Utility`. Throws pg's errors. */
 export async function runUtilities(
-  plan: Plan,
-  deps: UtilityDeps,
+  engine: Engine,
   principal: Principal,
   schema: string,
+  plan: Plan,
   answer: AnswerShare,
-): Promise<ReadonlyMap<UtilityField, FieldResult>> {
+): Promise<UtilityResults> {
   const results = new Map<UtilityField, FieldResult>();
   // Run once for all aliases of the field.
   let read: Promise<string | AppError> | undefined;
@@ -30,7 +22,7 @@ export async function runUtilities(
     if (field.kind !== 'object') continue;
     for (const inner of field.fields) {
       if (inner.kind !== 'utility') continue;
-      read ??= introspect(deps, principal, schema);
+      read ??= introspect(engine, principal, schema);
       const json = await read;
       const error = json instanceof AppError ? json : answer.take(json.length);
       results.set(inner, error ? new FieldError(error, [field.key, inner.key]) : (json as string));
@@ -41,7 +33,7 @@ export async function runUtilities(
 
 /** `{gql, json: {__schema}}`, as in the sign-in response. */
 async function introspect(
-  { catalogs, schemas, planning }: UtilityDeps,
+  { catalogs, schemas, planning }: Engine,
   principal: Principal,
   schema: string,
 ): Promise<string | AppError> {

@@ -7,13 +7,17 @@ import { AppError, type ErrorDetails } from '../../foundation/errors.js';
 import type { Span } from '../../foundation/observability/tracing/tracing.js';
 import { FieldError } from '../response.js';
 import { DocumentError, type ReadyDocument } from '../document/document.js';
-import { executeRequest, type EngineDeps } from '../execute.js';
+import { withCurrentCatalog } from '../currentCatalog.js';
+import type { Engine } from '../engine.js';
+import { runPlan } from '../execute.js';
 import { createAliasSource } from '../filter/rows/scope.js';
 import type { PlannedField } from '../plan/plan.js';
-import { tenantPlans } from '../plan/planOwner.js';
+import { introspectFields } from '../introspectFields.js';
+import { planOwnerOf, tenantPlans } from '../plan/planOwner.js';
 import { planOperation } from '../plan/planOperation.js';
+import { planRequest } from '../plan/planRequest.js';
 import { unrestricted } from '../policy/policy.js';
-import type { Steps } from '../steps.js';
+import { complete, type Steps } from '../steps.js';
 
 /** A query of an email type with its arguments, after its filters were rendered. */
 export interface EmailQuery {
@@ -34,21 +38,21 @@ const VARIABLES = ['filter', 'ordering', 'limit', 'offset'];
  * arguments, whoever the caller is.
  */
 export function* validateEmailQuery(
-  deps: EngineDeps,
+  engine: Engine,
   tenantid: number,
   catalog: Catalog,
   { query, ...variables }: EmailQuery,
 ): Steps<void> {
-  const tenantSchema = deps.schemas.of(catalog);
+  const tenantSchema = engine.schemas.of(catalog);
   try {
-    const { ready } = yield* deps.plans.document(tenantPlans(tenantid), tenantSchema, query, null);
+    const { ready } = yield* engine.plans.document(tenantPlans(tenantid), tenantSchema, query, null);
     checkOperation(ready);
     const plan = yield* planOperation(ready, variables, {
       catalog,
       schema: tenantSchema.schema,
       policy: unrestricted,
       aliases: createAliasSource(),
-      limits: deps.limits,
+      limits: engine.limits,
     });
     throwRefusals(plan.fields);
   } catch (error) {
@@ -77,15 +81,15 @@ export interface EmailQueryOptions {
  * Runs the query read-only under the principal's rules. Throws AppError: EMAIL_QUERY_INVALID, or the error of a field.
  */
 export async function runEmailQuery(
-  deps: EngineDeps,
+  engine: Engine,
   principal: Principal,
   { query, ...variables }: EmailQuery,
   { span, reads, hold = (_json, release) => release() }: EmailQueryOptions = {},
 ): Promise<EmailQueryResult> {
-  const { release, take } = deps.answers.open(principal.tenantid);
+  const { release, take } = engine.answers.open(principal.tenantid);
   try {
     const result = await readEmailQuery(
-      deps,
+      engine,
       principal,
       { query, ...variables },
       { span, reads, answer: { release, take } },
@@ -99,25 +103,22 @@ export async function runEmailQuery(
 }
 
 async function readEmailQuery(
-  deps: EngineDeps,
+  engine: Engine,
   principal: Principal,
   { query, ...variables }: EmailQuery,
   { span, reads, answer }: Omit<EmailQueryOptions, 'hold'> & { readonly answer: AnswerShare },
 ): Promise<EmailQueryResult> {
   const files: string[] = [];
-  const { fields, errors } = await executeRequest(
-    deps,
-    principal,
-    { query, variables },
-    {
-      allowMutation: false,
-      answer,
-      span,
-      reads,
-      email: { onFile: (storagekey) => files.push(storagekey) },
-    },
-  ).catch((error: unknown) => {
-    throw error instanceof DocumentError ? asInvalid(error) : unplaced(error);
+  const email = { onFile: (storagekey: string) => files.push(storagekey) };
+  const { fields, errors } = await withCurrentCatalog(engine.catalogs, principal, async (catalog) => {
+    // It waits for no caller's requests: the worker's slots limit it.
+    const planned = complete(planRequest(engine, principal, catalog, { query, variables }, true));
+    if (planned.plan.kind === 'mutation') throw mutationError();
+    const introspections = await introspectFields(engine, planOwnerOf(principal), planned, answer);
+    return runPlan(engine, principal, catalog, planned, { answer, span, reads, introspections, email });
+  }).catch((error: unknown) => {
+    if (error instanceof DocumentError) throw asInvalid(error);
+    throw error instanceof FieldError ? error.error : error;
   });
   const [error] = errors;
   if (error) throw error.error;
@@ -128,9 +129,7 @@ async function readEmailQuery(
 
 function checkOperation({ operation }: ReadyDocument): void {
   if (operation.operation !== OperationTypeNode.QUERY) {
-    throw new AppError('EMAIL_QUERY_INVALID', 'The queries of an email type must not be mutations.', {
-      details: place(operation.loc?.startToken),
-    });
+    throw mutationError(place(operation.loc?.startToken));
   }
   for (const { variable } of operation.variableDefinitions ?? []) {
     const name = variable.name.value;
@@ -169,11 +168,10 @@ function invalid(message: string, details: ErrorDetails, cause: Error, hint?: st
   return new AppError('EMAIL_QUERY_INVALID', message, { details, cause, hint });
 }
 
-function unplaced(error: unknown): unknown {
-  if (error instanceof AppError && error.code === 'METHOD_NOT_ALLOWED') {
-    return invalid('The queries of an email type must not be mutations.', {}, error);
-  }
-  return error instanceof FieldError ? error.error : error;
+function mutationError(details?: ErrorDetails): AppError {
+  return new AppError('EMAIL_QUERY_INVALID', 'The queries of an email type must not be mutations.', {
+    details,
+  });
 }
 
 function place(at: { readonly line: number; readonly column: number } | undefined): ErrorDetails {

@@ -1,20 +1,15 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
-import type { StoredFile } from '../../db/files/files.js';
+import { readFiles, type RecordedRow, type StoredFile } from '../../db/files/files.js';
 import type { PendingUpload } from '../../db/files/uploads.js';
 import { runStatement } from '../../db/pool/runStatement.js';
 import type { Principal } from '../../db/roles/principal.js';
 import type { Sql } from '../../db/sql/sql.js';
-import type { Transactions } from '../../db/pool/transactions.js';
+import { toAppError } from '../../db/sql/toAppError.js';
 import { AppError, type ErrorCode } from '../../foundation/errors.js';
+import type { Engine } from '../engine.js';
 import { createAliasSource } from '../filter/rows/scope.js';
-import type { BrokenRules } from '../policy/brokenRules.js';
 import { policyOf, principalInputs, type Capability } from '../policy/policy.js';
 import { reachedRow, recordFile, T } from './fileStatements.js';
-
-export interface FileRowDeps {
-  readonly transactions: Transactions;
-  readonly brokenRules: BrokenRules;
-}
 
 /** A row that has files: its table's SQL name, and its key by SQL names as JSON text. */
 export interface FileRow {
@@ -42,16 +37,16 @@ export interface RecordedFile {
 
 /** Throws AppError PERMISSION_DENIED, NOT_FOUND if the principal currently has no such access to the row. */
 export async function requireFileRow(
-  deps: FileRowDeps,
+  engine: Engine,
   principal: Principal,
   catalog: Catalog,
   capability: Capability,
   row: FileRow,
 ): Promise<void> {
   const table = fileTable(catalog, row);
-  const reach = reachOf(deps, principal, catalog, capability, table);
+  const reach = reachOf(engine, principal, catalog, capability, table);
   const found = await run(
-    deps,
+    engine,
     principal,
     'read',
     reachedRow(table, () => row.key, reach),
@@ -59,17 +54,22 @@ export async function requireFileRow(
   if (found === undefined) throw rowNotFound();
 }
 
-/** Drops the files that the principal can't access with this capability. Throws AppError. */
-export async function reachedFiles(
-  deps: FileRowDeps,
+/** Without the files that the principal can't access with this capability, or that belong to another row. Throws AppError. */
+export async function findReachedFiles(
+  engine: Engine,
   principal: Principal,
   catalog: Catalog,
   capability: Capability,
-  files: readonly (StoredFile | undefined)[],
+  storagekeys: readonly string[],
+  ofRow: RecordedRow | undefined,
 ): Promise<readonly (StoredFile | undefined)[]> {
+  const row = ofRow && { ...ofRow, target: catalog.tables.get(ofRow.target)?.sqlName ?? '' };
+  const files = await readFiles(engine.pool, principal.tenantid, storagekeys, row).catch((error: unknown) => {
+    throw toAppError(error);
+  });
   const reached: (StoredFile | undefined)[] = [];
   for (const file of files) {
-    const isReached = file && (await reaches(deps, principal, catalog, capability, file));
+    const isReached = file && (await reaches(engine, principal, catalog, capability, file));
     reached.push(isReached ? file : undefined);
   }
   return reached;
@@ -93,14 +93,14 @@ const OUT_OF_REACH: ReadonlySet<ErrorCode> = new Set(['NOT_FOUND', 'PERMISSION_D
  * anything have been recorded.
  */
 export async function recordStoredFile(
-  deps: FileRowDeps,
+  engine: Engine,
   principal: Principal,
   catalog: Catalog,
   upload: PendingUpload,
   bytes: StoredBytes,
 ): Promise<RecordedFile> {
   const table = fileTable(catalog, upload);
-  const reach = reachOf(deps, principal, catalog, 'upload', table);
+  const reach = reachOf(engine, principal, catalog, 'upload', table);
   const statement = recordFile(
     table,
     {
@@ -114,7 +114,9 @@ export async function recordStoredFile(
     },
     reach,
   );
-  return JSON.parse((await run(deps, principal, 'write', statement)) ?? 'null') as RecordedFile;
+  const recorded = await run(engine, principal, 'write', statement);
+  engine.onCommitted?.();
+  return JSON.parse(recorded ?? 'null') as RecordedFile;
 }
 
 function fileTable(catalog: Catalog, { target }: FileRow): Table {
@@ -126,7 +128,7 @@ function fileTable(catalog: Catalog, { target }: FileRow): Table {
 }
 
 function reachOf(
-  { brokenRules }: FileRowDeps,
+  { brokenRules }: Engine,
   principal: Principal,
   catalog: Catalog,
   capability: Capability,
@@ -141,7 +143,7 @@ function reachOf(
 }
 
 async function run(
-  { transactions }: FileRowDeps,
+  { transactions }: Engine,
   principal: Principal,
   mode: 'read' | 'write',
   piece: Sql,

@@ -1,0 +1,33 @@
+import { requireHere } from '../db/cells/placement.js';
+import { INSUFFICIENT_PRIVILEGE, isDatabaseAnswer, isSessionEnd } from '../db/sql/sqlState.js';
+import type { PostgresError } from '../db/sql/toAppError.js';
+import { AppError } from '../foundation/errors.js';
+import type { Engine } from './engine.js';
+
+/**
+ * In a cell, a tenant that was handed over has no rights, and a moment later no rows: its caller is told where it went, not what
+ * PostgreSQL said. If it is still here, its move may have been undone since, so a statement without rights runs once more.
+ */
+export async function redirectIfMoved<T>(
+  { isCell, knex }: Pick<Engine, 'isCell' | 'knex'>,
+  tenantid: number,
+  run: () => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run();
+    } catch (error) {
+      const refusal = refusalBehind(error);
+      if (!isCell || !refusal) throw error;
+      await requireHere(knex, tenantid);
+      if (attempt === 2 || refusal.code !== INSUFFICIENT_PRIVILEGE) throw error;
+    }
+  }
+}
+
+/** PostgreSQL's refusal of a statement, or of its commit: nothing was changed. */
+function refusalBehind(error: unknown): PostgresError | undefined {
+  if (isDatabaseAnswer(error)) return isSessionEnd(error) ? undefined : error;
+  if (error instanceof AppError && error.code === 'OUTCOME_UNKNOWN') return undefined;
+  return error instanceof Error ? refusalBehind(error.cause) : undefined;
+}
