@@ -11,6 +11,7 @@ export interface AttemptedDelivery extends LoadedDelivery {
   readonly beganAtMs: number;
   /** The carrier it was, or would have been, made with. */
   readonly carrier: string;
+  readonly messageId: string;
   readonly span: Span | undefined;
 }
 

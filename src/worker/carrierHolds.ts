@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { LoadedDelivery } from '../db/ledger/loadDeliveries.js';
 import type { SendOutcome } from '../email/carriers/transport.js';
 
 /** How long a refused account is skipped before it is tried again: its owner may have fixed it at the carrier. */
@@ -15,6 +16,10 @@ export interface AccountName {
   readonly tenantid: number;
   readonly version: number;
   readonly carrier: string;
+}
+
+export function accountName({ tenantid, accounts }: LoadedDelivery, carrier: string): AccountName {
+  return { tenantid, version: accounts?.version ?? 0, carrier };
 }
 
 /**

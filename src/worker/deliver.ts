@@ -1,118 +1,125 @@
-import { knownDelivery, type KnownDelivery } from '../db/ledger/deliveryKey.js';
-import type { AttemptFinish } from '../db/ledger/finishAttempts.js';
-import { IDEMPOTENT_CARRIERS } from '../db/ledger/leases.js';
+import type { KnownDelivery } from '../db/ledger/deliveryKey.js';
+import type { ReadyDelivery } from '../db/ledger/closeBatch.js';
 import type { LoadedDelivery } from '../db/ledger/loadDeliveries.js';
 import { formatAddress } from '../email/addresses.js';
 import type { Email } from '../email/email.js';
 import type { Account } from '../email/carriers/account.js';
-import { idempotencyKeyOf, messageIdOf } from '../email/message/messageId.js';
 import { openAccounts } from '../email/carriers/openAccounts.js';
-import type { MailTransport, SendOutcome } from '../email/carriers/transport.js';
+import type { SendOutcome } from '../email/carriers/transport.js';
+import { idempotencyKeyOf, messageIdOf } from '../email/message/messageId.js';
 import { packMail, toSentMail } from '../email/sentMail.js';
 import { storable } from '../email/storableText.js';
-import type { FairRoom } from '../foundation/limits/fairRoom.js';
-import type { Queue } from '../queue/queue.js';
 import { traced, type Span } from '../foundation/observability/tracing/tracing.js';
-import type { AttemptedDelivery, AttemptReport } from './attemptReport.js';
-import type { AccountName, CarrierHolds } from './carrierHolds.js';
-import { chooseCarrier } from './chooseCarrier.js';
-import type { ClaimedDeliveries } from './claimedDeliveries.js';
-import { refusedEvent } from './refusedEvent.js';
+import type { AttemptedDelivery } from './attemptReport.js';
+import type { DeliverDeps } from './deliverDeps.js';
 import { tracedDelivery, tracedSend } from './deliverySpan.js';
-import { prepareEmail, type PrepareDeps } from './prepareEmail.js';
-import { queueForLater } from './queueForLater.js';
-import { decide, decideWithoutEmail, type Decision, type NoEmail, type RetryTerms } from './retryPolicy.js';
+import { findRoute, type Route } from './findRoute.js';
+import { prepareEmail } from './prepareEmail.js';
+import { recordNotSent, recordOutcome, type NotSent } from './recordOutcome.js';
 
-export interface SendDeps extends PrepareDeps {
-  readonly claimed: ClaimedDeliveries;
-  readonly transport: MailTransport;
-  readonly queue: Pick<Queue, 'addDeliveries'>;
-  readonly holds: CarrierHolds;
-  /** Memory for large records. */
-  readonly records: FairRoom;
-  readonly retryTerms: Omit<RetryTerms, 'attempts' | 'policy' | 'next'>;
-  readonly sendDeadlineMs: number;
-  /** Whether mails are kept as sent (`KEEP_MAIL_DAYS`). */
-  readonly keepsMail: boolean;
-  readonly report: AttemptReport;
-}
-
-export interface AttemptOptions {
-  /** Whether an earlier worker started the same job and died. */
-  readonly redelivered: boolean;
-  /** A recent copy of the delivery: if it is stale, the start is refused. */
-  readonly loaded?: LoadedDelivery | undefined;
-  /** Its batch's span. */
-  readonly batch?: Span | undefined;
-  /** Whether a delivery that may be crashing workers is attempted too. */
-  readonly mayBeSuspect?: boolean;
-}
-
+/** A delivery that waited longer for a slot is reloaded: its tenant may have been paused meanwhile, and its record takes memory. */
+const FRESH_MS = 100;
 /** Consecutive attempts ended by a crash that make a delivery a suspect. */
 const SUSPECT_AFTER = 2;
 
 /**
- * One attempt at a delivery, from the job to the ledger's record. Failures of the tenant, the provider or the network
- * become a state of the delivery; rejects only when the database is unavailable.
- * @returns 'suspect' when nothing was done, because the delivery may be crashing workers
+ * A delivery in a worker: claim → slot → load → attempt. A suspect gives its slot up and waits for the other suspects instead.
+ * @param redelivered whether an earlier worker started the same job and died
+ * @param batch the span of the batch that it has just been recorded for
  */
-export async function sendDelivery(
-  deps: SendDeps,
-  job: KnownDelivery,
-  { redelivered, loaded, batch, mayBeSuspect = false }: AttemptOptions,
-): Promise<'done' | 'suspect'> {
-  const delivery = loaded ?? (await deps.ledger.load(job));
-  if (!delivery || !isOpen(delivery, job)) return 'done';
-  if (delivery.lost >= SUSPECT_AFTER && !mayBeSuspect) return 'suspect';
-  await tracedDelivery(delivery, batch, (span) => attemptDelivery(deps, delivery, redelivered, span));
-  return 'done';
-}
-
-async function attemptDelivery(
-  deps: SendDeps,
-  loaded: LoadedDelivery,
+export async function deliver(
+  deps: DeliverDeps,
+  { loaded, ...job }: ReadyDelivery,
   redelivered: boolean,
-  span: Span | undefined,
+  batch?: Span,
 ): Promise<void> {
-  const { needsAccount } = deps.transport;
-  const accounts =
-    needsAccount && loaded.accounts ? openAccounts(deps.keyRing, loaded.tenantid, loaded.accounts) : [];
-  const carrier = needsAccount ? (accounts[0]?.kind ?? 'sendgrid') : 'mailbox';
-  const delivery = { ...loaded, beganAtMs: performance.now(), carrier, span };
-  if (redelivered && !(await deps.ledger.countRedeliveredStart(delivery))) return;
-
-  const obstacle = needsAccount ? findObstacle(delivery, accounts, deps.now()) : undefined;
-  const prepared = obstacle ?? (await prepareWithRecord(deps, delivery));
-  switch (prepared.kind) {
-    case 'email':
-      return sendEmail(deps, delivery, prepared.email, accounts);
-    case 'paused':
-      return pause(deps, delivery, false, null);
-    default:
-      return record(deps, delivery, decideWithoutEmail(prepared, termsOf(deps, delivery)), false);
-  }
-}
-
-/** Large records are in memory only while the email is composed. */
-function prepareWithRecord(deps: SendDeps, delivery: AttemptedDelivery): ReturnType<typeof prepareEmail> {
-  const { tenantid, recordBytes } = delivery;
-  if (recordBytes === 0) return prepareEmail(deps, delivery);
-  return deps.records.run(tenantid, recordBytes, async () => {
-    const record = (await deps.ledger.loadRecord(delivery)) ?? { eventid: null };
-    return prepareEmail(deps, { ...delivery, ...record });
+  const { claimed, slots, suspects } = deps;
+  await claimed.claim(job, async () => {
+    const forget = loaded && setTimeout(() => (loaded = undefined), FRESH_MS);
+    const end = await slots.run(job.tenantid, async () => {
+      clearTimeout(forget);
+      const delivery = await loadOpen(deps, job, loaded);
+      if (delivery && delivery.lost >= SUSPECT_AFTER) return 'suspect';
+      if (delivery) await attempt(deps, delivery, redelivered, batch);
+      return 'done';
+    });
+    if (end === 'suspect') {
+      await suspects.run(job.tenantid, async () => {
+        const delivery = await loadOpen(deps, job);
+        if (delivery) await attempt(deps, delivery, redelivered);
+      });
+    }
+    return end === undefined ? 'dropped' : 'done';
   });
 }
 
-/** A job is a hint: the delivery may have moved on since. */
-function isOpen(delivery: LoadedDelivery, job: KnownDelivery): boolean {
-  return delivery.starts === job.starts && (delivery.state === 'pending' || delivery.state === 'retrying');
+/**
+ * One attempt: email → route → recorded start → carrier → recorded outcome. Failures of the tenant, the carrier or the network
+ * become a state of the delivery; rejects only when the database is unavailable.
+ */
+function attempt(
+  deps: DeliverDeps,
+  loaded: LoadedDelivery,
+  redelivered: boolean,
+  batch?: Span,
+): Promise<void> {
+  return tracedDelivery(loaded, batch, async (span) => {
+    const accounts = accountsOf(deps, loaded);
+    const delivery = beginAttempt(deps, loaded, accounts, span);
+    if (redelivered && !(await deps.ledger.countRedeliveredStart(delivery))) return;
+
+    const prepared = findObstacle(deps, delivery, accounts) ?? (await prepareEmail(deps, delivery));
+    if (prepared.kind !== 'email') return recordNotSent(deps, delivery, prepared);
+    const { email } = prepared;
+    const [route, kept] = await Promise.all([
+      findRoute(deps, delivery, accounts),
+      packEmail(deps, delivery, email),
+    ]);
+    // From here on the email can leave: the start is committed first, and the outcome is recorded under its attempt number.
+    const mayStart = await recordStart(deps, delivery, email, route, kept);
+    if (!mayStart) return;
+    const outcome = await callCarrier(deps, delivery, email, route, mayStart);
+    const started = { ...delivery, starts: delivery.starts + 1, carrier: route.carrier };
+    await recordOutcome(deps, started, outcome, route);
+  });
+}
+
+/**
+ * The delivery, unless it has moved on since: a job is a hint.
+ * @param recent a recent copy: if it is stale, the start is refused
+ */
+async function loadOpen(
+  { ledger }: DeliverDeps,
+  job: KnownDelivery,
+  recent?: LoadedDelivery,
+): Promise<LoadedDelivery | undefined> {
+  const delivery = recent ?? (await ledger.load(job));
+  if (delivery?.starts !== job.starts) return undefined;
+  return delivery.state === 'pending' || delivery.state === 'retrying' ? delivery : undefined;
+}
+
+function accountsOf({ transport, keyRing }: DeliverDeps, delivery: LoadedDelivery): readonly Account[] {
+  if (!transport.needsAccount || !delivery.accounts) return [];
+  return openAccounts(keyRing, delivery.tenantid, delivery.accounts);
+}
+
+function beginAttempt(
+  { transport, baseUrl }: DeliverDeps,
+  loaded: LoadedDelivery,
+  accounts: readonly Account[],
+  span: Span | undefined,
+): AttemptedDelivery {
+  const carrier = transport.needsAccount ? (accounts[0]?.kind ?? 'sendgrid') : 'mailbox';
+  const messageId = messageIdOf(baseUrl, loaded.tenantid, loaded.deliveryid);
+  return { ...loaded, beganAtMs: performance.now(), carrier, messageId, span };
 }
 
 function findObstacle(
+  { transport, now }: DeliverDeps,
   { accounts: stored }: LoadedDelivery,
   accounts: readonly Account[],
-  nowMs: number,
-): NoEmail | { readonly kind: 'paused' } | undefined {
+): NotSent | undefined {
+  if (!transport.needsAccount) return undefined;
   if (!stored || accounts.length === 0) {
     return {
       kind: 'failed',
@@ -122,172 +129,55 @@ function findObstacle(
   }
   if (stored.pausedCode !== null) return { kind: 'paused' };
   if (stored.waitUntilMs === null) return undefined;
-  return { kind: 'wait', waitMs: Math.max(0, stored.waitUntilMs - nowMs) };
+  return { kind: 'wait', waitMs: Math.max(0, stored.waitUntilMs - now()) };
 }
 
-/** From here on mail can leave: the start is committed first, and the outcome is recorded under its attempt number. */
-async function sendEmail(
-  deps: SendDeps,
+/** The email as it is kept. */
+async function packEmail(
+  { keepsMail, keyRing }: DeliverDeps,
   delivery: AttemptedDelivery,
   email: Email,
-  accounts: readonly Account[],
-): Promise<void> {
-  const { tenantid, deliveryid } = delivery;
-  const attempt = delivery.starts + 1;
-  const messageId = messageIdOf(deps.baseUrl, tenantid, deliveryid);
-  const [route, mail] = await Promise.all([
-    findRoute(deps, delivery, accounts),
-    deps.keepsMail
-      ? packMail(deps.keyRing, { tenantid, deliveryid, attempt }, toSentMail(email, messageId))
-      : undefined,
-  ]);
+): Promise<Buffer | undefined> {
+  if (!keepsMail) return undefined;
+  const { tenantid, deliveryid, messageId, starts } = delivery;
+  const key = { tenantid, deliveryid, attempt: starts + 1 };
+  return packMail(keyRing, key, toSentMail(email, messageId));
+}
+
+/** @returns whether the lease that comes with the start is certain to be still ours; undefined if another worker has the delivery */
+async function recordStart(
+  { ledger, claimed }: DeliverDeps,
+  delivery: AttemptedDelivery,
+  email: Email,
+  { carrier }: Route,
+  kept: Buffer | undefined,
+): Promise<(() => boolean) | undefined> {
   const askedAtMs = performance.now();
   const started = await traced(delivery.span, 'record start', {}, () =>
-    deps.ledger.start({
+    ledger.start({
       ...delivery,
       recipients: email.recipients.map((address) => storable(formatAddress(address))),
       subject: email.subject,
-      carrier: route.carrier,
-      mail: mail?.toString('base64') ?? null,
+      carrier,
+      mail: kept?.toString('base64') ?? null,
     }),
   );
-  if (!started) return;
-  const mayStart = deps.claimed.begin(delivery, askedAtMs);
-  const message = {
-    ...email,
-    tenantid,
-    deliveryid,
-    messageId,
-    idempotencyKey: idempotencyKeyOf(messageId, route.keySince),
-  };
+  return started ? claimed.begin(delivery, askedAtMs) : undefined;
+}
+
+async function callCarrier(
+  { transport, sendDeadlineMs, report }: DeliverDeps,
+  { tenantid, deliveryid, messageId, span: parent }: AttemptedDelivery,
+  email: Email,
+  { carrier, account, keySince }: Route,
+  mayStart: () => boolean,
+): Promise<SendOutcome> {
+  const idempotencyKey = idempotencyKeyOf(messageId, keySince);
+  const message = { ...email, tenantid, deliveryid, messageId, idempotencyKey };
   const calledAtMs = performance.now();
-  const outcome = await tracedSend(delivery.span, route.carrier, (span) =>
-    deps.transport.send(message, {
-      span,
-      account: route.account,
-      deadlineMs: deps.sendDeadlineMs,
-      mayStart,
-    }),
+  const outcome = await tracedSend(parent, carrier, (span) =>
+    transport.send(message, { span, account, deadlineMs: sendDeadlineMs, mayStart }),
   );
-  deps.report.called(route.carrier, outcome, calledAtMs);
-  await recordOutcome(deps, { ...delivery, starts: attempt, carrier: route.carrier }, outcome, route);
-}
-
-/** How an attempt is sent. */
-interface Route {
-  /** Undefined if none is needed. */
-  readonly account: Account | undefined;
-  readonly carrier: string;
-  /** Tried at once if this one certainly sends nothing. */
-  readonly next: string | undefined;
-  /** All carriers of the tenant. */
-  readonly carriers: readonly string[];
-  /** The attempt or redrive since which the delivery has its current idempotency key. */
-  readonly keySince: number | undefined;
-}
-
-async function findRoute(
-  deps: SendDeps,
-  delivery: AttemptedDelivery,
-  accounts: readonly Account[],
-): Promise<Route> {
-  const carriers = accounts.map(({ kind }) => kind);
-  const matters = carriers.length > 1 || carriers.some((carrier) => IDEMPOTENT_CARRIERS.includes(carrier));
-  const history = matters && delivery.starts > 0 ? await deps.ledger.readAttempts(delivery) : [];
-  const { carrier, next } = chooseCarrier(carriers, history, (each) =>
-    deps.holds.isHeld(accountName(delivery, each)),
-  );
-  return {
-    account: accounts.find(({ kind }) => kind === carrier),
-    carrier: carrier ?? delivery.carrier,
-    next,
-    carriers,
-    keySince: history.find(({ outcome, usedKey }) => outcome === 'redriven' || usedKey)?.attempt,
-  };
-}
-
-async function recordOutcome(
-  deps: SendDeps,
-  delivery: AttemptedDelivery,
-  outcome: SendOutcome,
-  { carriers, carrier, next }: Route,
-): Promise<void> {
-  if (outcome.kind === 'fenced') return;
-  const isOnly = carriers.length <= 1;
-  if (!isOnly) deps.holds.note(accountName(delivery, carrier), outcome);
-  // While there is another carrier, one that sends nothing holds back neither the delivery nor its tenant.
-  if (isOnly && outcome.kind === 'rate_limited') {
-    await deps.ledger.holdTenant(delivery.tenantid, outcome.waitMs);
-  }
-  if (outcome.kind === 'tenant_paused' && next === undefined) {
-    const isRefused = (each: string): boolean => deps.holds.isRefused(accountName(delivery, each));
-    if (isOnly || carriers.every(isRefused)) return recordPaused(deps, delivery, outcome);
-  }
-  await record(deps, delivery, decide(outcome, { ...termsOf(deps, delivery), next }), true);
-  await recordRefused(deps, delivery, outcome);
-}
-
-async function recordPaused(
-  deps: SendDeps,
-  delivery: AttemptedDelivery,
-  { code, message, httpStatus }: Extract<SendOutcome, { kind: 'tenant_paused' }>,
-): Promise<void> {
-  const version = delivery.accounts?.version ?? 0;
-  await deps.ledger.pauseTenant(delivery.tenantid, version, code, storable(message));
-  await pause(deps, delivery, true, httpStatus);
-  deps.report.ended(delivery, { state: 'paused', httpStatus, errorCode: code });
-}
-
-function pause(
-  { ledger }: SendDeps,
-  delivery: AttemptedDelivery,
-  sending: boolean,
-  httpStatus: number | null,
-): Promise<void> {
-  return ledger.pause({ ...knownDelivery(delivery), sending, httpStatus });
-}
-
-/** Some carriers refuse recipients immediately, others report it later; both are recorded as the same events. */
-async function recordRefused(
-  deps: SendDeps,
-  delivery: AttemptedDelivery,
-  outcome: SendOutcome,
-): Promise<void> {
-  const refused = outcome.kind === 'sent' || outcome.kind === 'rejected' ? (outcome.refused ?? []) : [];
-  if (refused.length === 0) return;
-  const { deliveryid, starts } = delivery;
-  const time = new Date(deps.now()).toISOString();
-  const events = refused.map((recipient) => refusedEvent(recipient, { deliveryid, attempt: starts, time }));
-  await deps.ledger.recordEvents(delivery.tenantid, events);
-}
-
-/** Records the outcome of an attempt, and queues the next one. */
-async function record(
-  deps: SendDeps,
-  delivery: AttemptedDelivery,
-  decision: Decision,
-  sending: boolean,
-): Promise<void> {
-  const finish: AttemptFinish = {
-    ...knownDelivery(delivery),
-    ...decision,
-    error: decision.error === null ? null : storable(decision.error),
-    nextAttemptMs: decision.nextAttemptMs === null ? null : Math.ceil(decision.nextAttemptMs),
-    sending,
-  };
-  const recorded = await traced(delivery.span, 'record outcome', {}, () => deps.ledger.finish(finish));
-  if (!recorded) return;
-  // An attempt that ended before it was sent gets its number now.
-  const starts = sending || finish.outcome === null ? delivery.starts : delivery.starts + 1;
-  deps.report.ended({ ...delivery, starts }, finish);
-  if (finish.nextAttemptMs === null) return;
-  await queueForLater(deps, [{ ...knownDelivery(delivery), starts, delayMs: finish.nextAttemptMs }]);
-}
-
-function termsOf(deps: SendDeps, delivery: LoadedDelivery): RetryTerms {
-  return { ...deps.retryTerms, attempts: delivery.attempts, policy: delivery.policy };
-}
-
-function accountName({ tenantid, accounts }: LoadedDelivery, carrier: string): AccountName {
-  return { tenantid, version: accounts?.version ?? 0, carrier };
+  report.called(carrier, outcome, calledAtMs);
+  return outcome;
 }

@@ -1,74 +1,61 @@
-import type { ReadyDelivery } from '../db/ledger/closeBatch.js';
+import { closeBatch, closePlainBatch, type ClosedBatch } from '../db/ledger/closeBatch.js';
+import { loadBatch, type BatchKey } from '../db/outbox/batches.js';
+import { countRedeliveredBatchStart } from '../db/outbox/poisonBatches.js';
+import { SpanKind, traced, tracedFrom } from '../foundation/observability/tracing/tracing.js';
 import type { BatchJob } from '../queue/jobs.js';
-import { SpanKind, traced, tracedFrom, type Span } from '../foundation/observability/tracing/tracing.js';
-import { evaluateRules, type EvaluateDeps } from './matchRules.js';
-import type { FairSlots } from './fairSlots.js';
+import { deliver } from './deliver.js';
+import type { DeliverDeps } from './deliverDeps.js';
 import type { LoopTrips } from './loopTrips.js';
+import { giveUp, matchRules, type EvaluateDeps } from './matchRules.js';
 import { queueForLater } from './queueForLater.js';
-import { sendDelivery, type SendDeps } from './deliver.js';
 import type { StartedDeliveries } from './startedDeliveries.js';
-import type { Suspects } from './suspects.js';
 
 export interface BatchDeps {
   readonly evaluate: EvaluateDeps;
-  readonly send: SendDeps;
+  readonly deliver: DeliverDeps;
   readonly loopTrips: LoopTrips;
-  readonly slots: FairSlots;
-  readonly suspects: Suspects;
   readonly started: StartedDeliveries;
 }
-
-/** A delivery that waited longer for a slot is reloaded: its tenant may have been paused meanwhile, and its record takes memory. */
-const FRESH_MS = 100;
 
 /**
  * Events become deliveries by the tenant's rules; those that may be sent now are started, without another job. The batch does not wait
  * for them: otherwise a tenant whose carrier is not responding would hold all of the worker's jobs with small batches.
  */
-export function processBatch(deps: BatchDeps, job: BatchJob, redelivered: boolean): Promise<void> {
-  const attributes = { 'rowpost.tenant.id': job.tenantid, 'rowpost.batch.id': job.batchid };
-  return tracedFrom(job.traceparent, 'batch', { kind: SpanKind.CONSUMER, attributes }, (span) =>
-    evaluateAndSend(deps, job, redelivered, span),
-  );
-}
-
-async function evaluateAndSend(
-  deps: BatchDeps,
-  job: BatchJob,
-  redelivered: boolean,
-  span: Span | undefined,
-): Promise<void> {
-  const { ready, soon, trips } = await traced(span, 'evaluate rules', {}, () =>
-    evaluateRules(deps.evaluate, job, redelivered),
-  );
-  deps.loopTrips.report(job.tenantid, trips);
-  for (const delivery of ready) {
-    const process = (): Promise<void> => processDelivery(deps, delivery, false, span);
-    deps.started.start(delivery.tenantid, process, deps.send.log);
-  }
-  await queueForLater(deps.send, soon);
+export function evaluateBatch(deps: BatchDeps, job: BatchJob, redelivered: boolean): Promise<void> {
+  const { tenantid, batchid, traceparent } = job;
+  const attributes = { 'rowpost.tenant.id': tenantid, 'rowpost.batch.id': batchid };
+  return tracedFrom(traceparent, 'batch', { kind: SpanKind.CONSUMER, attributes }, async (span) => {
+    const { ready, soon, trips } = await traced(span, 'evaluate rules', {}, () =>
+      evaluateRules(deps.evaluate, job, redelivered),
+    );
+    deps.loopTrips.report(tenantid, trips);
+    for (const delivery of ready) {
+      deps.started.start(tenantid, () => deliver(deps.deliver, delivery, false, span), deps.deliver.log);
+    }
+    await queueForLater(deps.deliver, soon);
+  });
 }
 
 /**
- * One attempt at a delivery, once it has a slot. A suspect gives its slot up and waits for the other suspects instead.
- * @param batch the span of the batch that it has just been recorded for
+ * Turns a batch of committed events into deliveries, one per event and matching rule. Idempotent, also across workers.
+ * @param redelivered whether an earlier worker started the same job and died
  */
-export async function processDelivery(
-  { send, slots, suspects }: BatchDeps,
-  { loaded, ...job }: ReadyDelivery,
+export async function evaluateRules(
+  deps: EvaluateDeps,
+  key: BatchKey,
   redelivered: boolean,
-  batch?: Span,
-): Promise<void> {
-  const { tenantid } = job;
-  await send.claimed.claim(job, async () => {
-    const forget = loaded && setTimeout(() => (loaded = undefined), FRESH_MS);
-    const end = await slots.run(tenantid, () => {
-      clearTimeout(forget);
-      return sendDelivery(send, job, { redelivered, loaded, batch });
-    });
-    if (end === 'suspect') {
-      await suspects.run(tenantid, () => sendDelivery(send, job, { redelivered, mayBeSuspect: true }));
-    }
-    return end === undefined ? 'dropped' : 'done';
-  });
+): Promise<ClosedBatch> {
+  // Fast path: without conditions, one statement does everything.
+  const plain = redelivered ? undefined : await closePlainBatch(deps.ledger, key, deps.limits);
+  if (plain) return plain;
+  const batch = await loadBatch(deps.ledger, key);
+  if (batch?.done === true) return NO_DELIVERIES;
+  // The tenant was deleted.
+  if (!batch) return closeBatch(deps.ledger, key, [], deps.limits);
+  const fate = redelivered ? await countRedeliveredBatchStart(deps.ledger, key, batch.events.length) : 'try';
+  if (fate === 'split') return NO_DELIVERIES;
+  const matches = fate === 'give-up' ? giveUp(deps, key, batch) : await matchRules(deps, key, batch);
+  return closeBatch(deps.ledger, key, matches, deps.limits);
 }
+
+const NO_DELIVERIES: ClosedBatch = { ready: [], soon: [], trips: [] };

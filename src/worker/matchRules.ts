@@ -1,5 +1,4 @@
 import {
-  loadBatch,
   loadEventRecords,
   loadLargeRecords,
   type BatchKey,
@@ -8,14 +7,7 @@ import {
   type LoadedBatch,
   type OutboxEvent,
 } from '../db/outbox/batches.js';
-import {
-  closeBatch,
-  closePlainBatch,
-  type ClosedBatch,
-  type DeliveryLimits,
-  type Match,
-} from '../db/ledger/closeBatch.js';
-import { countRedeliveredBatchStart } from '../db/outbox/poisonBatches.js';
+import type { DeliveryLimits, Match } from '../db/ledger/closeBatch.js';
 import type { Ledger } from '../db/pool/ledger.js';
 import { covers, judgeCondition, type Judgement } from '../email/judgeCondition.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
@@ -34,45 +26,27 @@ export interface EvaluateDeps {
 /** Maximum events in memory, and in one condition's statement, at once. */
 const EVENT_CHUNK_SIZE = 100;
 
-/**
- * Turns a batch of committed events into deliveries, one per event and matching rule. Idempotent, also across workers.
- * @param redelivered whether an earlier worker started the same job and died
- */
-export async function evaluateRules(
+/** Which rules match which of the events, or can't be evaluated for them. */
+export async function matchRules(
   deps: EvaluateDeps,
   key: BatchKey,
-  redelivered: boolean,
-): Promise<ClosedBatch> {
-  // Fast path: without conditions, one statement does everything.
-  const plain = redelivered ? undefined : await closePlainBatch(deps.ledger, key, deps.limits);
-  if (plain) return plain;
-  const batch = await loadBatch(deps.ledger, key);
-  if (batch?.done === true) return NO_DELIVERIES;
-  // The tenant was deleted.
-  if (!batch) return closeBatch(deps.ledger, key, [], deps.limits);
-  if (redelivered) {
-    const fate = await countRedeliveredBatchStart(deps.ledger, key, batch.events.length);
-    if (fate === 'split') return NO_DELIVERIES;
-    if (fate === 'give-up') return giveUp(deps, key, batch);
-  }
+  batch: LoadedBatch,
+): Promise<readonly Match[]> {
   const matches: Match[] = [];
   for (const rule of batch.rules) matches.push(...(await matchRule(deps, key, batch, rule)));
-  return closeBatch(deps.ledger, key, matches, deps.limits);
+  return matches;
 }
 
-const NO_DELIVERIES: ClosedBatch = { ready: [], soon: [], trips: [] };
-
-/** Every worker that evaluated this batch died: records a failed delivery for each rule that might match. */
-function giveUp(deps: EvaluateDeps, key: BatchKey, batch: LoadedBatch): Promise<ClosedBatch> {
+/** Every worker that evaluated this batch died: a failed delivery for each rule that might match. */
+export function giveUp({ log }: EvaluateDeps, key: BatchKey, batch: LoadedBatch): readonly Match[] {
   const { tenantid, batchid } = key;
-  deps.log.error({ tenantid, batchid }, 'gave up on a batch of events that crashes every worker');
-  const matches = batch.rules.flatMap((rule) => {
+  log.error({ tenantid, batchid }, 'gave up on a batch of events that crashes every worker');
+  return batch.rules.flatMap((rule) => {
     const unknown = rule.condition === null ? '' : '; whether its condition holds is not known';
     const message = `each worker that evaluated this rule for the change ended while doing so${unknown}`;
     const failure = { code: 'POISON', message };
     return matchingEvents(batch, rule).map(({ eventid }) => ({ eventid, ruleid: rule.ruleid, failure }));
   });
-  return closeBatch(deps.ledger, key, matches, deps.limits);
 }
 
 function matchingEvents(batch: LoadedBatch, rule: EmailRule): readonly OutboxEvent[] {

@@ -1,30 +1,28 @@
 import { RECORD_TOO_LARGE } from '../db/outbox/recordSize.js';
-import { composeEmail, type ComposeDeps } from '../email/composeEmail.js';
+import { composeEmail } from '../email/composeEmail.js';
 import { unsubscribeUrl } from '../email/unsubscribeLink.js';
 import { variantNames } from '../email/variantNames.js';
-import type { Logger } from '../foundation/observability/log.js';
-import type { KeyRing } from '../config/secrets.js';
 import { traced } from '../foundation/observability/tracing/tracing.js';
 import type { AttemptedDelivery } from './attemptReport.js';
-import type { DeliveryLedger } from './deliveryLedger.js';
+import type { DeliverDeps } from './deliverDeps.js';
 import { removeSuppressed, type PreparedEmail } from './removeSuppressed.js';
 
-export interface PrepareDeps extends ComposeDeps {
-  readonly ledger: DeliveryLedger;
-  /** Decrypts accounts, seals unsubscribe links, and encrypts kept mails. */
-  readonly keyRing: KeyRing;
-  /** Whether this is one of several cells: links then tell the proxy in front their tenant. */
-  readonly isCell?: boolean;
-  readonly log: Logger;
+/** The delivery's email, to those who may get it. A large record is in memory only meanwhile. */
+export function prepareEmail(deps: DeliverDeps, delivery: AttemptedDelivery): Promise<PreparedEmail> {
+  const { tenantid, recordBytes } = delivery;
+  if (recordBytes === 0) return composeAllowed(deps, delivery);
+  return deps.records.run(tenantid, recordBytes, async () => {
+    const record = (await deps.ledger.loadRecord(delivery)) ?? { eventid: null };
+    return composeAllowed(deps, { ...delivery, ...record });
+  });
 }
 
-/** The delivery's mail, to those who may get it. */
-export async function prepareEmail(deps: PrepareDeps, delivery: AttemptedDelivery): Promise<PreparedEmail> {
+async function composeAllowed(deps: DeliverDeps, delivery: AttemptedDelivery): Promise<PreparedEmail> {
   const composed = await traced(delivery.span, 'compose', {}, (span) => compose(deps, { ...delivery, span }));
   return composed.kind === 'email' ? removeSuppressed(deps.ledger, delivery, composed.email) : composed;
 }
 
-async function compose(deps: PrepareDeps, delivery: AttemptedDelivery): Promise<PreparedEmail> {
+async function compose(deps: DeliverDeps, delivery: AttemptedDelivery): Promise<PreparedEmail> {
   if (delivery.eventid === null) {
     return { kind: 'skipped', code: 'EVENT_EXPIRED', message: 'the change is older than what is kept' };
   }

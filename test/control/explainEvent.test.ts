@@ -6,7 +6,7 @@ import { tick } from '../../src/db/outbox/tick.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { UsageError } from '../../src/foundation/errors.js';
 import { FairRoom } from '../../src/foundation/limits/fairRoom.js';
-import { evaluateRules } from '../../src/worker/matchRules.js';
+import { evaluateRules } from '../../src/worker/evaluateBatch.js';
 import { at, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 import { NO_LIMITS } from '../delivery/pipelineSetup.js';
 import { capturedOutput } from '../support/capturedOutput.js';

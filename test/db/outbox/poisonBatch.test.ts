@@ -4,7 +4,7 @@ import { loadBatch, openBatches, type BatchKey, type Batch } from '../../../src/
 import type { Ledger } from '../../../src/db/pool/ledger.js';
 import { tick } from '../../../src/db/outbox/tick.js';
 import { FairRoom } from '../../../src/foundation/limits/fairRoom.js';
-import { evaluateRules } from '../../../src/worker/matchRules.js';
+import { evaluateRules } from '../../../src/worker/evaluateBatch.js';
 import { startFakeProvider } from '../../support/fakeProvider.js';
 import { testLog } from '../../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';

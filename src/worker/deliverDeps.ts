@@ -1,0 +1,60 @@
+import type { Services } from '../control/services.js';
+import { createTransport } from '../email/carriers/createTransport.js';
+import type { ComposeDeps } from '../email/composeEmail.js';
+import { FairRoom } from '../foundation/limits/fairRoom.js';
+import type { Queue } from '../queue/queue.js';
+import { createAttemptReport } from './attemptReport.js';
+import { CarrierHolds } from './carrierHolds.js';
+import { ClaimedDeliveries } from './claimedDeliveries.js';
+import { createDeliveryLedger } from './deliveryLedger.js';
+import { FairSlots } from './fairSlots.js';
+import type { EvaluateDeps } from './matchRules.js';
+import { Suspects } from './suspects.js';
+import { createTenantShare } from './tenantShare.js';
+
+export interface WorkerDeps extends Omit<Services, 'engine'> {
+  readonly engine: ComposeDeps['engine'] & EvaluateDeps['engine'];
+  readonly templates: ComposeDeps['templates'];
+  readonly queue: Queue;
+}
+
+/** Maximum bytes of large records in memory: two of the largest events. Composing an email takes several times as much. */
+const LARGE_RECORD_BYTES = 40_000_000;
+
+/** What the deliveries of a worker share. */
+export type DeliverDeps = ReturnType<typeof createDeliverDeps>;
+
+export function createDeliverDeps(deps: WorkerDeps) {
+  const { config, log, database, keyRing, engine, templates, principals, queue } = deps;
+  const now = (): number => deps.clock.now();
+  return {
+    ledger: createDeliveryLedger(database.ledger, config.leaseMs, log),
+    claimed: new ClaimedDeliveries(database.ledger, config.leaseMs, log),
+    slots: new FairSlots(config.workerConcurrency, createTenantShare(config.workerConcurrency)),
+    suspects: new Suspects(),
+    transport: createTransport(config, database),
+    queue,
+    engine,
+    templates,
+    principals,
+    baseUrl: config.baseUrl,
+    /** Links then tell the proxy in front their tenant. */
+    isCell: config.cell !== undefined,
+    now,
+    log,
+    holds: new CarrierHolds(now),
+    /** Memory for large records. */
+    records: new FairRoom(LARGE_RECORD_BYTES),
+    retryTerms: {
+      maxAttempts: config.maxAttempts,
+      backoffBaseMs: config.backoffBaseMs,
+      backoffCapMs: config.backoffCapMs,
+      random: Math.random,
+    },
+    sendDeadlineMs: config.sendDeadlineMs,
+    /** Decrypts accounts, seals unsubscribe links, and encrypts kept emails. */
+    keyRing,
+    keepsMail: config.keepMailDays > 0,
+    report: createAttemptReport({ log, linesPerSecond: config.logLinesPerSecond, now }),
+  };
+}

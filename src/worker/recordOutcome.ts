@@ -1,0 +1,125 @@
+import { knownDelivery } from '../db/ledger/deliveryKey.js';
+import type { AttemptFinish } from '../db/ledger/finishAttempts.js';
+import type { MailEvent } from '../db/email/mailEvents.js';
+import type { LoadedDelivery } from '../db/ledger/loadDeliveries.js';
+import { comparable } from '../email/addresses.js';
+import type { RefusedRecipient, SendOutcome } from '../email/carriers/transport.js';
+import { storable } from '../email/storableText.js';
+import { traced } from '../foundation/observability/tracing/tracing.js';
+import type { AttemptedDelivery } from './attemptReport.js';
+import { accountName } from './carrierHolds.js';
+import type { DeliverDeps } from './deliverDeps.js';
+import type { Route } from './findRoute.js';
+import { queueForLater } from './queueForLater.js';
+import { decide, decideWithoutEmail, type Decision, type NoEmail, type RetryTerms } from './retryPolicy.js';
+
+/** Why no carrier is called; `paused`: the tenant's accounts accept nothing. */
+export type NotSent = NoEmail | { readonly kind: 'paused' };
+
+/** Records an attempt that ended before it was sent. */
+export function recordNotSent(deps: DeliverDeps, delivery: AttemptedDelivery, why: NotSent): Promise<void> {
+  if (why.kind === 'paused') return pause(deps, delivery, false, null);
+  return record(deps, delivery, decideWithoutEmail(why, termsOf(deps, delivery)), false);
+}
+
+/** Records what became of an email, for its tenant and for the delivery. */
+export async function recordOutcome(
+  deps: DeliverDeps,
+  delivery: AttemptedDelivery,
+  outcome: SendOutcome,
+  { carriers, carrier, next }: Route,
+): Promise<void> {
+  if (outcome.kind === 'fenced') return;
+  const isOnly = carriers.length <= 1;
+  if (!isOnly) deps.holds.note(accountName(delivery, carrier), outcome);
+  // While there is another carrier, one that sends nothing holds back neither the delivery nor its tenant.
+  if (isOnly && outcome.kind === 'rate_limited') {
+    await deps.ledger.holdTenant(delivery.tenantid, outcome.waitMs);
+  }
+  if (outcome.kind === 'tenant_paused' && next === undefined) {
+    const isRefused = (each: string): boolean => deps.holds.isRefused(accountName(delivery, each));
+    if (isOnly || carriers.every(isRefused)) return recordPaused(deps, delivery, outcome);
+  }
+  await record(deps, delivery, decide(outcome, { ...termsOf(deps, delivery), next }), true);
+  await recordRefused(deps, delivery, outcome);
+}
+
+async function recordPaused(
+  deps: DeliverDeps,
+  delivery: AttemptedDelivery,
+  { code, message, httpStatus }: Extract<SendOutcome, { kind: 'tenant_paused' }>,
+): Promise<void> {
+  const version = delivery.accounts?.version ?? 0;
+  await deps.ledger.pauseTenant(delivery.tenantid, version, code, storable(message));
+  await pause(deps, delivery, true, httpStatus);
+  deps.report.ended(delivery, { state: 'paused', httpStatus, errorCode: code });
+}
+
+function pause(
+  { ledger }: DeliverDeps,
+  delivery: AttemptedDelivery,
+  sending: boolean,
+  httpStatus: number | null,
+): Promise<void> {
+  return ledger.pause({ ...knownDelivery(delivery), sending, httpStatus });
+}
+
+/** Some carriers refuse recipients immediately, others report it later; both are recorded as the same events. */
+async function recordRefused(
+  deps: DeliverDeps,
+  delivery: AttemptedDelivery,
+  outcome: SendOutcome,
+): Promise<void> {
+  const refused = outcome.kind === 'sent' || outcome.kind === 'rejected' ? (outcome.refused ?? []) : [];
+  if (refused.length === 0) return;
+  const time = new Date(deps.now()).toISOString();
+  const events = refused.map((recipient) => refusedEvent(recipient, delivery, time));
+  await deps.ledger.recordEvents(delivery.tenantid, events);
+}
+
+/** The bounce event of a recipient that the carrier refused immediately. */
+function refusedEvent(
+  { address, reason, status, isGone }: RefusedRecipient,
+  { deliveryid, starts }: AttemptedDelivery,
+  time: string,
+): MailEvent {
+  return {
+    deliveryid,
+    providerEventId: `refused.${starts}.${comparable(address)}`,
+    event: 'bounce',
+    time,
+    recipient: address,
+    reason,
+    status,
+    type: isGone ? 'bounce' : 'blocked',
+    url: null,
+    suppress: isGone ? { address: comparable(address), source: 'bounce' } : null,
+  };
+}
+
+/** Records the outcome of an attempt, and queues the next one. */
+async function record(
+  deps: DeliverDeps,
+  delivery: AttemptedDelivery,
+  decision: Decision,
+  sending: boolean,
+): Promise<void> {
+  const finish: AttemptFinish = {
+    ...knownDelivery(delivery),
+    ...decision,
+    error: decision.error === null ? null : storable(decision.error),
+    nextAttemptMs: decision.nextAttemptMs === null ? null : Math.ceil(decision.nextAttemptMs),
+    sending,
+  };
+  const recorded = await traced(delivery.span, 'record outcome', {}, () => deps.ledger.finish(finish));
+  if (!recorded) return;
+  // An attempt that ended before it was sent gets its number now.
+  const starts = sending || finish.outcome === null ? delivery.starts : delivery.starts + 1;
+  deps.report.ended({ ...delivery, starts }, finish);
+  if (finish.nextAttemptMs === null) return;
+  await queueForLater(deps, [{ ...knownDelivery(delivery), starts, delayMs: finish.nextAttemptMs }]);
+}
+
+function termsOf(deps: DeliverDeps, delivery: LoadedDelivery): RetryTerms {
+  return { ...deps.retryTerms, attempts: delivery.attempts, policy: delivery.policy };
+}
