@@ -1,20 +1,56 @@
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { takeOidcSignIn, type OidcSignIn } from '../../db/roles/signIn/oidcSignIns.js';
+import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import type { Principal } from '../../db/roles/principal.js';
+import { AppError } from '../../foundation/errors.js';
 import { signInAs } from '../auth/signIn.js';
+import { failedSignInPath, isConsolePath } from '../console/consolePath.js';
 import type { RouteDeps } from '../http/routeDeps.js';
-import { browserHashOf, sha256 } from './browserBinding.js';
+import { browserHashOf, cookieName, cookieOptions, sha256 } from './browserBinding.js';
 import { exchangeCode } from './exchangeCode.js';
 import { findMapping, findRegistration } from './findRegistration.js';
 import { matchIdentity } from './matchIdentity.js';
 import { oidcFailure } from './oidcFailure.js';
+import { withError, withTokens } from './returnTo.js';
 import { verifierContext } from './startSignIn.js';
 import { verifyIdToken } from './verifyIdToken.js';
 
 /** A sign-in returned by the provider to the browser that started it. */
-export interface ReturnedSignIn extends OidcSignIn {
+interface ReturnedSignIn extends OidcSignIn {
   readonly state: string;
   readonly codeVerifier: string;
+}
+
+/**
+ * `GET /oidc` and `GET /oidc/<confid>`: code → ID token → claims → identity → role → response.
+ * Throws AppError OIDC_*, PERMISSION_DENIED (the role lacks the capability `login`), unless the sign-in names a page that is told.
+ */
+export async function completeSignIn(deps: RouteDeps, req: Request, res: Response): Promise<void> {
+  const callbackUrl = readCallbackUrl(deps, req);
+  const signIn = await takeSignIn(deps, req, callbackUrl);
+  const { baseUrl } = deps.config;
+  res.clearCookie(cookieName(signIn.state, baseUrl), cookieOptions(baseUrl));
+  try {
+    const registration = await findUnchanged(deps, signIn);
+    const idToken = await exchangeCode(deps.callProvider, { ...signIn, registration, callbackUrl });
+    const claims = await verifyIdToken(deps.providerKeys, registration, idToken, signIn.nonce);
+    // Read now, not at the start: a mapping deleted in the meantime no longer counts.
+    const { mapping } = await findMapping(deps, signIn);
+    matchIdentity(claims, registration.provider, mapping.sub_id);
+    const principal = await signInRole(deps, signIn);
+    deps.log.info(subjectOf(signIn), 'signed in through a provider');
+    await respond(deps, res, signIn, principal);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    deps.log.warn({ ...subjectOf(signIn), code: error.code }, 'a sign-in through a provider failed');
+    respondWithError(res, signIn, error);
+  }
+}
+
+function readCallbackUrl({ config }: RouteDeps, req: Request): URL {
+  const callbackUrl = new URL(config.baseUrl + req.path);
+  callbackUrl.search = new URL(req.originalUrl, callbackUrl).search;
+  return callbackUrl;
 }
 
 /**
@@ -22,7 +58,7 @@ export interface ReturnedSignIn extends OidcSignIn {
  * it was started with: a code that arrives elsewhere is another provider's. Throws AppError OIDC_STATE_INVALID, with the same
  * message for all causes.
  */
-export async function takeSignIn(deps: RouteDeps, req: Request, callbackUrl: URL): Promise<ReturnedSignIn> {
+async function takeSignIn(deps: RouteDeps, req: Request, callbackUrl: URL): Promise<ReturnedSignIn> {
   const [state, ...others] = callbackUrl.searchParams.getAll('state');
   if (state === undefined || others.length > 0) throw stateInvalid();
   const stateHash = sha256(state);
@@ -34,26 +70,17 @@ export async function takeSignIn(deps: RouteDeps, req: Request, callbackUrl: URL
   return { ...signIn, state, codeVerifier };
 }
 
-/**
- * From the provider's code to the role: code → ID token → claims → identity → principal.
- * Throws AppError OIDC_*, PERMISSION_DENIED (the role lacks the capability `login`).
- */
-export async function handleCallback(
-  deps: RouteDeps,
-  signIn: ReturnedSignIn,
-  callbackUrl: URL,
-): Promise<Principal> {
-  const { tenantid, roleid, confid, state, codeVerifier, nonce } = signIn;
-  const found = await findRegistration(deps, tenantid, confid);
+/** The configuration, if it and the role are as the sign-in was started with. */
+async function findUnchanged(deps: RouteDeps, signIn: ReturnedSignIn): Promise<OidcRegistration> {
+  const registration = await findRegistration(deps, signIn);
   // The code must not reach the token endpoint of a provider that was configured meanwhile.
-  const { role } = await findMapping(deps, tenantid, roleid, confid);
-  if (found.redirectPath !== signIn.redirect_uri || !isUnchanged(role, signIn)) throw stateInvalid();
-  const registration = await deps.issuers.complete(deps, found);
-  const idToken = await exchangeCode(deps.callProvider, { registration, callbackUrl, state, codeVerifier });
-  const claims = await verifyIdToken(deps.providerKeys, registration, idToken, nonce);
-  // Read now, not at the start: a mapping deleted in the meantime no longer counts.
-  const { mapping } = await findMapping(deps, tenantid, roleid, confid);
-  matchIdentity(claims, registration.provider, mapping.sub_id);
+  const { role } = await findMapping(deps, signIn);
+  if (registration.redirectPath !== signIn.redirect_uri || !isUnchanged(role, signIn)) throw stateInvalid();
+  return deps.issuers.complete(deps, registration);
+}
+
+async function signInRole(deps: RouteDeps, signIn: ReturnedSignIn): Promise<Principal> {
+  const { tenantid, roleid } = signIn;
   const principal = await signInAs(deps, tenantid, roleid);
   if (!principal) throw oidcFailure('OIDC_ROLE_NOT_MAPPED', `Role ${roleid} is deleted.`);
   if (!isUnchanged(principal, signIn)) throw stateInvalid();
@@ -67,4 +94,32 @@ function isUnchanged({ tokensValidFromMs }: Principal, { tokens_valid_from_ms: b
 
 function stateInvalid(): Error {
   return oidcFailure('OIDC_STATE_INVALID', 'This sign-in is unknown here.');
+}
+
+/** With tokens, or with a session if the sign-in ends in the console. */
+async function respond(
+  deps: RouteDeps,
+  res: Response,
+  { return_to: returnTo }: ReturnedSignIn,
+  principal: Principal,
+): Promise<void> {
+  if (returnTo === null) return deps.answerSignIn(res, principal);
+  if (isConsolePath(returnTo)) {
+    await deps.consoleSessions.begin(res, principal);
+    res.redirect(303, returnTo);
+    return;
+  }
+  const tokens = await deps.tokens.issuePair(principal);
+  res.setHeader('cache-control', 'no-store');
+  res.redirect(303, withTokens(returnTo, tokens, principal));
+}
+
+function respondWithError(res: Response, { return_to: returnTo }: ReturnedSignIn, error: AppError): void {
+  if (returnTo === null) throw error;
+  const isConsole = isConsolePath(returnTo);
+  res.redirect(303, isConsole ? failedSignInPath(returnTo, error) : withError(returnTo, error));
+}
+
+function subjectOf({ tenantid, roleid, confid }: ReturnedSignIn): object {
+  return { tenantid, roleid, confid };
 }

@@ -5,14 +5,17 @@ import { roleOidc } from '../../control/objects/roleOidc.js';
 import { PROVIDERID_GIVEN } from '../../control/oidc/oidcMappings.js';
 import { readOidcRegistration, type OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import type { Principal } from '../../db/roles/principal.js';
+import type { OidcSignIn } from '../../db/roles/signIn/oidcSignIns.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { oidcFailure } from './oidcFailure.js';
+
+/** The role that somebody signs in as, and the configuration of the provider that says who it is. */
+type SignInTarget = Pick<OidcSignIn, 'tenantid' | 'roleid' | 'confid'>;
 
 /** Throws AppError OIDC_CONFID_NOT_FOUND, with a hint if the number is a provider's id. */
 export async function findRegistration(
   { database: { knex }, keyRing, principals }: RouteDeps,
-  tenantid: number,
-  confid: number,
+  { tenantid, confid }: SignInTarget,
 ): Promise<OidcRegistration> {
   await principals.requireHere(tenantid);
   const registration = await readOidcRegistration(knex, keyRing, tenantid, confid);
@@ -26,9 +29,7 @@ export async function findRegistration(
 /** The role and the identity that is mapped to it. Throws AppError OIDC_ROLE_NOT_MAPPED, also for missing or deleted roles. */
 export async function findMapping(
   { database: { knex }, principals }: RouteDeps,
-  tenantid: number,
-  roleid: number,
-  confid: number,
+  { tenantid, roleid, confid }: SignInTarget,
 ): Promise<{ readonly mapping: Row<typeof roleOidc>; readonly role: Principal }> {
   const mapping = await readRow(knex, roleOidc, { tenantid, roleid, confid });
   const role = mapping && (await principals.reload(tenantid, roleid));

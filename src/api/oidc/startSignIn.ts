@@ -1,14 +1,14 @@
+import { randomBytes } from 'node:crypto';
 import type { Response } from 'express';
 import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
-import { storeOidcSignIn } from '../../db/roles/signIn/oidcSignIns.js';
+import { storeOidcSignIn, type OidcSignIn } from '../../db/roles/signIn/oidcSignIns.js';
 import { AppError } from '../../foundation/errors.js';
+import { readId } from '../http/readId.js';
 import type { RouteDeps } from '../http/routeDeps.js';
-import { authorizationUrl } from './authorizationUrl.js';
+import { authorizationUrl, type SignInSecrets } from './authorizationUrl.js';
 import { cookieName, cookieOptions, sha256 } from './browserBinding.js';
 import { findMapping, findRegistration } from './findRegistration.js';
-import { readId } from '../http/readId.js';
 import { readReturnTo } from './returnTo.js';
-import { randomBytes } from 'node:crypto';
 
 /** Time to log in at the provider. */
 const LIFETIME_SECONDS = 600;
@@ -21,7 +21,7 @@ export interface SignInStart {
 }
 
 /**
- * `POST /oidc`: stores a sign-in and sets the cookie that binds it to the browser. @returns where the browser has to go
+ * `POST /oidc`: configuration → role → secrets → stored sign-in → authorization URL → cookie. @returns where the browser has to go
  * @param consolePath where in the console the sign-in ends, with a session instead of tokens. Only passed by the console's
  *   own form: other sites may post to `/oidc`, and must not be able to sign a browser in.
  * Throws AppError BAD_REQUEST, OIDC_CONFID_NOT_FOUND, OIDC_ROLE_NOT_MAPPED, OIDC_RETURN_TO_REFUSED.
@@ -32,45 +32,39 @@ export async function startSignIn(
   { tenantid, roleid, return_to, ...given }: SignInStart,
   consolePath?: string,
 ): Promise<string> {
-  const confid = requireId(given, 'confid');
-  const registration = await findRegistration(deps, tenantid, confid);
-  const { role } = await findMapping(deps, tenantid, roleid, confid);
+  const target = { tenantid, roleid, confid: requireId(given, 'confid') };
+  const registration = await findRegistration(deps, target);
+  const { role } = await findMapping(deps, target);
   const returnTo = consolePath ?? readReturnTo(return_to, deps);
-
-  const state = randomState();
-  const secrets = {
-    // A proxy in front of several cells reads the tenant from it when the browser comes back.
-    state: deps.config.cell === undefined ? state : `${tenantid}-${state}`,
-    nonce: randomNonce(),
-    codeVerifier: randomPKCECodeVerifier(),
-  };
+  const secrets = createSecrets(deps, tenantid);
   // In a cookie, so that no other browser can complete the sign-in.
   const browserSecret = randomBytes(32).toString('base64url');
   const stateHash = sha256(secrets.state);
-  await storeOidcSignIn(
-    deps.database.knex,
-    stateHash,
-    {
-      tenantid,
-      roleid,
-      confid,
-      nonce: secrets.nonce,
-      code_verifier_encrypted: deps.keyRing.encrypt(secrets.codeVerifier, verifierContext(stateHash)),
-      browser_hash: sha256(browserSecret),
-      return_to: returnTo,
-      redirect_uri: registration.redirectPath,
-      tokens_valid_from_ms: role.tokensValidFromMs,
-    },
-    LIFETIME_SECONDS,
-  );
+  const signIn: OidcSignIn = {
+    ...target,
+    nonce: secrets.nonce,
+    code_verifier_encrypted: deps.keyRing.encrypt(secrets.codeVerifier, verifierContext(stateHash)),
+    browser_hash: sha256(browserSecret),
+    return_to: returnTo,
+    redirect_uri: registration.redirectPath,
+    tokens_valid_from_ms: role.tokensValidFromMs,
+  };
+  await storeOidcSignIn(deps.database.knex, stateHash, signIn, LIFETIME_SECONDS);
   const url = await authorizationUrl(registration, deps.config, secrets);
   const { baseUrl } = deps.config;
-  const cookieLifetime = { maxAge: LIFETIME_SECONDS * 1000 };
-  res.cookie(cookieName(secrets.state, baseUrl), browserSecret, {
-    ...cookieOptions(baseUrl),
-    ...cookieLifetime,
-  });
+  const cookie = { ...cookieOptions(baseUrl), maxAge: LIFETIME_SECONDS * 1000 };
+  res.cookie(cookieName(secrets.state, baseUrl), browserSecret, cookie);
   return url;
+}
+
+function createSecrets({ config }: RouteDeps, tenantid: number): SignInSecrets {
+  const state = randomState();
+  return {
+    // A proxy in front of several cells reads the tenant from it when the browser comes back.
+    state: config.cell === undefined ? state : `${tenantid}-${state}`,
+    nonce: randomNonce(),
+    codeVerifier: randomPKCECodeVerifier(),
+  };
 }
 
 export function verifierContext(stateHash: Buffer): string {
