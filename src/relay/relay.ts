@@ -8,6 +8,7 @@ import { tick } from '../db/outbox/tick.js';
 import { pruneIdempotencyKeys } from '../db/outbox/idempotencyKeys.js';
 import { openStorage } from '../files/storage/openStorage.js';
 import { listenForWakeups } from '../db/pool/wakeup.js';
+import type { Logger } from '../foundation/observability/log.js';
 import { ticks, timed } from '../foundation/observability/metrics.js';
 import type { Queue } from '../queue/queue.js';
 import type { Services } from '../control/services.js';
@@ -74,6 +75,12 @@ export function startRelay(deps: RelayDeps): Stoppable {
     await publish(queue, admission, admission.recount(deliveries, ended));
   };
 
+  const storage = openStorage(config);
+  const sweeper = new FileSweeper({ ...deps, storage, orphanGraceSeconds: config.fileOrphanSeconds });
+  const serverGuard = new ServerGuard(database.createClient, () => database.tenants.names());
+  const autovacuumGuard = new AutovacuumGuard(database.pool);
+  const { reconcileMs, leaseMs } = config;
+
   const loop = (name: string, everyMs: number, step: () => Promise<void>) =>
     startLoop(step, { name, everyMs, log });
   const maintenance = loop('maintenance', MAINTENANCE_INTERVAL_MS, async () => {
@@ -81,34 +88,20 @@ export function startRelay(deps: RelayDeps): Stoppable {
     await pruneIdempotencyKeys(database.pool);
   });
   const outbox = loop('reading the outbox', config.relayPollMs, readOutbox);
-  const admit = loop('admitting batches', ADMIT_INTERVAL_MS, admitMore);
-  // Work of a lost process resumes after the lease plus these intervals.
-  const batches = loop('reconciling batches', Math.min(config.reconcileMs, config.leaseMs / 2), () =>
-    reconcileBatches(ledger, queue, admission),
-  );
-  const deliveries = loop('reconciling deliveries', Math.min(config.reconcileMs, config.leaseMs / 6), () =>
-    reconcileDeliveries(ledger, queue, config.maxAttempts),
-  );
-  const storage = openStorage(config);
-  const sweeper = new FileSweeper({ ...deps, storage, orphanGraceSeconds: config.fileOrphanSeconds });
-  const files = loop('sweeping files', config.fileSweepMs, () => sweeper.sweep());
-  const serverGuard = new ServerGuard(database.createClient, () => database.tenants.names());
-  const shares = loop('watching shared server resources', SHARES_MS, async () => {
-    for (const session of await serverGuard.endHoarders()) {
-      log.error(
-        session,
-        "a tenant's session held too many of PostgreSQL's shared resources, and was terminated",
-      );
-    }
-  });
-  const autovacuumGuard = new AutovacuumGuard(database.pool);
-  const autovacuum = loop('watching autovacuum', AUTOVACUUM_MS, async () => {
-    for (const { failure, ...table } of await autovacuumGuard.endHangingAnalyzes()) {
-      if (failure)
-        log.error({ ...table, err: failure }, "autovacuum hangs in a tenant's table, and can't be ended");
-      else log.error(table, "autovacuum hung in a tenant's table, which it does not analyze any more");
-    }
-  });
+  const others = [
+    loop('admitting batches', ADMIT_INTERVAL_MS, admitMore),
+    // Work of a lost process resumes after the lease plus these intervals.
+    loop('reconciling batches', Math.min(reconcileMs, leaseMs / 2), () =>
+      reconcileBatches(ledger, queue, admission),
+    ),
+    loop('reconciling deliveries', Math.min(reconcileMs, leaseMs / 6), () =>
+      reconcileDeliveries(ledger, queue, config.maxAttempts),
+    ),
+    maintenance,
+    loop('sweeping files', config.fileSweepMs, () => sweeper.sweep()),
+    loop('watching shared server resources', SHARES_MS, () => endHoarders(serverGuard, log)),
+    loop('watching autovacuum', AUTOVACUUM_MS, () => endHangingAnalyzes(autovacuumGuard, log)),
+  ];
   deps.history?.onChange(() => {
     mayBeRestored = true;
     outbox.wake();
@@ -120,9 +113,26 @@ export function startRelay(deps: RelayDeps): Stoppable {
     async stop() {
       await wakeups.stop();
       await followed?.stop();
-      await stopAll([outbox, admit, batches, deliveries, maintenance, files, shares, autovacuum]);
+      await stopAll([outbox, ...others]);
       await serverGuard.close();
       await storage.close();
     },
   };
+}
+
+async function endHoarders(guard: ServerGuard, log: Logger): Promise<void> {
+  for (const session of await guard.endHoarders()) {
+    log.error(
+      session,
+      "a tenant's session held too many of PostgreSQL's shared resources, and was terminated",
+    );
+  }
+}
+
+async function endHangingAnalyzes(guard: AutovacuumGuard, log: Logger): Promise<void> {
+  for (const { failure, ...table } of await guard.endHangingAnalyzes()) {
+    if (failure)
+      log.error({ ...table, err: failure }, "autovacuum hangs in a tenant's table, and can't be ended");
+    else log.error(table, "autovacuum hung in a tenant's table, which it does not analyze any more");
+  }
 }
