@@ -86,6 +86,8 @@ export const CONTEXT_NAMES: readonly string[] = ['operation', 'target', 'now', '
 const RESERVED_NAMES = ['records', ...CONTEXT_NAMES];
 
 const MAX_NAME_CHARACTERS = 200;
+/** All of them run for each email. */
+const MAX_QUERIES = 100;
 
 /** Line breaks and slashes would end up in logs, links and file names. Throws AppError BAD_USER_INPUT. */
 export function readPlainName(name: string, field: string): string {
@@ -95,6 +97,7 @@ export function readPlainName(name: string, field: string): string {
 
 /** Throws AppError BAD_USER_INPUT. */
 export function readQueries(given: readonly (EmailQueryInput | null)[]): readonly EmailQuery[] {
+  if (given.length > MAX_QUERIES) throw badInput('queries', `queries holds at most ${MAX_QUERIES}.`);
   const outvars = new Set<string>();
   return requireItems(given, 'queries').map((query, index) => {
     const field = `queries[${index}]`;

@@ -13,11 +13,11 @@ import { runPlan } from '../execute.js';
 import { createAliasSource } from '../filter/rows/scope.js';
 import type { PlannedField } from '../plan/plan.js';
 import { introspectFields } from '../introspectFields.js';
-import { planOwnerOf, tenantPlans } from '../plan/planOwner.js';
+import { emailPlans, tenantPlans } from '../plan/planOwner.js';
 import { planOperation } from '../plan/planOperation.js';
 import { planRequest } from '../plan/planRequest.js';
 import { unrestricted } from '../policy/policy.js';
-import { complete, type Steps } from '../steps.js';
+import type { Steps } from '../steps.js';
 
 /** A query of an email type with its arguments, after its filters were rendered. */
 export interface EmailQuery {
@@ -111,10 +111,12 @@ async function readEmailQuery(
   const files: string[] = [];
   const email = { onFile: (storagekey: string) => files.push(storagekey) };
   const { fields, errors } = await withCurrentCatalog(engine.catalogs, principal, async (catalog) => {
-    // It waits for no caller's requests: the worker's slots limit it.
-    const planned = complete(planRequest(engine, principal, catalog, { query, variables }, true));
+    // An email's query doesn't wait for callers' planning.
+    const planOwner = emailPlans(principal.tenantid);
+    const request = planRequest(engine, principal, catalog, { query, variables }, true);
+    const planned = await engine.planning.run(planOwner, request);
     if (planned.plan.kind === 'mutation') throw mutationError();
-    const introspections = await introspectFields(engine, planOwnerOf(principal), planned, answer);
+    const introspections = await introspectFields(engine, planOwner, planned, answer);
     return runPlan(engine, principal, catalog, planned, { answer, span, reads, introspections, email });
   }).catch((error: unknown) => {
     if (error instanceof DocumentError) throw asInvalid(error);

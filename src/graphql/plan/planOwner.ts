@@ -15,3 +15,8 @@ export function planOwnerOf(principal: Principal): PlanOwner {
 export function tenantPlans(tenantid: number): PlanOwner {
   return { key: String(tenantid), isNobody: false };
 }
+
+/** The queries of a tenant's emails, besides its callers. */
+export function emailPlans(tenantid: number): PlanOwner {
+  return { key: `${tenantid} emails`, isNobody: false };
+}
