@@ -48,6 +48,11 @@ function inWords(texts: readonly string[]): string {
   return [texts.slice(0, -1).join(', '), texts.at(-1)].join(' or ');
 }
 
+/** Repeated items mean nothing, and would be stored and compared. */
+export function distinct<T>(items: readonly T[]): readonly T[] {
+  return [...new Set(items)];
+}
+
 /** Text that consists of spaces counts as absent. */
 export function blankToNull(text: string): string | null {
   return text.trim() === '' ? null : text;

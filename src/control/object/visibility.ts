@@ -39,6 +39,6 @@ export function seenClasses(principal: Principal, row: Sql): Sql {
 /** Rows of a role: its own, and those of the roles directly below it. */
 export function ofOwnRoles(principal: Principal, row: Sql): Sql {
   if (principal.isAdmin) return ofOwnTenant(principal, row);
-  const roleids = [principal.roleid, ...principal.children];
-  return sql`${ofOwnTenant(principal, row)} and ${row}.roleid = any (${constant(roleids, 'int4[]')})`;
+  return sql`${ofOwnTenant(principal, row)} and (${row}.roleid = ${constant(principal.roleid, 'int4')}
+    or ${row}.roleid = any (${constant(principal.children, 'int4[]')}))`;
 }

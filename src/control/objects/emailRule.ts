@@ -4,7 +4,7 @@ import { CREATED } from '../object/columns.js';
 import { emailTypeNotFound } from '../object/references.js';
 import { toAdmins } from '../object/visibility.js';
 import { controlObject } from '../object/declaration.js';
-import { blankToNull } from '../object/readValues.js';
+import { blankToNull, distinct } from '../object/readValues.js';
 import { requireTenantAdmin } from '../permissions.js';
 
 /** Rules: which changes to which tables send an email. */
@@ -25,7 +25,7 @@ export const emailRule = controlObject({
       type: 'text[]',
       input: 'Tables that the rule applies to.',
       fallback: [],
-      read: (targets: readonly string[]): readonly string[] => [...new Set(targets)],
+      read: distinct<string>,
     },
     email_type: { type: 'text', input: true, required: true },
     query_roleid: {

@@ -10,7 +10,7 @@ import {
 } from '../object/references.js';
 import { controlObject } from '../object/declaration.js';
 import { requireRoom } from '../object/ruleRoom.js';
-import { blankToNull } from '../object/readValues.js';
+import { blankToNull, distinct } from '../object/readValues.js';
 import { CREATED, OWN_TENANT } from '../object/columns.js';
 import { ofOwnTenant } from '../object/visibility.js';
 import { requireSchema, requireTenantAdmin } from '../permissions.js';
@@ -29,7 +29,8 @@ export const policyRule = controlObject({
       input: true,
       required: true,
       nullMeansUnchanged: true,
-      read: atLeastOne,
+      read: (given: readonly string[], field: string): readonly string[] =>
+        distinct(atLeastOne(given, field)),
       references: requireKnownCapabilities,
     },
     targets: {
@@ -37,15 +38,22 @@ export const policyRule = controlObject({
       input: 'Tables and views that the rule applies to.',
       required: true,
       nullMeansUnchanged: true,
-      read: (targets: readonly string[]): readonly string[] => [...new Set(targets)],
+      read: distinct<string>,
     },
     roles: {
       type: 'int4[]',
       input: 'Roles that the rule applies to. Without roles and classes, it applies to every role.',
       fallback: [],
+      read: distinct<number>,
       references: requireKnownRoles,
     },
-    classes: { type: 'int4[]', input: true, fallback: [], references: requireKnownClasses },
+    classes: {
+      type: 'int4[]',
+      input: true,
+      fallback: [],
+      read: distinct<number>,
+      references: requireKnownClasses,
+    },
     filter: {
       type: 'text',
       input: 'Filter on the rows that the rule grants; every row if omitted.',
@@ -77,7 +85,7 @@ export const policyRule = controlObject({
 export const POLICY_RULE_ROOM = {
   table: 'policy_rule',
   label: 'policy rules',
-  columns: ['name', 'targets', 'roles', 'classes', 'filter'],
+  columns: ['name', 'capabilities', 'targets', 'roles', 'classes', 'filter'],
   largest: 'filter',
   maxRows: 10_000,
   maxCharacters: 1_000_000,

@@ -4,6 +4,7 @@ import { bumpPolicyVersion } from '../tenants/tenants.js';
 import { requireKnownClasses } from '../object/references.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, notFound, requireItems } from '../object/badInput.js';
+import { distinct } from '../object/readValues.js';
 import { checkPassword, grantable } from './createRole.js';
 import { denied, requireCapability, requireClasses, requireOwnTenant } from '../permissions.js';
 import type { Key } from '../object/declaration.js';
@@ -87,7 +88,7 @@ async function collectChanges(
     changes.capabilities = await grantable(context, input.capabilities ?? []);
   }
   if (input.classes !== undefined) {
-    changes.classes = requireItems(input.classes ?? [], 'classes');
+    changes.classes = distinct(requireItems(input.classes ?? [], 'classes'));
     requireClasses(context.principal, changes.classes);
     await requireKnownClasses(context, changes.classes);
   }

@@ -6,6 +6,18 @@ import { requireKnownRoles } from '../object/references.js';
 import { denied, requireClasses } from '../permissions.js';
 import { requireManageable, requireMember } from './rolePermissions.js';
 
+/** Of a tenant. A role may be in all of them, and is compared with all policy rules each second. */
+const MAX_CLASSES = 10_000;
+
+/** Throws AppError BAD_USER_INPUT. */
+export async function requireClassRoom({ db, principal: { tenantid } }: ControlContext): Promise<void> {
+  const [found]: { classes: number }[] = await db('rowpost.role_class')
+    .where({ tenantid })
+    .select(db.raw('count(*)::int as classes'));
+  if (found && found.classes >= MAX_CLASSES)
+    throw badInput('name', `A tenant has at most ${MAX_CLASSES} classes.`);
+}
+
 /** Throws AppError BAD_USER_INPUT. */
 export function readRoleids(ids: readonly string[], field: string): readonly number[] {
   if (!ids.every((id) => /^\d{1,9}$/.test(id))) throw badInput(field, `${field} must hold ids of roles.`);

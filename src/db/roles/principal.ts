@@ -22,8 +22,11 @@ export interface Principal {
   readonly parentid: number | null;
   readonly classes: readonly number[];
   readonly capabilities: readonly string[];
-  /** Ids of the roles directly below this one. Nobody has none: those who signed up are no business of other visitors. */
-  readonly children: readonly number[];
+  /**
+   * Ids of the roles directly below this one, as PostgreSQL writes an array: there may be a million, and few requests use
+   * them. Nobody has none: those who signed up are no business of other visitors.
+   */
+  readonly children: string;
   readonly isRoot: boolean;
   /** Root, or holds `admin`: passes every policy rule of its own tenant. */
   readonly isAdmin: boolean;
@@ -140,7 +143,7 @@ interface PrincipalRow {
   parentid: number | null;
   classes: number[];
   capabilities: string[];
-  children: number[];
+  children: string;
   is_root: boolean;
   is_moved: boolean;
   suspended: boolean;
@@ -193,26 +196,30 @@ export async function readPrincipal(
 const PRINCIPAL_SQL = `
   select t.name as tenant_name, r.login, r.parentid, r.classes || inherited.classes as classes, r.capabilities,
     coalesce((select array_agg(c.roleid order by c.roleid) from rowpost.role c
-      where c.parentid = r.roleid and not c.deleted and (r.login is distinct from :nobody or t.root_roleid = r.roleid)), '{}') as children,
+      where c.parentid = r.roleid and not c.deleted and (r.login is distinct from :nobody or t.root_roleid = r.roleid)), '{}')::text as children,
     t.root_roleid is not distinct from r.roleid as is_root, t.moved_to is not null as is_moved, t.suspended, r.read_replica, t.schema, t.policy_version::text,
     ${TOKENS_VALID_FROM_MS} as tokens_valid_from_ms, extract(epoch from r.restored)::float8 * 1000 as restored_ms,
     coalesce((select json_agg(json_build_object('ruleid', p.ruleid, 'capabilities', p.capabilities,
         'targets', p.targets, 'filter', p.filter) order by p.ruleid)
       from rowpost.policy_rule p
       where p.tenantid = r.tenantid
-        and (r.roleid = any (p.roles) or p.classes && (r.classes || inherited.classes) or (p.roles = '{}' and p.classes = '{}'))
+        and (r.roleid = any (p.roles) or (p.roles = '{}' and p.classes = '{}')
+          -- Not p.classes && …, which takes time with the product of both.
+          or p.ruleid in (
+            select q.ruleid from rowpost.policy_rule q, unnest(q.classes) c(classid)
+            where q.tenantid = r.tenantid and c.classid in (select unnest(r.classes || inherited.classes))))
     ), '[]') as rules
   from rowpost.role r join rowpost.tenant t using (tenantid)
     cross join lateral (
-      -- Classes that hold for all roles below their members. The tree is climbed only where there are such classes.
+      -- Classes that hold for all roles below their members. The tree is climbed once, and only where there are such classes.
       select coalesce(array_agg(c.classid order by c.classid), '{}') as classes
       from rowpost.role_class c
-      where c.tenantid = r.tenantid and c.inherit = 'full' and not c.classid = any (r.classes) and exists (
+      where c.tenantid = r.tenantid and c.inherit = 'full' and c.classid not in (select unnest(r.classes)) and c.classid in (
         with recursive above(roleid, parentid, classes) as (
           select p.roleid, p.parentid, p.classes from rowpost.role p where p.roleid = r.parentid
           union
           select p.roleid, p.parentid, p.classes from rowpost.role p join above a on p.roleid = a.parentid
-        ) select from above where c.classid = any (above.classes))
+        ) select unnest(classes) from above)
     ) inherited
   where r.tenantid = :tenantid and r.roleid = :roleid and not r.deleted
     and (r.login is distinct from :nobody or t.anonymous_logins or t.root_roleid = r.roleid)`;
