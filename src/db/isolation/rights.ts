@@ -5,8 +5,15 @@ import type { Pool } from 'pg';
  *   encoding that can't store every text; empty if nothing
  */
 export async function missingRights(pool: Pool): Promise<readonly string[]> {
-  const { rows } = await pool.query<{ role: string; createrole: boolean; create: boolean; database: string }>(
-    `select current_user as role, rolcreaterole or rolsuper as createrole, current_database() as database,
+  const { rows } = await pool.query<{
+    role: string;
+    createrole: boolean;
+    inherits: boolean;
+    create: boolean;
+    database: string;
+  }>(
+    `select current_user as role, rolcreaterole or rolsuper as createrole, rolinherit or rolsuper as inherits,
+       current_database() as database,
        has_database_privilege(current_database(), 'CREATE') as create
      from pg_catalog.pg_roles where rolname = current_user`,
   );
@@ -23,10 +30,13 @@ export async function missingRights(pool: Pool): Promise<readonly string[]> {
     `select current_setting('server_encoding') as encoding
      where current_setting('server_encoding') not in ('UTF8', 'SQL_ASCII') and to_regclass('rowpost.migration') is null`,
   );
-  const rights = rows.flatMap(({ role, createrole, create, database }) => [
+  const rights = rows.flatMap(({ role, createrole, inherits, create, database }) => [
     ...(createrole
       ? []
       : [`The database role "${role}" makes one role per tenant: alter role "${role}" createrole`]),
+    ...(inherits
+      ? []
+      : [`The database role "${role}" needs the rights of the roles that it makes: alter role "${role}" inherit`]),
     ...(create
       ? []
       : [`The database role "${role}" makes schemas: grant create on database "${database}" to "${role}"`]),

@@ -250,7 +250,16 @@ export async function endOfSharedTransactions(
   names: RoleNames,
   longestRequestMs = LONGEST_REQUEST_MS,
 ): Promise<void> {
-  const { rows } = await pool.query<{ now: string }>('select clock_timestamp()::text as now');
+  const { rows } = await pool.query<{ now: string; sees: boolean }>(
+    "select clock_timestamp()::text as now, pg_catalog.pg_has_role(oid, 'usage') as sees from pg_catalog.pg_roles where rolname = $1",
+    [names.shared],
+  );
+  // PostgreSQL hides from other roles when a transaction began.
+  if (rows[0]?.sees !== true) {
+    throw new Error(
+      `"${names.service}" does not have the rights of "${names.shared}", and so can't see its transactions: run "rowpost release"`,
+    );
+  }
   for (;;) {
     const { rows: waited } = await pool.query<{ ended: boolean | null }>(
       `select case when xact_start < clock_timestamp() - make_interval(secs => $3 / 1000.0)

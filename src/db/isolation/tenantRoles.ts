@@ -43,15 +43,22 @@ export async function ensureRole(runner: StatementRunner, role: string): Promise
       await runner.query('rollback to savepoint make_role');
     }
   }
-  // Since PostgreSQL 16, a role's creator is a member that can't SET ROLE to it without granting itself that.
+  // Since PostgreSQL 16, a role's creator is a member that can't SET ROLE to it, and doesn't have its privileges, without granting
+  // itself that. Before, the latter is up to the service's own role.
   const { rows } = await runner.query(
-    statement`select pg_has_role(current_user, ${textConstant(role)}, case when current_setting('server_version_num')::int >= 160000
-       then 'SET' else 'MEMBER' end) as may_enter, current_user::text as service`,
+    statement`select current_user::text as service, is_new, pg_has_role(current_user, ${textConstant(role)}, 'USAGE')
+         and pg_has_role(current_user, ${textConstant(role)}, case when is_new then 'SET' else 'MEMBER' end) as may_enter
+       from (select current_setting('server_version_num')::int >= 160000 as is_new) v`,
   );
-  const { may_enter: mayEnter, service } = rows[0] as { may_enter: boolean; service: string };
-  if (mayEnter) return;
+  const found = rows[0] as { service: string; is_new: boolean; may_enter: boolean };
+  const { service, is_new: isNew } = found;
+  if (found.may_enter) return;
   try {
-    await runner.query(statement`grant ${identifier(role)} to current_user`);
+    await runner.query(
+      isNew
+        ? statement`grant ${identifier(role)} to current_user with inherit true, set true`
+        : statement`grant ${identifier(role)} to current_user`,
+    );
   } catch (error) {
     if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
     throw new AppError('NAME_TAKEN', `The PostgreSQL role "${role}" was made by somebody else.`, {
