@@ -124,7 +124,7 @@ async function endHoarders(guard: ServerGuard, log: Logger): Promise<void> {
   for (const session of await guard.endHoarders()) {
     log.error(
       session,
-      "a tenant's session held too many of PostgreSQL's shared resources, and was terminated",
+      "a tenant's session held up others, or held too many of PostgreSQL's shared resources, and was terminated",
     );
   }
 }

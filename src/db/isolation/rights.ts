@@ -36,7 +36,9 @@ export async function missingRights(pool: Pool): Promise<readonly string[]> {
       : [`The database role "${role}" makes one role per tenant: alter role "${role}" createrole`]),
     ...(inherits
       ? []
-      : [`The database role "${role}" needs the rights of the roles that it makes: alter role "${role}" inherit`]),
+      : [
+          `The database role "${role}" needs the rights of the roles that it makes: alter role "${role}" inherit`,
+        ]),
     ...(create
       ? []
       : [`The database role "${role}" makes schemas: grant create on database "${database}" to "${role}"`]),

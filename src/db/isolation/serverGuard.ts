@@ -8,6 +8,16 @@ export interface EndedSession {
   readonly locks: number;
 }
 
+/** What the service, and PostgreSQL's autovacuum, may wait for a transaction of a tenant; and how many others may begin meanwhile. */
+export interface Patience {
+  readonly serviceMs: number;
+  readonly autovacuumMs: number;
+  readonly transactions: number;
+}
+
+/** The service's `lock_timeout` is longer; and by default, PostgreSQL insists on vacuuming after as many transactions. */
+const PATIENCE: Patience = { serviceMs: 2_000, autovacuumMs: 60_000, transactions: 200_000_000 };
+
 /** Share of PostgreSQL's notification queue that one session may hold up. */
 const MAX_NOTIFICATIONS = 0.25;
 /** Listeners read notifications immediately, except in a transaction. */
@@ -17,6 +27,10 @@ const MAX_LISTENING_SECONDS = 5;
  * PostgreSQL has one lock table and one notification queue for the whole server, without quotas: one tenant's
  * `pg_advisory_lock` in a loop, or LISTEN in a transaction that never ends, blocks every write. When half of the locks or a
  * quarter of the queue is in use, this terminates tenants' sessions that hold more than a session's share.
+ *
+ * It also terminates those with a transaction that the service or autovacuum wait for: a role that may use a schema or a database
+ * locks its row in the catalog by revoking what it has not granted. And those whose transaction is so old that PostgreSQL, which
+ * keeps all dead rows for it, would run out of transaction ids.
  */
 export class ServerGuard {
   #client: pg.Client | undefined;
@@ -24,16 +38,20 @@ export class ServerGuard {
   constructor(
     private readonly createClient: () => pg.Client,
     private readonly names: () => Promise<RoleNames>,
+    private readonly patience = PATIENCE,
   ) {}
 
   /** Throws what pg throws; the next call connects again. */
   async endHoarders(): Promise<readonly EndedSession[]> {
     try {
       const { tenantPrefix, shared } = await this.names();
-      this.#client ??= await this.#connect([tenantPrefix, shared]);
-      const { rows } = await this.#client.query<{ isFull: boolean }>(STATE);
-      if (rows[0]?.isFull !== true) return [];
-      const ended = await this.#client.query<EndedSession>(END, [tenantPrefix, shared]);
+      const { serviceMs, autovacuumMs, transactions } = this.patience;
+      const waits = [Math.min(serviceMs, autovacuumMs), transactions];
+      const values = [tenantPrefix, shared, serviceMs, autovacuumMs, transactions];
+      this.#client ??= await this.#connect(values);
+      const { rows } = await this.#client.query<{ isHeld: boolean }>(STATE, waits);
+      if (rows[0]?.isHeld !== true) return [];
+      const ended = await this.#client.query<EndedSession>(END, values);
       return ended.rows;
     } catch (error) {
       await this.close();
@@ -51,7 +69,7 @@ export class ServerGuard {
    * Keeps a transaction open, which retains the catalog locks that it needs when no others are available. It holds no
    * snapshot between statements.
    */
-  async #connect(values: readonly string[]): Promise<pg.Client> {
+  async #connect(values: readonly unknown[]): Promise<pg.Client> {
     const client = this.createClient();
     client.on('error', () => undefined);
     await client.connect();
@@ -66,15 +84,31 @@ const PER_SESSION = `current_setting('max_locks_per_transaction')::int`;
 const SHORT_OF_LOCKS = `(select count(*) from pg_lock_status()) > ${PER_SESSION} / 2.0 *
   (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int)`;
 const SHORT_OF_NOTIFICATIONS = `pg_notification_queue_usage() > ${MAX_NOTIFICATIONS}`;
+/** Within the transaction that stays open, `age` stays the same. One that is newer than the snapshot would be beyond the limit. */
+const TRANSACTIONS_SINCE = `(
+  select coalesce(max(age), 0)::int from unnest(array[a.backend_xid, a.backend_xmin]) x(id),
+    mod(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - id::text::bigint, 4294967296) age where age < 2147483648)`;
 
 // Otherwise session statistics stay the same for the whole transaction.
-const STATE = `select pg_stat_clear_snapshot(), ${SHORT_OF_LOCKS} or ${SHORT_OF_NOTIFICATIONS} as "isFull"`;
+const STATE = `select pg_stat_clear_snapshot(), ${SHORT_OF_LOCKS} or ${SHORT_OF_NOTIFICATIONS}
+  or exists (select from pg_lock_status() l where not l.granted and l.locktype = 'transactionid'
+    and l.waitstart < clock_timestamp() - make_interval(secs => $1::float8 / 1000))
+  or exists (select from pg_stat_get_activity(null) a where ${TRANSACTIONS_SINCE} > $2) as "isHeld"`;
 
+// Autovacuum has no user. Requests of shared connections have a timeout.
 const END = `
-  with held as materialized (select pid, count(*)::int as locks from pg_lock_status() group by pid)
+  with held as materialized (select pid, count(*)::int as locks from pg_lock_status() group by pid),
+  waiting as materialized (
+    select l.pid from pg_lock_status() l left join pg_stat_get_activity(null) a on a.pid = l.pid
+    where not l.granted and l.locktype = 'transactionid' and l.waitstart < clock_timestamp() - make_interval(secs => case
+      when a.usesysid is null then $4::float8 when a.usesysid = (select oid from pg_catalog.pg_roles where rolname = current_user) then $3::float8 end / 1000)
+  ),
+  waited_for as materialized (select distinct b.pid from waiting w, unnest(pg_blocking_pids(w.pid)) b(pid))
   select a.pid, r.rolname as role, coalesce(h.locks, 0) as locks
   from pg_stat_get_activity(null) a join pg_catalog.pg_roles r on r.oid = a.usesysid left join held h on h.pid = a.pid
   where case when starts_with(r.rolname, $1) or r.rolname = $2 then
     case when ${SHORT_OF_LOCKS} and h.locks > ${PER_SESSION}
         or ${SHORT_OF_NOTIFICATIONS} and a.xact_start < clock_timestamp() - interval '${MAX_LISTENING_SECONDS} seconds'
+        or a.pid in (select pid from waited_for) and starts_with(r.rolname, $1)
+        or ${TRANSACTIONS_SINCE} > $5
       then pg_terminate_backend(a.pid) end end`;

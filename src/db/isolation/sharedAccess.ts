@@ -255,7 +255,8 @@ export async function endOfSharedTransactions(
     [names.shared],
   );
   // PostgreSQL hides from other roles when a transaction began.
-  if (rows[0]?.sees !== true) {
+  const [start] = rows;
+  if (start?.sees !== true) {
     throw new Error(
       `"${names.service}" does not have the rights of "${names.shared}", and so can't see its transactions: run "rowpost release"`,
     );
@@ -266,7 +267,7 @@ export async function endOfSharedTransactions(
          then pg_catalog.pg_terminate_backend(pid) end as ended
        from pg_catalog.pg_stat_activity
        where usename = $1 and datname = current_database() and xact_start <= $2::timestamptz`,
-      [names.shared, rows[0]?.now, longestRequestMs],
+      [names.shared, start.now, longestRequestMs],
     );
     if (waited.every(({ ended }) => ended === true)) return;
     await delay(POLL_MS);

@@ -1,6 +1,6 @@
 import { AppError } from '../../foundation/errors.js';
 import { DUPLICATE_OBJECT, INSUFFICIENT_PRIVILEGE, isUniqueViolation, sqlState } from '../sql/sqlState.js';
-import { identifier, quoted, statement, textConstant } from '../sql/sql.js';
+import { identifier, quoted, sql, statement, textConstant, type Sql, type SqlText } from '../sql/sql.js';
 import type { RoleNames, StatementRunner } from './roleNames.js';
 
 /**
@@ -15,8 +15,11 @@ export async function ensureTenantRole(
   const role = names.tenant(tenantid);
   await ensureSharedRole(runner, names);
   await ensureRole(runner, role);
-  await runner.query(statement`grant usage on schema rowpost_tenant to ${identifier(role)}`);
-  await runner.query(
+  await grantUsage(runner, role);
+  await grantUnless(
+    runner,
+    sql`not exists (select from pg_catalog.pg_proc p where p.pronamespace = 'rowpost_tenant'::regnamespace
+      and not has_function_privilege(${textConstant(role)}, p.oid, 'execute'))`,
     statement`grant execute on all functions in schema rowpost_tenant to ${identifier(role)}`,
   );
   await grantConnect(runner, role);
@@ -27,8 +30,12 @@ export async function ensureSharedRole(runner: StatementRunner, { shared }: Role
   // Grants change catalog rows that all roles share; PostgreSQL rejects concurrent changes.
   await runner.query('lock table rowpost.provisioning_lock in share update exclusive mode');
   await ensureRole(runner, shared);
-  await runner.query(statement`grant usage on schema rowpost_tenant to ${identifier(shared)}`);
-  await runner.query(statement`grant select on rowpost_tenant.replica_lock to ${identifier(shared)}`);
+  await grantUsage(runner, shared);
+  await grantUnless(
+    runner,
+    sql`has_table_privilege(${textConstant(shared)}, 'rowpost_tenant.replica_lock', 'select')`,
+    statement`grant select on rowpost_tenant.replica_lock to ${identifier(shared)}`,
+  );
   await grantConnect(runner, shared);
 }
 
@@ -68,15 +75,32 @@ export async function ensureRole(runner: StatementRunner, role: string): Promise
   }
 }
 
+function grantUsage(runner: StatementRunner, role: string): Promise<void> {
+  return grantUnless(
+    runner,
+    sql`has_schema_privilege(${textConstant(role)}, 'rowpost_tenant', 'usage')`,
+    statement`grant usage on schema rowpost_tenant to ${identifier(role)}`,
+  );
+}
+
 /** Only if the service may: it need not own the database. */
 async function grantConnect(runner: StatementRunner, role: string): Promise<void> {
-  const { rows } = await runner.query(
-    `select current_database()::text as database, pg_has_role(current_user, datdba, 'usage') as owner
-     from pg_catalog.pg_database where datname = current_database()`,
+  const { rows } = await runner.query('select current_database()::text as database');
+  const { database } = rows[0] as { database: string };
+  await grantUnless(
+    runner,
+    sql`not pg_has_role(current_user, datdba, 'usage') or exists (select from aclexplode(datacl) a
+        where a.grantee = ${textConstant(quoted(role))}::regrole and a.privilege_type = 'CONNECT')
+      from pg_catalog.pg_database where datname = current_database()`,
+    statement`grant connect on database ${identifier(database)} to ${identifier(role)}`,
   );
-  const { database, owner } = rows[0] as { database: string; owner: boolean };
-  if (!owner) return;
-  await runner.query(statement`grant connect on database ${identifier(database)} to ${identifier(role)}`);
+}
+
+/** What all roles have in common is in rows of the catalog that each grant writes, and that a tenant's transaction may hold. */
+async function grantUnless(runner: StatementRunner, isHeld: Sql, grant: SqlText): Promise<void> {
+  const { rows } = await runner.query(statement`select ${isHeld}`);
+  const [row] = rows as readonly object[];
+  if (Object.values(row ?? {})[0] !== true) await runner.query(grant);
 }
 
 async function exists(runner: StatementRunner, role: string): Promise<boolean> {

@@ -10,6 +10,7 @@ import { sqlState } from '../sql/sqlState.js';
 const DUPLICATE_SCHEMA = '42P06';
 const DEPENDENT_OBJECTS = '2BP01';
 const MAX_NAME_BYTES = 63;
+const SESSION_END_MS = 1_000;
 
 /** Whether a schema belongs to PostgreSQL or to the service: no tenant's, whether created, adopted, moved or imported. */
 export function isReservedSchema(schema: string): boolean {
@@ -92,6 +93,7 @@ async function createRole(trx: Knex, tenantid: number): Promise<string> {
 export async function dropTenantSchema(trx: Knex, tenantid: number, schema: string): Promise<void> {
   const runner = statementRunner(trx);
   const role = (await readRoleNames(runner)).tenant(tenantid);
+  await endSessions(runner, role);
   const { rows } = await runner.query(
     statement`select from pg_catalog.pg_namespace n join pg_catalog.pg_roles r on r.oid = n.nspowner
       where n.nspname = $1::text::name and r.rolname in ($2::text::name, current_user)`,
@@ -99,6 +101,15 @@ export async function dropTenantSchema(trx: Knex, tenantid: number, schema: stri
   );
   if (rows.length > 0) await runner.query(statement`drop schema ${identifier(schema)} cascade`);
   await dropTenantRole(trx, tenantid);
+}
+
+/** What they hold open would be waited for. One that PostgreSQL can't end is left. */
+async function endSessions(runner: StatementRunner, role: string): Promise<void> {
+  await runner.query(
+    `select pg_catalog.pg_terminate_backend(pid, ${SESSION_END_MS}) from pg_catalog.pg_stat_activity
+     where usename = $1 and datname = current_database()`,
+    [role],
+  );
 }
 
 /** Drops the tenant's role with its grants, unless it owns something in another database. */
