@@ -88,11 +88,12 @@ async function createRole(trx: Knex, tenantid: number): Promise<string> {
 
 /**
  * Drops the schema with its contents, and the role unless it owns something in another database. A tenant may have dropped its
- * schema: whoever else made one of that name keeps it.
+ * schema: whoever else made one of that name keeps it. Throws AppError SCHEMA_TOO_LARGE.
  */
 export async function dropTenantSchema(trx: Knex, tenantid: number, schema: string): Promise<void> {
   const runner = statementRunner(trx);
   const role = (await readRoleNames(runner)).tenant(tenantid);
+  await requireFewObjects(runner, schema, role);
   await endSessions(runner, role);
   const { rows } = await runner.query(
     statement`select from pg_catalog.pg_namespace n join pg_catalog.pg_roles r on r.oid = n.nspowner
@@ -102,6 +103,39 @@ export async function dropTenantSchema(trx: Knex, tenantid: number, schema: stri
   if (rows.length > 0) await runner.query(statement`drop schema ${identifier(schema)} cascade`);
   await dropTenantRole(trx, tenantid);
 }
+
+/** PostgreSQL locks each object that it drops, and has one table of locks for all sessions. Throws AppError SCHEMA_TOO_LARGE. */
+async function requireFewObjects(runner: StatementRunner, schema: string, role: string): Promise<void> {
+  const { rows } = await runner.query(LOCKS_TO_DROP, [schema, role]);
+  const { needed, available } = rows[0] as { needed: number; available: number };
+  if (needed <= available * MAX_SHARE_OF_LOCKS) return;
+  throw new AppError(
+    'SCHEMA_TOO_LARGE',
+    `To drop "${schema}", PostgreSQL needs ${needed} locks, and has ${available} for everybody.`,
+    {
+      hint: 'Drop its objects in parts first, by several scripts of "rowpost tenant sql", or raise max_locks_per_transaction.',
+    },
+  );
+}
+
+const MAX_SHARE_OF_LOCKS = 0.5;
+
+const LOCKS_TO_DROP = `
+  with relation as materialized (
+    select c.oid, c.reltoastrelid from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = $1::text::name
+  )
+  select ((select count(*) + 2 * count(*) filter (where reltoastrelid <> 0) from relation)
+    + (select count(*) from relation r join pg_catalog.pg_attrdef d on d.adrelid = r.oid)
+    + (select count(*) from relation r join pg_catalog.pg_constraint k on k.conrelid = r.oid)
+    + (select count(*) from relation r join pg_catalog.pg_trigger t on t.tgrelid = r.oid)
+    + (select count(*) from relation r join pg_catalog.pg_rewrite w on w.ev_class = r.oid)
+    + (select count(*) from pg_catalog.pg_type y join pg_catalog.pg_namespace n on n.oid = y.typnamespace where n.nspname = $1::text::name)
+    + (select count(*) from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace where n.nspname = $1::text::name)
+    + (select count(*) from pg_catalog.pg_largeobject_metadata o join pg_catalog.pg_roles r on r.oid = o.lomowner
+        where r.rolname = $2::text::name))::int as needed,
+    current_setting('max_locks_per_transaction')::int
+      * (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int) as available`;
 
 /** What they hold open would be waited for. One that PostgreSQL can't end is left. */
 async function endSessions(runner: StatementRunner, role: string): Promise<void> {
