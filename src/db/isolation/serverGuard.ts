@@ -81,7 +81,7 @@ export class ServerGuard {
 }
 
 const PER_SESSION = `current_setting('max_locks_per_transaction')::int`;
-const SHORT_OF_LOCKS = `(select count(*) from pg_lock_status()) > ${PER_SESSION} / 2.0 *
+const SHORT_OF_LOCKS = `(select count(*) from taken) > ${PER_SESSION} / 2.0 *
   (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int)`;
 const SHORT_OF_NOTIFICATIONS = `pg_notification_queue_usage() > ${MAX_NOTIFICATIONS}`;
 /** Within the transaction that stays open, `age` stays the same. One that is newer than the snapshot would be beyond the limit. */
@@ -90,16 +90,19 @@ const TRANSACTIONS_SINCE = `(
     mod(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - id::text::bigint, 4294967296) age where age < 2147483648)`;
 
 // Otherwise session statistics stay the same for the whole transaction.
-const STATE = `select pg_stat_clear_snapshot(), ${SHORT_OF_LOCKS} or ${SHORT_OF_NOTIFICATIONS}
-  or exists (select from pg_lock_status() l where not l.granted and l.locktype = 'transactionid'
+const STATE = `
+  with taken as materialized (select granted, locktype, waitstart from pg_lock_status())
+  select pg_stat_clear_snapshot(), ${SHORT_OF_LOCKS} or ${SHORT_OF_NOTIFICATIONS}
+  or exists (select from taken l where not l.granted and l.locktype = 'transactionid'
     and l.waitstart < clock_timestamp() - make_interval(secs => $1::float8 / 1000))
   or exists (select from pg_stat_get_activity(null) a where ${TRANSACTIONS_SINCE} > $2) as "isHeld"`;
 
 // Autovacuum has no user. Requests of shared connections have a timeout.
 const END = `
-  with held as materialized (select pid, count(*)::int as locks from pg_lock_status() group by pid),
+  with taken as materialized (select pid, granted, locktype, waitstart from pg_lock_status()),
+  held as materialized (select pid, count(*)::int as locks from taken group by pid),
   waiting as materialized (
-    select l.pid from pg_lock_status() l left join pg_stat_get_activity(null) a on a.pid = l.pid
+    select l.pid from taken l left join pg_stat_get_activity(null) a on a.pid = l.pid
     where not l.granted and l.locktype = 'transactionid' and l.waitstart < clock_timestamp() - make_interval(secs => case
       when a.usesysid is null then $4::float8 when a.usesysid = (select oid from pg_catalog.pg_roles where rolname = current_user) then $3::float8 end / 1000)
   ),
