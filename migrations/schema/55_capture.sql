@@ -68,8 +68,9 @@ end $$;
 revoke all on function rowpost.key_columns from public;
 
 -- Runs once a statement, as the service. Nobody else may attach it: without transition tables its statements would find
--- whatever relations of those names the writer's session has. Arguments: version, name of the table, its name in
--- GraphQL, columns of its key. The service replaces triggers whose arguments are no longer right.
+-- whatever relations of those names the writer's session has. Arguments: tenant, name of the table, its name in GraphQL,
+-- columns of its key. The service replaces triggers whose arguments are no longer right. Until then a table that its owner has
+-- moved to the schema of another tenant writes no events.
 --
 -- To start a statement, or to evaluate an expression of plpgsql, is what a single row pays for, so the usual case is one
 -- statement that checks and inserts. Columns can't change while we write. The types of PostgreSQL itself, whose numbers are
@@ -110,7 +111,7 @@ begin
         select after,
           (case when strpos(after::text, '\u0000') = 0 then after
             else regexp_replace(after::text, '(?<!\\)((\\\\)*)\\u0000', '\1\\ufffd', 'g')::json end) -> tg_argv[3] as key,
-          (select t.tenantid from rowpost.tenant t where t.schema = tg_table_schema::text) as tenantid
+          (select t.tenantid from rowpost.tenant t where t.schema = tg_table_schema::text and t.tenantid = tg_argv[0]::int) as tenantid
         from (
           select case when not exists (
             select from pg_attribute c where c.attrelid = tg_relid and c.attnum > 0 and c.atttypid >= 16384
@@ -131,7 +132,7 @@ begin
         select a.before, b.after,
           (case when strpos(b.after::text, '\u0000') = 0 then b.after
             else regexp_replace(b.after::text, '(?<!\\)((\\\\)*)\\u0000', '\1\\ufffd', 'g')::json end) -> tg_argv[3] as key,
-          (select t.tenantid from rowpost.tenant t where t.schema = tg_table_schema::text) as tenantid
+          (select t.tenantid from rowpost.tenant t where t.schema = tg_table_schema::text and t.tenantid = tg_argv[0]::int) as tenantid
         from (
           select row_number() over () as n, case when not exists (
             select from pg_attribute c where c.attrelid = tg_relid and c.attnum > 0 and c.atttypid >= 16384
@@ -156,7 +157,7 @@ begin
         select before,
           (case when strpos(before::text, '\u0000') = 0 then before
             else regexp_replace(before::text, '(?<!\\)((\\\\)*)\\u0000', '\1\\ufffd', 'g')::json end) -> tg_argv[3] as key,
-          (select t.tenantid from rowpost.tenant t where t.schema = tg_table_schema::text) as tenantid
+          (select t.tenantid from rowpost.tenant t where t.schema = tg_table_schema::text and t.tenantid = tg_argv[0]::int) as tenantid
         from (
           select case when not exists (
             select from pg_attribute c where c.attrelid = tg_relid and c.attnum > 0 and c.atttypid >= 16384
@@ -176,7 +177,7 @@ begin
   -- A tenant's code can't say more than in an event that it writes by itself. There is no tenant once it is deleted.
   if concat(current_setting('rowpost.roleid', true), current_setting('rowpost.uploading', true)) <> '' then
     if rowpost_tenant.tenantid() = (
-      select t.tenantid from rowpost.tenant t where t.schema = coalesce(root_schema, tg_table_schema)::text
+      select t.tenantid from rowpost.tenant t where t.schema = coalesce(root_schema, tg_table_schema)::text and t.tenantid = tg_argv[0]::int
     ) then
       if current_setting('rowpost.uploading', true) = 'on' then return null; end if;
       event_role := nullif(current_setting('rowpost.roleid', true), '')::int;
@@ -199,7 +200,7 @@ begin
         when (select rowpost.is_row_json_guarded()) then rowpost.row_json(new_rows.*)
         else json_build_object('capture_error', 'Run "rowpost release".')
       end as after,
-        (select t.tenantid from rowpost.tenant t where t.schema = coalesce(root_schema, tg_table_schema)::text) as tenantid
+        (select t.tenantid from rowpost.tenant t where t.schema = coalesce(root_schema, tg_table_schema)::text and t.tenantid = tg_argv[0]::int) as tenantid
       from new_rows offset 0
     ) e
     where e.tenantid is not null;
@@ -219,7 +220,7 @@ begin
         when (select rowpost.is_row_json_guarded()) then rowpost.row_json(old_rows.*)
         else json_build_object('capture_error', 'Run "rowpost release".')
       end as before,
-        (select t.tenantid from rowpost.tenant t where t.schema = coalesce(root_schema, tg_table_schema)::text) as tenantid
+        (select t.tenantid from rowpost.tenant t where t.schema = coalesce(root_schema, tg_table_schema)::text and t.tenantid = tg_argv[0]::int) as tenantid
       from old_rows offset 0
     ) e
     where e.tenantid is not null;
@@ -231,7 +232,7 @@ begin
       '{}',
       case when event_role is null then session_user end,
       case when event_role is null then current_setting('application_name') end
-    from (select t.tenantid from rowpost.tenant t where t.schema = coalesce(root_schema, tg_table_schema)::text) e;
+    from (select t.tenantid from rowpost.tenant t where t.schema = coalesce(root_schema, tg_table_schema)::text and t.tenantid = tg_argv[0]::int) e;
   elsif pg_partition_root(tg_relid) is null or (select count(*) from old_rows) = (select count(*) from new_rows) then
     -- PostgreSQL adds to both tables at once, row by row.
     insert into rowpost.outbox (tenantid, roleid, operation, target, key, old, new, writer, application)
@@ -244,7 +245,7 @@ begin
       case when event_role is null then current_setting('application_name') end
     from (
       select a.before, b.after,
-        (select t.tenantid from rowpost.tenant t where t.schema = coalesce(root_schema, tg_table_schema)::text) as tenantid
+        (select t.tenantid from rowpost.tenant t where t.schema = coalesce(root_schema, tg_table_schema)::text and t.tenantid = tg_argv[0]::int) as tenantid
       from (
         select row_number() over () as n, case
           when not exists (select from pg_attribute c where c.attrelid = tg_relid and c.attnum > 0 and c.atttypid >= 16384)
@@ -273,7 +274,7 @@ begin
       coalesce(b.key, a.key)::json, a.before, b.after,
       case when event_role is null then session_user end,
       case when event_role is null then current_setting('application_name') end
-    from (select t.tenantid from rowpost.tenant t where t.schema = coalesce(root_schema, tg_table_schema)::text) t, (
+    from (select t.tenantid from rowpost.tenant t where t.schema = coalesce(root_schema, tg_table_schema)::text and t.tenantid = tg_argv[0]::int) t, (
         select before, rowpost.event_key(before, (select rowpost.key_columns(tg_relid, tg_argv[3:])))::text as key
         from (
           select case

@@ -37,7 +37,7 @@ export async function setCapture(
   const states = await readCaptureStates(runner, { tenantid, schema: table.schema });
   const parts = states.find((state) => state.table === table.sqlName)?.parts ?? [];
   if (writers === 'all') {
-    await givingWay(runner, () => createTriggers(runner, names, table, parts));
+    await givingWay(runner, () => createTriggers(runner, names, tenantid, table, parts));
     return;
   }
   await givingWay(runner, async () => {
@@ -74,12 +74,12 @@ export async function repairCapture(
   await inTransaction(pool, (runner) => ensureCaptureRole(runner, names));
   for (const state of states) {
     const table = tables.get(state.table);
-    if (!table || isSettled(table, state)) continue;
+    if (!table || isSettled(tenantid, table, state)) continue;
     try {
       await inTransaction(pool, async (runner) => {
         await runner.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
         await store(runner, tenantid, table.sqlName);
-        await createTriggers(runner, names, table, state.parts);
+        await createTriggers(runner, names, tenantid, table, state.parts);
       });
     } catch (error) {
       if (!(error instanceof AppError) && sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
@@ -101,7 +101,7 @@ export async function readCapture(
   const problems = state.parts.flatMap((part) => {
     const name = `${part.schema}.${part.name}`;
     return [
-      ...(triggersToRepair(table, part).length > 0
+      ...(triggersToRepair(tenantid, table, part).length > 0
         ? [
             `Capture triggers of ${name} are not as they should be; that is mended when the tables are next read.`,
           ]
@@ -117,8 +117,8 @@ export async function readCapture(
 /** Short, because writers queue behind a session that waits for a lock on their table. The next read of the tables retries. */
 const LOCK_TIMEOUT_MS = 300;
 
-function isSettled(table: Table, { isStored, parts }: CaptureState): boolean {
-  return isStored && parts.every((part) => triggersToRepair(table, part).length === 0);
+function isSettled(tenantid: number, table: Table, { isStored, parts }: CaptureState): boolean {
+  return isStored && parts.every((part) => triggersToRepair(tenantid, table, part).length === 0);
 }
 
 async function store(runner: StatementRunner, tenantid: number, sqlName: string): Promise<void> {
@@ -130,6 +130,7 @@ async function store(runner: StatementRunner, tenantid: number, sqlName: string)
 async function createTriggers(
   runner: StatementRunner,
   names: RoleNames,
+  tenantid: number,
   table: Table,
   parts: readonly CapturedPart[],
 ): Promise<void> {
@@ -137,7 +138,7 @@ async function createTriggers(
     const message = `${table.name} has foreign partitions: PostgreSQL can't capture their rows.`;
     throw new AppError('BAD_USER_INPUT', message, { details: { field: 'table_name' } });
   }
-  for (const part of parts) await run(runner, triggersToRepair(table, part), part, names);
+  for (const part of parts) await run(runner, triggersToRepair(tenantid, table, part), part, names);
 }
 
 async function run(

@@ -2,9 +2,6 @@ import type { Table } from '../catalog/catalog.js';
 import { identifier, join, sql, statement, textConstant, type Sql, type SqlText } from '../sql/sql.js';
 import type { StatementRunner } from '../isolation/roleNames.js';
 
-/** Raised with every change to the trigger definitions; migrations replace the functions they call. */
-const TRIGGER_VERSION = '1';
-
 /** By operation: PostgreSQL allows transition tables only in triggers for a single operation. */
 const TRIGGERS = {
   insert: (table: Sql) => sql`after insert on ${table} referencing new table as new_rows`,
@@ -51,9 +48,9 @@ export async function readCaptureStates(
 }
 
 /** The statements after which a part has one trigger for each operation; none if it has. */
-export function triggersToRepair(table: Table, part: CapturedPart): readonly SqlText[] {
+export function triggersToRepair(tenantid: number, table: Table, part: CapturedPart): readonly SqlText[] {
   const args = [
-    TRIGGER_VERSION,
+    String(tenantid),
     table.sqlName,
     table.name,
     ...table.primaryKey.map((column) => column.sqlName),
