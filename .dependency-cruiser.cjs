@@ -10,7 +10,6 @@ const only = (name, comment, to, allowed) => ({
 const LAYERS = [
   ['foundation'],
   ['config'],
-  ['templates'],
   ['db'],
   ['files', 'queue'],
   ['graphql'],
@@ -40,10 +39,23 @@ module.exports = {
     {
       name: 'ship-only-dependencies',
       severity: 'error',
-      from: { path: '^src/' },
+      from: { path: '^(src|packages/[^/]+/src)/' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown', 'unknown', 'undetermined'] },
     },
     ...downwards,
+    {
+      name: 'packages-stand-alone',
+      comment: 'A package imports its own files and dependencies only.',
+      severity: 'error',
+      from: { path: '^packages/([^/]+)/' },
+      to: { path: '^(src|packages)/', pathNot: '^packages/$1/' },
+    },
+    {
+      name: 'packages-by-their-exports',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^packages/', pathNot: '^packages/jinja2/src/(index|jsonReader|suggestion)\\.ts$' },
+    },
     {
       name: 'wire-in-pool',
       comment:
@@ -76,10 +88,10 @@ module.exports = {
     only('s3-in-one-file', 'One file per storage library.', '@aws-sdk', '^src/files/storage/s3Storage\\.ts$'),
     only('openid-in-oidc', 'One folder for sign-in.', 'openid-client', '^src/api/oidc/'),
     only(
-      'liquidjs-in-templates',
-      "Tenants' templates live in src/templates, and our own pages use the same library plainly.",
+      'liquidjs-in-one-file',
+      "Our own pages use it plainly; tenants' templates are rendered by packages/jinja2.",
       'liquidjs',
-      '^src/(templates/|api/pages/sendPage\\.ts$)',
+      '^src/api/pages/sendPage\\.ts$',
     ),
   ],
   options: {

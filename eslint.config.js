@@ -6,7 +6,7 @@ import { staticSql } from './scripts/lint/staticSql.js';
 const rowpost = { rules: { 'no-inherited-names': noInheritedNames, 'static-sql': staticSql } };
 
 export default tseslint.config(
-  { ignores: ['dist/', 'coverage/', 'assets/', 'bench/peers/', '.rowpost/'] },
+  { ignores: ['**/dist/', 'coverage/', 'assets/', 'bench/peers/', '.rowpost/'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -24,12 +24,12 @@ export default tseslint.config(
   },
   {
     // What tenants name: columns, arguments, claims, headers, options.
-    files: ['src/**/*.ts'],
+    files: ['src/**/*.ts', 'packages/*/src/**/*.ts'],
     plugins: { rowpost },
     rules: { 'rowpost/no-inherited-names': 'error' },
   },
   {
-    files: ['test/**/*.ts'],
+    files: ['test/**/*.ts', 'packages/*/test/**/*.ts'],
     rules: {
       // chai's assertions are property reads: expect(x).to.be.true
       '@typescript-eslint/no-unused-expressions': 'off',

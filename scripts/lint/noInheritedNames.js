@@ -1,5 +1,5 @@
 // An ESLint rule: an object is not indexed by a name that is only known at run time, because under names such as
-// `constructor` and `__proto__` it finds what all objects inherit, or changes it. src/foundation/ownValue.ts reads own properties.
+// `constructor` and `__proto__` it finds what all objects inherit, or changes it. ownValue.ts reads own properties.
 import ts from 'typescript';
 
 /** Types of keys that may be any text. Numbers, symbols and unions of literals can't be. */
@@ -18,8 +18,7 @@ export const noInheritedNames = {
     type: 'problem',
     schema: [],
     messages: {
-      index:
-        'Read with ownValue() of src/foundation/ownValue.ts, or use a Map: this name may be one that all objects inherit.',
+      index: 'Read with ownValue(), or use a Map: this name may be one that all objects inherit.',
       in: 'Use Object.hasOwn(): `in` also finds what all objects inherit.',
     },
   },

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { compileTemplate, TemplateError, type LayoutSources, type Syntax } from '../templates/index.js';
+import { compileTemplate, TemplateError, type LayoutSources, type Syntax } from 'rowpost-jinja2';
 import type { Command } from './command.js';
 import { renderJsonLines } from './renderJsonLines.js';
 

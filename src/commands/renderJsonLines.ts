@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { isJsonObject } from '../foundation/json/losslessJson.js';
 import {
   CompiledCache,
   DEFAULT_LIMITS,
@@ -7,7 +6,8 @@ import {
   TemplateError,
   type LayoutSources,
   type Syntax,
-} from '../templates/index.js';
+} from 'rowpost-jinja2';
+import { isJsonObject } from '../foundation/json/losslessJson.js';
 
 /** An input line, unchecked. */
 interface LineRequest {

@@ -1,9 +1,9 @@
 import type { GraphQLResolveInfo } from 'graphql';
+import type { TemplatePool } from 'rowpost-jinja2';
 import type { ControlDb } from '../db/pool/database.js';
 import type { Principal } from '../db/roles/principal.js';
 import type { MailTransport } from '../email/carriers/transport.js';
 import type { Services } from './services.js';
-import type { TemplatePool } from '../templates/index.js';
 import type { Allowance } from '../graphql/allowance.js';
 import type { TenantGate } from '../foundation/limits/tenantGate.js';
 import type { PasswordHashes } from './request/passwordHashes.js';

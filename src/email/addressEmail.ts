@@ -1,3 +1,4 @@
+import { unmarkValues } from 'rowpost-jinja2';
 import {
   MAX_LIST_CHARACTERS,
   parseAddresses,
@@ -9,7 +10,6 @@ import {
 } from './addresses.js';
 import { EmailProblem, fieldProblem, type Email } from './email.js';
 import type { EmailField, EmailFields } from './emailFields.js';
-import { unmarkValues } from '../templates/index.js';
 import type { TextOf } from './renderFields.js';
 import { storable } from './storableText.js';
 

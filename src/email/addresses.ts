@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url';
-import { hideSigns, isOnlyValues, unmarkValues } from '../templates/index.js';
+import { hideSigns, isOnlyValues, unmarkValues } from 'rowpost-jinja2';
 
 /** `Name <a@b>`; the name may be empty. */
 export interface Address {

@@ -1,5 +1,5 @@
+import { CONTEXT_TOO_LARGE, isContextTooLarge, readLocale, type TemplatePool } from 'rowpost-jinja2';
 import type { EmailType } from '../db/email/emailTypes.js';
-import { CONTEXT_TOO_LARGE, isContextTooLarge, readLocale, type TemplatePool } from '../templates/index.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
 import { writeJson } from '../foundation/json/losslessJson.js';
 import { traced, type Span } from '../foundation/observability/tracing/tracing.js';

@@ -1,6 +1,6 @@
+import type { TemplateRequest } from 'rowpost-jinja2';
 import type { EmailType } from '../db/email/emailTypes.js';
 import { ownValue } from '../foundation/ownValue.js';
-import type { TemplateRequest } from '../templates/index.js';
 
 /** A text of an email type that may be a template, with its name for errors. */
 export type EmailField = Omit<TemplateRequest, 'syntax'>;

@@ -1,5 +1,5 @@
+import { MAX_CONTEXT_CHARACTERS } from 'rowpost-jinja2';
 import { AppError } from '../foundation/errors.js';
-import { MAX_CONTEXT_CHARACTERS } from '../templates/index.js';
 
 /** Results of an email's queries: they count as answers in flight until it is composed, and templates take no more than this. */
 export class HeldResults {

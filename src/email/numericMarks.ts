@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
+import { endOfString } from 'rowpost-jinja2/jsonReader';
 import type { Catalog } from '../db/catalog/catalog.js';
 import type { PrincipalSource } from '../db/roles/principal.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
 import { complete, type Steps } from '../graphql/steps.js';
-import { endOfString } from '../foundation/json/jsonReader.js';
 import { changeOutsideStrings, membersOf } from '../foundation/json/jsonText.js';
 import type { EmailTrigger } from './email.js';
 

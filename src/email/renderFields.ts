@@ -1,5 +1,5 @@
+import type { RenderOutcome, TemplatePool } from 'rowpost-jinja2';
 import type { EmailType } from '../db/email/emailTypes.js';
-import type { RenderOutcome, TemplatePool } from '../templates/index.js';
 import { EmailProblem } from './email.js';
 import { isTemplated, type EmailField } from './emailFields.js';
 

@@ -1,6 +1,6 @@
+import { suggestion } from 'rowpost-jinja2/suggestion';
 import type { Catalog } from '../db/catalog/catalog.js';
 import { AppError, type ErrorDetails } from '../foundation/errors.js';
-import { suggestion } from '../foundation/suggestion.js';
 
 /** The error for an unknown table, with a suggestion; also recognises a table's name in the database. */
 export function unknownTable({ tables }: Catalog, name: string, details: ErrorDetails = {}): AppError {

@@ -1,3 +1,4 @@
+import type { TemplatePool } from 'rowpost-jinja2';
 import { systemClock } from '../foundation/clock.js';
 import type { Web } from '../api/server.js';
 import { loadConfig, type Config } from '../config/config.js';
@@ -12,6 +13,7 @@ import { PrincipalSource } from '../db/roles/principal.js';
 import { createRelayWaker } from '../db/pool/wakeup.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
 import { createLogger, type Logger } from '../foundation/observability/log.js';
+import { renderings } from '../foundation/observability/metrics.js';
 import type { HealthServer } from '../health/healthServer.js';
 import type { HealthChecks } from '../health/readiness.js';
 import type { Queue } from '../queue/jobQueue.js';
@@ -24,7 +26,6 @@ import {
   type Dependency,
   type Startup,
 } from '../foundation/lifecycle/startup.js';
-import type { TemplatePool } from '../templates/index.js';
 import { startTracing } from '../foundation/observability/tracing/startTracing.js';
 import { UsageError } from '../foundation/errors.js';
 
@@ -168,8 +169,12 @@ async function openBackend(config: Config, log: Logger): Promise<Backend> {
 
 /** Opens the service's render processes. */
 export async function openTemplates({ config }: Installation): Promise<TemplatePool> {
-  const { createTemplatePool } = await import('../templates/index.js');
-  return createTemplatePool({ processes: config.renderThreads, deadlineMs: RENDER_DEADLINE_MS });
+  const { createTemplatePool } = await import('rowpost-jinja2');
+  return createTemplatePool({
+    processes: config.renderThreads,
+    deadlineMs: RENDER_DEADLINE_MS,
+    onRendered: (durationMs) => renderings.observe(durationMs / 1000),
+  });
 }
 
 /** The HTTP server. Doesn't need the queue, so mutations commit during a queue outage. */

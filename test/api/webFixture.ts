@@ -1,3 +1,4 @@
+import { createTemplatePool, type TemplatePool } from 'rowpost-jinja2';
 import { startWeb, type Web } from '../../src/api/server.js';
 import type { ReadSns } from '../../src/api/webhooks/sns.js';
 import { systemClock, type Clock } from '../../src/foundation/clock.js';
@@ -14,7 +15,6 @@ import { createControlEngine } from '../../src/control/controlEngine.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
 import type { Logger } from '../../src/foundation/observability/log.js';
 import { KeyRing } from '../../src/config/secrets.js';
-import { createTemplatePool, type TemplatePool } from '../../src/templates/index.js';
 import { budgetOf, TEST_SECRET_KEYS, testConfig, testLog } from '../support/testConfig.js';
 import { atEndOfRun } from '../support/teardown.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { createTemplatePool } from '../../src/templates/index.js';
+import { createTemplatePool } from 'rowpost-jinja2';
 
 /** A template that takes too much memory ends its process, which left all its memory in a file of 180 MB. */
 describe('attack: templates that end their process', function () {

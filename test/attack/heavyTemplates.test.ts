@@ -5,10 +5,10 @@ import {
   TemplateError,
   type OutputMode,
   type Syntax,
-} from '../../src/templates/index.js';
-import { ENGINES } from '../../src/templates/liquid/engines.js';
-import { FairQueue, type Group } from '../../src/templates/pool/fairQueue.js';
-import { QueuedJob } from '../../src/templates/pool/queuedJob.js';
+} from 'rowpost-jinja2';
+import { ENGINES } from '../../packages/jinja2/src/liquid/engines.js';
+import { FairQueue, type Group } from '../../packages/jinja2/src/pool/fairQueue.js';
+import { QueuedJob } from '../../packages/jinja2/src/pool/queuedJob.js';
 
 function errorOf(
   source: string,

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { createTemplatePool } from 'rowpost-jinja2';
 import { composeEmail } from '../../src/email/composeEmail.js';
-import { createTemplatePool } from '../../src/templates/index.js';
 import { WebFixture } from '../api/webFixture.js';
 import { at } from '../api/webFixture.js';
 

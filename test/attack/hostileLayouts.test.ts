@@ -1,10 +1,5 @@
 import { expect } from 'chai';
-import {
-  compileTemplate,
-  createTemplatePool,
-  TemplateError,
-  type TemplatePool,
-} from '../../src/templates/index.js';
+import { compileTemplate, createTemplatePool, TemplateError, type TemplatePool } from 'rowpost-jinja2';
 
 interface Hostile {
   readonly template: string;

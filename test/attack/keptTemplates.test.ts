@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createTemplatePool, type Syntax } from '../../src/templates/index.js';
+import { createTemplatePool, type Syntax } from 'rowpost-jinja2';
 
 /** A render process keeps compiled templates of all tenants; those of one filled its heap, so that jobs of others ended it. */
 describe('attack: templates that take much memory once compiled', function () {

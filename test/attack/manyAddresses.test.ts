@@ -1,11 +1,11 @@
 import { expect } from 'chai';
+import { createTemplatePool, type TemplatePool } from 'rowpost-jinja2';
 import type { EmailType } from '../../src/db/email/emailTypes.js';
 import { addressEmail } from '../../src/email/addressEmail.js';
 import { parseAddresses } from '../../src/email/addresses.js';
 import { EmailProblem } from '../../src/email/email.js';
 import { readContent } from '../../src/email/emailContent.js';
 import { fieldsOf } from '../../src/email/emailFields.js';
-import { createTemplatePool, type TemplatePool } from '../../src/templates/index.js';
 import { renderFields } from '../../src/email/renderFields.js';
 
 const TYPE: EmailType = {

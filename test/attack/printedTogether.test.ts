@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createTemplatePool, type TemplateRequest } from '../../src/templates/index.js';
+import { createTemplatePool, type TemplateRequest } from 'rowpost-jinja2';
 
 /** Fifty texts of one email, each as long as one may be, took 400 MB of the service, which stood still while it read them. */
 describe('attack: an email of many long texts', function () {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import { closestName } from 'rowpost-jinja2/suggestion';
 import type { Catalog } from '../../src/db/catalog/catalog.js';
 import { missingNames } from '../../src/control/email/missingNames.js';
-import { closestName } from '../../src/foundation/suggestion.js';
 
 const CATALOG: Catalog = { version: '1', schema: 'shop', problems: [], tables: new Map() };
 

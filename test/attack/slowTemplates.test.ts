@@ -1,10 +1,5 @@
 import { expect } from 'chai';
-import {
-  createTemplatePool,
-  type RenderOutcome,
-  type TemplateJob,
-  type TemplatePool,
-} from '../../src/templates/index.js';
+import { createTemplatePool, type RenderOutcome, type TemplateJob, type TemplatePool } from 'rowpost-jinja2';
 import {
   countStates,
   createRule,

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
+import { compileTemplate, createTemplatePool, TemplateError } from 'rowpost-jinja2';
 import { at } from '../api/webFixture.js';
 import { ORDER, Shop, TABLES } from '../control/emailShop.js';
-import { compileTemplate, createTemplatePool, TemplateError } from '../../src/templates/index.js';
-import { findChanges, takeSnapshot } from '../support/canary.js';
+import { findChanges, takeSnapshot } from '../../packages/jinja2/test/canary.js';
 
 /** What a row with a numeric column gives a template. */
 const CONTEXT = '{"records":{"new":{"id":7,"total":12.50E0,"name":"Ada"}}}';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { createTemplatePool, type TemplatePool } from 'rowpost-jinja2';
 import { formatAddress } from '../../src/email/addresses.js';
-import { createTemplatePool, type TemplatePool } from '../../src/templates/index.js';
 import { renderAddresses, type RenderedAddresses } from '../email/renderedAddresses.js';
 
 const REFUSED = 'NO_VALID_RECIPIENT';

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
+import { createTemplatePool, type TemplatePool } from 'rowpost-jinja2';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { insertRole } from '../../src/control/roles/roles.js';
 import { PrincipalSource } from '../../src/db/roles/principal.js';
 import { createRelayWaker, type RelayWaker } from '../../src/db/pool/wakeup.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
-import { createTemplatePool, type TemplatePool } from '../../src/templates/index.js';
 import { partOf, startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { testLog } from '../support/testConfig.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
+import { createTemplatePool, type TemplatePool } from 'rowpost-jinja2';
 import { resumeTenant } from '../../src/db/ledger/pause.js';
-import { createTemplatePool, type TemplatePool } from '../../src/templates/index.js';
 import { partOf, startFakeProvider, type Behaviour, type FakeProvider } from '../support/fakeProvider.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { waitFor } from '../support/waitFor.js';

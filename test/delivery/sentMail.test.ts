@@ -1,9 +1,9 @@
 import { expect } from 'chai';
+import { createTemplatePool, type TemplatePool } from 'rowpost-jinja2';
 import { createTenant as provisionTenant, deleteTenant } from '../../src/control/tenants/tenants.js';
 import { dropOldPartitions } from '../../src/db/outbox/partitions.js';
 import { toSentMail, packMail, unpackMail, type ShownMail } from '../../src/email/sentMail.js';
 import { KeyRing } from '../../src/config/secrets.js';
-import { createTemplatePool, type TemplatePool } from '../../src/templates/index.js';
 import { partOf, startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { waitFor } from '../support/waitFor.js';

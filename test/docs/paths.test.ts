@@ -12,9 +12,9 @@ describe('documentation', () => {
   for (const page of PAGES.filter((name) => name.endsWith('.md'))) {
     it(`${page} names only files that exist`, () => {
       const text = readFileSync(new URL(page, ROOT), 'utf8');
-      const named = [...text.matchAll(/`((?:src|migrations|test|bench|scripts|docs)\/[\w./-]*\w\/?)`/g)].map(
-        (m) => m[1]!,
-      );
+      const named = [
+        ...text.matchAll(/`((?:src|packages|migrations|test|bench|scripts|docs)\/[\w./-]*\w\/?)`/g),
+      ].map((m) => m[1]!);
       const linked = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(
         (m) => new URL(m[1]!, new URL(page, ROOT)).href,
       );

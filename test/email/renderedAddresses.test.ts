@@ -1,9 +1,9 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { expect } from 'chai';
 import { simpleParser, type AddressObject } from 'mailparser';
+import { createTemplatePool, type TemplatePool } from 'rowpost-jinja2';
 import { formatAddress, type Address } from '../../src/email/addresses.js';
 import { toMime } from '../../src/email/message/mime.js';
-import { createTemplatePool, type TemplatePool } from '../../src/templates/index.js';
 import { renderAddresses } from './renderedAddresses.js';
 
 /** Text around values, and what the domain must be. */

@@ -1,3 +1,4 @@
+import type { TemplatePool } from 'rowpost-jinja2';
 import type { EmailType } from '../../src/db/email/emailTypes.js';
 import { addressEmail } from '../../src/email/addressEmail.js';
 import type { Address } from '../../src/email/addresses.js';
@@ -5,7 +6,6 @@ import { EmailProblem } from '../../src/email/email.js';
 import { readContent } from '../../src/email/emailContent.js';
 import { fieldsOf } from '../../src/email/emailFields.js';
 import { renderFields } from '../../src/email/renderFields.js';
-import type { TemplatePool } from '../../src/templates/index.js';
 
 export interface RenderedAddresses {
   readonly sender: Address;

@@ -14,9 +14,11 @@ const COPIED = [
   'migrations',
   'package.json',
   'package-lock.json',
+  'packages',
   'scripts',
   'src',
   'test',
+  'tsconfig.json',
   '.mocharc.json',
 ];
 const LINKED = ['node_modules', 'dist'];

@@ -1,4 +1,4 @@
-import { readJson, type JsonValues } from '../foundation/json/jsonReader.js';
+import { readJson, type JsonValues } from './jsonReader.js';
 import { toValue } from './contextValues.js';
 import { Decimal, MAX_DIGITS } from './values/decimal.js';
 import { fromBigInt } from './values/numbers.js';

@@ -1,5 +1,5 @@
 import { Parser, type Handler } from 'htmlparser2';
-import { ownValue } from '../foundation/ownValue.js';
+import { ownValue } from './ownValue.js';
 
 /** Larger HTML is not converted: the parser takes quadratic time for unclosed elements. */
 const MAX_HTML_CHARACTERS = 200_000;

@@ -1,5 +1,5 @@
-import { endOfString } from '../foundation/json/jsonReader.js';
-import { ownValue } from '../foundation/ownValue.js';
+import { endOfString } from './jsonReader.js';
+import { ownValue } from './ownValue.js';
 import { parseContextJson } from './contextJson.js';
 import { Fault, limitFault, renderFault } from './errors.js';
 import { toRecord, type LiquidRecord } from './liquid/liquidRecord.js';

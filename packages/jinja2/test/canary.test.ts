@@ -1,13 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'chai';
-import {
-  compileTemplate,
-  TemplateError,
-  type LayoutSources,
-  type Syntax,
-} from '../../src/templates/index.js';
-import { findChanges, hasChanged, takeSnapshot } from '../support/canary.js';
+import { compileTemplate, TemplateError, type LayoutSources, type Syntax } from '../src/index.js';
+import { findChanges, hasChanged, takeSnapshot } from './canary.js';
 
 interface CorpusCase {
   readonly id: string;

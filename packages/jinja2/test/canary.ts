@@ -3,7 +3,7 @@ import path from 'node:path';
 import { runInNewContext } from 'node:vm';
 import * as liquidjs from 'liquidjs';
 
-const TEMPLATES = path.resolve(import.meta.dirname, '../../src/templates');
+const TEMPLATES = path.resolve(import.meta.dirname, '../src');
 /** Loading these would start the work of a render process, or they hold what changes with every job. */
 const NOT_TABLES = /pool[/\\]/;
 

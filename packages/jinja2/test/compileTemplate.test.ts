@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { compileTemplate, TemplateError } from '../../src/templates/index.js';
+import { compileTemplate, TemplateError } from '../src/index.js';
 
 describe('templates: compileTemplate', () => {
   it('keeps the types of JSON values', () => {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { confinedTo } from '../../src/templates/pool/renderProcess.js';
+import { confinedTo } from '../src/pool/renderProcess.js';
 
 describe('templates: the program of a render process', () => {
   it('may read nothing but itself, write nothing and start nothing', () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'chai';
-import { compileTemplate, TemplateError } from '../../src/templates/index.js';
+import { compileTemplate, TemplateError } from '../src/index.js';
 
 interface CorpusCase {
   readonly id: string;

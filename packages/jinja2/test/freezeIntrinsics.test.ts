@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 
-const FILE = pathToFileURL(path.resolve(import.meta.dirname, '../../src/templates/pool/freezeIntrinsics.ts'));
+const FILE = pathToFileURL(path.resolve(import.meta.dirname, '../src/pool/freezeIntrinsics.ts'));
 
 /** What code prints in a process of its own: intrinsics can't be thawed. */
 async function printed(code: string, isFrozen = true): Promise<string> {

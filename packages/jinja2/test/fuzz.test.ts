@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { compileTemplate, TemplateError, type OutputMode, type Syntax } from '../../src/templates/index.js';
-import { findChanges, hasChanged, objectsOf, takeSnapshot } from '../support/canary.js';
-import { generator, randomSeed } from '../support/randomNumbers.js';
+import { compileTemplate, TemplateError, type OutputMode, type Syntax } from '../src/index.js';
+import { findChanges, hasChanged, objectsOf, takeSnapshot } from './canary.js';
+import { generator, randomSeed } from '../../../test/support/randomNumbers.js';
 import { Jinja2Grammar } from './fuzz/jinja2Grammar.js';
 import { LiquidGrammar } from './fuzz/liquidGrammar.js';
 

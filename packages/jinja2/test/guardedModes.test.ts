@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { compileTemplate, TemplateError } from '../../src/templates/index.js';
-import type { OutputMode, Syntax } from '../../src/templates/index.js';
+import { compileTemplate, TemplateError } from '../src/index.js';
+import type { OutputMode, Syntax } from '../src/index.js';
 
 function render(
   mode: OutputMode,

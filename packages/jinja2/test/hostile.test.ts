@@ -33,11 +33,9 @@ interface HostileResult {
 }
 
 const HERE = import.meta.dirname;
-const SOURCE = path.resolve(HERE, '../../src');
-/** The library, and what it shares with the rest. */
-const FILES = /^(?:templates|foundation)[/\\].*\.ts$/;
+const SOURCE = path.resolve(HERE, '../src');
 /** Within node_modules, so that the library's own dependencies are found from there. */
-const BUILT = path.resolve(HERE, `../../node_modules/.cache/rowpost-hostile-${process.pid}`);
+const BUILT = path.resolve(HERE, `../../../node_modules/.cache/rowpost-hostile-${process.pid}`);
 const AT_ONCE = 2;
 /**
  * Loading the library takes ten times as long as a case. What a case leaves in its process can only count against the
@@ -49,7 +47,7 @@ const MS_PER_CASE = 10_000;
 /** Plain JavaScript of the library: a loader in each process would cost more than the templates. */
 async function buildLibrary(): Promise<void> {
   for (const file of await readdir(SOURCE, { recursive: true })) {
-    if (!FILES.test(file)) continue;
+    if (!file.endsWith('.ts')) continue;
     const source = await readFile(path.join(SOURCE, file), 'utf8');
     const { outputText } = ts.transpileModule(source, {
       compilerOptions: {
@@ -73,7 +71,7 @@ function repeated(parts: readonly (readonly [piece: string, times: number])[]): 
 async function runProcess(
   cases: readonly HostileCase[],
 ): Promise<{ readonly results: readonly HostileResult[]; readonly left: readonly HostileCase[] }> {
-  const library = pathToFileURL(path.join(BUILT, 'templates/compileTemplate.js')).href;
+  const library = pathToFileURL(path.join(BUILT, 'compileTemplate.js')).href;
   const child = spawn(
     process.execPath,
     ['--max-old-space-size=512', '--expose-gc', path.join(HERE, 'hostileProcess.mjs'), library],

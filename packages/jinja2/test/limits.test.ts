@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { compileTemplate, DEFAULT_LIMITS, TemplateError } from '../../src/templates/index.js';
-import type { Syntax, TemplateLimits } from '../../src/templates/index.js';
+import { compileTemplate, DEFAULT_LIMITS, TemplateError } from '../src/index.js';
+import type { Syntax, TemplateLimits } from '../src/index.js';
 
 interface LimitCase {
   readonly limits: Partial<TemplateLimits>;

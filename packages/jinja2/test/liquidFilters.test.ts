@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Liquid } from 'liquidjs';
-import { compileTemplate } from '../../src/templates/index.js';
+import { compileTemplate } from '../src/index.js';
 
 /** LiquidJS as it is. */
 const own = new Liquid({ ownPropertyOnly: true });

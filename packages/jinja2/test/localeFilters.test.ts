@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { expect } from 'chai';
-import { compileTemplate, TemplateError } from '../../src/templates/index.js';
+import { compileTemplate, TemplateError } from '../src/index.js';
 
 const CONTEXT = `{"total": 1234.50E0, "long": 12345678901234567890.12E0, "tiny": 0.00000001E0, "deep": 1.1234567890123456789012E0,
   "whole": 1234567, "float": 1234.5, "text": "99.90", "null": null, "share": 0.12345678901234567E0, "huge": 1e305,
@@ -147,7 +147,7 @@ describe('templates: localized numbers, money and dates', () => {
   });
 
   it("do not depend on the machine's time zone and language", () => {
-    const script = `import { compileTemplate } from './src/templates/index.ts';
+    const script = `import { compileTemplate } from './src/index.ts';
       const template = "{{ at|format_datetime('full') }}{{ wall|format_datetime }}{{ date|format_date }}{{ 1234.5|format_number }}";
       console.log(compileTemplate(template).renderJson(${JSON.stringify(CONTEXT)}));`;
     const outputs = [
@@ -157,7 +157,7 @@ describe('templates: localized numbers, money and dates', () => {
       const { stdout, stderr } = spawnSync(
         process.execPath,
         ['--import', 'tsx', '--input-type=module', '-e', script],
-        { cwd: path.join(import.meta.dirname, '../..'), env: { ...process.env, ...env }, encoding: 'utf8' },
+        { cwd: path.join(import.meta.dirname, '..'), env: { ...process.env, ...env }, encoding: 'utf8' },
       );
       expect(stdout, stderr).to.contain('2026');
       return stdout;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { createTemplatePool, type RenderOutcome } from '../../src/templates/index.js';
-import { plainText } from '../../src/templates/plainText.js';
+import { createTemplatePool, type RenderOutcome } from '../src/index.js';
+import { plainText } from '../src/plainText.js';
 
 const LETTER = `<!doctype html><html><head><title>Order</title><style>p { color: red }</style></head><body>
 <div style="display:none">hidden</div><h1>Order 7</h1>

@@ -5,9 +5,9 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { waitFor } from '../support/waitFor.js';
-import { createTemplatePool } from '../../src/templates/index.js';
-import type { RenderOutcome, TemplatePool, TemplateRequest } from '../../src/templates/index.js';
+import { waitFor } from '../../../test/support/waitFor.js';
+import { createTemplatePool } from '../src/index.js';
+import type { RenderOutcome, TemplatePool, TemplateRequest } from '../src/index.js';
 
 /** Limits that let a template run into the process's own. */
 const UNLIMITED = { steps: Number.MAX_SAFE_INTEGER, allocations: Number.MAX_SAFE_INTEGER, timeMs: 600_000 };

@@ -1,5 +1,5 @@
 // Renders for some tenths of a second in a process of its own, which the test stops meanwhile.
-import { createTemplatePool } from '../../src/templates/index.js';
+import { createTemplatePool } from '../src/index.js';
 
 const DEADLINE_MS = 1_200;
 const limits = { steps: Number.MAX_SAFE_INTEGER, allocations: Number.MAX_SAFE_INTEGER, timeMs: 600_000 };

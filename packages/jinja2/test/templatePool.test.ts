@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { createTemplatePool } from '../../src/templates/index.js';
-import type { TemplatePool, TemplateRequest } from '../../src/templates/index.js';
+import { createTemplatePool } from '../src/index.js';
+import type { TemplatePool, TemplateRequest } from '../src/index.js';
 
 const request = (name: string, source: string): TemplateRequest => ({
   name,

@@ -1,5 +1,5 @@
+import type { LayoutSources, TemplateRequest } from 'rowpost-jinja2';
 import { AppError } from '../../foundation/errors.js';
-import type { LayoutSources, TemplateRequest } from '../../templates/index.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
 import { readRow } from '../object/rows.js';

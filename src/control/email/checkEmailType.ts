@@ -1,9 +1,9 @@
+import { mayLoadLayouts } from 'rowpost-jinja2';
 import type { EmailType } from '../../db/email/emailTypes.js';
 import { parseAddresses, parseOneAddress } from '../../email/addresses.js';
 import { isTemplated } from '../../email/emailFields.js';
 import { isBusy } from '../../email/transientErrors.js';
 import { AppError } from '../../foundation/errors.js';
-import { mayLoadLayouts } from '../../templates/index.js';
 import { parseOrdering } from '../../graphql/ordering/parseOrdering.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';

@@ -1,8 +1,8 @@
+import type { LayoutSources, TemplateRequest } from 'rowpost-jinja2';
 import { fieldsOf, type EmailField } from '../../email/emailFields.js';
 import { placeOf } from '../../email/renderFields.js';
 import { AppError } from '../../foundation/errors.js';
 import type { EmailType } from '../../db/email/emailTypes.js';
-import type { LayoutSources, TemplateRequest } from '../../templates/index.js';
 import type { ControlContext } from '../controlContext.js';
 import type { LayoutUse } from './layoutSources.js';
 

@@ -1,4 +1,4 @@
-import type { LayoutSources } from '../../templates/index.js';
+import type { LayoutSources } from 'rowpost-jinja2';
 import type { ControlContext } from '../controlContext.js';
 
 /** The stored record of which layouts a row's templates load. */

@@ -1,11 +1,11 @@
 import { Kind, type DefinitionNode, type FragmentDefinitionNode, type SelectionSetNode } from 'graphql';
+import { suggestion } from 'rowpost-jinja2/suggestion';
+import type { TemplateRead } from 'rowpost-jinja2';
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import type { EmailFailure } from '../../email/email.js';
 import { DocumentError, parseBounded } from '../../graphql/document/document.js';
 import { ROLE_LIMITS } from '../../graphql/document/limits.js';
 import type { Steps } from '../../graphql/steps.js';
-import { suggestion } from '../../foundation/suggestion.js';
-import type { TemplateRead } from '../../templates/index.js';
 import { CONTEXT_NAMES, type EmailQuery } from './emailTypeParts.js';
 
 /** A context value that a field of an email type reads. */

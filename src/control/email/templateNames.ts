@@ -5,8 +5,8 @@ import {
   GraphQLString,
   type GraphQLFieldConfig,
 } from 'graphql';
+import { BUILTIN_NAMES } from 'rowpost-jinja2';
 import { planOwnerOf } from '../../graphql/plan/planOwner.js';
-import { BUILTIN_NAMES } from '../../templates/index.js';
 import type { ControlContext } from '../controlContext.js';
 import { findRow } from '../object/rows.js';
 import { emailTypes } from '../objects/emailTypes.js';

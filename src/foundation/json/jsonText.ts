@@ -1,4 +1,4 @@
-import { endOfString } from './jsonReader.js';
+import { endOfString } from 'rowpost-jinja2/jsonReader';
 
 /** A member of a JSON object's text, and where its value is. */
 export interface JsonMember {

@@ -1,4 +1,4 @@
-import { readJson, type JsonValues } from './jsonReader.js';
+import { readJson, type JsonValues } from 'rowpost-jinja2/jsonReader';
 
 /** A JSON number that JavaScript would print differently: too long, out of range, or with significant zeros. */
 export class ExactNumber {

@@ -1,4 +1,5 @@
 import { GraphQLList, GraphQLString, type FieldNode } from 'graphql';
+import { suggestion } from 'rowpost-jinja2/suggestion';
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { jsonText, templateJson } from '../../db/catalog/types.js';
 import { empty, identifier, join, sql, wholeNumber, type Sql } from '../../db/sql/sql.js';
@@ -6,7 +7,6 @@ import { AppError } from '../../foundation/errors.js';
 import { AGGREGATES } from '../filter/values/aggregateTable.js';
 import { compileFilter } from '../filter/compile.js';
 import type { RowAccess } from '../filter/rows/scope.js';
-import { suggestion } from '../../foundation/suggestion.js';
 import type { CallNode } from '../filter/syntax/tree.js';
 import { compileOrdering, orderedValues, type OrderingScope } from '../ordering/compileOrdering.js';
 import type { OrderingTerm, ParsedOrdering } from '../ordering/parseOrdering.js';

@@ -9,12 +9,12 @@ import {
   type FieldNode,
   type GraphQLInputType,
 } from 'graphql';
+import { suggestion } from 'rowpost-jinja2/suggestion';
 import type { Catalog, Column, Table, ToOne } from '../../db/catalog/catalog.js';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { fragmentsOf } from '../document/rootFields.js';
 import { parseFilter, type ParsedFilter } from '../filter/syntax/parser.js';
-import { suggestion } from '../../foundation/suggestion.js';
 import { parseOrdering, type ParsedOrdering } from '../ordering/parseOrdering.js';
 import { collectFields } from '../read/collectFields.js';
 import { SCALARS } from '../schema/scalars.js';

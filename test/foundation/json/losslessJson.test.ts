@@ -1,11 +1,11 @@
 import { expect } from 'chai';
+import { readJson } from 'rowpost-jinja2/jsonReader';
 import {
   exactInteger,
   ExactNumber,
   parseJson,
   writeJson,
 } from '../../../src/foundation/json/losslessJson.js';
-import { readJson } from '../../../src/foundation/json/jsonReader.js';
 import { randomNumbers, randomSeed } from '../../support/randomNumbers.js';
 
 const asDoubles = { number: Number, object: Object.fromEntries };

@@ -1,4 +1,4 @@
-import { ownValue } from '../../foundation/ownValue.js';
+import { ownValue } from '../ownValue.js';
 /** A date, a time or both, in the format of PostgreSQL and JSON. */
 export interface DateText {
   /** Milliseconds since 1970: of the instant, or of the wall clock as if it were UTC's. */

@@ -1,4 +1,4 @@
-import { ownValue } from '../../foundation/ownValue.js';
+import { ownValue } from '../ownValue.js';
 import type { Budget } from '../limits.js';
 import { renderFault, type Fault } from '../errors.js';
 import { sliceCodePoints } from '../values/codePoints.js';

@@ -1,4 +1,4 @@
-import { suggestion } from '../../foundation/suggestion.js';
+import { suggestion } from '../suggestion.js';
 import { blame, type Fault } from '../errors.js';
 import { isText, textOf } from '../values/value.js';
 import type { FromImport, Statement } from './ast.js';

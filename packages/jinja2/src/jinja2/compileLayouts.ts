@@ -1,4 +1,4 @@
-import { ownValue } from '../../foundation/ownValue.js';
+import { ownValue } from '../ownValue.js';
 import { blame, Fault, limitFault, type Origin } from '../errors.js';
 import type { TemplateLimits } from '../limits.js';
 import type { Statement } from './ast.js';

@@ -1,5 +1,5 @@
-import { ownValue } from '../../foundation/ownValue.js';
-import { closestName } from '../../foundation/suggestion.js';
+import { ownValue } from '../ownValue.js';
+import { closestName } from '../suggestion.js';
 import { DATE_HINT } from '../values/attributes.js';
 import { describeType, type Token } from './tokens.js';
 

@@ -1,4 +1,3 @@
-import { renderings, timed } from '../../foundation/observability/metrics.js';
 import { NO_LAYOUTS } from '../jinja2/compileLayouts.js';
 import { DEFAULT_LIMITS, type TemplateLimits } from '../limits.js';
 import { CONTEXT_TOO_LARGE, MAX_CONTEXT_CHARACTERS } from '../renderContext.js';
@@ -17,6 +16,8 @@ export interface TemplatePoolOptions {
   readonly maxOldGenerationMb?: number;
   /** Time limit for one job in milliseconds, waiting excluded, after which its process is ended. Default 5,000. */
   readonly deadlineMs?: number;
+  /** Called when a job to render has ended, with the time that it took, waiting included. */
+  readonly onRendered?: (durationMs: number) => void;
 }
 
 /** Renders templates in processes of their own, off the event loop. */
@@ -49,6 +50,7 @@ class ProcessPool implements TemplatePool, RenderProcessEvents {
   readonly #open = new Set<Promise<unknown>>();
   readonly #processCount: number;
   readonly #options: RenderProcessOptions;
+  readonly #onRendered: ((durationMs: number) => void) | undefined;
   #isDispatchScheduled = false;
   #isClosed = false;
 
@@ -57,18 +59,25 @@ class ProcessPool implements TemplatePool, RenderProcessEvents {
     limits = {},
     maxOldGenerationMb = 128,
     deadlineMs = 5_000,
+    onRendered,
   }: TemplatePoolOptions) {
     this.#processCount = processes;
     this.#waiting = new FairQueue(processes, () => performance.now());
     this.#options = { limits: { ...DEFAULT_LIMITS, ...limits }, maxOldGenerationMb, deadlineMs };
+    this.#onRendered = onRendered;
   }
 
   warmUp(): void {
     this.#startProcesses();
   }
 
-  render({ contextJson, templates, layouts, tenantid }: TemplateJob): Promise<RenderOutcome[]> {
-    return timed(renderings, () => this.#run({ templates, layouts, contextJson }, tenantid));
+  async render({ contextJson, templates, layouts, tenantid }: TemplateJob): Promise<RenderOutcome[]> {
+    const startedAtMs = performance.now();
+    try {
+      return await this.#run({ templates, layouts, contextJson }, tenantid);
+    } finally {
+      this.#onRendered?.(performance.now() - startedAtMs);
+    }
   }
 
   async check({ templates, layouts, tenantid }: CheckJob): Promise<CheckOutcome[]> {

@@ -1,4 +1,4 @@
-import { ownValue } from '../../foundation/ownValue.js';
+import { ownValue } from '../ownValue.js';
 import { limitFault, renderFault, type Fault } from '../errors.js';
 import { MAX_DIGITS } from './decimal.js';
 import { floatPower } from './power.js';

@@ -1,4 +1,4 @@
-import { ownValue } from '../../foundation/ownValue.js';
+import { ownValue } from '../ownValue.js';
 import type { Budget } from '../limits.js';
 import { limitFault } from '../errors.js';
 import { Decimal } from './decimal.js';

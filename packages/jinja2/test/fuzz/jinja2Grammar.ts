@@ -1,4 +1,4 @@
-import { BUILTIN_NAMES } from '../../../src/templates/index.js';
+import { BUILTIN_NAMES } from '../../src/index.js';
 import { hostileName, pick, plainName, type Random } from './hostileNames.js';
 
 const FORMATS = [

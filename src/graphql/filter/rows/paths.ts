@@ -1,3 +1,4 @@
+import { closestName, suggestion } from 'rowpost-jinja2/suggestion';
 import type { Column, ColumnPair, ColumnType, Relation, Table } from '../../../db/catalog/catalog.js';
 import { equal } from '../../../db/catalog/operators.js';
 import { fullSqlType, isComparedAsBase } from '../../../db/catalog/types.js';
@@ -9,7 +10,6 @@ import { errorAt, type Position } from '../syntax/errors.js';
 import { behindPolicies } from './securityBarrier.js';
 import { FILTER_LIMITS } from '../syntax/limits.js';
 import type { Predicate, Row } from './scope.js';
-import { closestName, suggestion } from '../../../foundation/suggestion.js';
 import type { PathNode } from '../syntax/tree.js';
 import { isLong, TYPES } from '../types.js';
 

@@ -1,3 +1,4 @@
+import { suggestion } from 'rowpost-jinja2/suggestion';
 import type { ColumnType } from '../../../db/catalog/catalog.js';
 import { sql, typeName } from '../../../db/sql/sql.js';
 import { formParameter, naturalType } from './conversions.js';
@@ -7,7 +8,6 @@ import { errorAt } from '../syntax/errors.js';
 import { bounded, copiesOf, lengthsOf, patternOf, spend } from './effort.js';
 import { FUNCTIONS, UNITS, type FilterFunction, type Parameter } from './functionTable.js';
 import { asItself, asType, compileSide, isTextLiteral, unify, type Side } from './operands.js';
-import { suggestion } from '../../../foundation/suggestion.js';
 import type { CallNode } from '../syntax/tree.js';
 import {
   describe,
