@@ -6,7 +6,7 @@ import { enterScope, escapes, functionScope, innerScope, type Scope } from './sc
 import { runFor, runRecursiveFor, type ForParts } from './statements/for.js';
 import { Symbols } from './symbols.js';
 import { syntaxFault } from './syntaxFault.js';
-import { findBlocks, undeclaredNames, walkStatements } from './walk.js';
+import { findBlocks, undeclaredNames, walkNames } from './walk.js';
 
 export function compileFor(
   node: For,
@@ -57,7 +57,7 @@ function compileLoopFilter(
 
 /** `loop` belongs to the loop: nothing in it may assign that name. */
 function checkLoopVariable(node: For): void {
-  walkStatements([node], {
+  walkNames([node], {
     read: () => undefined,
     assign: (name) => {
       if (name === 'loop')

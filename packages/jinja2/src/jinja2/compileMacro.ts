@@ -19,7 +19,7 @@ export function compileMacro(
 ): MacroDefinition {
   const scope = { ...functionScope(outer), unlessExtended: false };
   const { symbols } = scope;
-  symbols.analyzeMacro(node);
+  symbols.analyzeInner(node);
   const special = undeclaredNames(node.body, ['caller', 'kwargs', 'varargs']);
   const explicit = (name: string) => node.parameters.find((parameter) => parameter.name === name);
   const caller = explicit('caller');

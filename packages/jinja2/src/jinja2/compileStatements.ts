@@ -247,7 +247,7 @@ class StatementCompiler {
 
   private compileWith(node: With, outer: Scope): Execute {
     const scope = innerScope(outer);
-    scope.symbols.analyzeWith(node);
+    scope.symbols.analyzeInner(node);
     const enter = enterScope(scope);
     const bindings = node.bindings.map(({ target, value }) => ({
       assign: compileAssign(target, scope),
@@ -288,8 +288,7 @@ class StatementCompiler {
 
   private compileAutoescape(node: Autoescape, outer: Scope): Execute {
     const scope = { ...innerScope(outer), escaping: nestedEscaping(node.value, outer.escaping) };
-    scope.symbols.analyzeExpression(node.value);
-    scope.symbols.analyze(node.body);
+    scope.symbols.analyzeInner(node);
     const value = compileExpression(node.value, scope);
     const enter = enterScope(scope);
     const body = this.compileAll(node.body, scope);

@@ -1,7 +1,7 @@
 import { DICT_METHODS } from '../methods/dictMethods.js';
-import type { Arguments, Expression, Parameter, Statement, Target } from './ast.js';
+import type { Arguments, Expression, Statement, Target } from './ast.js';
 import { GLOBALS } from './globals.js';
-import { argumentsOf, partsOf } from './walk.js';
+import { argumentsOf, NONE, partsOf, stepsOf } from './walk.js';
 
 /** A context value that a template reads, with the position in its source. */
 export interface OffsetRead {
@@ -55,70 +55,28 @@ class Reader {
   }
 
   #statement(node: Statement, names: Names): Names {
-    switch (node.kind) {
-      case 'output':
-        for (const part of node.parts) if (part.kind !== 'data') this.#value(part, names);
-        return names;
-      case 'if': {
-        const bodies = [node, ...node.elifs].map(({ test, body }) => {
-          this.#value(test, names);
-          return this.all(body, names);
-        });
-        return unsure(names, [...bodies, this.all(node.otherwise, names)]);
-      }
-      case 'for': {
-        const list = this.#value(node.iterable, names);
-        const inner = bound(new Map([...names, ['loop', undefined]]), node.target, list && [...list, ITEM]);
-        this.#value(node.test, inner);
-        this.all(node.body, inner);
-        this.all(node.otherwise, names);
-        return names;
-      }
-      case 'set':
-        return bound(names, node.target, this.#value(node.value, names));
-      case 'setBlock':
-        this.#arguments(node.filter, names);
-        this.all(node.body, names);
-        return bound(names, node.target, undefined);
-      case 'with': {
-        const inner = node.bindings.reduce<Names>(
-          (known, { target, value }) => bound(known, target, this.#value(value, names)),
-          names,
-        );
-        this.all(node.body, inner);
-        return names;
-      }
-      case 'macro':
-        this.all(node.body, this.#parameters(node.parameters, names));
-        return new Map([...names, [node.name, undefined]]);
-      case 'callBlock':
-        this.#value(node.call, names);
-        this.all(node.body, this.#parameters(node.parameters, names));
-        return names;
-      case 'filterBlock':
-        this.#arguments(node.filter, names);
-        this.all(node.body, names);
-        return names;
-      case 'autoescape':
-        this.#value(node.value, names);
-        return this.all(node.body, names);
-      case 'block':
-        this.all(node.body, names);
-        return names;
-      case 'import':
-        return new Map([...names, [node.target, undefined]]);
-      case 'fromImport':
-        return new Map([...names, ...node.names.map(({ target }) => [target, undefined] as const)]);
-      case 'extends':
-      case 'include':
-        return names;
+    if (node.kind === 'if') {
+      const bodies = [node, ...node.elifs].map(({ test, body }) => {
+        this.#value(test, names);
+        return this.all(body, names);
+      });
+      return unsure(names, [...bodies, this.all(node.otherwise, names)]);
     }
-  }
-
-  #parameters(parameters: readonly Parameter[], names: Names): Names {
-    const given = parameters.map(({ name }) => [name, undefined] as const);
-    for (const { fallback } of parameters) this.#value(fallback, names);
-    return new Map([...names, ...OF_FUNCTIONS, ...given]);
+    let after = node.kind === 'macro' ? withUnknown(names, [node.name]) : names;
+    let inner = withUnknown(names, IMPLICIT_NAMES[node.kind] ?? []);
+    const steps = stepsOf(node);
+    for (const { read, assign = NONE, isInner = false } of steps) {
+      if (!('layout' in node)) this.#value(read, isInner ? inner : names);
+      for (const { target, value, isLoop } of assign) {
+        const path = this.#value(value, names);
+        const known = isLoop ? path && [...path, ITEM] : path;
+        if (isInner) inner = bound(inner, target, known);
+        else after = bound(after, target, known);
+      }
+    }
+    // Last, because a loop's condition is evaluated before its body.
+    for (const { body = NONE, isInner = false } of steps) this.all(body, isInner ? inner : names);
+    return after;
   }
 
   /** Records what the expression reads. @returns the path of its value */
@@ -191,7 +149,19 @@ class Reader {
   }
 }
 
-const OF_FUNCTIONS = ['caller', 'varargs', 'kwargs', 'super'].map((name) => [name, undefined] as const);
+const OF_FUNCTIONS = ['caller', 'varargs', 'kwargs', 'super'];
+/** What is defined in the body of a statement besides what the statement assigns. */
+const IMPLICIT_NAMES: Partial<Record<Statement['kind'], readonly string[]>> = {
+  for: ['loop'],
+  macro: OF_FUNCTIONS,
+  callBlock: OF_FUNCTIONS,
+};
+
+function withUnknown(names: Names, unknown: readonly string[]): Names {
+  return unknown.length === 0
+    ? names
+    : new Map([...names, ...unknown.map((name) => [name, undefined] as const)]);
+}
 
 function isLookup({ kind }: Expression): boolean {
   return kind === 'name' || kind === 'attribute' || kind === 'item';
@@ -208,5 +178,8 @@ function unsure(before: Names, branches: readonly Names[]): Names {
   const assigned = branches.flatMap((names) =>
     [...names].filter(([name, value]) => before.get(name) !== value || !before.has(name)),
   );
-  return new Map([...before, ...assigned.map(([name]) => [name, undefined] as const)]);
+  return withUnknown(
+    before,
+    assigned.map(([name]) => name),
+  );
 }

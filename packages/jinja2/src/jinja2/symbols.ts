@@ -1,5 +1,5 @@
-import type { Expression, For, Macro, CallBlock, Statement, Target, With } from './ast.js';
-import { forEachName, targetNames } from './walk.js';
+import type { Autoescape, CallBlock, Expression, For, Macro, Statement, Target, With } from './ast.js';
+import { forEachName, NONE, stepsOf, targetNames } from './walk.js';
 
 /**
  * Names are resolved at compile time by Jinja2's own rules (its `idtracking`): each scope has variables for the names
@@ -130,54 +130,19 @@ export class Symbols {
   }
 
   private analyzeStatement(node: Statement): void {
-    switch (node.kind) {
-      case 'output':
-        for (const part of node.parts) if (part.kind !== 'data') this.analyzeExpression(part);
-        return;
-      case 'if': {
-        this.analyzeExpression(node.test);
-        const elifs = this.copy();
-        for (const { test, body } of node.elifs) elifs.analyzeElif(test, body);
-        this.mergeBranches([this.copy().analyze(node.body), elifs, this.copy().analyze(node.otherwise)]);
-        return;
-      }
-      case 'for':
-        this.analyzeExpression(node.iterable);
-        return;
-      case 'set':
-        this.analyzeExpression(node.value);
-        this.analyzeTarget(node.target);
-        return;
-      case 'setBlock':
-        this.analyzeTarget(node.target);
-        return;
-      case 'with':
-        for (const { value } of node.bindings) this.analyzeExpression(value);
-        return;
-      case 'macro':
-        this.assign(node.name);
-        return;
-      case 'callBlock':
-        this.analyzeExpression(node.call);
-        return;
-      case 'filterBlock':
-        this.analyzeExpression(node.filter);
-        return;
-      case 'extends':
-      case 'include':
-        this.analyzeExpression(node.layout);
-        return;
-      case 'import':
-        this.analyzeExpression(node.layout);
-        this.assign(node.target);
-        return;
-      case 'fromImport':
-        this.analyzeExpression(node.layout);
-        for (const { target } of node.names) this.assign(target);
-        return;
-      case 'autoescape':
-      case 'block':
-        return;
+    if (node.kind === 'if') {
+      this.analyzeExpression(node.test);
+      const elifs = this.copy();
+      for (const { test, body } of node.elifs) elifs.analyzeElif(test, body);
+      this.mergeBranches([this.copy().analyze(node.body), elifs, this.copy().analyze(node.otherwise)]);
+      return;
+    }
+    if (node.kind === 'macro') this.assign(node.name);
+    for (const { read, assign = NONE, isInner = false } of stepsOf(node)) {
+      for (const { value } of assign) this.analyzeExpression(value);
+      if (isInner) continue;
+      this.analyzeExpression(read);
+      for (const { target } of assign) this.analyzeTarget(target);
     }
   }
 
@@ -202,14 +167,13 @@ export class Symbols {
     this.analyze(node.body);
   }
 
-  analyzeWith(node: With): void {
-    for (const { target } of node.bindings) this.declareTarget(target);
-    this.analyze(node.body);
-  }
-
-  analyzeMacro(node: Macro | CallBlock): void {
-    for (const { name } of node.parameters) this.declareParameter(name);
-    for (const { fallback } of node.parameters) this.analyzeExpression(fallback);
-    this.analyze(node.body);
+  /** Analyses the scope that a statement opens. */
+  analyzeInner(node: With | Macro | CallBlock | Autoescape): void {
+    for (const { read, assign = NONE, body = NONE, isInner = false } of stepsOf(node)) {
+      if (!isInner) continue;
+      for (const { target } of assign) this.declareTarget(target);
+      this.analyzeExpression(read);
+      this.analyze(body);
+    }
   }
 }

@@ -1,4 +1,4 @@
-import type { Arguments, Expression, Parameter, Statement, Target } from './ast.js';
+import type { Arguments, CallBlock, Expression, Macro, Name, Statement, Target } from './ast.js';
 
 /** The expressions that an expression consists of. */
 export function partsOf(node: Expression): readonly (Expression | undefined)[] {
@@ -40,6 +40,88 @@ export function argumentsOf(given: Arguments): readonly (Expression | undefined)
   return [...given.positional, ...given.named.map(({ value }) => value), given.spread, given.namedSpread];
 }
 
+/** What a statement assigns to a target. */
+export interface Binding {
+  readonly target: Target;
+  /** Undefined if it is no expression. It is read outside the scope that the statement opens. */
+  readonly value?: Expression;
+  /** The target is assigned each item of the value. */
+  readonly isLoop?: boolean;
+}
+
+/** Of a step that assigns or contains nothing. */
+export const NONE: readonly never[] = [];
+
+/** A part of a statement: what it reads, assigns or contains. */
+export interface Step {
+  readonly read?: Expression | undefined;
+  readonly assign?: readonly Binding[];
+  readonly body?: readonly Statement[];
+  /** It belongs to the scope that the statement opens. */
+  readonly isInner?: boolean;
+}
+
+type Steps<K> = (node: Extract<Statement, { readonly kind: K }>) => readonly Step[];
+
+const STEPS: { readonly [K in Statement['kind']]: Steps<K> } = {
+  output: ({ parts }) => parts.map((part) => ({ read: part.kind === 'data' ? undefined : part })),
+  if: (node) => [
+    ...[node, ...node.elifs].flatMap(({ test, body }) => [{ read: test }, { body }]),
+    { body: node.otherwise },
+  ],
+  for: ({ target, iterable, test, body, otherwise }) => [
+    { assign: [{ target, value: iterable, isLoop: true }], isInner: true },
+    { body, isInner: true },
+    { body: otherwise },
+    { read: test, isInner: true },
+  ],
+  set: (node) => [{ assign: [node] }],
+  setBlock: ({ target, filter, body }) => [
+    { assign: [{ target }] },
+    { read: filter, isInner: true },
+    { body, isInner: true },
+  ],
+  with: ({ bindings, body }) => [
+    { assign: bindings, isInner: true },
+    { body, isInner: true },
+  ],
+  macro: stepsOfFunction,
+  callBlock: (node) => [{ read: node.call }, ...stepsOfFunction(node)],
+  filterBlock: ({ filter, body }) => [{ body, isInner: true }, { read: filter }],
+  autoescape: ({ value, body }) => [
+    { read: value, isInner: true },
+    { body, isInner: true },
+  ],
+  block: ({ body }) => [{ body, isInner: true }],
+  extends: ({ layout }) => [{ read: layout }],
+  include: ({ layout }) => [{ read: layout }],
+  import: ({ layout, target, offset }) => [
+    { read: layout },
+    { assign: [bindingOf({ name: target, offset })] },
+  ],
+  fromImport: ({ layout, names, offset }) => [
+    { read: layout },
+    { assign: names.map(({ target }) => bindingOf({ name: target, offset })) },
+  ],
+};
+
+/** The parts of a statement, in Jinja2's order. */
+export function stepsOf(node: Statement): readonly Step[] {
+  return (STEPS[node.kind] as Steps<Statement['kind']>)(node);
+}
+
+function stepsOfFunction({ parameters, body }: Macro | CallBlock): readonly Step[] {
+  return [
+    { assign: parameters.map(bindingOf), isInner: true },
+    ...parameters.map(({ fallback }) => ({ read: fallback, isInner: true })),
+    { body, isInner: true },
+  ];
+}
+
+function bindingOf({ name, offset }: Pick<Name, 'name' | 'offset'>): Binding {
+  return { target: { kind: 'name', name, offset } };
+}
+
 /** Visits every name that an expression reads. */
 export function forEachName(node: Expression | undefined, visit: (name: string) => void): void {
   if (node === undefined) return;
@@ -66,85 +148,17 @@ export interface NameVisitor {
   readonly assign: (name: string) => void;
 }
 
-/** Visits every name in statements and their children, in Jinja2's order; blocks are not entered. */
-export function walkStatements(statements: readonly Statement[], visitor: NameVisitor): void {
-  for (const statement of statements) walkStatement(statement, visitor);
-}
-
-function walkStatement(node: Statement, visitor: NameVisitor): void {
-  const read = (expression: Expression | undefined): void => forEachName(expression, visitor.read);
-  const assign = (target: Target): void => targetNames(target).forEach(visitor.assign);
-  switch (node.kind) {
-    case 'output':
-      for (const part of node.parts) if (part.kind !== 'data') read(part);
-      return;
-    case 'if':
-      read(node.test);
-      walkStatements(node.body, visitor);
-      for (const { test, body } of node.elifs) {
-        read(test);
-        walkStatements(body, visitor);
-      }
-      walkStatements(node.otherwise, visitor);
-      return;
-    case 'for':
-      assign(node.target);
-      read(node.iterable);
-      walkStatements(node.body, visitor);
-      walkStatements(node.otherwise, visitor);
-      read(node.test);
-      return;
-    case 'set':
-      assign(node.target);
-      read(node.value);
-      return;
-    case 'setBlock':
-      assign(node.target);
-      read(node.filter);
-      walkStatements(node.body, visitor);
-      return;
-    case 'with':
-      for (const { target } of node.bindings) assign(target);
-      for (const { value } of node.bindings) read(value);
-      walkStatements(node.body, visitor);
-      return;
-    case 'macro':
-      walkParameters(node.parameters, visitor);
-      walkStatements(node.body, visitor);
-      return;
-    case 'callBlock':
-      read(node.call);
-      walkParameters(node.parameters, visitor);
-      walkStatements(node.body, visitor);
-      return;
-    case 'filterBlock':
-      walkStatements(node.body, visitor);
-      read(node.filter);
-      return;
-    case 'autoescape':
-      read(node.value);
-      walkStatements(node.body, visitor);
-      return;
-    case 'extends':
-    case 'include':
-      read(node.layout);
-      return;
-    case 'import':
-      read(node.layout);
-      visitor.assign(node.target);
-      return;
-    case 'fromImport':
-      read(node.layout);
-      for (const { target } of node.names) visitor.assign(target);
-      return;
-    case 'block':
-      return;
+/** Visits every name in statements and their children; blocks are not entered. */
+export function walkNames(statements: readonly Statement[], visitor: NameVisitor): void {
+  for (const node of statements) {
+    if (node.kind === 'block') continue;
+    for (const { read, assign = NONE, body = NONE } of stepsOf(node)) {
+      forEachName(read, visitor.read);
+      for (const { target } of assign) targetNames(target).forEach(visitor.assign);
+      for (const { value } of assign) forEachName(value, visitor.read);
+      walkNames(body, visitor);
+    }
   }
-}
-
-function walkParameters(parameters: readonly Parameter[], visitor: NameVisitor): void {
-  for (const { name } of parameters) visitor.assign(name);
-  for (const { fallback } of parameters) forEachName(fallback, visitor.read);
 }
 
 /** The special names that the statements read before assigning them. */
@@ -154,7 +168,7 @@ export function undeclaredNames(
 ): ReadonlySet<string> {
   const wanted = new Set(names);
   const found = new Set<string>();
-  walkStatements(statements, {
+  walkNames(statements, {
     read: (name) => {
       if (wanted.has(name)) found.add(name);
     },
@@ -169,9 +183,7 @@ export function undeclaredNames(
 export function* allStatements(statements: readonly Statement[]): Generator<Statement> {
   for (const node of statements) {
     yield node;
-    if ('body' in node) yield* allStatements(node.body);
-    if (node.kind === 'if') for (const { body } of node.elifs) yield* allStatements(body);
-    if (node.kind === 'if' || node.kind === 'for') yield* allStatements(node.otherwise);
+    if ('body' in node) for (const { body = NONE } of stepsOf(node)) yield* allStatements(body);
   }
 }
 
