@@ -57,12 +57,24 @@ module.exports = {
       to: { path: '^packages/', pathNot: '^packages/jinja2/src/(index|jsonReader|suggestion)\\.ts$' },
     },
     {
-      name: 'wire-in-pool',
+      name: 'wire-by-its-index',
       comment:
-        "How statements travel, by pg's private parts, is private to the folders that own connections.",
+        "pg's private parts are known to one folder, which the rooms that own connections use by its index.",
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/db/wire/' },
+      to: { path: '^src/db/wire/', pathNot: '^src/db/wire/index\\.ts$' },
+    },
+    {
+      name: 'wire-in-rooms-of-connections',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/db/(pool|wire|isolation|failover)/' },
       to: { path: '^src/db/wire/' },
+    },
+    {
+      name: 'wire-is-lowest',
+      severity: 'error',
+      from: { path: '^src/db/wire/' },
+      to: { path: '^src/db/', pathNot: '^src/db/(wire|sql)/' },
     },
     only('pg-and-knex-in-db', 'Only src/db knows PostgreSQL.', 'pg|knex', '^src/db/'),
     only(

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
-import { internalsOf } from '../wire/pgInternals.js';
+import { backendOf, pendingStatement } from '../wire/index.js';
 import type { Severable } from './primary.js';
 
 /** A connection, as far as it waits for PostgreSQL. */
@@ -25,7 +25,7 @@ export function breakWithoutAnswer(
   const unserved = new WeakSet<object>();
   const look = async (): Promise<void> => {
     const late = [...connections].flatMap((connection) => {
-      const statement = internalsOf(connection)._activeQuery;
+      const statement = pendingStatement(connection);
       if (!statement) return [];
       const sinceMs = waitingSinceMs.get(statement) ?? performance.now();
       waitingSinceMs.set(statement, sinceMs);
@@ -34,8 +34,7 @@ export function breakWithoutAnswer(
     if (late.length === 0) return;
     const isAtWork = await askServer(createClient);
     for (const { connection, statement } of late) {
-      const { processID, _activeQuery } = internalsOf(connection);
-      if (_activeQuery !== statement || isAtWork(processID)) continue;
+      if (pendingStatement(connection) !== statement || isAtWork(backendOf(connection).processID)) continue;
       if (unserved.has(statement)) connection.sever();
       else unserved.add(statement);
     }
@@ -66,7 +65,7 @@ async function askServer(
     const { rows } = await client.query<{ pid: number }>(AT_WORK);
     const atWork = new Set(rows.map(({ pid }) => pid));
     // Something in between numbers sessions itself.
-    const isTold = atWork.has(internalsOf(client).processID);
+    const isTold = atWork.has(backendOf(client).processID);
     return (processID) => !isTold || atWork.has(processID);
   } finally {
     client.end().catch(() => undefined);

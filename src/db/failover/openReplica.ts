@@ -1,7 +1,7 @@
 import type { Connector } from '../pool/connector.js';
 import { Replica } from './replica.js';
 import { openWatchedPool } from '../pool/servicePool.js';
-import type { StatementTrace } from '../pool/statementTrace.js';
+import type { StatementTrace } from '../wire/index.js';
 import { TenantConnections, type TenantConnectionsOptions } from '../isolation/tenantConnections.js';
 import { Transactions } from '../pool/transactions.js';
 

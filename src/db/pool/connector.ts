@@ -4,7 +4,14 @@ import type { Logger } from '../../foundation/observability/log.js';
 import { orLate } from '../../foundation/orLate.js';
 import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
 import { breakWithoutAnswer } from '../failover/lostAnswers.js';
-import { internalsOf } from '../wire/pgInternals.js';
+import {
+  backendOf,
+  breakConnection,
+  onParameter,
+  readUrl,
+  sendCancelRequest,
+  setHost,
+} from '../wire/index.js';
 import { NoPrimaryError, Primary, type ServerState, type Severable } from '../failover/primary.js';
 
 export interface ConnectorOptions {
@@ -69,8 +76,8 @@ export function createConnector(options: ConnectorOptions): Connector {
       super(given);
       // Registered right away: a session may be terminated in the packet that opens it, before its user listens.
       this.on('error', () => undefined);
-      internalsOf(this).connection.on('parameterStatus', ({ parameterName, parameterValue }) => {
-        if (parameterName === 'in_hot_standby') this.#isStandby = parameterValue === 'on';
+      onParameter(this, (name, value) => {
+        if (name === 'in_hot_standby') this.#isStandby = value === 'on';
       });
     }
 
@@ -83,13 +90,13 @@ export function createConnector(options: ConnectorOptions): Connector {
     }
 
     sever(): void {
-      internalsOf(this).connection.stream.destroy();
+      breakConnection(this);
     }
 
     async #connect(): Promise<this> {
       const host = await primary.locate();
       // A socket in the URL's parameters belongs to the only host.
-      if (isChoice) Object.assign(this, host);
+      if (isChoice) setHost(this, host);
       try {
         await super.connect();
       } catch (error) {
@@ -119,17 +126,14 @@ export function createConnector(options: ConnectorOptions): Connector {
     config: shared,
     createClient,
     createClientBeside(other) {
-      const { host, port } = internalsOf(other);
+      const { host, port } = backendOf(other);
       return new pg.Client({ ...shared, host, port });
     },
     async requestCancel(other) {
-      const { host, port, processID, secretKey } = internalsOf(other);
+      const { host, port } = backendOf(other);
       const canceler = new pg.Client({ ...shared, host, port });
       canceler.on('error', () => undefined);
-      const { connection } = internalsOf(canceler);
-      // Sent in place of the startup message, within TLS if used. The server then closes the connection.
-      connection.startup = () => connection.cancel(processID, secretKey);
-      await canceler.connect().catch(() => undefined);
+      await sendCancelRequest(canceler, other);
     },
     severAll: () => primary.severAll(),
     watchAnswers: () => breakWithoutAnswer(open, createClient),
@@ -157,21 +161,6 @@ function watchPrimary(primary: Primary, isAlive: () => Promise<unknown>): Stoppa
       await looking;
     },
   };
-}
-
-/** Parses the URL as pg does. In pg, a URL would override a user, password or host given next to it. */
-function readUrl(url: string): pg.ClientConfig {
-  const { connectionParameters } = new pg.Client({ connectionString: url }) as unknown as Parsed;
-  const { host, port, user, password, database, ssl, sslnegotiation } = connectionParameters;
-  const parts = { host, port, user, password, database, ssl, sslnegotiation };
-  return Object.fromEntries(Object.entries(parts).filter(([, value]) => value != null));
-}
-
-interface Parsed {
-  readonly connectionParameters: Pick<
-    pg.ClientConfig,
-    'host' | 'port' | 'user' | 'password' | 'database' | 'ssl'
-  > & { readonly sslnegotiation?: string };
 }
 
 async function askServer(config: pg.ClientConfig, requiresWritableSessions: boolean): Promise<ServerState> {

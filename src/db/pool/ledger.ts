@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { SqlText } from '../sql/sql.js';
-import { inOneWrite } from '../wire/oneWrite.js';
+import { inOneWrite } from '../wire/index.js';
 
 /** A statement of the ledger. With a name it is prepared once per connection. */
 export interface LedgerStatement {

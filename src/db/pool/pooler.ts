@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { UsageError } from '../../foundation/errors.js';
 import type { Database } from './database.js';
-import { internalsOf } from '../wire/pgInternals.js';
+import { backendOf } from '../wire/index.js';
 import { settingsNotInForce } from './sessionSettings.js';
 
 const DIRECT_HINT =
@@ -59,7 +59,7 @@ async function leadsToSession(pool: Pool): Promise<boolean> {
   const client = await pool.connect();
   try {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-    return rows[0]?.pid === internalsOf(client).processID;
+    return rows[0]?.pid === backendOf(client).processID;
   } finally {
     client.release();
   }

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { READ_ONLY } from '../sql/sqlState.js';
-import { internalsOf } from '../wire/pgInternals.js';
+import { endPooled, onErrorCode } from '../wire/index.js';
 
 /**
  * Closes a connection on release if its server no longer accepts changes, so that the next one looks for a server that
@@ -9,12 +9,12 @@ import { internalsOf } from '../wire/pgInternals.js';
 export function closeWhenReadOnly(pool: pg.Pool): void {
   const readOnly = new WeakSet<pg.PoolClient>();
   pool.on('connect', (client) => {
-    internalsOf(client).connection.on('errorMessage', ({ code }) => {
+    onErrorCode(client, (code) => {
       if (code === READ_ONLY) readOnly.add(client);
     });
   });
   // Runs before the pool decides whether to reuse the connection.
   pool.on('release', (_error, client) => {
-    if (readOnly.has(client)) void internalsOf(client).end();
+    if (readOnly.has(client)) endPooled(client);
   });
 }

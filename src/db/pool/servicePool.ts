@@ -1,11 +1,10 @@
 import pg from 'pg';
 import type { Logger } from '../../foundation/observability/log.js';
 import { IDLE_TIMEOUT_MS, type Connector } from './connector.js';
-import { limitMessages } from '../wire/messageLimit.js';
+import { breakOnCanceledReplicationWait, limitMessages, type StatementTrace } from '../wire/index.js';
 import { dropStatementNames } from './preparedStatements.js';
 import { closeWhenReadOnly } from './readOnly.js';
-import { breakOnCanceledReplicationWait } from '../wire/replicationWait.js';
-import { traceClient, type StatementTrace } from './statementTrace.js';
+import { traceClient } from './statementTrace.js';
 
 /** A pool of the service's own connections to the primary. */
 export function openServicePool(

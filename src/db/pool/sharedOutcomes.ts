@@ -1,6 +1,6 @@
 import type { AnswerShare } from './answerBudget.js';
 import { isConnectionFailure, isDatabaseAnswer, isSessionEnd } from '../sql/sqlState.js';
-import type { PipelineResult } from '../wire/pipeline.js';
+import type { PipelineResult } from '../wire/index.js';
 import {
   lateOutcomeOf,
   outcomeOf,

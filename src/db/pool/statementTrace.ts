@@ -1,19 +1,11 @@
 import type pg from 'pg';
 import type { Logger } from '../../foundation/observability/log.js';
-
-/** Logs a completed statement with its duration. The text contains no values. */
-export type StatementTrace = (statement: TracedStatement, ms: number) => void;
-
-interface TracedStatement {
-  /** The prepared statement's name; empty or absent if it is not prepared. */
-  readonly name?: string | undefined;
-  readonly text: string;
-}
+import type { StatementTrace } from '../wire/index.js';
 
 /** The only literal value in statements, where PostgreSQL accepts no parameter. */
 const SECRET = /(?<=\bpassword\s+)'[^]*/i;
 
-/** @returns undefined unless LOG_LEVEL is trace; nothing is measured then */
+/** Logs completed statements; their texts contain no values. @returns undefined unless LOG_LEVEL is trace; nothing is measured then */
 export function statementTrace(log: Logger): StatementTrace | undefined {
   if (!log.isLevelEnabled('trace')) return undefined;
   return ({ name, text }, ms) => {
@@ -48,7 +40,7 @@ export function traceClient(client: pg.ClientBase, trace: StatementTrace): void 
 }
 
 /** @returns undefined for anything that is not a statement, such as a `Pipeline`, which traces its own */
-function statementOf(config: unknown): TracedStatement | undefined {
+function statementOf(config: unknown): Parameters<StatementTrace>[0] | undefined {
   if (typeof config === 'string') return { text: config };
   if (typeof config !== 'object' || config === null || 'submit' in config) return undefined;
   const { name, text } = config as { name?: string; text?: unknown };

@@ -1,9 +1,9 @@
 import type { Span } from '../../foundation/observability/tracing/tracing.js';
 import type { AnswerShare } from './answerBudget.js';
+import type { Rows } from '../wire/index.js';
 import type { PreparedText } from './preparedStatements.js';
 
-/** The rows of one statement; each is a list of column values as text. */
-export type Rows = readonly (readonly (string | null)[])[];
+export type { Rows } from '../wire/index.js';
 
 export interface TransactionStatement {
   readonly statement: PreparedText;

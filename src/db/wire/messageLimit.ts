@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { internalsOf } from './pgInternals.js';
+import { internalsOf } from './pgClient.js';
 
 /** Maximum size of a message other than a row: errors and notices contain text from tenants' code. */
 const MAX_MESSAGE_BYTES = 1_048_576;

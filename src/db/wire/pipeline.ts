@@ -1,12 +1,27 @@
 import pg from 'pg';
 import type { AppError } from '../../foundation/errors.js';
-import type { AnswerShare } from '../pool/answerBudget.js';
 import type { SqlText } from '../sql/sql.js';
-import type { PgConnection } from './pgInternals.js';
-import type { StatementTrace } from '../pool/statementTrace.js';
-import type { Rows } from '../pool/transactionRequest.js';
+import type { PgConnection } from './pgClient.js';
 import { WireMessages } from './wireMessages.js';
 import { wireText } from './wireText.js';
+
+/** The rows of one statement; each is a list of column values as text. */
+export type Rows = readonly (readonly (string | null)[])[];
+
+/** Counts the bytes of rows as they arrive. */
+interface RowMeter {
+  /** @returns the error that rejects the result, if it is too large */
+  readonly take: (bytes: number) => AppError | undefined;
+}
+
+/** Told of a completed statement and its duration. */
+export type StatementTrace = (statement: TracedStatement, ms: number) => void;
+
+interface TracedStatement {
+  /** The prepared statement's name; empty or absent if it is not prepared. */
+  readonly name?: string | undefined;
+  readonly text: string;
+}
 
 /** One statement on the wire. */
 export interface PipelineStep {
@@ -17,14 +32,14 @@ export interface PipelineStep {
   readonly parse: boolean;
   readonly close: readonly string[];
   /** Counts its rows as they arrive; absent if they are known to be few. */
-  readonly answer?: AnswerShare | undefined;
+  readonly answer?: RowMeter | undefined;
 }
 
 export interface PipelineResult {
   /** Results of the completed statements. */
   readonly rows: readonly Rows[];
   /** Results that were rejected while they arrived, and why; their rows are incomplete. */
-  readonly refusals: ReadonlyMap<AnswerShare, AppError>;
+  readonly refusals: ReadonlyMap<RowMeter, AppError>;
   /** What ended the pipeline, raised by the statement at `rows.length`, or by the commit if all statements completed. */
   readonly error?: Error;
 }
@@ -47,7 +62,7 @@ class Pipeline extends PgQuery {
   readonly #message: Buffer;
   readonly #done: (result: PipelineResult) => void;
   readonly #completed: Rows[] = [];
-  readonly #refusals = new Map<AnswerShare, AppError>();
+  readonly #refusals = new Map<RowMeter, AppError>();
   #rows: (string | null)[][] = [];
   #stream: PgConnection['stream'] | undefined;
   /** For `trace`: when the previous statement's result arrived, or the first statement was sent. */
@@ -85,7 +100,7 @@ class Pipeline extends PgQuery {
     this.#rows.push(message.fields);
   }
 
-  #refuse(answer: AnswerShare, refusal: AppError): void {
+  #refuse(answer: RowMeter, refusal: AppError): void {
     this.#refusals.set(answer, refusal);
     this.#rows = [];
     this.steps.forEach((step, index) => {

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { internalsOf } from './pgInternals.js';
+import { internalsOf } from './pgClient.js';
 
 /** The function in PostgreSQL's source: messages are translated, and tenants' code may raise any of them. */
 const ROUTINE = 'SyncRepWaitForLSN';

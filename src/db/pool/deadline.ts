@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
-import { internalsOf } from './pgInternals.js';
+import { backendOf, breakConnection } from '../wire/index.js';
 
 /** Cancels what a connection runs. */
 export interface Canceler {
@@ -76,22 +76,21 @@ export class Deadline {
   }
 
   async #cancel(): Promise<void> {
-    const { connection } = internalsOf(this.client);
     const passed = this.#passed;
     try {
       const hasEnded = this.canceler.isPooled
         ? await this.#cancelBehindPooler(passed)
         : await this.#cancelBackend(passed);
-      if (!hasEnded) connection.stream.destroy();
+      if (!hasEnded) breakConnection(this.client);
     } catch {
       // The server is unreachable; the pipeline reports the broken connection.
-      connection.stream.destroy();
+      breakConnection(this.client);
     }
   }
 
   /** Uses a dedicated connection: those of the pool may all be waiting for the same lock. */
   async #cancelBackend(passed: number): Promise<boolean> {
-    const { processID } = internalsOf(this.client);
+    const { processID } = backendOf(this.client);
     const other = this.canceler.createClientBeside(this.client);
     try {
       await other.connect();

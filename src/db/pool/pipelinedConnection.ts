@@ -1,6 +1,6 @@
-import type { Lease } from '../pool/connectionPool.js';
+import type { Lease } from './connectionPool.js';
 import { Deadline, type Canceler } from './deadline.js';
-import { inOneWrite } from './oneWrite.js';
+import { inOneWrite } from '../wire/index.js';
 
 /** A transaction that can be sent on a pipelined connection. */
 export interface PipelinedTransaction {
