@@ -6,12 +6,14 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MUTANTS, type Mutant } from './mutants.js';
+import { mutate, readSources } from './mutate.js';
 
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
 const COPIED = [
   'assets',
   'docs',
   'migrations',
+  'packages',
   'package.json',
   'package-lock.json',
   'packages',
@@ -31,6 +33,7 @@ interface Report {
 
 const wanted = process.argv.slice(2).join(' ');
 const mutants = MUTANTS.filter(({ name }) => name.includes(wanted));
+const sources = readSources(PROJECT);
 const copy = mkdtempSync(path.join(os.tmpdir(), 'rowpost-mutants-'));
 const survivors: Mutant[] = [];
 const failsAnyway = new Set<string>();
@@ -52,21 +55,18 @@ try {
   rmSync(copy, { recursive: true, force: true });
 }
 console.log(`\n${mutants.length - survivors.length} killed, ${survivors.length} survived`);
-for (const { name, file } of survivors) console.log(`  ${file}: ${name}`);
+for (const { name, within } of survivors) console.log(`  ${within}: ${name}`);
 process.exitCode = survivors.length === 0 ? 0 : 1;
 
 async function runMutant(mutant: Mutant): Promise<void> {
-  const { name, file, find, replace, tests } = mutant;
+  const { name, tests } = mutant;
+  const { file, text } = mutate(mutant, sources);
   const place = path.join(copy, file);
-  const original = readFileSync(place, 'utf8');
-  if (original.split(find).length !== 2) throw new Error(`${file} has not once: ${find}`);
-  // A function: `$` has a meaning in a replacement.
-  writeFileSync(
-    place,
-    original.replace(find, () => replace),
-  );
+  writeFileSync(place, text);
   const options = failsAnyway.size === 0 ? ['--bail'] : [];
-  const { failures } = await runTests(tests, options).finally(() => writeFileSync(place, original));
+  const { failures } = await runTests(tests, options).finally(() =>
+    writeFileSync(place, sources.get(file) ?? ''),
+  );
   const killer = failures.find((title) => !failsAnyway.has(title));
   if (killer === undefined) survivors.push(mutant);
   console.log(killer === undefined ? `✖ ${name}: SURVIVED` : `✔ ${name}: killed by "${killer}"`);
