@@ -172,7 +172,8 @@ describe('POST /oidc and its callback', () => {
     it('requires the cookie of the browser that started the sign-in', async () => {
       const mine = await untilCallback();
       const another = await untilCallback();
-      for (const browser of [new HttpBrowser(), another.browser]) {
+      const guessing = mine.browser.copy(() => 'guessed');
+      for (const browser of [new HttpBrowser(), another.browser, guessing]) {
         await expectFailure(await browser.send(mine.callback), 400, 'OIDC_STATE_INVALID');
       }
       await fixture.readAuthBody(await another.browser.send(another.callback));

@@ -18,10 +18,11 @@ export class HttpBrowser {
     return response;
   }
 
-  /** Another that holds the same cookies, and keeps them whatever this one is told. */
-  copy(): HttpBrowser {
+  /** Another that holds the same cookies, and keeps them whatever this one is told. @param value gives them other values */
+  copy(value = (own: string): string => own): HttpBrowser {
     const other = new HttpBrowser();
-    for (const [origin, jar] of this.#cookies) other.#cookies.set(origin, new Map(jar));
+    for (const [origin, jar] of this.#cookies)
+      other.#cookies.set(origin, new Map([...jar].map(([name, own]) => [name, value(own)])));
     return other;
   }
 
