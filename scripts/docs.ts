@@ -5,7 +5,8 @@ import { pathToFileURL } from 'node:url';
 import { printSchema } from 'graphql';
 import { buildControlSchema } from '../src/control/controlSchema.js';
 import { ERROR_CODES } from '../src/foundation/errors.js';
-import { SETTINGS, type Setting } from '../src/config/settings.js';
+import { SETTINGS } from '../src/config/settings.js';
+import type { Setting } from '../src/config/settings/setting.js';
 import { controlObjectsPage } from './controlObjectsPage.js';
 import { ERROR_EXAMPLES, EXAMPLE_TABLES } from './errorExamples.js';
 

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { parseStorageUrl } from './storageUrl.js';
 import { ownValue } from '../foundation/ownValue.js';
 import { passwordWeakness } from '../foundation/passwordRules.js';
-import { SETTINGS, type Setting } from './settings.js';
+import { SETTINGS } from './settings.js';
+import type { Setting } from './settings/setting.js';
 
 type Values = { -readonly [K in keyof typeof SETTINGS]: (typeof SETTINGS)[K]['fallback'] };
 

@@ -1,0 +1,68 @@
+import { setting } from './setting.js';
+import { integer, text } from '../settingValues.js';
+
+export const DELIVERY = {
+  workerConcurrency: setting(
+    'WORKER_CONCURRENCY',
+    integer(1, 1000),
+    64,
+    'Maximum deliveries in flight in one worker process.',
+  ),
+  renderThreads: setting(
+    'RENDER_THREADS',
+    integer(1, 64),
+    2,
+    'Processes that render templates, of each web process and worker.',
+  ),
+  relayBatch: setting('RELAY_BATCH', integer(1, 5_000), 100, 'Maximum events in one batch.'),
+  relayPollMs: setting(
+    'RELAY_POLL_MS',
+    integer(5),
+    100,
+    'How often the relay polls for events if nothing wakes it.',
+  ),
+  reconcileMs: setting(
+    'RECONCILE_MS',
+    integer(100),
+    5_000,
+    'How often the reconciler compares unfinished work with the queue.',
+  ),
+  leaseMs: setting(
+    'LEASE_MS',
+    integer(500),
+    6_000,
+    'Duration of the lease of a worker on a delivery. Workers renew their leases; one that dies loses them after this time.',
+  ),
+  tenantEmailsPerSecond: setting(
+    'TENANT_EMAILS_PER_SECOND',
+    integer(0, 100_000),
+    0,
+    'Rate limit for the emails of each tenant, per second; further ones are delayed, without affecting other tenants. 0 for no limit.',
+  ),
+  ruleFiresPerMinute: setting(
+    'RULE_FIRES_PER_MINUTE',
+    integer(0, 1_000_000),
+    60,
+    'How often a rule may fire for one record within a minute; further deliveries are skipped as a loop. 0 for no limit.',
+  ),
+  queuePrefix: setting('QUEUE_PREFIX', text, 'rowpost', "Prefix of the queue's keys in Redis."),
+  graceMs: setting('SHUTDOWN_GRACE_MS', integer(100), 25_000, 'Time to finish work in flight after SIGTERM.'),
+  shutdownDelayMs: setting(
+    'SHUTDOWN_DELAY_MS',
+    integer(0),
+    0,
+    'How long a web process still accepts requests after SIGTERM while `/readyz` responds with 503, so that load balancers stop sending requests first. Part of `SHUTDOWN_GRACE_MS`.',
+  ),
+  retentionDays: setting(
+    'RETENTION_DAYS',
+    integer(1),
+    30,
+    'Retention of events, deliveries and attempts, in days.',
+  ),
+  keepMailDays: setting(
+    'KEEP_MAIL_DAYS',
+    integer(0),
+    0,
+    'Retention of sent mails, encrypted, for the console, in days: at most `RETENTION_DAYS`. 0 keeps none; `rowpost demo` keeps them for 7.',
+  ),
+} as const;

@@ -1,0 +1,69 @@
+import { setting } from './setting.js';
+import { flag, integer, oneOf, optional, url } from '../settingValues.js';
+
+export const EMAIL = {
+  mailTransport: setting(
+    'MAIL_TRANSPORT',
+    optional(oneOf('sendgrid', 'mailbox')),
+    undefined,
+    '`mailbox` keeps mail locally, shown at `/mailbox`.',
+    '`mailbox` in embedded mode, otherwise `sendgrid`',
+  ),
+  sendgridBaseUrl: setting(
+    'SENDGRID_BASE_URL',
+    url('http', 'https'),
+    'https://api.sendgrid.com/',
+    'Base URL of the SendGrid API; set it for another region or a test server.',
+  ),
+  sesBaseUrl: setting(
+    'SES_BASE_URL',
+    optional(url('http', 'https')),
+    undefined,
+    'Base URL of the SES API; set it to use a test server.',
+    "that of the account's region",
+  ),
+  resendBaseUrl: setting(
+    'RESEND_BASE_URL',
+    url('http', 'https'),
+    'https://api.resend.com/',
+    'Base URL of the Resend API; set it to use a test server.',
+  ),
+  postmarkBaseUrl: setting(
+    'POSTMARK_BASE_URL',
+    url('http', 'https'),
+    'https://api.postmarkapp.com/',
+    'Base URL of the Postmark API; set it to use a test server.',
+  ),
+  mailgunBaseUrl: setting(
+    'MAILGUN_BASE_URL',
+    url('http', 'https'),
+    'https://api.mailgun.net/',
+    'Base URL of the Mailgun API; set it to use a test server.',
+  ),
+  mailgunEuBaseUrl: setting(
+    'MAILGUN_EU_BASE_URL',
+    url('http', 'https'),
+    'https://api.eu.mailgun.net/',
+    'Base URL of the Mailgun API for accounts in the EU; set it to use a test server.',
+  ),
+  smtpAllowPrivateNetwork: setting(
+    'SMTP_ALLOW_PRIVATE_NETWORK',
+    flag,
+    false,
+    "Whether tenants' SMTP servers may be in a private network, on any port and without encryption, even in production.",
+  ),
+  sendDeadlineMs: setting(
+    'SEND_DEADLINE_MS',
+    integer(100),
+    15_000,
+    'Timeout of a provider call, from connecting to the last byte of the response.',
+  ),
+  maxAttempts: setting('MAX_ATTEMPTS', integer(1, 1000), 12, 'Attempts before a delivery is `failed`.'),
+  backoffBaseMs: setting(
+    'BACKOFF_BASE_MS',
+    integer(10),
+    2_000,
+    'First retry backoff; doubles with every attempt, with full jitter.',
+  ),
+  backoffCapMs: setting('BACKOFF_CAP_MS', integer(100), 3_600_000, 'Maximum retry backoff.'),
+} as const;

@@ -1,0 +1,84 @@
+import { KeyRing } from '../secrets.js';
+import { DAY_SECONDS, setting } from './setting.js';
+import { flag, integer, optional, optionalText, origins } from '../settingValues.js';
+
+export const SIGN_IN = {
+  // Secrets
+  secretKeys: setting(
+    'SECRET_KEYS',
+    optional((value) => KeyRing.parse(value)),
+    undefined,
+    '`id:base64-of-32-bytes[,…]`. The first encrypts stored secrets, all decrypt.',
+    'generated in embedded mode only',
+  ),
+  sourceSecretKeys: setting(
+    'SOURCE_SECRET_KEYS',
+    optional((value) => KeyRing.parse(value)),
+    undefined,
+    'Only for `rowpost tenant import`: the `SECRET_KEYS` of the installation that the tenant comes from.',
+    '`SECRET_KEYS`',
+  ),
+  pxadminPassword: setting(
+    'PXADMIN_PASSWORD',
+    optionalText,
+    undefined,
+    "Password of `pxadmin`, tenant 0's root role, set at the first start. At least 8 characters, and not a common password.",
+    'generated in embedded mode only',
+  ),
+
+  // Tokens
+  accessTokenSeconds: setting(
+    'ACCESS_TOKEN_SECONDS',
+    integer(60),
+    DAY_SECONDS,
+    'Lifetime of access tokens, in seconds, at least 60.',
+  ),
+  refreshTokenSeconds: setting(
+    'REFRESH_TOKEN_SECONDS',
+    integer(60),
+    7 * DAY_SECONDS,
+    'Lifetime of refresh tokens, in seconds, at least 60.',
+  ),
+
+  // Sign-in limits, counted in PostgreSQL across all web processes
+  signInsPerAddress: setting(
+    'SIGN_INS_PER_ADDRESS',
+    integer(0),
+    600,
+    'Requests to `/auth`, `/anonauth`, `/oidc` and the sign-in forms from one address (one /64 for IPv6) in a minute; 0 for no limit.',
+  ),
+  signInFailuresPerLogin: setting(
+    'SIGN_IN_FAILURES_PER_LOGIN',
+    integer(0),
+    50,
+    'Wrong passwords for one login from one address (one /64 for IPv6) in a quarter of an hour; 0 for no limit.',
+  ),
+  signInFailuresBeforeDelay: setting(
+    'SIGN_IN_FAILURES_BEFORE_DELAY',
+    integer(0),
+    500,
+    'Wrong passwords for one login from all addresses in a quarter of an hour before further attempts have to wait, up to 5 s; 0 for no wait.',
+  ),
+
+  // Sign-in through identity providers
+  oidcAllowPrivateNetwork: setting(
+    'OIDC_ALLOW_PRIVATE_NETWORK',
+    flag,
+    false,
+    'Whether identity providers may be in a private network and use plain http, even in production.',
+  ),
+
+  oidcTimeoutMs: setting(
+    'OIDC_TIMEOUT_MS',
+    integer(100, 60_000),
+    5_000,
+    'Timeout of a call to an identity provider, from name resolution to the last byte.',
+  ),
+  oidcReturnOrigins: setting(
+    'OIDC_RETURN_ORIGINS',
+    origins,
+    [],
+    'Origins besides this service that `return_to` may point to, comma-separated. They receive tokens.',
+    'none',
+  ),
+} as const;
