@@ -98,7 +98,8 @@ begin
   -- The usual case: no upload, a table that is no partition and has its name, one column as its key, types of
   -- PostgreSQL. It inserts nothing in any other.
   if said_role is not null then own_tenant := rowpost_tenant.tenantid(); end if;
-  if coalesce(current_setting('rowpost.uploading', true), '') = '' then
+  if coalesce(current_setting('rowpost.uploading', true), '') = ''
+    and tg_nargs = 4 and tg_table_name = tg_argv[1] and pg_partition_root(tg_relid) is null then
     if tg_op = 'INSERT' then
       insert into rowpost.outbox (tenantid, roleid, operation, target, key, old, new, writer, application)
       select e.tenantid, case when e.tenantid = own_tenant then said_role::int end, 'insert', tg_argv[2],
@@ -118,8 +119,7 @@ begin
           ) then row_to_json(new_rows.*) end as after from new_rows offset 0
         ) n offset 0
       ) e
-      where tg_nargs = 4 and tg_table_name = tg_argv[1] and pg_partition_root(tg_relid) is null
-        and e.tenantid is not null and e.key is not null;
+      where e.tenantid is not null and e.key is not null;
     elsif tg_op = 'UPDATE' then
       insert into rowpost.outbox (tenantid, roleid, operation, target, key, old, new, writer, application)
       select e.tenantid, case when e.tenantid = own_tenant then said_role::int end, 'update', tg_argv[2],
@@ -143,8 +143,7 @@ begin
           ) then row_to_json(new_rows.*) end as after from new_rows offset 0
         ) b using (n) offset 0
       ) e
-      where tg_nargs = 4 and tg_table_name = tg_argv[1] and pg_partition_root(tg_relid) is null
-        and e.tenantid is not null and e.key is not null;
+      where e.tenantid is not null and e.key is not null;
     elsif tg_op = 'DELETE' then
       insert into rowpost.outbox (tenantid, roleid, operation, target, key, old, new, writer, application)
       select e.tenantid, case when e.tenantid = own_tenant then said_role::int end, 'delete', tg_argv[2],
@@ -164,8 +163,7 @@ begin
           ) then row_to_json(old_rows.*) end as before from old_rows offset 0
         ) o offset 0
       ) e
-      where tg_nargs = 4 and tg_table_name = tg_argv[1] and pg_partition_root(tg_relid) is null
-        and e.tenantid is not null and e.key is not null;
+      where e.tenantid is not null and e.key is not null;
     end if;
     if found then return null; end if;
   end if;
