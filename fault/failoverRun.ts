@@ -28,7 +28,7 @@ export interface FailoverOptions {
 }
 
 const SHOPS = 3;
-/** So that some mails are always in flight. */
+/** So that some emails are always in flight. */
 const PROVIDER_MS = 100;
 
 /** Repeatedly removes the primary of PostgreSQL, or of Redis, under load; each time a standby takes over. */
@@ -57,10 +57,10 @@ export function runFailovers({
           ? await strikeRedis(rig, redisWays[turn % redisWays.length] ?? 'Redis killed')
           : await strikeFailover(rig, ways[turn % ways.length] ?? 'killed');
         failovers.push(failover);
-        const { way, writesMs, mailsMs, recoveryMs } = failover;
+        const { way, writesMs, emailsMs, recoveryMs } = failover;
         const of = (ms: number | undefined): string => (ms === undefined ? 'never' : `${ms} ms`);
         options.say(
-          `  ${turn + 1}: ${way}; after the promotion writes ${of(writesMs)}, mails ${of(mailsMs)}, all ${of(recoveryMs)}`,
+          `  ${turn + 1}: ${way}; after the promotion writes ${of(writesMs)}, emails ${of(emailsMs)}, all ${of(recoveryMs)}`,
         );
       }
       return (accounts, duplicates) =>

@@ -20,7 +20,7 @@ export interface HistoryOptions {
 
 const SHOPS = 3;
 const WARM_UP_MS = 1_000;
-/** So that some mails are always in flight. */
+/** So that some emails are always in flight. */
 const PROVIDER_MS = 150;
 const LEAST_BACK_MS = 1_000;
 

@@ -14,10 +14,10 @@ export interface RunResult<Row> {
   readonly verdicts: readonly Verdict[];
   /** Problems that no invariant covers: late exits, processes that exited on their own. */
   readonly complaints: readonly string[];
-  readonly mailsDue: number;
-  /** Of these, mails of orders written by plain SQL. */
-  readonly mailsDueBySql: number;
-  readonly mailsAccepted: number;
+  readonly emailsDue: number;
+  /** Of these, emails of orders written by plain SQL. */
+  readonly emailsDueBySql: number;
+  readonly emailsAccepted: number;
   readonly seconds: number;
   /** Of all processes: the product's, PostgreSQL, Redis, the provider and this one. */
   readonly cpuSeconds: number;
@@ -38,7 +38,7 @@ export interface RunOptions<Row> extends RigOptions {
   readonly say: (line: string) => void;
 }
 
-/** Longest wait for the last mails after the load has stopped. */
+/** Longest wait for the last emails after the load has stopped. */
 const SETTLE_MS = 90_000;
 
 /** Sets up an installation, injects faults under load, waits for it to settle, and compares all accounts. */
@@ -61,7 +61,7 @@ async function runAndJudge<Row>(options: RunOptions<Row>): Promise<Omit<RunResul
     rig.load.start(rate, options.exactRate === true);
     const makeRows = await disturb(rig);
     await rig.load.stop();
-    say(`all done after ${seconds()} s; waiting for the last mails`);
+    say(`all done after ${seconds()} s; waiting for the last emails`);
     await settle(rig, SETTLE_MS);
     await witness.stop();
     await rig.fleet.stop(GRACE_MS * 2);
@@ -72,9 +72,9 @@ async function runAndJudge<Row>(options: RunOptions<Row>): Promise<Omit<RunResul
       rows: makeRows(accounts, duplicates),
       verdicts: await judge({ rig, accounts, duplicates, witness }),
       complaints: complaintsOf(rig),
-      mailsDue: accounts.expected.length,
-      mailsDueBySql: accounts.expected.filter(({ order }) => order.writer === 'sql').length,
-      mailsAccepted: [...accounts.accepted.values()].flat().length,
+      emailsDue: accounts.expected.length,
+      emailsDueBySql: accounts.expected.filter(({ order }) => order.writer === 'sql').length,
+      emailsAccepted: [...accounts.accepted.values()].flat().length,
       seconds: seconds(),
     };
   } finally {

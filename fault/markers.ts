@@ -90,8 +90,8 @@ export const sendingStart: Marker = {
   concerns: (request) => ({ deliveryids: secondList(request) }),
 };
 
-/** A mail is sent to the provider. */
-export const mail: Marker = {
+/** An email is sent to the provider. */
+export const email: Marker = {
   name: 'a call of the provider',
   on: 'provider',
   matches: (request) => request.startsWith('POST ') || /^Message-ID: <delivery\./im.test(request),

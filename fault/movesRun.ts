@@ -18,12 +18,12 @@ export interface MovesOptions {
 export interface MovesResult {
   readonly moves: readonly MadeMove[];
   readonly orders: number;
-  readonly mails: number;
-  /** Orders acknowledged without a row or a mail. */
+  readonly emails: number;
+  /** Orders acknowledged without a row or an email. */
   readonly lost: readonly string[];
-  /** Orders with more mails than the ledger has ambiguous attempts for. */
+  /** Orders with more emails than the ledger has ambiguous attempts for. */
   readonly double: readonly string[];
-  /** Mails sent again, each with an ambiguous attempt on record. */
+  /** Emails sent again, each with an ambiguous attempt on record. */
   readonly duplicates: number;
   /** What clients must not meet, and tenants held by no cell or by two. */
   readonly wrong: readonly string[];
@@ -116,25 +116,25 @@ async function killOne(rig: CellsRig, loads: readonly ShopLoad[], seconds: numbe
 async function judge(
   rig: CellsRig,
   loads: readonly ShopLoad[],
-): Promise<Pick<MovesResult, 'orders' | 'mails' | 'lost' | 'double' | 'wrong' | 'duplicates'>> {
+): Promise<Pick<MovesResult, 'orders' | 'emails' | 'lost' | 'double' | 'wrong' | 'duplicates'>> {
   const due = loads.flatMap(({ shop, acknowledged }) =>
     [...acknowledged.keys()].map((id) => `${id} of ${shop.tenantid}`),
   );
-  const mailsOf = (): ReadonlyMap<string, number> => {
-    const mails = new Map<string, number>();
+  const emailsOf = (): ReadonlyMap<string, number> => {
+    const emails = new Map<string, number>();
     for (const { body, accepted } of rig.provider.calls) {
       const order = body.subject.replace(/^Order /, '');
-      if (accepted) mails.set(order, (mails.get(order) ?? 0) + 1);
+      if (accepted) emails.set(order, (emails.get(order) ?? 0) + 1);
     }
-    return mails;
+    return emails;
   };
   const areAllSent = (): boolean => {
-    const mails = mailsOf();
-    return due.every((order) => mails.has(order));
+    const emails = emailsOf();
+    return due.every((order) => emails.has(order));
   };
-  await waitFor('every mail', areAllSent, { timeoutMs: SETTLE_MS, intervalMs: 500 }).catch(() => undefined);
-  const mails = mailsOf();
-  const lost = due.filter((order) => !mails.has(order)).map((order) => `no mail for order ${order}`);
+  await waitFor('every email', areAllSent, { timeoutMs: SETTLE_MS, intervalMs: 500 }).catch(() => undefined);
+  const emails = emailsOf();
+  const lost = due.filter((order) => !emails.has(order)).map((order) => `no email for order ${order}`);
   const wrong = loads.flatMap((load) => load.wrong);
   const ambiguous = new Map<string, number>();
   for (const { shop, acknowledged } of loads) {
@@ -159,14 +159,14 @@ async function judge(
     );
     if (left.length > 0) wrong.push(`${otherCell(holder)} still has ${schema}`);
   }
-  const again = [...mails].filter(([, count]) => count > 1);
+  const again = [...emails].filter(([, count]) => count > 1);
   const double = again
     .filter(([order, count]) => count > 1 + (ambiguous.get(order) ?? 0))
-    .map(([order, count]) => `${count} mails for order ${order}`);
+    .map(([order, count]) => `${count} emails for order ${order}`);
   const duplicates = again.reduce((sum, [, count]) => sum + count - 1, 0);
   return {
     orders: due.length,
-    mails: [...mails.values()].reduce((sum, count) => sum + count, 0),
+    emails: [...emails.values()].reduce((sum, count) => sum + count, 0),
     lost,
     double,
     duplicates,
@@ -174,7 +174,7 @@ async function judge(
   };
 }
 
-/** How often it is not known whether the mail of an order was sent, by order. */
+/** How often it is not known whether the email of an order was sent, by order. */
 async function ambiguousAttempts(
   rig: CellsRig,
   holder: CellName,

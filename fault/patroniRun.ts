@@ -20,9 +20,9 @@ export interface PatroniOptions {
 }
 
 const SHOPS = 3;
-/** So that some mails are always in flight. */
+/** So that some emails are always in flight. */
 const PROVIDER_MS = 100;
-/** From the promotion to the first order, and to the first mail. */
+/** From the promotion to the first order, and to the first email. */
 const MAX_MS = 10_000;
 
 /** Takes servers away from Patroni's cluster, and leaders their lock, under load. */
@@ -48,13 +48,13 @@ export function runPatroni({
         const [way = 'leader killed'] = left.splice(Math.floor(Math.random() * left.length), 1);
         const failover = await strikePatroni(rig, way);
         failovers.push(failover);
-        const { lostAtMs, promotedAtMs, writesMs = Infinity, mailsMs = Infinity, recoveryMs } = failover;
+        const { lostAtMs, promotedAtMs, writesMs = Infinity, emailsMs = Infinity, recoveryMs } = failover;
         options.say(
           `  ${failovers.length}: ${way}; replaced after ${promotedAtMs - lostAtMs} ms; ` +
-            `then writes ${writesMs} ms, mails ${mailsMs} ms, all ${recoveryMs ?? Infinity} ms`,
+            `then writes ${writesMs} ms, emails ${emailsMs} ms, all ${recoveryMs ?? Infinity} ms`,
         );
-        if (Math.max(writesMs, mailsMs) > MAX_MS)
-          rig.complaints.push(`${way}: writes ${writesMs} ms and mails ${mailsMs} ms after the promotion`);
+        if (Math.max(writesMs, emailsMs) > MAX_MS)
+          rig.complaints.push(`${way}: writes ${writesMs} ms and emails ${emailsMs} ms after the promotion`);
       }
       await rig.patroni?.whole();
       return (accounts, duplicates) => reportFailovers(rig, PATRONI_WAYS, failovers, accounts, duplicates);

@@ -1,5 +1,5 @@
 // npm run fault: kills the built processes at every critical moment and takes away their dependencies, under load,
-// then accounts for every mail.
+// then accounts for every email.
 import { writeFile } from 'node:fs/promises';
 import { describeMachine } from '../bench/support/report.js';
 import { runFaults } from './faultsRun.js';
@@ -51,10 +51,10 @@ process.exit(results.every(isSound) ? 0 : 1);
 
 function print(result: RunResult<unknown>, rows: string): void {
   results.push(result);
-  const { backend, mailsDue, mailsDueBySql, mailsAccepted, seconds, cpuSeconds, verdicts, complaints } =
+  const { backend, emailsDue, emailsDueBySql, emailsAccepted, seconds, cpuSeconds, verdicts, complaints } =
     result;
-  const mails = `${mailsDue} mails due (${mailsDueBySql} by plain SQL), ${mailsAccepted} accepted`;
-  say(`\nQueue in ${backend}: ${mails}, ${seconds} s, ${cpuSeconds} s of CPU\n`);
+  const emails = `${emailsDue} emails due (${emailsDueBySql} by plain SQL), ${emailsAccepted} accepted`;
+  say(`\nQueue in ${backend}: ${emails}, ${seconds} s, ${cpuSeconds} s of CPU\n`);
   say(`${rows}\n\n${verdictLines(verdicts)}`);
   for (const complaint of complaints) say(`BROKEN  ${complaint}`);
   say('');
@@ -63,13 +63,13 @@ function print(result: RunResult<unknown>, rows: string): void {
 /** @returns whether nothing was lost, sent twice or wrong */
 async function moveTenants(): Promise<boolean> {
   const result = await runMoves({ ...options, strikes: STRIKES, killSeconds: options.seconds, say });
-  const { moves, orders, mails, lost, double, duplicates, wrong, pausesMs, otherRate } = result;
+  const { moves, orders, emails, lost, double, duplicates, wrong, pausesMs, otherRate } = result;
   const at = (share: number): string => String(pausesMs[Math.ceil(pausesMs.length * share) - 1] ?? 'none');
   say(
     `\n${moves.length} moves, ${moves.filter(({ end }) => end === 'broken off').length} of them broken off`,
   );
   say(
-    `${orders} orders, ${mails} mails; ${lost.length} lost, ${double.length} double, ${wrong.length} wrong; ${duplicates} sent again, on record as ambiguous`,
+    `${orders} orders, ${emails} emails; ${lost.length} lost, ${double.length} double, ${wrong.length} wrong; ${duplicates} sent again, on record as ambiguous`,
   );
   say(`pause of ${pausesMs.length} undisturbed moves: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`);
   say(`a cell killed: the other took ${Math.round(100 * (otherRate ?? 0))} % of its orders`);

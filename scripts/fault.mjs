@@ -1,4 +1,4 @@
-// npm run fault: kills the processes at every moment that matters and accounts for every mail; see fault/options.ts.
+// npm run fault: kills the processes at every moment that matters and accounts for every email; see fault/options.ts.
 import path from 'node:path';
 import { fail, prepareProject, projectDir, runNode } from './project.mjs';
 import { findRedisServer } from './redis.mjs';

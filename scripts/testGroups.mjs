@@ -23,7 +23,7 @@ const ALONE = [
   'test/attack/printedTogether.test.ts',
   'test/attack/reportFloods.test.ts',
   'test/attack/signInBodies.test.ts',
-  'test/attack/slowMails.test.ts',
+  'test/attack/slowEmails.test.ts',
   'test/attack/slowNames.test.ts',
   'test/attack/slowSuggestions.test.ts',
   'test/attack/slowTemplates.test.ts',

@@ -1,4 +1,4 @@
-// An impatient second click must not send a form again: it would add a second row, and send a second mail.
+// An impatient second click must not send a form again: it would add a second row, and send a second email.
 const WAIT_MS = 10_000;
 let sent = -WAIT_MS;
 

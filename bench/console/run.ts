@@ -1,4 +1,4 @@
-// The console beside 200 mails a second: each page of a tenant with a million deliveries, and of one with 5,000 email types.
+// The console beside 200 emails a second: each page of a tenant with a million deliveries, and of one with 5,000 email types.
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { runClosedLoad } from '../pipeline/closedLoad.js';
@@ -12,7 +12,7 @@ const DELIVERIES = Number(process.argv[2] ?? 1_000_000);
 const SECONDS = Number(process.argv[3] ?? 120);
 const EMAIL_TYPES = 5_000;
 const DAYS = 7;
-const MAILS_PER_SECOND = 200;
+const EMAILS_PER_SECOND = 200;
 const CONNECTIONS = 32;
 const PASSWORD = 'benchmark-root';
 /** Between two pages of the one person who looks at them. */
@@ -65,7 +65,7 @@ interface View {
 }
 
 console.log(
-  `${describeMachine()}, ${DELIVERIES} deliveries, ${EMAIL_TYPES} email types, ${MAILS_PER_SECOND} mails/s`,
+  `${describeMachine()}, ${DELIVERIES} deliveries, ${EMAIL_TYPES} email types, ${EMAILS_PER_SECOND} emails/s`,
 );
 await withSite(async (site) => {
   const { installation, shop, provider } = site;
@@ -126,7 +126,7 @@ await withSite(async (site) => {
 
   const mutator = mutateRowpost(baseUrl, shop, CONNECTIONS);
   await runClosedLoad(mutator, provider, WARM_UP);
-  const pace = { perSecond: MAILS_PER_SECOND, seconds: SECONDS };
+  const pace = { perSecond: EMAILS_PER_SECOND, seconds: SECONDS };
   for (let round = 1; round <= 2; round++) {
     console.log(`without the console: ${describeLatency(await measureLatency(mutator, provider, pace))}`);
     const over = new AbortController();

@@ -11,7 +11,7 @@ export interface BareHop {
   stop(): Promise<void>;
 }
 
-/** @param concurrency mails in flight at once */
+/** @param concurrency emails in flight at once */
 export async function startBareHop(
   { installation, redis, provider }: Site,
   backend: Backend,

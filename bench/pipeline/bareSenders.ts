@@ -36,7 +36,7 @@ export interface SenderOptions {
   readonly store: string;
   readonly provider: string;
   readonly events: number;
-  /** Mails in hand at once. */
+  /** Emails in hand at once. */
   readonly concurrency: number;
 }
 

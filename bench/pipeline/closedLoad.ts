@@ -5,7 +5,7 @@ import type { Provider } from './provider.js';
 export interface Sustained {
   readonly mutationsPerSecond: number;
   readonly emailsPerSecond: number;
-  /** Most mutations that were acknowledged and not yet mailed. */
+  /** Most mutations that were acknowledged and not yet emailed. */
   readonly maxBehind: number;
   /** Of the whole run, with warm-up and end. */
   readonly emails: number;
@@ -16,7 +16,7 @@ export interface ClosedLoad {
   /** Before anything is counted. */
   readonly warmUpSeconds: number;
   readonly seconds: number;
-  /** No mutation is sent while so many have not become mails yet. */
+  /** No mutation is sent while so many have not become emails yet. */
   readonly maxBehind: number;
 }
 
@@ -25,7 +25,7 @@ const HOLD_MS = 5;
 
 /**
  * Mutations one after the other on each connection, held back while the emails are behind: the highest rate at which
- * emails keep up finds itself. Waits until all mails are there, and throws when one is missing.
+ * emails keep up finds itself. Waits until all emails are there, and throws when one is missing.
  */
 export async function runClosedLoad(
   mutator: Mutator,

@@ -5,7 +5,7 @@ import type { Site } from './site.js';
 
 const POOL = 16;
 
-/** The mail as Directus can make it: its placeholders know no loops. */
+/** The email as Directus can make it: its placeholders know no loops. */
 const HTML = `<p>Dear {{read.order_id.customer_id.name}},</p>
 <h1>Your order {{read.order_id.order_id}} is {{read.order_id.status}}</h1>
 <p>{{read.order_id.item_collection[0].product}}: {{read.order_id.item_collection[0].quantity}}</p>
@@ -13,7 +13,7 @@ const HTML = `<p>Dear {{read.order_id.customer_id.name}},</p>
 
 /**
  * Directus on the site's tables, with a flow: an item is created → the order is read with its customer and items → the
- * mail goes to the provider by a web request, which costs less than its mail operation by SMTP.
+ * email goes to the provider by a web request, which costs less than its email operation by SMTP.
  */
 export async function startDirectusFlow(site: Site): Promise<Omit<ChildServer, 'pid'>> {
   const { databaseUrl, schema } = site.installation;
@@ -37,8 +37,8 @@ async function createFlow(url: string, provider: Provider): Promise<void> {
     accountability: null,
     options: { type: 'action', scope: ['items.create'], collections: ['item'] },
   });
-  const mail = await create('operations', { ...mailOperation(provider), flow });
-  const read = await create('operations', { ...READ_OPERATION, flow, resolve: mail });
+  const email = await create('operations', { ...emailOperation(provider), flow });
+  const read = await create('operations', { ...READ_OPERATION, flow, resolve: email });
   await send(url, 'PATCH', `flows/${flow}`, { operation: read });
 }
 
@@ -59,9 +59,9 @@ const READ_OPERATION = {
   },
 };
 
-const mailOperation = (provider: Provider) => ({
-  name: 'mail',
-  key: 'mail',
+const emailOperation = (provider: Provider) => ({
+  name: 'email',
+  key: 'email',
   type: 'request',
   position_x: 40,
   position_y: 1,

@@ -16,9 +16,9 @@ import { cpuSeconds } from './processFigures.js';
 import type { Provider } from './provider.js';
 import { withSite, type Site } from './site.js';
 
-/** Mails in hand at once, of everybody: what the worker has by default. */
+/** Emails in hand at once, of everybody: what the worker has by default. */
 const CONCURRENCY = 64;
-/** So long a mail too many would have to show. */
+/** So long an email too many would have to show. */
 const SETTLE_MS = 500;
 /** What Rowpost must reach of a worker that does nothing but send. */
 const SHARE = 0.35;
@@ -62,7 +62,7 @@ async function drainRowpost(
   if (states['sent'] !== events) throw new Error(`the ledger says ${JSON.stringify(states)}`);
   const cpu = used.map((seconds) => ((seconds * 1000) / events).toFixed(3));
   findings.note(
-    `Rowpost on ${backend}: ${shown(rate)}; CPU a mail: relay ${cpu[0] ?? ''} ms, worker ${cpu[1] ?? ''} ms`,
+    `Rowpost on ${backend}: ${shown(rate)}; CPU an email: relay ${cpu[0] ?? ''} ms, worker ${cpu[1] ?? ''} ms`,
   );
   return rate.overall;
 }
@@ -91,21 +91,21 @@ async function drainBare(
     await worker.stop();
   }
   const rate = await readRate(provider, events);
-  findings.note(`${sender.name}: ${shown(rate)}; CPU a mail: ${((used * 1000) / events).toFixed(3)} ms`);
+  findings.note(`${sender.name}: ${shown(rate)}; CPU an email: ${((used * 1000) / events).toFixed(3)} ms`);
   return rate.overall;
 }
 
 interface Rate {
-  /** Mails per second, from the first to the last. */
+  /** Emails per second, from the first to the last. */
   readonly overall: number;
   /** Of the whole seconds between, so that a disturbance of a moment does not count. */
   readonly median: number;
 }
 
-/** The provider's own account. Throws when it is not exactly one mail an event. */
+/** The provider's own account. Throws when it is not exactly one email an event. */
 async function readRate(provider: Provider, events: number): Promise<Rate> {
   const { accepted, firstMs, lastMs, perSecond } = await provider.reset();
-  if (accepted !== events) throw new Error(`${accepted} mails for ${events} events`);
+  if (accepted !== events) throw new Error(`${accepted} emails for ${events} events`);
   return {
     overall: accepted / (((lastMs ?? 0) - (firstMs ?? 0)) / 1000),
     median: median(perSecond.slice(0, -1)),
@@ -113,4 +113,4 @@ async function readRate(provider: Provider, events: number): Promise<Rate> {
 }
 
 const shown = (rate: Rate): string =>
-  `${rate.overall.toFixed(0)} mails/s, median of seconds ${rate.median.toFixed(0)}`;
+  `${rate.overall.toFixed(0)} emails/s, median of seconds ${rate.median.toFixed(0)}`;

@@ -8,15 +8,15 @@ import { readTimedSubject } from './timedSubject.js';
 const PATIENCE_MS = 60_000;
 const LOOK_EVERY_MS = 100;
 
-/** How long mails took, in milliseconds, one figure a mail. */
+/** How long emails took, in milliseconds, one figure an email. */
 export interface EmailLatency {
   /** From the row's clock_timestamp(), just before its commit, to the provider. */
   readonly fromWrite: readonly number[];
-  /** From the mutation's answer to the provider; negative when the mail was there first. */
+  /** From the mutation's answer to the provider; negative when the email was there first. */
   readonly fromAnswer: readonly number[];
 }
 
-/** Paced mutations and the receipts of their mails. Throws when a mutation failed or a mail is missing. */
+/** Paced mutations and the receipts of their emails. Throws when a mutation failed or an email is missing. */
 export async function measureLatency(
   mutator: Mutator,
   provider: Provider,
@@ -42,7 +42,7 @@ export async function measureLatency(
   const deadline = Date.now() + PATIENCE_MS;
   await take();
   while (missing.size > 0) {
-    if (Date.now() > deadline) throw new Error(`${missing.size} mails are missing`);
+    if (Date.now() > deadline) throw new Error(`${missing.size} emails are missing`);
     await delay(LOOK_EVERY_MS);
     await take();
   }
@@ -52,5 +52,5 @@ export async function measureLatency(
 export function describeLatency({ fromWrite, fromAnswer }: EmailLatency): string {
   const shown = (values: readonly number[]): string =>
     [0.5, 0.95, 0.99, 1].map((share) => percentile(values, share).toFixed(1)).join(' / ');
-  return `${fromWrite.length} mails, p50 / p95 / p99 / max ms: from the commit ${shown(fromWrite)}, from the answer ${shown(fromAnswer)}`;
+  return `${fromWrite.length} emails, p50 / p95 / p99 / max ms: from the commit ${shown(fromWrite)}, from the answer ${shown(fromAnswer)}`;
 }

@@ -95,7 +95,7 @@ export async function setUpEmailShop(
   return { tenantid, roleid, token };
 }
 
-/** The input of a mutation that causes a mail whose way is timed. @param turn tells which order gets the item */
+/** The input of a mutation that causes an email whose way is timed. @param turn tells which order gets the item */
 export function newItem(turn: number) {
   return { order_id: 1 + (turn % ORDERS), product: TIMED.trim(), quantity: 2, price: 14.5 };
 }

@@ -13,10 +13,10 @@ const WARM_UP = { perSecond: 100, seconds: 8 };
 const PER_SECOND = 20;
 /** The tenant with the backlog has so many times the events of the other parts' backlogs. */
 const BACKLOGS = 2;
-/** So much longer than unloaded the other tenant's mails may take. */
+/** So much longer than unloaded the other tenant's emails may take. */
 const TIMES = 2;
 
-/** How long one tenant's mails take while another's backlog is drained, against how long they take alone. */
+/** How long one tenant's emails take while another's backlog is drained, against how long they take alone. */
 export async function fairness({ events, seconds, backends }: Options, findings: Findings): Promise<void> {
   for (const backend of backends ?? (['redis'] as const)) {
     await withSite(async (site) => {
@@ -39,7 +39,7 @@ export async function fairness({ events, seconds, backends }: Options, findings:
       if (after >= backlog) findings.note('the backlog was drained before the end: use --events');
       findings.note(`${backend}, beside a backlog of ${backlog}: ${describeLatency(beside)}`);
       findings.note(
-        `the backlog meanwhile: ${((after - before) / took).toFixed(0)} mails/s, ${backlog - after} left`,
+        `the backlog meanwhile: ${((after - before) / took).toFixed(0)} emails/s, ${backlog - after} left`,
       );
       for (const share of [0.5, 0.99]) {
         const ratio = percentile(beside.fromWrite, share) / percentile(alone.fromWrite, share);

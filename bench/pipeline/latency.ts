@@ -9,14 +9,14 @@ import type { Options } from './options.js';
 import { withSite } from './site.js';
 
 const CONNECTIONS = 32;
-/** Mails in flight at once, of both: Rowpost's default. */
+/** Emails in flight at once, of both: Rowpost's default. */
 const CONCURRENCY = 64;
 /**
- * Until V8 has compiled what runs often: services run for days, and before that a mail takes up to twice as long. As fast
+ * Until V8 has compiled what runs often: services run for days, and before that an email takes up to twice as long. As fast
  * as the machine sends, so that none is overrun.
  */
 const WARM_UP = { connections: 8, warmUpSeconds: 0, seconds: 30, maxBehind: 200 };
-/** The first mail after a while, whose way may lead through connections that have to be opened. */
+/** The first email after a while, whose way may lead through connections that have to be opened. */
 const SELDOM = { perSecond: 1 / 12, seconds: 61 };
 const ROUNDS = 5;
 const P50_MS = 10;

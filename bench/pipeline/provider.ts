@@ -4,12 +4,12 @@ import { startChildServer } from '../support/childServer.js';
 /** What the provider has taken since it was last reset. */
 export interface ProviderCounts {
   accepted: number;
-  /** When the first and the last mail came. */
+  /** When the first and the last email came. */
   firstMs: number | null;
   lastMs: number | null;
-  /** Mails of each second since the first. */
+  /** Emails of each second since the first. */
   perSecond: number[];
-  /** Mails whose subject begins with TIMED. */
+  /** Emails whose subject begins with TIMED. */
   receipts: { subject: string; atMs: number }[];
 }
 
@@ -22,8 +22,8 @@ export interface Provider {
   counts(): Promise<ProviderCounts>;
   /** Forgets what it counted. @returns what that was, with the receipts */
   reset(): Promise<ProviderCounts>;
-  /** Waits until so many mails have come. Throws when none comes for a minute. */
-  untilAccepted(mails: number): Promise<void>;
+  /** Waits until so many emails have come. Throws when none comes for a minute. */
+  untilAccepted(emails: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -39,16 +39,16 @@ export async function startProvider(): Promise<Provider> {
     pid: server.pid,
     counts: () => ask('counts'),
     reset: () => ask('reset'),
-    async untilAccepted(mails) {
+    async untilAccepted(emails) {
       let accepted = 0;
       for (let idleSince = Date.now(); Date.now() - idleSince < PATIENCE_MS;) {
         const now = (await ask('counts')).accepted;
-        if (now >= mails) return;
+        if (now >= emails) return;
         if (now > accepted) idleSince = Date.now();
         accepted = now;
         await delay(LOOK_EVERY_MS);
       }
-      throw new Error(`no mail for ${PATIENCE_MS / 1000} s, after ${accepted} of ${mails}`);
+      throw new Error(`no email for ${PATIENCE_MS / 1000} s, after ${accepted} of ${emails}`);
     },
     stop: () => server.stop(),
   };

@@ -38,14 +38,14 @@ export async function withSite(
   const installation = await createInstallation(EMAIL_SHOP_TABLES, options);
   const redis = await startRedis();
   const provider = await startProvider();
-  const mail = { MAIL_TRANSPORT: 'sendgrid', SENDGRID_BASE_URL: provider.url };
+  const email = { MAIL_TRANSPORT: 'sendgrid', SENDGRID_BASE_URL: provider.url };
   const settings = (backend: Backend, env: Readonly<Record<string, string>>) => ({
-    ...mail,
+    ...email,
     ...(backend === 'redis' ? { REDIS_URL: redis.url } : {}),
     ...env,
   });
   try {
-    const setUp = await installation.startWeb(mail);
+    const setUp = await installation.startWeb(email);
     const shop = await setUpEmailShop(setUp.baseUrl, installation);
     await setUp.process.kill('SIGTERM');
     const startRelay: Site['startRelay'] = (backend, env = {}) =>
@@ -61,7 +61,7 @@ export async function withSite(
       provider,
       async addShop(template) {
         const tenant = await installation.addTenant(EMAIL_SHOP_TABLES);
-        const web = await installation.startWeb(mail);
+        const web = await installation.startWeb(email);
         const added = await setUpEmailShop(web.baseUrl, tenant, template);
         await web.process.kill('SIGTERM');
         return added;

@@ -14,10 +14,10 @@ const SLOW_EVENTS = 200;
 /** Just within the steps that a template may take. */
 const SLOW_TEMPLATE =
   '{% for i in range(600) %}{% for j in range(1000) %}{{ i }}{% endfor %}{% endfor %}{{ found[0].order_id }}';
-/** So much longer than unloaded the other tenant's mails may take. */
+/** So much longer than unloaded the other tenant's emails may take. */
 const TIMES = 2;
 
-/** How long one tenant's mails take beside 200 events of another's on a slow template, against how long they take alone. */
+/** How long one tenant's emails take beside 200 events of another's on a slow template, against how long they take alone. */
 export async function slowTemplates({ seconds, backends }: Options, findings: Findings): Promise<void> {
   for (const backend of backends ?? (['redis'] as const)) {
     await withSite(async (site) => {

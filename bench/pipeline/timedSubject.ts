@@ -1,7 +1,7 @@
-/** Subjects of mails whose way is timed begin with this. */
+/** Subjects of emails whose way is timed begin with this. */
 export const TIMED = 'timed ';
 
-/** What a timed mail says of the row that caused it. */
+/** What a timed email says of the row that caused it. */
 export interface TimedSubject {
   readonly itemid: string;
   /** When its row was written, just before the commit, by the database's clock. */

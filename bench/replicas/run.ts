@@ -1,4 +1,4 @@
-// Queries of emails on a replica: no mail with data older than its event, however late it replays, and what that spares the primary.
+// Queries of emails on a replica: no email with data older than its event, however late it replays, and what that spares the primary.
 import { setTimeout as delay } from 'node:timers/promises';
 import { startReplicatedPostgres } from '../../test/support/replicatedPostgres.js';
 import { createHttpClient } from '../pipeline/httpClient.js';
@@ -8,18 +8,18 @@ import { TIMED } from '../pipeline/timedSubject.js';
 import { post, signInAsRoot } from '../support/installation.js';
 import { describeMachine } from '../support/report.js';
 
-const MAILS = Number(process.argv[2] ?? 5_000);
+const EMAILS = Number(process.argv[2] ?? 5_000);
 const RATE = Number(process.argv[3] ?? 200);
 const CONNECTIONS = 8;
 const DELAYS_MS = [0, 10, 50, 1_000, 5_000];
 const PROBE_PORT = 19_184;
 
-/** The order's total goes up with each change, so that a mail shows how old its data were. */
+/** The order's total goes up with each change, so that an email shows how old its data were. */
 const SUBJECT = `${TIMED}{{ records.new.order_id }} {{ records.new.total }} {{ found[0].total }}`;
 const UPDATE =
   'mutation ($id: ID!, $input: ordersInput!) { update_orders(order_id: $id, input: $input) { order_id } }';
 
-/** Of mails whose subjects are as above. */
+/** Of emails whose subjects are as above. */
 function countOlder(subjects: readonly string[]): number {
   return subjects.filter((subject) => {
     const [event, found] = subject.split(' ').slice(2).map(Number);
@@ -34,9 +34,9 @@ async function readCounts(): Promise<Record<string, number>> {
 }
 
 const postgres = await startReplicatedPostgres();
-console.log(`${describeMachine()}, ${MAILS} mails each at ${RATE}/s`);
+console.log(`${describeMachine()}, ${EMAILS} emails each at ${RATE}/s`);
 console.log(
-  '| replica | mails | with data older than their event | queries on the replica | primary, CPU a mail |',
+  '| replica | emails | with data older than their event | queries on the replica | primary, CPU an email |',
 );
 console.log('| --- | --- | --- | --- | --- |');
 await withSite(
@@ -57,8 +57,8 @@ await withSite(
 
     const client = createHttpClient(`${baseUrl}/query`, root, CONNECTIONS);
     let total = 1_000;
-    const change = async (mails: number): Promise<void> => {
-      const perConnection = mails / CONNECTIONS;
+    const change = async (emails: number): Promise<void> => {
+      const perConnection = emails / CONNECTIONS;
       const pauseMs = (1_000 * CONNECTIONS) / RATE;
       const connection = async (own: number): Promise<void> => {
         const beganMs = performance.now();
@@ -69,7 +69,7 @@ await withSite(
         }
       };
       await Promise.all(Array.from({ length: CONNECTIONS }, (_, own) => connection(own)));
-      await provider.untilAccepted(mails);
+      await provider.untilAccepted(emails);
     };
     const measure = async (name: string, env: Readonly<Record<string, string>>): Promise<void> => {
       const relay = await installation.startPart('relay', { REDIS_URL: redis.url });
@@ -84,12 +84,12 @@ await withSite(
       await change(CONNECTIONS * 100);
       await provider.reset();
       const [before, counted] = [await postgresCpuSeconds(installation.databaseUrl), await readCounts()];
-      await change(MAILS);
+      await change(EMAILS);
       const [after, counts] = [await postgresCpuSeconds(installation.databaseUrl), await readCounts()];
       const { receipts } = await provider.reset();
       const served = (counts['served'] ?? 0) - (counted['served'] ?? 0);
       console.log(
-        `| ${name} | ${receipts.length} | ${countOlder(receipts.map(({ subject }) => subject))} | ${((100 * served) / MAILS).toFixed(0)} % | ${((1_000 * (after - before)) / MAILS).toFixed(2)} ms |`,
+        `| ${name} | ${receipts.length} | ${countOlder(receipts.map(({ subject }) => subject))} | ${((100 * served) / EMAILS).toFixed(0)} % | ${((1_000 * (after - before)) / EMAILS).toFixed(2)} ms |`,
       );
       for (const part of [relay, worker]) await part.kill('SIGTERM');
     };

@@ -12,7 +12,7 @@ import type { Costs, Terms } from './site.js';
 
 const ROUNDS = 5;
 /** Where the search begins, in milliseconds. */
-const FIRST_GUESS = { idle: 5, wake: 0.05, batch: 0.1, mail: 0.3, mutation: 0.2, cold: 0, strange: 0 };
+const FIRST_GUESS = { idle: 5, wake: 0.05, batch: 0.1, email: 0.3, mutation: 0.2, cold: 0, strange: 0 };
 /** Errors count in proportion to what was measured, but not below this: CPU time is counted in hundredths of a second. */
 const LEAST_SECONDS = 0.1;
 

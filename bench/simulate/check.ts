@@ -15,7 +15,7 @@ export function compare(measured: Measurements, terms: Terms): void {
   const simulated = simulateParts(measured, measured.parts, terms);
   console.log(`\n${measured.machine}, ${measured.tenants} tenants: measured → computed\n`);
   console.log(
-    `| | mails/s | p50 ms | p99 ms | batches | ${SHOWN.map((name) => `${name}, CPU ms a mail`).join(' | ')} |`,
+    `| | emails/s | p50 ms | p99 ms | batches | ${SHOWN.map((name) => `${name}, CPU ms an email`).join(' | ')} |`,
   );
   console.log(`|${' --- |'.repeat(SHOWN.length + 5)}`);
   measured.parts.forEach((part, at) => {
@@ -24,7 +24,7 @@ export function compare(measured: Measurements, terms: Terms): void {
     const latency = (share: 'p50' | 'p99'): string =>
       part.latencyMs ? beside(part.latencyMs[share], computed.latencyMs[share], 1) : '';
     const cpu = SHOWN.map((name) => {
-      const each = (seconds: number): number => (seconds * 1000) / part.mails;
+      const each = (seconds: number): number => (seconds * 1000) / part.emails;
       return beside(each(part.cpuSeconds[name]), each(computed.cpuSeconds[name]), 2);
     });
     const rate =
@@ -49,11 +49,11 @@ function nameOf(load: Load): string {
     case 'paced':
       return `${load.perSecond}/s`;
     case 'closed':
-      return 'as fast as mails keep up';
+      return 'as fast as emails keep up';
     case 'mutations':
       return 'mutations alone';
     case 'drain':
-      return load.relayBatch === 1 ? 'their mails, in batches of one' : 'their mails';
+      return load.relayBatch === 1 ? 'their emails, in batches of one' : 'their emails';
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Thread } from './machine.js';
-import { Ledger, type Mail } from './mail.js';
+import { Ledger, type Email } from './email.js';
 import { Queue } from './queue.js';
 import { Relay } from './relay.js';
 import type { Site } from './site.js';
@@ -23,7 +23,7 @@ export class Installation {
   readonly queue = new Queue();
   mutated = 0;
   accepted = 0;
-  /** From the row's write to the provider, of each mail since this was last emptied. */
+  /** From the row's write to the provider, of each email since this was last emptied. */
   latenciesMs: number[] = [];
   readonly #webs: readonly Web[];
   readonly #load: Thread | undefined;
@@ -38,14 +38,14 @@ export class Installation {
     this.relay = relay;
     this.#webs = Array.from({ length: web }, () => new Web(site, relay));
     for (let n = 0; n < workers; n++) {
-      new Worker(site, this.queue, ledger, concurrency, (mail, then) => this.#deliver(mail, then));
+      new Worker(site, this.queue, ledger, concurrency, (email, then) => this.#deliver(email, then));
     }
     if (!withPeers) return;
     this.#load = site.startThread('load');
     this.#provider = site.startThread('provider');
   }
 
-  /** Changes that are committed and not mailed yet. */
+  /** Changes that are committed and not emailed yet. */
   get behind(): number {
     return this.mutated - this.accepted;
   }
@@ -55,19 +55,19 @@ export class Installation {
     const end = (): void => answered?.();
     this.mutated += 1;
     const load = this.#load;
-    if (load) load.run({ mail: 0.5 }, () => web?.mutate(tenantid, () => load.run({ mail: 0.5 }, end)));
+    if (load) load.run({ email: 0.5 }, () => web?.mutate(tenantid, () => load.run({ email: 0.5 }, end)));
     else web?.mutate(tenantid, end);
   }
 
-  #deliver(mail: Mail, then: () => void): void {
+  #deliver(email: Email, then: () => void): void {
     const { simulation, terms } = this.site;
     const answer = (): void => {
       this.accepted += 1;
-      this.latenciesMs.push(simulation.nowMs - mail.writtenMs);
+      this.latenciesMs.push(simulation.nowMs - email.writtenMs);
       simulation.after(terms.providerMs() + terms.hopMs, then);
     };
     simulation.after(terms.hopMs, () => {
-      if (this.#provider) this.#provider.run({ mail: 1 }, answer);
+      if (this.#provider) this.#provider.run({ email: 1 }, answer);
       else answer();
     });
   }

@@ -8,7 +8,7 @@ const PATIENCE_MS = 120_000;
 const HOLD_MS = 5;
 const LOOK_MS = 25;
 
-/** Runs a load as `measure.ts` does, until all of its mails are accepted. Throws when they are not in time. */
+/** Runs a load as `measure.ts` does, until all of its emails are accepted. Throws when they are not in time. */
 export class LoadRunner {
   #turn = 0;
 
@@ -18,21 +18,21 @@ export class LoadRunner {
     private readonly tenants: number,
   ) {}
 
-  /** @param part how long it took, and how many mails: those that it has no say in */
-  run(load: Load, part: { readonly seconds: number; readonly mails: number }): void {
+  /** @param part how long it took, and how many emails: those that it has no say in */
+  run(load: Load, part: { readonly seconds: number; readonly emails: number }): void {
     switch (load.kind) {
       case 'idle':
         this.simulation.runFor(part.seconds * 1000);
         break;
       case 'paced':
-        this.#pace(load.perSecond, part.mails);
+        this.#pace(load.perSecond, part.emails);
         break;
       case 'closed':
         this.#close(load, part.seconds);
         break;
       case 'mutations':
         this.installation.relay.pause(true);
-        this.#mutateAll(load.connections, part.mails);
+        this.#mutateAll(load.connections, part.emails);
         break;
       case 'drain':
         this.installation.relay.pause(false);
@@ -47,15 +47,15 @@ export class LoadRunner {
   #settle(): void {
     const { installation, simulation } = this;
     if (!simulation.runUntil(() => installation.behind === 0, simulation.nowMs + PATIENCE_MS)) {
-      throw new Error(`${installation.behind} mails are missing`);
+      throw new Error(`${installation.behind} emails are missing`);
     }
   }
 
-  #pace(perSecond: number, mails: number): void {
-    for (let n = 0; n < mails; n++) {
+  #pace(perSecond: number, emails: number): void {
+    for (let n = 0; n < emails; n++) {
       this.simulation.after((n * 1000) / perSecond, () => this.installation.mutate(this.#nextTenant()));
     }
-    this.simulation.runFor((mails * 1000) / perSecond);
+    this.simulation.runFor((emails * 1000) / perSecond);
     this.#settle();
   }
 
@@ -85,8 +85,8 @@ export class LoadRunner {
     this.#settle();
   }
 
-  #mutateAll(connections: number, mails: number): void {
-    let left = mails;
+  #mutateAll(connections: number, emails: number): void {
+    let left = emails;
     let inHand = 0;
     const connection = (): void => {
       if (left === 0) return;

@@ -5,7 +5,7 @@ import type { Simulation } from './simulation.js';
  * statement in PostgreSQL; `idle` is a second of a process, for its timers. `cold` is a tenant whose tables the process has
  * to read first, `strange` one that a session of PostgreSQL has not served before.
  */
-export const OPERATIONS = ['idle', 'wake', 'batch', 'mail', 'mutation', 'cold', 'strange'] as const;
+export const OPERATIONS = ['idle', 'wake', 'batch', 'email', 'mutation', 'cold', 'strange'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 export type Amounts = Readonly<Partial<Record<Operation, number>>>;
 
@@ -16,7 +16,7 @@ export class Account {
     idle: 0,
     wake: 0,
     batch: 0,
-    mail: 0,
+    email: 0,
     mutation: 0,
     cold: 0,
     strange: 0,

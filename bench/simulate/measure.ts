@@ -40,8 +40,8 @@ const FLUSHES = 300;
 const PAGE = Buffer.alloc(8192, 1);
 
 interface Work {
-  readonly mails: number;
-  /** Where it is not all mails in all the time. */
+  readonly emails: number;
+  /** Where it is not all emails in all the time. */
   readonly perSecond?: number;
   readonly latencyMs?: Latencies;
 }
@@ -60,7 +60,7 @@ export async function measureInstallation(tenants: number): Promise<Measurements
     let { relay } = running;
     const shops = [site.shop];
     while (shops.length < tenants) {
-      // Mails are told apart by their items.
+      // Emails are told apart by their items.
       const from = `alter table item alter column item_id restart with ${shops.length * ITEMS_APART};`;
       const tenant = await site.installation.addTenant(`${EMAIL_SHOP_TABLES}${from}`);
       shops.push(await setUpEmailShop(running.baseUrl, tenant));
@@ -76,13 +76,13 @@ export async function measureInstallation(tenants: number): Promise<Measurements
       run({ kind: 'paced', perSecond }, async () => {
         const { fromWrite } = await measureLatency(mutator, site.provider, { perSecond, seconds: SECONDS });
         const at = (share: number): number => percentile(fromWrite, share);
-        return { mails: fromWrite.length, latencyMs: { p50: at(0.5), p95: at(0.95), p99: at(0.99) } };
+        return { emails: fromWrite.length, latencyMs: { p50: at(0.5), p95: at(0.95), p99: at(0.99) } };
       });
 
     await runClosedLoad(mutator, site.provider, WARM_UP);
     await run({ kind: 'idle' }, async () => {
       await delay(SECONDS * 1000);
-      return { mails: 0 };
+      return { emails: 0 };
     });
     for (const perSecond of [CALIBRATION_PER_SECOND, 50, 200]) await paced(perSecond);
     const closed = { connections: CONNECTIONS, maxBehind: MAX_BEHIND };
@@ -92,50 +92,50 @@ export async function measureInstallation(tenants: number): Promise<Measurements
         warmUpSeconds: 1,
         seconds: SECONDS,
       });
-      return { mails: emails, perSecond: emailsPerSecond };
+      return { emails: emails, perSecond: emailsPerSecond };
     });
     await paced(Math.round(saturated.perSecond * NEAR_SATURATION));
     if (tenants === 1) {
-      await measureBacklog(site, relay, mutator, { mails: BACKLOG, relayBatch: FULL_BATCH }, run);
+      await measureBacklog(site, relay, mutator, { emails: BACKLOG, relayBatch: FULL_BATCH }, run);
       await relay.kill('SIGTERM');
       relay = await site.startRelay('redis', { RELAY_BATCH: '1' });
       await measureLatency(mutator, site.provider, WARM_UP_OF_RELAY);
-      await measureBacklog(site, relay, mutator, { mails: BACKLOG_OF_SINGLES, relayBatch: 1 }, run);
+      await measureBacklog(site, relay, mutator, { emails: BACKLOG_OF_SINGLES, relayBatch: 1 }, run);
     }
     mutator.close();
   });
   return { machine: describeMachine(), cores: cpus().length, tenants, flushMs, parts };
 }
 
-/** Mutations alone, then their mails: what only calibration needs. */
+/** Mutations alone, then their emails: what only calibration needs. */
 async function measureBacklog(
   site: Site,
   { child }: RowpostProcess,
   mutator: Mutator,
-  { mails, relayBatch }: { readonly mails: number; readonly relayBatch: number },
+  { emails, relayBatch }: { readonly emails: number; readonly relayBatch: number },
   run: Run,
 ): Promise<void> {
   await site.provider.reset();
   child.kill('SIGSTOP');
   try {
-    await run({ kind: 'mutations', connections: CONNECTIONS }, () => mutateAll(mutator, mails));
+    await run({ kind: 'mutations', connections: CONNECTIONS }, () => mutateAll(mutator, emails));
     await run({ kind: 'drain', relayBatch }, async () => {
       child.kill('SIGCONT');
-      await site.provider.untilAccepted(mails);
-      return { mails };
+      await site.provider.untilAccepted(emails);
+      return { emails };
     });
   } finally {
     child.kill('SIGCONT');
   }
 }
 
-async function mutateAll(mutator: Mutator, mails: number): Promise<Work> {
-  let left = mails;
+async function mutateAll(mutator: Mutator, emails: number): Promise<Work> {
+  let left = emails;
   const connection = async (): Promise<void> => {
     while (left-- > 0) await mutator.mutate();
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, connection));
-  return { mails };
+  return { emails };
 }
 
 /** Mutations of all tenants, one after the other. */
@@ -159,7 +159,7 @@ async function measurePart(
   work: () => Promise<Work>,
 ): Promise<MeasuredPart> {
   const before = await readCounters(site, running);
-  const { mails, perSecond, latencyMs } = await work();
+  const { emails, perSecond, latencyMs } = await work();
   const after = await readCounters(site, running);
   const seconds = (after.atMs - before.atMs) / 1000;
   const used = Object.entries(after.cpu).map(([name, cpu]) => [
@@ -169,8 +169,8 @@ async function measurePart(
   return {
     load,
     seconds,
-    mails,
-    perSecond: perSecond ?? mails / seconds,
+    emails,
+    perSecond: perSecond ?? emails / seconds,
     ticks: after.ticks - before.ticks,
     batches: after.batches - before.batches,
     cpuSeconds: Object.fromEntries(used) as PerComponent,

@@ -13,11 +13,11 @@ export type Load =
   | { readonly kind: 'idle' }
   /** Mutations at a steady rate. */
   | { readonly kind: 'paced'; readonly perSecond: number }
-  /** Mutations as fast as their mails keep up. */
+  /** Mutations as fast as their emails keep up. */
   | { readonly kind: 'closed'; readonly connections: number; readonly maxBehind: number }
   /** Mutations as fast as they are answered, while the relay stands still. */
   | { readonly kind: 'mutations'; readonly connections: number }
-  /** The mails of these mutations. */
+  /** The emails of these mutations. */
   | { readonly kind: 'drain'; readonly relayBatch: number };
 
 export interface Latencies {
@@ -29,9 +29,9 @@ export interface Latencies {
 export interface MeasuredPart {
   readonly load: Load;
   readonly seconds: number;
-  /** Mutations of which each becomes a mail; in the part `mutations`, later. */
-  readonly mails: number;
-  /** Mails, or mutations in the part of that name, a second. */
+  /** Mutations of which each becomes an email; in the part `mutations`, later. */
+  readonly emails: number;
+  /** Emails, or mutations in the part of that name, a second. */
   readonly perSecond: number;
   /** Ticks that found events, and the batches made of them. */
   readonly ticks: number;

@@ -16,7 +16,7 @@ export interface Size {
 /** What a cell does under a load. */
 export interface CellRun {
   readonly acceptedPerSecond: number;
-  readonly batchesPerMail: number;
+  readonly batchesPerEmail: number;
   readonly flushesPerSecond: number;
   /** Cores that were busy, on average, and their part of those that there are. */
   readonly cores: PerPart;
@@ -30,7 +30,7 @@ type PerPart = Readonly<Record<(typeof PARTS)[number], number>>;
 
 /** Of each machine at the peak, so that what is lost elsewhere finds room. */
 const TARGET_USE = 0.6;
-/** WORKER_CONCURRENCY, four times the default: a provider that takes 100 ms keeps a mail in its slot for most of the time. */
+/** WORKER_CONCURRENCY, four times the default: a provider that takes 100 ms keeps an email in its slot for most of the time. */
 export const CONCURRENCY = 256;
 const WARM_UP_MS = 2_000;
 const WINDOW_MS = 5_000;
@@ -40,11 +40,11 @@ const SEED = 1;
 const FIRST_PER_PROCESS = 250;
 const AMPLE = 1_000;
 
-/** How much more mails there are at the peak than on average. */
+/** How much more emails there are at the peak than on average. */
 export const PEAK = 10;
 export const SECONDS_A_DAY = 86_400;
-/** The change, and the query of the mail. */
-export const TRANSACTIONS_A_MAIL = 2;
+/** The change, and the query of the email. */
+export const TRANSACTIONS_A_EMAIL = 2;
 /** `src/db/catalog/catalogStore.ts` keeps 15,000 tables: so many tenants with 30. */
 export const KNOWN_TENANTS = 500;
 /**
@@ -78,7 +78,7 @@ export function runCell(
   const cores = { processes: size.web + size.workers + 1, postgres: size.postgresCores, redis: 1 };
   const processes = size.web + size.workers;
   const transactions =
-    (perSecond * TRANSACTIONS_A_MAIL * SECONDS_A_DAY) / PEAK / processes / TENANT_CONNECTIONS;
+    (perSecond * TRANSACTIONS_A_EMAIL * SECONDS_A_DAY) / PEAK / processes / TENANT_CONNECTIONS;
   const crowd: Crowd = {
     tenants: tenants.ranks.length,
     perProcess: known,
@@ -121,7 +121,7 @@ export function runCell(
     Object.fromEntries(PARTS.map((part, at) => [part, of(part, at)])) as PerPart;
   return {
     acceptedPerSecond: (accepted * 1000) / WINDOW_MS,
-    batchesPerMail: (after.batches - before.batches) / accepted,
+    batchesPerEmail: (after.batches - before.batches) / accepted,
     flushesPerSecond: ((after.writes - before.writes) * 1000) / WINDOW_MS,
     cores: perPart((_, at) => busy[at] ?? 0),
     use: perPart((part, at) => (busy[at] ?? 0) / machines[part]),
@@ -136,7 +136,7 @@ export function sizeCell(terms: Terms, perSecond: number, tenants: Zipf, known =
   let size: Size = { web: processes, workers: processes, postgresCores: AMPLE };
   for (let round = 0; round < SIZING_ROUNDS; round++) {
     const { use, acceptedPerSecond } = runCell(terms, size, perSecond, tenants, known);
-    // Where one part is the limit, the others are sized for all mails nevertheless.
+    // Where one part is the limit, the others are sized for all emails nevertheless.
     const wanted = (machines: number, used: number): number =>
       Math.max(1, Math.ceil((machines * used * Math.max(1, perSecond / acceptedPerSecond)) / TARGET_USE));
     size = {
@@ -148,7 +148,7 @@ export function sizeCell(terms: Terms, perSecond: number, tenants: Zipf, known =
   return size;
 }
 
-/** Tenants placed on cells by chance, and each cell's part of all mail; the busiest cell first. */
+/** Tenants placed on cells by chance, and each cell's part of all email; the busiest cell first. */
 export function placeTenants(tenants: number, cells: number): readonly { zipf: Zipf; share: number }[] {
   const random = new Random(SEED);
   const ranks = Array.from({ length: cells }, (): number[] => []);

@@ -6,7 +6,7 @@ import {
   runCell,
   SECONDS_A_DAY,
   sizeCell,
-  TRANSACTIONS_A_MAIL,
+  TRANSACTIONS_A_EMAIL,
   type CellRun,
   type Size,
 } from './plan.js';
@@ -14,8 +14,8 @@ import { Zipf } from './random.js';
 import { TENANT_CONNECTIONS, type Terms } from './site.js';
 
 const TENANTS = 100_000;
-const MAILS_A_DAY = 100_000_000;
-const AVERAGE_PER_SECOND = MAILS_A_DAY / SECONDS_A_DAY;
+const EMAILS_A_DAY = 100_000_000;
+const AVERAGE_PER_SECOND = EMAILS_A_DAY / SECONDS_A_DAY;
 const CELLS = [1, 2, 4, 8];
 /** The number of cells whose day is followed. */
 const CELLS_OF_DAY = 4;
@@ -34,12 +34,12 @@ interface Plan {
   readonly run: CellRun;
 }
 
-/** Prints what the mails of so many tenants need, by the number of cells, and of each number what its busiest cell does. */
+/** Prints what the emails of so many tenants need, by the number of cells, and of each number what its busiest cell does. */
 export function reportPlan(given: Terms): void {
   const terms = { ...given, hopMs: HOP_MS };
   const peak = AVERAGE_PER_SECOND * PEAK;
   console.log(
-    `\n${TENANTS} tenants by Zipf's law, ${MAILS_A_DAY / 1e6} million mails a day, ${peak.toFixed(0)}/s at the peak, WORKER_CONCURRENCY=${CONCURRENCY}`,
+    `\n${TENANTS} tenants by Zipf's law, ${EMAILS_A_DAY / 1e6} million emails a day, ${peak.toFixed(0)}/s at the peak, WORKER_CONCURRENCY=${CONCURRENCY}`,
   );
   const plans = CELLS.map((cells) => planCell(terms, cells, peak));
   reportSizes(plans);
@@ -64,7 +64,7 @@ function reportSizes(plans: readonly Plan[]): void {
     'The busiest cell at the peak',
     [
       'cells',
-      'mails/s',
+      'emails/s',
       'sent',
       'p50 ms',
       'p99 ms',
@@ -73,7 +73,7 @@ function reportSizes(plans: readonly Plan[]): void {
       'PostgreSQL cores',
       'relay busy',
       'Redis busy',
-      'batches a mail',
+      'batches an email',
       'writes to the disk/s',
     ],
     plans.map(({ cells, perSecond, size, run }) => [
@@ -85,7 +85,7 @@ function reportSizes(plans: readonly Plan[]): void {
       size.postgresCores,
       percent(run.use.relay),
       percent(run.use.redis),
-      run.batchesPerMail.toFixed(2),
+      run.batchesPerEmail.toFixed(2),
       run.flushesPerSecond.toFixed(0),
     ]),
   );
@@ -97,8 +97,8 @@ const SESSION_KIB_A_TENANT = 56;
 const CATALOG_KIB_A_TENANT = 571;
 /** As docs/scaling.md has them. */
 const PROCESS_MIB = { web: 700, relay: 135, worker: 300 } as const;
-const STORED_KB_A_MAIL = 1.5;
-const WAL_KB_A_MAIL = 4.6;
+const STORED_KB_A_EMAIL = 1.5;
+const WAL_KB_A_EMAIL = 4.6;
 const PG_POOL = 24;
 /** What a job of one batch takes in Redis 7, by 10,000 of them. */
 const JOB_KIB = 1.01;
@@ -129,7 +129,7 @@ function reportFootprint(plans: readonly Plan[]): void {
       const cores = Object.values(run.cores).reduce((sum, each) => sum + each, 0);
       const connections = (size.web + size.workers + 2) * PG_POOL;
       const ofTenants = (size.web + size.workers) * TENANT_CONNECTIONS;
-      const transactions = (MAILS_A_DAY * share * TRANSACTIONS_A_MAIL) / ofTenants;
+      const transactions = (EMAILS_A_DAY * share * TRANSACTIONS_A_EMAIL) / ofTenants;
       const grownKiB =
         ofTenants * Math.min(MAX_TENANTS_SERVED, tenants.expectDistinct(transactions)) * SESSION_KIB_A_TENANT;
       const newGiB = (connections * SESSION_MIB) / 1024;
@@ -143,9 +143,9 @@ function reportFootprint(plans: readonly Plan[]): void {
         gib(newGiB),
         gib(newGiB + grownKiB / 1024 ** 2),
         gib((tenants.ranks.length * CATALOG_KIB_A_TENANT) / 1024 ** 2),
-        gib((perSecond * run.batchesPerMail * STALL_SECONDS * JOB_KIB) / 1024 ** 2),
-        `${((MAILS_A_DAY * share * STORED_KB_A_MAIL) / 1e6).toFixed(0)} GB`,
-        `${((perSecond * WAL_KB_A_MAIL) / 1000).toFixed(0)} MB`,
+        gib((perSecond * run.batchesPerEmail * STALL_SECONDS * JOB_KIB) / 1024 ** 2),
+        `${((EMAILS_A_DAY * share * STORED_KB_A_EMAIL) / 1e6).toFixed(0)} GB`,
+        `${((perSecond * WAL_KB_A_EMAIL) / 1000).toFixed(0)} MB`,
       ];
     }),
   );
@@ -172,7 +172,7 @@ function reportLoss(terms: Terms, plans: readonly Plan[]): void {
     [
       'cells',
       'what comes on top',
-      'mails/s',
+      'emails/s',
       'sent',
       'p50 ms',
       'p99 ms',
@@ -202,7 +202,7 @@ function reportKnown(terms: Terms, plans: readonly Plan[]): void {
   );
 }
 
-/** Mails at an hour of the day, as multiples of the average: one hour's peak in the morning, a third at night. */
+/** Emails at an hour of the day, as multiples of the average: one hour's peak in the morning, a third at night. */
 function dayCurve(hour: number): number {
   const atRest = 0.3;
   const width = ((1 - atRest) * 24) / ((PEAK - atRest) * Math.sqrt(2 * Math.PI));
@@ -220,27 +220,27 @@ function reportDay(terms: Terms, plans: readonly Plan[]): void {
   });
   table(
     `The busiest of ${CELLS_OF_DAY} cells over the day`,
-    ['hour', 'mails/s', 'p50 ms', 'p99 ms', 'cores of web', 'relay', 'workers', 'PostgreSQL'],
+    ['hour', 'emails/s', 'p50 ms', 'p99 ms', 'cores of web', 'relay', 'workers', 'PostgreSQL'],
     rows,
   );
 }
 
-/** What one relay takes when nothing else is scarce and processes know all tenants, by how many tenants the mails are of. */
+/** What one relay takes when nothing else is scarce and processes know all tenants, by how many tenants the emails are of. */
 function reportRelay(terms: Terms): void {
   const ample = { web: 60, workers: 60, postgresCores: 200 };
   table(
-    'With more mails than one relay takes, and machines enough for all else',
-    ['tenants', 'mails/s', 'batches a mail', 'relay busy'],
+    'With more emails than one relay takes, and machines enough for all else',
+    ['tenants', 'emails/s', 'batches an email', 'relay busy'],
     [1, 100, TENANTS].map((tenants) => {
       const all = new Zipf(Array.from({ length: tenants }, (_, n) => n + 1));
-      const { acceptedPerSecond, batchesPerMail, use } = runCell(
+      const { acceptedPerSecond, batchesPerEmail, use } = runCell(
         terms,
         ample,
         TOO_MANY_PER_SECOND,
         all,
         tenants,
       );
-      return [tenants, acceptedPerSecond.toFixed(0), batchesPerMail.toFixed(2), percent(use.relay)];
+      return [tenants, acceptedPerSecond.toFixed(0), batchesPerEmail.toFixed(2), percent(use.relay)];
     }),
   );
 }

@@ -1,5 +1,5 @@
 import { Heap } from './heap.js';
-import type { Job } from './mail.js';
+import type { Job } from './email.js';
 
 /** Jobs by priority, then in the order of adding; workers that wait for one are woken in turn. */
 export class Queue {

@@ -2,9 +2,9 @@ import type { Batch } from '../../src/db/outbox/batches.js';
 import { priorityOf } from '../../src/queue/jobs.js';
 import { Admission, type AdmittedBatch } from '../../src/relay/admission.js';
 import type { Thread } from './machine.js';
-import type { Ledger, Mail } from './mail.js';
+import type { Ledger, Email } from './email.js';
 import type { Queue } from './queue.js';
-import { MAIL_SHARE, type Site } from './site.js';
+import { EMAIL_SHARE, type Site } from './site.js';
 
 /** As in `src/relay/relay.ts`. */
 const BATCHES_PER_TICK = 20;
@@ -18,9 +18,9 @@ export class Relay {
   readonly #thread: Thread;
   readonly #admission = new Admission();
   /** What is visible and not read yet. */
-  #outbox: Mail[] = [];
+  #outbox: Email[] = [];
   /** Of batches that are not queued yet. */
-  readonly #mails = new Map<string, readonly Mail[]>();
+  readonly #emails = new Map<string, readonly Email[]>();
   #isWanted = false;
   #isReading = false;
   #isStopped = false;
@@ -43,8 +43,8 @@ export class Relay {
     return this.#outbox.length;
   }
 
-  commit(mail: Mail): void {
-    this.#outbox.push(mail);
+  commit(email: Email): void {
+    this.#outbox.push(email);
   }
 
   /** A notification. */
@@ -70,9 +70,9 @@ export class Relay {
     const fresh = this.#outbox.slice(0, limit);
     this.#outbox = this.#outbox.slice(limit);
     const hasMore = this.#outbox.length > 0 && fresh.length === limit;
-    this.site.query({ mail: MAIL_SHARE.tick * fresh.length }, () => {
+    this.site.query({ email: EMAIL_SHARE.tick * fresh.length }, () => {
       const batches = this.#batch(fresh);
-      this.#thread.run({ batch: batches.length, mail: fresh.length }, () => {
+      this.#thread.run({ batch: batches.length, email: fresh.length }, () => {
         this.#publish(this.#admission.offer(batches), () => {
           if (hasMore || this.#isWanted) {
             this.#read();
@@ -94,14 +94,14 @@ export class Relay {
   }
 
   /** Round-robin by tenant, as the real tick orders them. */
-  #batch(mails: readonly Mail[]): readonly Batch[] {
-    if (mails.length === 0) return [];
+  #batch(emails: readonly Email[]): readonly Batch[] {
+    if (emails.length === 0) return [];
     this.ticks += 1;
-    const byTenant = new Map<number, Mail[]>();
-    for (const mail of mails) {
-      const group = byTenant.get(mail.tenantid);
-      if (group) group.push(mail);
-      else byTenant.set(mail.tenantid, [mail]);
+    const byTenant = new Map<number, Email[]>();
+    for (const email of emails) {
+      const group = byTenant.get(email.tenantid);
+      if (group) group.push(email);
+      else byTenant.set(email.tenantid, [email]);
     }
     const batches: Batch[] = [];
     for (let part = 0, isLeft = true; isLeft; part++) {
@@ -111,7 +111,7 @@ export class Relay {
         if (own.length === 0) continue;
         isLeft = true;
         const batchid = String(++this.batches);
-        this.#mails.set(batchid, own);
+        this.#emails.set(batchid, own);
         batches.push({ batchid, tenantid, events: own.length, createtime: '' });
       }
     }
@@ -126,9 +126,9 @@ export class Relay {
     this.site.askRedis({ batch: admitted.length }, () =>
       this.#thread.run({}, () => {
         for (const batch of admitted) {
-          const mails = this.#mails.get(batch.batchid) ?? [];
-          this.#mails.delete(batch.batchid);
-          this.queue.add({ batch, mails, priority: priorityOf(batch.ahead) });
+          const emails = this.#emails.get(batch.batchid) ?? [];
+          this.#emails.delete(batch.batchid);
+          this.queue.add({ batch, emails, priority: priorityOf(batch.ahead) });
         }
         then();
       }),

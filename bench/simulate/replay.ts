@@ -69,9 +69,9 @@ function simulatePart(site: Site, installation: Installation, run: () => void): 
   run();
   const after = read();
   const at = (share: number): number => percentile(installation.latenciesMs, share);
-  const mails = Math.max(after.mutated - before.mutated, after.accepted - before.accepted);
+  const emails = Math.max(after.mutated - before.mutated, after.accepted - before.accepted);
   return {
-    perSecond: (mails * 1000) / (after.atMs - before.atMs),
+    perSecond: (emails * 1000) / (after.atMs - before.atMs),
     batches: after.batches - before.batches,
     cpuSeconds: each((n) => ((after.accounts[n]?.busyMs ?? 0) - (before.accounts[n]?.busyMs ?? 0)) / 1000),
     done: each((n) => {

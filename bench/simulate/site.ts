@@ -41,10 +41,10 @@ const WARM_UP_DRAWS = 20;
 /** Of PG_POOL = 24, what `src/db/pool/connectionBudget.ts` leaves a web process or a worker for tenants, the queue in Redis. */
 export const TENANT_CONNECTIONS = 14;
 
-/** What part of a mail's CPU time in PostgreSQL goes to which statement. Assumed: only their sum is measured. */
-export const MAIL_SHARE = { tick: 0.1, close: 0.3, query: 0.2, start: 0.2, finish: 0.2 } as const;
-/** What a worker does for a mail between two waits: before its query, after it, to send, and after that. */
-export const STEP: Amounts = { mail: 0.25 };
+/** What part of an email's CPU time in PostgreSQL goes to which statement. Assumed: only their sum is measured. */
+export const EMAIL_SHARE = { tick: 0.1, close: 0.3, query: 0.2, start: 0.2, finish: 0.2 } as const;
+/** What a worker does for an email between two waits: before its query, after it, to send, and after that. */
+export const STEP: Amounts = { email: 0.25 };
 
 /** What the processes of one installation share: the clock, the machines and the accounts. */
 export class Site {

@@ -1,11 +1,11 @@
 import type { Thread } from './machine.js';
-import type { Mail } from './mail.js';
+import type { Email } from './email.js';
 import { Connections } from './shares.js';
 import { TENANT_CONNECTIONS, type Site } from './site.js';
 
 export interface Committed {
   /** The change is visible. */
-  commit(mail: Mail): void;
+  commit(email: Email): void;
   /** A wake-up has come. */
   wake(): void;
 }
@@ -28,24 +28,24 @@ export class Web {
 
   mutate(tenantid: number, answered: () => void): void {
     const { site } = this;
-    const mail: Mail = { tenantid, writtenMs: 0 };
+    const email: Email = { tenantid, writtenMs: 0 };
     const write = (strange: number): void =>
       this.#connections.acquire((release) =>
         site.commit(
           { mutation: 1, strange },
           () => {
             release();
-            this.committed.commit(mail);
-            this.#thread.run({ mail: 0.5 }, () => {
+            this.committed.commit(email);
+            this.#thread.run({ email: 0.5 }, () => {
               answered();
               this.#untold += 1;
               if (!this.#isTelling) this.#tell();
             });
           },
-          () => (mail.writtenMs = site.simulation.nowMs),
+          () => (email.writtenMs = site.simulation.nowMs),
         ),
       );
-    this.#thread.run({ mail: 0.5 }, () => site.enter(this.#thread, tenantid, this.#known, write));
+    this.#thread.run({ email: 0.5 }, () => site.enter(this.#thread, tenantid, this.#known, write));
   }
 
   /** As `src/db/pool/wakeup.ts`: one NOTIFY at a time, and a pause that grows with what it told of. */

@@ -1,13 +1,13 @@
 import type { Thread } from './machine.js';
-import type { Job, Ledger, Mail } from './mail.js';
+import type { Job, Ledger, Email } from './email.js';
 import type { Queue } from './queue.js';
 import { Coalescer, Connections } from './shares.js';
-import { MAIL_SHARE, STEP, TENANT_CONNECTIONS, type Site } from './site.js';
+import { EMAIL_SHARE, STEP, TENANT_CONNECTIONS, type Site } from './site.js';
 import { createShare, Slots } from './slots.js';
 
 /** Of PG_POOL = 24, as `src/db/pool/connectionBudget.ts` divides them. */
 const LEDGER_CONNECTIONS = 6;
-/** Mails of larger batches are loaded once they have a slot. */
+/** Emails of larger batches are loaded once they have a slot. */
 const MAX_PRELOADED = 8;
 const MAX_COALESCED = 200;
 
@@ -29,9 +29,9 @@ export class Worker {
     private readonly site: Site,
     private readonly queue: Queue,
     private readonly ledger: Ledger,
-    /** WORKER_CONCURRENCY: jobs of batches in hand, and mails. */
+    /** WORKER_CONCURRENCY: jobs of batches in hand, and emails. */
     private readonly concurrency: number,
-    private readonly send: (mail: Mail, then: () => void) => void,
+    private readonly send: (email: Email, then: () => void) => void,
   ) {
     this.#thread = site.startThread('worker');
     this.#known = site.knownTenants();
@@ -41,18 +41,20 @@ export class Worker {
       createShare(site.simulation, concurrency, this.#thread),
     );
     this.#load = this.#coalesce((then) => site.query({}, then));
-    this.#start = this.#coalesce((then, mails) => site.commit({ mail: MAIL_SHARE.start * mails }, then));
-    this.#finish = this.#coalesce((then, mails) => site.commit({ mail: MAIL_SHARE.finish * mails }, then));
+    this.#start = this.#coalesce((then, emails) => site.commit({ email: EMAIL_SHARE.start * emails }, then));
+    this.#finish = this.#coalesce((then, emails) =>
+      site.commit({ email: EMAIL_SHARE.finish * emails }, then),
+    );
     this.#fetch();
   }
 
-  #coalesce(run: (then: () => void, mails: number) => void): Coalescer {
-    return new Coalescer(MAX_COALESCED, (mails, then) =>
+  #coalesce(run: (then: () => void, emails: number) => void): Coalescer {
+    return new Coalescer(MAX_COALESCED, (emails, then) =>
       this.#ledgerConnections.acquire((release) =>
         run(() => {
           release();
           this.#thread.run({}, then);
-        }, mails),
+        }, emails),
       ),
     );
   }
@@ -82,7 +84,7 @@ export class Worker {
   #close(job: Job): void {
     const { events } = job.batch;
     this.#ledgerConnections.acquire((release) =>
-      this.site.query({ batch: 1, mail: MAIL_SHARE.close * events }, () => {
+      this.site.query({ batch: 1, email: EMAIL_SHARE.close * events }, () => {
         release();
         this.ledger.close(job.batch);
         this.#thread.run({ batch: 0.5 }, () => this.#sendAll(job));
@@ -90,8 +92,8 @@ export class Worker {
     );
   }
 
-  #sendAll({ batch, mails }: Job): void {
-    let left = mails.length;
+  #sendAll({ batch, emails }: Job): void {
+    let left = emails.length;
     const end = (): void => {
       left -= 1;
       if (left > 0) return;
@@ -100,33 +102,33 @@ export class Worker {
         this.#thread.run({}, () => this.#fetch());
       });
     };
-    for (const mail of mails) {
-      this.#slots.take(mail.tenantid, () => {
-        const compose = (): void => this.#compose(mail, end);
+    for (const email of emails) {
+      this.#slots.take(email.tenantid, () => {
+        const compose = (): void => this.#compose(email, end);
         if (batch.events > MAX_PRELOADED) this.#load.ask(compose);
         else compose();
       });
     }
   }
 
-  #compose(mail: Mail, end: () => void): void {
+  #compose(email: Email, end: () => void): void {
     const query = (strange: number): void =>
       this.#tenants.acquire((release) =>
-        this.site.query({ mail: MAIL_SHARE.query, strange }, () => {
+        this.site.query({ email: EMAIL_SHARE.query, strange }, () => {
           release();
-          this.#thread.run(STEP, () => this.#start.ask(() => this.#sendOne(mail, end)));
+          this.#thread.run(STEP, () => this.#start.ask(() => this.#sendOne(email, end)));
         }),
       );
-    this.#thread.run(STEP, () => this.site.enter(this.#thread, mail.tenantid, this.#known, query));
+    this.#thread.run(STEP, () => this.site.enter(this.#thread, email.tenantid, this.#known, query));
   }
 
-  #sendOne(mail: Mail, end: () => void): void {
-    this.ledger.begin(mail.tenantid);
+  #sendOne(email: Email, end: () => void): void {
+    this.ledger.begin(email.tenantid);
     this.#thread.run(STEP, () =>
-      this.send(mail, () =>
+      this.send(email, () =>
         this.#thread.run(STEP, () =>
           this.#finish.ask(() => {
-            this.#slots.giveBack(mail.tenantid);
+            this.#slots.giveBack(email.tenantid);
             end();
           }),
         ),

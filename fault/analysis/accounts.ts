@@ -4,9 +4,9 @@ import type { Order } from '../rig/load.js';
 import type { Rig } from '../rig/rig.js';
 import type { OpenShop } from '../rig/shop.js';
 import { groupBy } from './groupBy.js';
-import { standingMails } from './standingMails.js';
+import { standingEmails } from './standingEmails.js';
 
-/** A mail that has to be accounted for: a committed order and a rule that matches it. */
+/** An email that has to be accounted for: a committed order and a rule that matches it. */
 export interface Expected {
   readonly order: Order;
   readonly ruleid: string;
@@ -23,7 +23,7 @@ export interface Accounts {
   readonly unexpected: readonly DeliveryRow[];
   readonly attempts: ReadonlyMap<string, readonly AttemptRow[]>;
   /**
-   * Mails accepted by the provider by delivery, oldest first; see standingMails.
+   * Emails accepted by the provider by delivery, oldest first; see standingEmails.
    */
   readonly accepted: ReadonlyMap<string, readonly ProviderEntry[]>;
   /** Marks of the orders in each batch. */
@@ -67,7 +67,7 @@ export async function readAccounts(rig: Rig): Promise<Accounts> {
     deliveries: new Map(deliveries.map((row) => [row.deliveryid, row])),
     unexpected: [...byRuleAndOrder.values()],
     attempts,
-    accepted: groupBy(standingMails(rig.provider.entries, lostTimes), ({ deliveryid }) => deliveryid),
+    accepted: groupBy(standingEmails(rig.provider.entries, lostTimes), ({ deliveryid }) => deliveryid),
     batches: await rig.ledger.ordersOfBatches(struckBatches),
     ofOrder,
     shopOf: (tenantid) => byTenant.get(String(tenantid)),

@@ -6,27 +6,27 @@ import type { Accounts } from './accounts.js';
 import { groupBy } from './groupBy.js';
 import { struckDeliveries } from './struck.js';
 
-/** A mail that the provider accepted again. */
+/** An email that the provider accepted again. */
 export interface Duplicate {
   readonly deliveryid: string;
   /** Whether the ledger holds an ambiguous attempt for it. */
   readonly accounted: boolean;
   /**
-   * The window of the strike, or the fault, that lost the response to the first mail; undefined if there is none.
+   * The window of the strike, or the fault, that lost the response to the first email; undefined if there is none.
    */
   readonly window: string | undefined;
   /** Whether that can lose a response. */
   readonly explained: boolean;
-  /** The sender of the first mail, and how long the ledger considered its attempt to be in flight. */
-  readonly first: FirstMail | undefined;
+  /** The sender of the first email, and how long the ledger considered its attempt to be in flight. */
+  readonly first: FirstEmail | undefined;
   /** All provider calls for this delivery seen on the wire. */
   readonly calls: readonly Call[];
-  /** The last strike on the sender before the first mail. */
+  /** The last strike on the sender before the first email. */
   readonly before: Strike | undefined;
 }
 
-/** A mail that was sent again: from the provider call until the ledger gave up the attempt. */
-export interface FirstMail {
+/** An email that was sent again: from the provider call until the ledger gave up the attempt. */
+export interface FirstEmail {
   readonly by: string;
   readonly sentAtMs: number;
   readonly givenUpAtMs: number;
@@ -39,19 +39,19 @@ export interface WhatWasDone {
 }
 
 /**
- * A mail is sent again after its attempt was given up. The explanation must be something done to the process that
- * sent the first mail, between its provider call and the moment the ledger gave up: an undisturbed process should
+ * An email is sent again after its attempt was given up. The explanation must be something done to the process that
+ * sent the first email, between its provider call and the moment the ledger gave up: an undisturbed process should
  * have kept its lease and recorded the outcome.
  */
 export function findDuplicates(accounts: Accounts, done: WhatWasDone): readonly Duplicate[] {
   const strikesOn = groupBy(done.strikes, ({ member }) => member);
   const duplicates: Duplicate[] = [];
-  for (const [deliveryid, mails] of accounts.accepted) {
+  for (const [deliveryid, emails] of accounts.accepted) {
     const attempts = accounts.attempts.get(deliveryid) ?? [];
     const ambiguous = attempts.filter(({ outcome }) => outcome === 'ambiguous').length;
-    for (let extra = 1; extra < mails.length; extra++) {
-      const receivedAtMs = mails[extra - 1]?.receivedAtMs ?? 0;
-      const first = firstMail(done.calls, attempts, deliveryid, receivedAtMs);
+    for (let extra = 1; extra < emails.length; extra++) {
+      const receivedAtMs = emails[extra - 1]?.receivedAtMs ?? 0;
+      const first = firstEmail(done.calls, attempts, deliveryid, receivedAtMs);
       const strike = first && strikesOn.get(first.by)?.find((candidate) => concerns(candidate, first));
       const tenantid = accounts.deliveries.get(deliveryid)?.tenantid;
       const span = first && spanOver(done.spans, first, tenantid);
@@ -76,12 +76,12 @@ export function findDuplicates(accounts: Accounts, done: WhatWasDone): readonly 
 /** PostgreSQL's timestamps have fractions of milliseconds, ours don't. */
 const ROUNDING_MS = 1;
 
-function firstMail(
+function firstEmail(
   calls: CallBook,
   attempts: readonly AttemptRow[],
   deliveryid: string,
   receivedAtMs: number,
-): FirstMail | undefined {
+): FirstEmail | undefined {
   const call = calls.of(deliveryid).findLast(({ sentAtMs }) => sentAtMs <= receivedAtMs);
   if (!call) return undefined;
   const attempt = attempts.findLast(({ startedAtMs }) => startedAtMs <= call.sentAtMs + ROUNDING_MS);
@@ -89,14 +89,14 @@ function firstMail(
   return { by: call.by, sentAtMs: call.sentAtMs, givenUpAtMs: attempt.finishedAtMs + ROUNDING_MS };
 }
 
-function concerns({ atMs, overAtMs = atMs }: Strike, { sentAtMs, givenUpAtMs }: FirstMail): boolean {
+function concerns({ atMs, overAtMs = atMs }: Strike, { sentAtMs, givenUpAtMs }: FirstEmail): boolean {
   return atMs <= givenUpAtMs && overAtMs >= sentAtMs;
 }
 
 /** Prefers a cause that can lose the response. */
 function spanOver(
   spans: readonly Span[],
-  { sentAtMs, givenUpAtMs }: FirstMail,
+  { sentAtMs, givenUpAtMs }: FirstEmail,
   tenantid: number | undefined,
 ): Span | undefined {
   const over = spans.filter(

@@ -1,7 +1,7 @@
 import type { Accounts, Expected } from './accounts.js';
 
 /**
- * Why a due mail was not sent, in a few words. Undefined if it was sent, is recorded as unknown, or failed in a way
+ * Why a due email was not sent, in a few words. Undefined if it was sent, is recorded as unknown, or failed in a way
  * its shop expects.
  */
 export function lossOf({ delivery, order }: Expected, { accepted }: Accounts): string | undefined {

@@ -9,7 +9,7 @@ import type { Failover } from './strike.js';
 export interface FailoverRow {
   readonly way: string;
   readonly failovers: number;
-  /** Unsent mails of committed orders. Counts the whole run, as do the next two. */
+  /** Unsent emails of committed orders. Counts the whole run, as do the next two. */
   readonly lost: number;
   readonly duplicates: number;
   /** Of these, those with an ambiguous attempt on record. */
@@ -22,7 +22,7 @@ export interface FailoverRow {
   readonly vacantMs: Times;
   /** From the promotion on, as the next two. */
   readonly writesMs: Times;
-  readonly mailsMs: Times;
+  readonly emailsMs: Times;
   readonly recoveryMs: Times;
 }
 
@@ -70,7 +70,7 @@ export function reportFailovers(
         ).length,
         vacantMs: times(done.map(({ lostAtMs, promotedAtMs }) => promotedAtMs - lostAtMs)),
         writesMs: times(done.map(({ writesMs }) => writesMs)),
-        mailsMs: times(done.map(({ mailsMs }) => mailsMs)),
+        emailsMs: times(done.map(({ emailsMs }) => emailsMs)),
         recoveryMs: times(done.map(({ recoveryMs }) => recoveryMs)),
       },
     ];

@@ -19,9 +19,9 @@ export interface Failover {
   /** When the server was lost, and when another had taken over. */
   readonly lostAtMs: number;
   readonly promotedAtMs: number;
-  /** From the promotion to the next acknowledged order, and to the next mail accepted; undefined when none came. */
+  /** From the promotion to the next acknowledged order, and to the next email accepted; undefined when none came. */
   readonly writesMs: number | undefined;
-  readonly mailsMs: number | undefined;
+  readonly emailsMs: number | undefined;
   /** From the promotion until every earlier order is confirmed; undefined on timeout. */
   readonly recoveryMs: number | undefined;
 }
@@ -73,7 +73,7 @@ export async function measure(
   restore: () => Promise<void>,
 ): Promise<Failover> {
   const promotedAtMs = Date.now();
-  const [writesMs, mailsMs] = await Promise.all([
+  const [writesMs, emailsMs] = await Promise.all([
     firstAfter(promotedAtMs, () => rig.load.acknowledgedWithin(Date.now() - promotedAtMs).length > 0),
     firstAfter(promotedAtMs, async () => {
       await rig.provider.refresh();
@@ -95,7 +95,7 @@ export async function measure(
     lostAtMs,
     promotedAtMs,
     writesMs,
-    mailsMs,
+    emailsMs,
     recoveryMs: recoveryMs === undefined ? undefined : Date.now() - promotedAtMs,
   };
 }

@@ -10,7 +10,7 @@ export interface DependencyFault {
   readonly backend?: Backend;
   /** Multiple of the requested duration. */
   readonly times?: number;
-  /** Whether outcomes of mails may go unrecorded meanwhile, so that mails may be sent again. */
+  /** Whether outcomes of emails may go unrecorded meanwhile, so that emails may be sent again. */
   readonly losesAnswers?: true;
   /** Injects the fault for this long. When it resolves, the dependency works again. */
   inflict(rig: Rig, durationMs: number): Promise<void>;

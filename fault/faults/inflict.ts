@@ -3,7 +3,7 @@ import type { Order } from '../rig/load.js';
 import type { Rig } from '../rig/rig.js';
 import type { OpenShop } from '../rig/shop.js';
 import type { DependencyFault } from './fault.js';
-import { mailsPerSecond } from './rate.js';
+import { emailsPerSecond } from './rate.js';
 import { untilConfirmed } from './recover.js';
 import type { TenantFault } from './tenantFault.js';
 
@@ -14,7 +14,7 @@ export interface Inflicted {
   readonly seconds: number;
   /** Orders that it met. */
   readonly orders: readonly Order[];
-  /** Mails per second of the steady load. */
+  /** Emails per second of the steady load. */
   readonly rateBefore: number;
   readonly rateAfter: number;
   readonly recoveryMs: number | undefined;
@@ -34,16 +34,16 @@ const MIN_RATE = 0.98;
 
 export async function inflict(rig: Rig, fault: DependencyFault, options: InflictOptions): Promise<Inflicted> {
   const exitsBefore = rig.fleet.unexpectedExits.length;
-  const rateBefore = await mailsPerSecond(rig, options.rateMs);
+  const rateBefore = await emailsPerSecond(rig, options.rateMs);
   const fromMs = Date.now();
   await fault.inflict(rig, options.durationMs * (fault.times ?? 1));
   const toMs = Date.now();
   const orders = acknowledgedBetween(rig, fromMs, toMs);
   const recoveryMs = await untilConfirmed(rig, orders);
   rig.spans.push({ fault: fault.name, fromMs, toMs, losesAnswers: fault.losesAnswers === true });
-  const rateAfter = await mailsPerSecond(rig, options.rateMs);
+  const rateAfter = await emailsPerSecond(rig, options.rateMs);
   if (options.rateMs >= TELLING_MS && rateAfter < MIN_RATE * rateBefore) {
-    rig.complaints.push(`${fault.name}: ${rateAfter} mails/s afterwards, ${rateBefore} before`);
+    rig.complaints.push(`${fault.name}: ${rateAfter} emails/s afterwards, ${rateBefore} before`);
   }
   return {
     fault: fault.name,
@@ -66,13 +66,13 @@ export async function inflictOnTenants(
   options: InflictOptions,
 ): Promise<readonly Inflicted[]> {
   const exitsBefore = rig.fleet.unexpectedExits.length;
-  const rateBefore = await mailsPerSecond(rig, options.rateMs);
+  const rateBefore = await emailsPerSecond(rig, options.rateMs);
   for (const [fault, shop] of faults) await fault.begin?.(rig, shop);
   const fromMs = Date.now();
   const placed = faults.map(([, shop]) =>
     Array.from({ length: ORDERS_OF_A_TENANT }, () => rig.load.placeOrder(shop)),
   );
-  const rateAfter = await mailsPerSecond(rig, options.durationMs);
+  const rateAfter = await emailsPerSecond(rig, options.durationMs);
   for (const [fault, shop] of faults) await fault.end?.(rig, shop);
   const toMs = Date.now();
   return Promise.all(

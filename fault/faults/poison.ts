@@ -1,4 +1,4 @@
-import { mail } from '../markers.js';
+import { email } from '../markers.js';
 import type { TenantFault } from './tenantFault.js';
 
 const endlessTemplate: TenantFault = {
@@ -10,12 +10,12 @@ const endlessTemplate: TenantFault = {
   },
 };
 
-const hugeMail: TenantFault = {
-  name: '100 MB mail',
+const hugeEmail: TenantFault = {
+  name: '100 MB email',
   what: 'a template whose output is 100 MB',
   special: {
     template: `{% for i in range(100000) %}${'x'.repeat(1000)}{% endfor %}`,
-    mayFailWith: ['TEMPLATE_FAILED', 'MAIL_TOO_LARGE'],
+    mayFailWith: ['TEMPLATE_FAILED', 'EMAIL_TOO_LARGE'],
   },
 };
 
@@ -31,17 +31,17 @@ const hugeQuery: TenantFault = {
   },
 };
 
-/** Kills every worker that is about to send a mail of this tenant. */
+/** Kills every worker that is about to send an email of this tenant. */
 export const killer: TenantFault = {
   name: 'kills its process',
   what: 'each worker that takes it is killed',
   special: { mayFailWith: ['POISON'] },
   begin({ fleet, strikes }, shop) {
     const deadly = {
-      ...mail,
-      name: `a mail of shop ${shop.number}`,
+      ...email,
+      name: `an email of shop ${shop.number}`,
       matches: (request: string) =>
-        mail.matches(request) && request.includes(`"tenantid":"${shop.tenantid}"`),
+        email.matches(request) && request.includes(`"tenantid":"${shop.tenantid}"`),
     };
     const killAll = async (): Promise<void> => {
       for (;;) {
@@ -50,7 +50,7 @@ export const killer: TenantFault = {
           window: 'poison',
           member: member.name,
           atMs: Date.now(),
-          ...mail.concerns(caught.request),
+          ...email.concerns(caught.request),
           beside: member.inHand(),
         });
         await fleet.kill(member);
@@ -62,4 +62,4 @@ export const killer: TenantFault = {
   },
 };
 
-export const POISON: readonly TenantFault[] = [endlessTemplate, hugeMail, hugeQuery];
+export const POISON: readonly TenantFault[] = [endlessTemplate, hugeEmail, hugeQuery];

@@ -4,7 +4,7 @@ import type { TenantFault } from './tenantFault.js';
 
 const HTML_PAGE = '<html><body><h1>413 Request Entity Too Large</h1></body></html>';
 
-/** The provider behaves this way for one key, then accepts its mails again. */
+/** The provider behaves this way for one key, then accepts its emails again. */
 function behaving(
   name: string,
   what: string,
@@ -53,17 +53,17 @@ export const PROVIDER_FAULTS: readonly TenantFault[] = [
     'PROVIDER_413',
   ]),
   keyRefused,
-  behaving('provider hangs', 'reads the mail and says nothing', { kind: 'hang' }),
+  behaving('provider hangs', 'reads the email and says nothing', { kind: 'hang' }),
   behaving('header drip', 'a header every 50 ms without end', { kind: 'header-drip' }),
   { ...behaving('body drip', '202, and a body without end', { kind: 'body-drip' }), losesAnswers: true },
-  behaving('reset before', 'breaks off before it has read the mail', { kind: 'reset-before' }),
+  behaving('reset before', 'breaks off before it has read the email', { kind: 'reset-before' }),
   {
-    ...behaving('reset after', 'takes the mail, and breaks off', { kind: 'reset-after' }),
+    ...behaving('reset after', 'takes the email, and breaks off', { kind: 'reset-after' }),
     losesAnswers: true,
   },
   behaving(
     'redirect',
-    'sends the mail elsewhere',
+    'sends the email elsewhere',
     answering(302, { headers: { location: 'http://127.0.0.1:9/' } }),
   ),
   behaving(

@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Rig } from '../rig/rig.js';
 
-/** Mails that the provider accepts for the shops of the load, per second, over a while. */
-export async function mailsPerSecond(rig: Rig, overMs: number): Promise<number> {
+/** Emails that the provider accepts for the shops of the load, per second, over a while. */
+export async function emailsPerSecond(rig: Rig, overMs: number): Promise<number> {
   const fromMs = Date.now();
   await delay(overMs);
   const toMs = Date.now();
   await rig.provider.refresh();
   const steady = new Set(rig.load.shops.map(({ tenantid }) => String(tenantid)));
-  const mails = rig.provider.entries.filter(
+  const emails = rig.provider.entries.filter(
     ({ tenantid, accepted, receivedAtMs }) =>
       accepted && steady.has(tenantid) && receivedAtMs >= fromMs && receivedAtMs < toMs,
   );
-  return (mails.length * 1000) / (toMs - fromMs);
+  return (emails.length * 1000) / (toMs - fromMs);
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { standingMails } from '../analysis/standingMails.js';
+import { standingEmails } from '../analysis/standingEmails.js';
 import type { Order } from '../rig/load.js';
 import type { Rig } from '../rig/rig.js';
 
@@ -17,7 +17,7 @@ export async function untilConfirmed(rig: Rig, orders: readonly Order[]): Promis
   while (Date.now() - begunAtMs < MAX_MS) {
     await rig.provider.refresh();
     const accepted = new Set(
-      standingMails(rig.provider.entries, rig.timeMachine.lostTimes).map(({ subject }) => subject),
+      standingEmails(rig.provider.entries, rig.timeMachine.lostTimes).map(({ subject }) => subject),
     );
     missing = missing.filter((subject) => !accepted.has(subject));
     if (missing.length === 0) return Date.now() - begunAtMs;
@@ -27,13 +27,13 @@ export async function untilConfirmed(rig: Rig, orders: readonly Order[]): Promis
   const described = await Promise.all(
     stuck.slice(0, SHOWN).map(async ({ mark, shop, orderId }) => {
       const deliveries = await rig.ledger.describeOrder(shop, orderId).catch(String);
-      const mails = rig.provider.entries
+      const emails = rig.provider.entries
         .filter(({ subject }) => subject === `confirm ${mark}`)
         .map(
           ({ receivedAtMs, accepted: isAccepted }) =>
             `${isAccepted ? 'accepted' : 'refused'} at ${new Date(receivedAtMs).toISOString()}`,
         );
-      return `${mark}: ${deliveries.length === 0 ? 'no delivery' : String(deliveries)}; ${mails.join(', ') || 'no mail'}`;
+      return `${mark}: ${deliveries.length === 0 ? 'no delivery' : String(deliveries)}; ${emails.join(', ') || 'no email'}`;
     }),
   );
   rig.complaints.push(

@@ -4,7 +4,7 @@ import { post } from '../rig/post.js';
 import type { Rig } from '../rig/rig.js';
 import type { OpenShop } from '../rig/shop.js';
 
-/** The provider's reports on one shop's mails, and the responses to them. */
+/** The provider's reports on one shop's emails, and the responses to them. */
 export class Reports {
   readonly #reporter = new Reporter();
   /** Nobody's key. */

@@ -6,7 +6,7 @@ export interface TenantFault {
   readonly name: string;
   readonly what: string;
   readonly special: Speciality;
-  /** Whether a mail may be accepted without a response, so that it may be sent again. */
+  /** Whether an email may be accepted without a response, so that it may be sent again. */
   readonly losesAnswers?: true;
   /** Starts before the tenant's orders are placed. */
   begin?(rig: Rig, shop: OpenShop): Promise<void>;

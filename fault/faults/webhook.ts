@@ -14,7 +14,7 @@ const MIN_EVENTS = 50;
 const MAX_MS = 90_000;
 
 /**
- * The provider reports on one shop's mails: each event twice, in random order, with forged reports in between, while
+ * The provider reports on one shop's emails: each event twice, in random order, with forged reports in between, while
  * a web process is killed and PostgreSQL is restarted. Then it reports a bounce, and the shop places another order.
  */
 export const eventWebhook: TenantFault = {
@@ -62,12 +62,12 @@ async function reportAndDisturb(
   ]);
 }
 
-/** Each round reports on all of the shop's mails so far, with new events. */
+/** Each round reports on all of the shop's emails so far, with new events. */
 async function reportUntil(rig: Rig, shop: OpenShop, reports: Reports, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
-    const mails = await mailsOf(rig, shop);
-    const events = mails.flatMap((id) => LIFE.map((event) => reports.event(event, id)));
-    const forged = mails.slice(0, 1).map((id) => reports.event('bounce', id, { type: 'bounce' }));
+    const emails = await emailsOf(rig, shop);
+    const events = emails.flatMap((id) => LIFE.map((event) => reports.event(event, id)));
+    const forged = emails.slice(0, 1).map((id) => reports.event('bounce', id, { type: 'bounce' }));
     if (events.length > 0) {
       const reversed = [...events].reverse();
       const halves = [reversed.slice(0, events.length / 2), reversed.slice(events.length / 2)];
@@ -96,17 +96,17 @@ async function disturb(rig: Rig, reports: Reports): Promise<void> {
 }
 
 /** Deliveries of the shop that the provider has accepted. */
-async function mailsOf({ provider }: Rig, { tenantid }: OpenShop): Promise<readonly string[]> {
+async function emailsOf({ provider }: Rig, { tenantid }: OpenShop): Promise<readonly string[]> {
   await provider.refresh();
-  const mails = provider.entries.filter((entry) => entry.accepted && entry.tenantid === String(tenantid));
-  return [...new Set(mails.map(({ deliveryid }) => deliveryid))];
+  const emails = provider.entries.filter((entry) => entry.accepted && entry.tenantid === String(tenantid));
+  return [...new Set(emails.map(({ deliveryid }) => deliveryid))];
 }
 
 const SKIPPED_MS = 20_000;
 
 /** Makes the address bounce: later orders must be skipped, with that reason. */
 async function bounce(rig: Rig, shop: OpenShop, reports: Reports): Promise<void> {
-  const [deliveryid] = await mailsOf(rig, shop);
+  const [deliveryid] = await emailsOf(rig, shop);
   if (deliveryid === undefined) throw new Error('the shop has sent nothing');
   await reports.deliver([reports.event('bounce', deliveryid, { type: 'bounce', reason: '550 unknown' })]);
   const order = rig.load.placeOrder(shop);

@@ -11,13 +11,13 @@ export interface HistoryRow {
   readonly way: string;
   readonly strikes: number;
   readonly backMs: { readonly min: number; readonly max: number };
-  /** Unsent mails of surviving orders. Counts the whole run, as do the next three. */
+  /** Unsent emails of surviving orders. Counts the whole run, as do the next three. */
   readonly lost: number;
-  /** Mails sent again, each with an ambiguous attempt on record. */
+  /** Emails sent again, each with an ambiguous attempt on record. */
   readonly duplicates: number;
-  /** Mails sent again because their record was lost. */
+  /** Emails sent again because their record was lost. */
   readonly withoutRecord: number;
-  /** Mails sent for orders that were lost afterwards. */
+  /** Emails sent for orders that were lost afterwards. */
   readonly gone: number;
   readonly recoveryMs: { readonly p50: number; readonly max: number };
 }

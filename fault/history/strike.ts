@@ -25,7 +25,7 @@ export interface HistoryStrike {
   readonly lost: LostTime;
   /** How far PostgreSQL went back: what was committed since then is gone. */
   readonly backMs: number;
-  /** Until the mails of all surviving orders were accepted by the provider; undefined on timeout. */
+  /** Until the emails of all surviving orders were accepted by the provider; undefined on timeout. */
   readonly recoveryMs: number | undefined;
 }
 
@@ -50,7 +50,7 @@ export async function strikeHistory(
   await follow(rig, aftermath);
   await untilWritable(rig);
   const recoveryMs = await untilConfirmed(rig, await survivors(rig));
-  // Their mails may have been accepted in the lost time, so this may come before the processes that restart are back.
+  // Their emails may have been accepted in the lost time, so this may come before the processes that restart are back.
   await rig.fleet.atStrength();
   lost.recoveredAtMs = Date.now();
   return { way, aftermath, lost, backMs: struckAtMs - lost.fromMs, recoveryMs };

@@ -23,7 +23,8 @@ export const nothingInvented: Invariant = {
         .filter(({ receivedAtMs }) => !isLost(rig.timeMachine.lostTimes, receivedAtMs))
         .filter(({ subject }) => rolledBack.has(markOf(subject)))
         .map(
-          ({ deliveryid, subject }) => `delivery ${deliveryid}: a mail "${subject}" of a change rolled back`,
+          ({ deliveryid, subject }) =>
+            `delivery ${deliveryid}: an email "${subject}" of a change rolled back`,
         ),
       ...committed.filter((mark) => held.has(mark)).map((mark) => `${mark}: committed without its commit`),
     ];

@@ -13,7 +13,7 @@ export const secretsKept: Invariant = {
       found.push(...namesIn(text, rig.canaries).map((name) => `${name}: in the queue`));
     }
     for (const { deliveryid, secrets } of rig.provider.entries) {
-      found.push(...secrets.map((name) => `${name}: in the mail of delivery ${deliveryid}`));
+      found.push(...secrets.map((name) => `${name}: in the email of delivery ${deliveryid}`));
     }
     return found;
   },

@@ -4,15 +4,15 @@ export const sendsAccounted: Invariant = {
   name: '3 sends per delivery ≤ 1 + recorded ambiguous outcomes',
   breaches({ accounts, duplicates }) {
     const twice = [...accounts.accepted].filter(
-      ([deliveryid, mails]) =>
-        mails.length > 1 && accounts.deliveries.get(deliveryid)?.policy === 'at_most_once',
+      ([deliveryid, emails]) =>
+        emails.length > 1 && accounts.deliveries.get(deliveryid)?.policy === 'at_most_once',
     );
     return [
       ...duplicates
         .filter(({ accounted }) => !accounted)
         .map(({ deliveryid }) => `delivery ${deliveryid}: sent again without an ambiguous outcome on record`),
       ...twice.map(
-        ([deliveryid, mails]) => `delivery ${deliveryid}: at_most_once, sent ${mails.length} times`,
+        ([deliveryid, emails]) => `delivery ${deliveryid}: at_most_once, sent ${emails.length} times`,
       ),
     ];
   },
@@ -25,7 +25,7 @@ export const duplicatesExplained: Invariant = {
     duplicates
       .filter(({ explained }) => !explained)
       .map(({ deliveryid, window, first, calls, before }) => {
-        const mails = (accounts.accepted.get(deliveryid) ?? []).map(({ receivedAtMs }) =>
+        const emails = (accounts.accepted.get(deliveryid) ?? []).map(({ receivedAtMs }) =>
           timeOf(receivedAtMs),
         );
         const sender = first
@@ -38,7 +38,7 @@ export const duplicatesExplained: Invariant = {
           ({ attempt, outcome, startedAtMs }) => `${attempt} ${outcome} from ${timeOf(startedAtMs)}`,
         );
         return [
-          `delivery ${deliveryid}: sent at ${mails.join(', ')}`,
+          `delivery ${deliveryid}: sent at ${emails.join(', ')}`,
           `${sender}; ${cause}`,
           `calls seen: ${seen.join(', ')}; attempts: ${attempts.join(', ')}`,
         ].join('; ');
@@ -52,7 +52,7 @@ export const keysHonoured: Invariant = {
   name: '3c no duplicates by a carrier that honours idempotency keys',
   breaches: ({ accounts }) =>
     [...accounts.accepted]
-      .filter(([, mails]) => mails.filter(({ carrier }) => carrier === 'resend').length > 1)
+      .filter(([, emails]) => emails.filter(({ carrier }) => carrier === 'resend').length > 1)
       .map(([deliveryid]) => `delivery ${deliveryid}: sent again by a carrier that has its key`),
 };
 
@@ -61,6 +61,6 @@ export const oneCarrierEach: Invariant = {
   name: '3d no second transport after an outcome that is not known',
   breaches: ({ accounts }) =>
     [...accounts.accepted]
-      .filter(([, mails]) => new Set(mails.map(({ carrier }) => carrier)).size > 1)
+      .filter(([, emails]) => new Set(emails.map(({ carrier }) => carrier)).size > 1)
       .map(([deliveryid]) => `delivery ${deliveryid}: sent by two carriers`),
 };

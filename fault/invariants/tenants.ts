@@ -31,5 +31,7 @@ export const rightsHeld: Invariant = {
   breaches: ({ rig }) =>
     rig.provider.entries
       .filter(({ html }) => html.includes(HIDDEN_CUSTOMER) || html.split('[').length !== 2)
-      .map(({ deliveryid }) => `delivery ${deliveryid}: its mail does not show the one customer of its role`),
+      .map(
+        ({ deliveryid }) => `delivery ${deliveryid}: its email does not show the one customer of its role`,
+      ),
 };

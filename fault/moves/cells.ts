@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/testDa
 export const CELL_NAMES = ['cell1', 'cell2'] as const;
 export type CellName = (typeof CELL_NAMES)[number];
 
-/** A tenant with a table `orders`, each row of which is confirmed by a mail. */
+/** A tenant with a table `orders`, each row of which is confirmed by an email. */
 export interface CellShop {
   readonly tenantid: number;
   readonly token: string;

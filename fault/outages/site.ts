@@ -41,7 +41,7 @@ export interface Site {
   stop(): Promise<void>;
 }
 
-/** @param ordersPerSecond that are created, each of which sends a mail */
+/** @param ordersPerSecond that are created, each of which sends an email */
 export async function openSite(ordersPerSecond: number): Promise<Site> {
   const cluster = await startSeparateCluster();
   await letSuperuserIn(cluster);

@@ -6,14 +6,14 @@ export interface ProviderEntry {
   readonly carrier: 'sendgrid' | 'resend' | 'smtp';
   readonly recipients: readonly string[];
   readonly subject: string;
-  /** The start of the mail's HTML. */
+  /** The start of the email's HTML. */
   readonly html: string;
   readonly receivedAtMs: number;
   /** Null if the provider has not responded, or the connection was gone. */
   readonly answeredAtMs: number | null;
-  /** Whether the provider accepted the mail, whatever it responded. */
+  /** Whether the provider accepted the email, whatever it responded. */
   readonly accepted: boolean;
-  /** Whether it had accepted the mail before, as the idempotency key says, and responded with that. */
+  /** Whether it had accepted the email before, as the idempotency key says, and responded with that. */
   readonly isRepeated: boolean;
   /** How it handled the call. */
   readonly behaviour: Behaviour['kind'];
@@ -21,7 +21,7 @@ export interface ProviderEntry {
   readonly secrets: readonly string[];
 }
 
-/** How the provider handles mails with a certain key. */
+/** How the provider handles emails with a certain key. */
 export type Behaviour =
   | { readonly kind: 'accept' }
   | {
@@ -30,22 +30,22 @@ export type Behaviour =
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string;
     }
-  /** Accepts the mail and responds 202 after a while. */
+  /** Accepts the email and responds 202 after a while. */
   | { readonly kind: 'slow'; readonly ms: number }
-  /** Reads the mail and never responds. */
+  /** Reads the email and never responds. */
   | { readonly kind: 'hang' }
   /** Sends a header every 50 ms forever. */
   | { readonly kind: 'header-drip' }
-  /** Accepts the mail, responds 202, and sends the body a byte every 50 ms forever. */
+  /** Accepts the email, responds 202, and sends the body a byte every 50 ms forever. */
   | { readonly kind: 'body-drip' }
   /** Breaks the connection after the request's head; leaves no entry. */
   | { readonly kind: 'reset-before' }
-  /** Accepts the mail, and breaks the connection instead of responding. */
+  /** Accepts the email, and breaks the connection instead of responding. */
   | { readonly kind: 'reset-after' };
 
 export const ACCEPT: Behaviour = { kind: 'accept' };
 
-/** Whether the provider has accepted the mail after this behaviour. */
+/** Whether the provider has accepted the email after this behaviour. */
 export function accepts(behaviour: Behaviour): boolean {
   switch (behaviour.kind) {
     case 'accept':

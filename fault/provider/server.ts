@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { namesIn, type Canary } from '../rig/canaries.js';
 import { ACCEPT, accepts, type Behaviour, type ProviderEntry } from './ledger.js';
-import { IdempotencyKeys, readMail } from './mails.js';
+import { IdempotencyKeys, readEmail } from './emails.js';
 import { startSmtpServer } from './smtpServer.js';
 
 const entries: ProviderEntry[] = [];
@@ -90,15 +90,15 @@ interface Call {
 
 async function takeCall(response: ServerResponse, call: Call): Promise<void> {
   const { apiKey, idempotencyKey, body, headers } = call;
-  const mail = readMail(call.path, body);
+  const email = readEmail(call.path, body);
   const position = entries.length;
   const id = `message-${position}`;
   const honoured = idempotencyKey === undefined ? undefined : keys.take(apiKey, idempotencyKey, body, id);
   const behaviour = honoured?.kind === 'other' ? OTHER_PAYLOAD : call.behaviour;
   entries.push({
-    ...mail,
+    ...email,
     apiKey,
-    html: mail.html.slice(0, MAX_HTML),
+    html: email.html.slice(0, MAX_HTML),
     receivedAtMs: Date.now(),
     answeredAtMs: null,
     accepted: accepts(behaviour) && honoured?.kind !== 'same',

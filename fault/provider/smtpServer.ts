@@ -3,7 +3,7 @@ import { SMTPServer } from 'smtp-server';
 import { namesIn, type Canary } from '../rig/canaries.js';
 import type { ProviderEntry } from './ledger.js';
 
-/** Of a mail with 451, for logins that begin with this: so that a second transport gets work. */
+/** Of an email with 451, for logins that begin with this: so that a second transport gets work. */
 export const OFTEN_BUSY = 'often-busy-';
 const BUSY_EVERY = 3;
 const MAX_HTML = 500;
@@ -13,9 +13,9 @@ export interface SmtpBooks {
   readonly canaries: () => readonly Canary[];
 }
 
-/** Takes every mail with its login's password as the API key. @returns once it listens, its port */
+/** Takes every email with its login's password as the API key. @returns once it listens, its port */
 export function startSmtpServer({ record, canaries }: SmtpBooks): Promise<number> {
-  let mails = 0;
+  let emails = 0;
   const server = new SMTPServer({
     disabledCommands: ['STARTTLS'],
     allowInsecureAuth: true,
@@ -29,7 +29,7 @@ export function startSmtpServer({ record, canaries }: SmtpBooks): Promise<number
       stream.on('end', () => {
         const receivedAtMs = Date.now();
         const { login, password } = session.user as unknown as { login: string; password: string };
-        const isBusy = login.startsWith(OFTEN_BUSY) && ++mails % BUSY_EVERY === 0;
+        const isBusy = login.startsWith(OFTEN_BUSY) && ++emails % BUSY_EVERY === 0;
         const raw = Buffer.concat(parts);
         void simpleParser(raw).then(({ messageId, subject, html }) => {
           const [, tenantid = '', deliveryid = ''] = /^<delivery\.(\d+)\.(\d+)@/.exec(messageId ?? '') ?? [];

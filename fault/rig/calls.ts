@@ -1,4 +1,4 @@
-import { batchBegun, deliveryLoad, jobDone, mail, type Backend } from '../markers.js';
+import { batchBegun, deliveryLoad, jobDone, email, type Backend } from '../markers.js';
 import type { Link } from '../wire/link.js';
 import type { Member } from './member.js';
 
@@ -10,7 +10,7 @@ export interface Call {
   readonly sentAtMs: number;
 }
 
-/** A process that claimed a delivery, to prepare its mail. */
+/** A process that claimed a delivery, to prepare its email. */
 export interface Load {
   readonly by: string;
   readonly atMs: number;
@@ -61,11 +61,11 @@ export class CallBook {
    * @returns a function that tells what it has in flight
    */
   watch(by: string, { provider, smtp, postgres, redis }: Member['links']): () => InHand {
-    const mails = new Recent();
+    const emails = new Recent();
     const batches = new Recent();
     const note = (request: Buffer): void => {
-      for (const deliveryid of mail.concerns(request.toString('latin1')).deliveryids ?? []) {
-        mails.begin(deliveryid);
+      for (const deliveryid of email.concerns(request.toString('latin1')).deliveryids ?? []) {
+        emails.begin(deliveryid);
         add(this.#calls, deliveryid, { deliveryid, by, sentAtMs: Date.now() });
       }
     };
@@ -73,7 +73,7 @@ export class CallBook {
       const text = request.toString('latin1');
       if (deliveryLoad.matches(text)) {
         for (const id of deliveryLoad.concerns(text).deliveryids ?? []) {
-          mails.begin(id);
+          emails.begin(id);
           add(this.#loads, id, { by, atMs: Date.now() });
         }
       }
@@ -86,19 +86,19 @@ export class CallBook {
       if (!done.matches(text)) return;
       const { batchids = [], deliveryids = [] } = done.concerns(text);
       for (const batchid of batchids) batches.end(batchid);
-      for (const id of deliveryids) mails.end(id);
+      for (const id of deliveryids) emails.end(id);
     };
     for (const link of [provider, smtp]) {
       if (!link) continue;
       link.onRequest = note;
       link.onAnswer = (request) => {
-        for (const id of mail.concerns(request.toString('latin1')).deliveryids ?? []) mails.end(id);
+        for (const id of email.concerns(request.toString('latin1')).deliveryids ?? []) emails.end(id);
       };
     }
     if (postgres) postgres.onRequest = noteLoad;
     const queue: Link | undefined = this.backend === 'redis' ? redis : postgres;
     if (queue) queue.onAnswer = noteDone;
-    return () => ({ deliveryids: mails.names(SETTLING_MS), batchids: batches.names(0) });
+    return () => ({ deliveryids: emails.names(SETTLING_MS), batchids: batches.names(0) });
   }
 }
 

@@ -71,7 +71,7 @@ export class LedgerReader {
     return new Set(rows.map((row) => row.order_id));
   }
 
-  /** What became of an order's mails so far, for debugging. */
+  /** What became of an order's emails so far, for debugging. */
   async describeOrder({ tenantid }: Shop, orderId: number): Promise<readonly string[]> {
     const rows = await this.query<{ text: string }>(
       `select concat_ws(' ', 'delivery', d.deliveryid, d.state, d.error_code, d.starts, 'starts, due', d.due,

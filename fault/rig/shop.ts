@@ -6,7 +6,7 @@ import type { Canary } from './canaries.js';
 import { post } from './post.js';
 import { SET_TRANSPORT, transportOf, type ShopCarrier } from './shopCarrier.js';
 
-/** A tenant whose orders all become mails, with all its data distinguishable from other tenants'. */
+/** A tenant whose orders all become emails, with all its data distinguishable from other tenants'. */
 export interface Shop {
   readonly number: number;
   readonly tenantid: number;
@@ -26,7 +26,7 @@ export interface Speciality {
   readonly template?: string;
   /** Run in addition to the common query. */
   readonly query?: string;
-  /** Error codes with which its deliveries may fail: the visible result of mails that can't be sent. */
+  /** Error codes with which its deliveries may fail: the visible result of emails that can't be sent. */
   readonly mayFailWith?: readonly string[];
 }
 
@@ -157,7 +157,7 @@ async function createClerk(control: <T>(query: string, input?: object) => Promis
   return roleid;
 }
 
-/** Both mails list all customers that their query returns: one, under the role's policies. */
+/** Both emails list all customers that their query returns: one, under the role's policies. */
 function emailTypes({ number, marker, special }: Shop): readonly object[] {
   const common = {
     sender: `sender-${number}@example.com`,

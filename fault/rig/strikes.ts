@@ -21,8 +21,8 @@ export interface Span {
   readonly fault: string;
   readonly fromMs: number;
   readonly toMs: number;
-  /** Whose mails it affected; all by default. */
+  /** Whose emails it affected; all by default. */
   readonly tenantid?: number;
-  /** Whether responses to mails may have been lost or not recorded. */
+  /** Whether responses to emails may have been lost or not recorded. */
   readonly losesAnswers: boolean;
 }

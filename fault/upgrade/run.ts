@@ -1,4 +1,4 @@
-// npm run upgrade: a rolling upgrade under load, behind HAProxy with the shipped configuration: no error, no mail lost or sent twice.
+// npm run upgrade: a rolling upgrade under load, behind HAProxy with the shipped configuration: no error, no email lost or sent twice.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { endRun } from '../../test/support/teardown.js';
 const USAGE = `npm run upgrade -- --from <folder> [--rate 200]
   --from <folder>   the version before, 0.1.0 or later, built: with its dist/ and node_modules/
   --back            roll back as well: the processes of the version before again, on the newer schema
-  --rate <n>        mutations a second, each of which sends a mail`;
+  --rate <n>        mutations a second, each of which sends an email`;
 const TABLES = `
   create table customer (customer_id int primary key, email text not null);
   create table orders (order_id int primary key, customer_id int not null references customer);
@@ -77,7 +77,7 @@ async function drill(): Promise<void> {
     send(agent, url + to, body, token);
   const login = { login: 'root', password: 'upgrade-root-7', tenantid };
   const { access_token: token } = JSON.parse(await post('/auth', login)) as { access_token: string };
-  await setUpMails(async (query) => post('/roles_pbac', { query }, token));
+  await setUpEmails(async (query) => post('/roles_pbac', { query }, token));
 
   const acknowledged: number[] = [];
   const errors: string[] = [];
@@ -95,7 +95,7 @@ async function drill(): Promise<void> {
   }, 1_000 / rate);
   const say = (what: string): void => {
     console.log(
-      `${what}: ${acknowledged.length} acknowledged, ${errors.length} errors, ${provider.calls.length} mails`,
+      `${what}: ${acknowledged.length} acknowledged, ${errors.length} errors, ${provider.calls.length} emails`,
     );
   };
   await delay(PAUSE_MS * 2);
@@ -110,19 +110,19 @@ async function drill(): Promise<void> {
     });
   await delay(PAUSE_MS);
   clearInterval(load);
-  const mails = new Map<number, number>();
+  const emails = new Map<number, number>();
   const until = performance.now() + DRAIN_MS;
   while (performance.now() < until) {
-    mails.clear();
+    emails.clear();
     for (const { body, accepted } of provider.calls) {
       const id = Number(/^Order (\d+)$/.exec(body.subject)?.[1]);
-      if (accepted) mails.set(id, (mails.get(id) ?? 0) + 1);
+      if (accepted) emails.set(id, (emails.get(id) ?? 0) + 1);
     }
-    if (acknowledged.length + errors.length === sent && acknowledged.every((id) => mails.has(id))) break;
+    if (acknowledged.length + errors.length === sent && acknowledged.every((id) => emails.has(id))) break;
     await delay(500);
   }
-  const lost = acknowledged.filter((id) => !mails.has(id));
-  const twice = [...mails].filter(([, count]) => count > 1);
+  const lost = acknowledged.filter((id) => !emails.has(id));
+  const twice = [...emails].filter(([, count]) => count > 1);
   console.log(
     JSON.stringify({
       sent,
@@ -149,7 +149,7 @@ async function replaceAll(version: string, say: (what: string) => void): Promise
   }
 }
 
-async function setUpMails(post: (mutation: string) => Promise<string>): Promise<void> {
+async function setUpEmails(post: (mutation: string) => Promise<string>): Promise<void> {
   const done = async (mutation: string): Promise<string> => {
     const answer = await post(mutation);
     if (answer.includes('"errors"')) throw new Error(answer);

@@ -1,7 +1,7 @@
 import type { Part } from '../rig/member.js';
 import type { Rig } from '../rig/rig.js';
 
-/** A moment in a mail's life at which a process or one of its dependencies may fail. */
+/** A moment in an email's life at which a process or one of its dependencies may fail. */
 export interface FaultWindow {
   readonly name: string;
   /** What happens, in a few words. */

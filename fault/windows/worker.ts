@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { jobDone, mail, sendingStart, type Marker } from '../markers.js';
+import { jobDone, email, sendingStart, type Marker } from '../markers.js';
 import { GRACE_MS, LEASE_MS, type Rig } from '../rig/rig.js';
 import type { Strike } from '../rig/strikes.js';
 import { within } from '../rig/within.js';
@@ -17,17 +17,17 @@ export const beforeSending: FaultWindow = {
 /** W7: `sending` is recorded, and no byte has left. */
 export const beforeBytes: FaultWindow = {
   name: 'W7',
-  what: 'worker killed with the mail held',
+  what: 'worker killed with the email held',
   atOnce: 1,
-  strike: (rig) => killAt(rig, 'W7', mail, 'request'),
+  strike: (rig) => killAt(rig, 'W7', email, 'request'),
 };
 
-/** W8: the provider has the mail, and its response is lost. */
+/** W8: the provider has the email, and its response is lost. */
 export const answerLost: FaultWindow = {
   name: 'W8',
   what: "worker killed with the provider's answer held",
   atOnce: 1,
-  strike: (rig) => killAt(rig, 'W8', mail, 'answer'),
+  strike: (rig) => killAt(rig, 'W8', email, 'answer'),
 };
 
 /** W9: the outcome is recorded, but the job is not completed. */
@@ -57,11 +57,11 @@ export const toldToEnd: FaultWindow = {
   atOnce: 2,
   async strike(rig, turn) {
     const form = (['free', 'hanging', 'killed'] as const)[turn % 3] ?? 'free';
-    const caught = form === 'free' ? undefined : await rig.fleet.catchAt('worker', mail, 'answer');
+    const caught = form === 'free' ? undefined : await rig.fleet.catchAt('worker', email, 'answer');
     const worker = caught?.member ?? (await rig.fleet.take('worker'));
     if (caught) for (const link of [worker.links.provider, worker.links.smtp]) link?.stall();
     worker.signal('SIGTERM');
-    const struck = caught ? mail.concerns(caught.caught.request) : {};
+    const struck = caught ? email.concerns(caught.caught.request) : {};
     const strike: Strike = {
       window: 'W10',
       member: worker.name,
@@ -98,14 +98,14 @@ export const stopped: FaultWindow = {
   strike: (rig, turn) => stopAt(rig, 'W11', turn, sendingStart),
 };
 
-/** W11 with the mail in flight: the paused process reads its response too late. */
+/** W11 with the email in flight: the paused process reads its response too late. */
 export const stoppedWhileSending: FaultWindow = {
   name: 'W11 sending',
   what: 'worker stopped while it sends, then resumed',
   atOnce: 2,
   keeps: 'worker',
   share: 0.5,
-  strike: (rig, turn) => stopAt(rig, 'W11 sending', turn, mail),
+  strike: (rig, turn) => stopAt(rig, 'W11 sending', turn, email),
 };
 
 async function stopAt(rig: Rig, window: string, turn: number, marker: Marker): Promise<void> {

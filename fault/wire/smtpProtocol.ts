@@ -2,9 +2,9 @@ import type { Protocol } from './protocol.js';
 import type { Measure } from './splitter.js';
 
 const LINE_END = '\r\n';
-const MAIL_END = '\r\n.\r\n';
+const EMAIL_END = '\r\n.\r\n';
 
-/** SMTP without pipelining: a request is one command, or a mail up to its final dot. */
+/** SMTP without pipelining: a request is one command, or an email up to its final dot. */
 export const smtpProtocol: Protocol = {
   requests: measureRequests,
   replies: () => measureReply,
@@ -14,13 +14,13 @@ export const smtpProtocol: Protocol = {
 };
 
 function measureRequests(): Measure {
-  let isMail = false;
+  let isEmail = false;
   return (bytes, start) => {
-    const mark = isMail ? MAIL_END : LINE_END;
+    const mark = isEmail ? EMAIL_END : LINE_END;
     const found = bytes.indexOf(mark, start);
     if (found < 0) return undefined;
     const end = found + mark.length;
-    isMail = !isMail && /^DATA\r\n$/i.test(bytes.toString('latin1', start, end));
+    isEmail = !isEmail && /^DATA\r\n$/i.test(bytes.toString('latin1', start, end));
     return end;
   };
 }

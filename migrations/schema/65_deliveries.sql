@@ -206,19 +206,19 @@ create table rowpost.email_event (
 ) partition by range (createtime);
 create table rowpost.email_event_default partition of rowpost.email_event default;
 
--- The email of each attempt as it was handed to the carrier, for KEEP_MAIL_DAYS.
+-- The email of each attempt as it was handed to the carrier, for KEEP_EMAIL_DAYS.
 create table rowpost.sent_mail (
   tenantid int not null,
   deliveryid bigint not null,
   attempt int not null,
   -- compressed, then encrypted with SECRET_KEYS
-  mail bytea not null,
+  email bytea not null,
   -- of the delivery
   createtime timestamptz not null,
   primary key (tenantid, deliveryid, attempt, createtime)
 ) partition by range (createtime);
 -- Encrypted bytes don't compress.
-alter table rowpost.sent_mail alter column mail set storage external;
+alter table rowpost.sent_mail alter column email set storage external;
 create table rowpost.sent_mail_default partition of rowpost.sent_mail default;
 
 -- Emails kept locally instead of sent.

@@ -25,7 +25,7 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
     load: async () => (await import('./processes.js')).relay,
   },
   worker: {
-    summary: 'Evaluate rules and send mail.',
+    summary: 'Evaluate rules and send email.',
     load: async () => (await import('./processes.js')).worker,
   },
   all: {
@@ -46,7 +46,7 @@ const COMMANDS: Readonly<Record<string, Declaration>> = {
       'rowpost tenant release --tenant <id> [--print-sql]    Deletes the tenant and releases its adopted schema.',
       'rowpost tenant sql --tenant <id> -f <file>',
       'rowpost tenant capture --tenant <id> --table <table> --writers api|all    Sets whose changes become events.',
-      'rowpost tenant suspend --tenant <id>    Blocks all access; mail for earlier changes is still sent.',
+      'rowpost tenant suspend --tenant <id>    Blocks all access; email for earlier changes is still sent.',
       'rowpost tenant resume --tenant <id>',
       'rowpost tenant export --tenant <id> --file <file> [--tables <file>]    Writes its settings, and its tables unless they are adopted: see docs/backup.md.',
       'rowpost tenant import --file <file> [--tables <file>] [--adopt <schema>] [--foreign]    --foreign for a file of another installation.',

@@ -18,7 +18,7 @@ export const demo: Command = async (args) => {
   const config = loadConfig({
     HOST: LOOPBACK,
     LOG_LEVEL: 'warn',
-    KEEP_MAIL_DAYS: '7',
+    KEEP_EMAIL_DAYS: '7',
     ...process.env,
     PORT: port,
   });

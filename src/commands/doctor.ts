@@ -8,7 +8,7 @@ import { bad, examine, good, type Checks, type Finding } from './doctor/check.js
 import { databaseChecks } from './doctor/databaseChecks.js';
 import { outsideChecks } from './doctor/outsideChecks.js';
 
-/** Checks everything that Rowpost depends on, one line each, without sending mail. Exit status 1 if any check fails. */
+/** Checks everything that Rowpost depends on, one line each, without sending email. Exit status 1 if any check fails. */
 export const doctor: Command = async (args) => {
   if (args.length > 0) throw new ArgumentError('doctor takes no arguments');
   // Problems are reported by the checks' own lines.

@@ -58,7 +58,7 @@ export interface ControlEngine {
 
 /** Memory for parsed and validated documents. */
 const CACHED_BYTES = 20_000_000;
-/** Limits on previews and test mails of one tenant: render processes and connections are shared. */
+/** Limits on previews and test emails of one tenant: render processes and connections are shared. */
 const COMPOSING = { running: 2, waiting: 20 };
 /** Limits on transactions of one tenant: connections for control tables are few, and sign-ins need them. */
 const CHANGING = { running: 2, waiting: 20 };

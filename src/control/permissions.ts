@@ -49,7 +49,7 @@ export function requireDeliveryViewer(principal: Principal): void {
 
 /** Throws AppError PERMISSION_DENIED. @returns the schema of the principal's tenant. */
 export function requireSchema({ schema }: Principal): string {
-  if (schema === null) throw denied('The installation itself has no tables and sends no mail.');
+  if (schema === null) throw denied('The installation itself has no tables and sends no email.');
   return schema;
 }
 

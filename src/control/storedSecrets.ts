@@ -24,7 +24,7 @@ interface KeyColumns {
   readonly kind: string;
 }
 
-/** Every secret in the database, except mails that are kept as sent. */
+/** Every secret in the database, except emails that are kept as sent. */
 export const SECRET_COLUMNS: readonly SecretColumn<KeyColumns>[] = [
   {
     table: 'signing_key',

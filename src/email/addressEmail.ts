@@ -18,7 +18,7 @@ const MAX_SUBJECT_CHARACTERS = 10_000;
 
 type AddressedEmail = Pick<Email, 'sender' | 'recipients' | 'cc' | 'bcc' | 'subject'>;
 
-/** Reads sender, recipients and subject of a mail. Throws EmailProblem if any of them is missing. */
+/** Reads sender, recipients and subject of an email. Throws EmailProblem if any of them is missing. */
 export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmail {
   const sender = readSender(textOf(fields.sender));
   const subject = readSubject(textOf(fields.subject));

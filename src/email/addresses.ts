@@ -7,12 +7,12 @@ export interface Address {
   readonly name: string;
 }
 
-/** Limits that mail servers must accept (RFC 5321, 4.5.3.1). */
+/** Limits that email servers must accept (RFC 5321, 4.5.3.1). */
 const MAX_LOCAL_CHARACTERS = 64;
 const MAX_ADDRESS_CHARACTERS = 254;
 
 /**
- * In one text, and in all lists of a mail: ample for the 1,000 recipients that carriers take. Reading 2,000,000, as one
+ * In one text, and in all lists of an email: ample for the 1,000 recipients that carriers take. Reading 2,000,000, as one
  * template may render to, takes half a second.
  */
 export const MAX_LIST_CHARACTERS = 500_000;

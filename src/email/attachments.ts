@@ -45,7 +45,7 @@ export async function findAttachments(
     throw fieldProblem(
       first.field,
       'TOO_MANY_ATTACHMENTS',
-      `${wanted.length} files to attach; a mail takes ${MAX_ATTACHMENTS}`,
+      `${wanted.length} files to attach; an email takes ${MAX_ATTACHMENTS}`,
     );
   }
   const files = await loadFiles(deps, trigger, wanted);

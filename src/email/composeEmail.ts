@@ -12,7 +12,7 @@ import {
   type QueryOutcome,
 } from './email.js';
 import { fieldsOf, type EmailField } from './emailFields.js';
-import { bytesOf, MAX_MAIL_BYTES } from './message/mailSize.js';
+import { bytesOf, MAX_EMAIL_BYTES } from './message/emailSize.js';
 import { HeldResults } from './heldResults.js';
 import { markedRecords, type MarkDeps } from './numericMarks.js';
 import { renderFields, type Rendered } from './renderFields.js';
@@ -31,7 +31,7 @@ export interface ComposeDeps extends QueryDeps, AttachmentDeps, MarkDeps {
   readonly now: () => number;
 }
 
-/** A mail, or why there is none, with the outcomes of the queries that were run. */
+/** An email, or why there is none, with the outcomes of the queries that were run. */
 export type Composed = { readonly queries: readonly QueryOutcome[] } & (
   | { readonly kind: 'email'; readonly email: Email }
   | { readonly kind: EmailProblem['kind']; readonly failure: EmailFailure }
@@ -46,7 +46,7 @@ export interface NamedType {
 }
 
 /**
- * Composes the mail of a trigger: runs the type's queries with the permissions of the trigger's role, and renders every
+ * Composes the email of a trigger: runs the type's queries with the permissions of the trigger's role, and renders every
  * text. Used by deliveries and previews alike, so that a preview is what would be sent. Rejects only for bugs and broken
  * connections.
  */
@@ -178,10 +178,10 @@ function fileJson({ engine }: ComposeDeps, { tenantid, queryRoleid, file }: Emai
 /** Throws EmailProblem. */
 function withinLimit(email: Email): Email {
   const bytes = bytesOf(email);
-  if (bytes <= MAX_MAIL_BYTES) return email;
+  if (bytes <= MAX_EMAIL_BYTES) return email;
   throw new EmailProblem('failed', {
-    code: 'MAIL_TOO_LARGE',
+    code: 'EMAIL_TOO_LARGE',
     field: 'attachments',
-    message: `the mail has ${bytes} bytes with its attachments; the provider takes ${MAX_MAIL_BYTES}`,
+    message: `the email has ${bytes} bytes with its attachments; the provider takes ${MAX_EMAIL_BYTES}`,
   });
 }

@@ -3,7 +3,7 @@ import type { Span } from '../foundation/observability/tracing/tracing.js';
 import type { Address } from './addresses.js';
 import { storable } from './storableText.js';
 
-/** A composed mail: no header value contains a line break. */
+/** A composed email: no header value contains a line break. */
 export interface Email {
   readonly sender: Address;
   /** At least one. No address appears twice in the three lists. */
@@ -12,7 +12,7 @@ export interface Email {
   readonly bcc: readonly Address[];
   readonly subject: string;
   readonly html: string;
-  /** The plain text part; without it, the mail is HTML only. */
+  /** The plain text part; without it, the email is HTML only. */
   readonly text?: string;
   readonly replyTo?: readonly Address[];
   /** Further headers by name. Values contain no control characters. */
@@ -24,7 +24,7 @@ export interface Email {
   readonly canUnsubscribe?: true;
 }
 
-/** An attached file. Its bytes are read when the mail is sent. */
+/** An attached file. Its bytes are read when the email is sent. */
 export interface Attachment {
   readonly filename: string;
   readonly mimetype: string;
@@ -56,7 +56,7 @@ export interface EmailTrigger {
   readonly span?: Span | undefined;
 }
 
-/** Why there is no mail, for the author of the email type. */
+/** Why there is no email, for the author of the email type. */
 export interface EmailFailure {
   readonly code: string;
   /** Includes field, line and column. Storable. */

@@ -40,7 +40,7 @@ function readReplyTo(field: EmailField, textOf: TextOf): readonly Address[] {
   throw fieldProblem(
     field.name,
     'REPLY_TO_INVALID',
-    `${addresses.length} addresses; a mail takes ${MAX_REPLY_TO}`,
+    `${addresses.length} addresses; an email takes ${MAX_REPLY_TO}`,
   );
 }
 

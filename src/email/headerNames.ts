@@ -1,4 +1,4 @@
-/** Maximum length of a header value: a line of a mail (RFC 5322, 2.1.1). */
+/** Maximum length of a header value: a line of an email (RFC 5322, 2.1.1). */
 export const MAX_HEADER_CHARACTERS = 998;
 
 const ALLOWED = new Set([
@@ -25,7 +25,7 @@ const ALLOWED = new Set([
 const CARRIER_ORDERS = /^x-(smtpapi|sg|sendgrid|ses|mailgun|mj|mailjet|pm|postmark|resend|msys|mc)(-|$)/;
 
 /**
- * Whether an email type may set a header. All others are reserved for sending the mail: addresses, date and identity,
+ * Whether an email type may set a header. All others are reserved for sending the email: addresses, date and identity,
  * encoding, signatures and routing, and how to unsubscribe.
  */
 export function mayBeSet(name: string): boolean {

@@ -48,8 +48,8 @@ function onlyRecipient({ recipients }: Pick<Email, 'recipients'>): Address {
   throw new EmailProblem('failed', {
     code: 'UNSUBSCRIBE_RECIPIENTS',
     field: 'recipients',
-    message: `the mail has ${recipients.length} recipients, and its link to unsubscribe is of one`,
-    hint: 'Send one mail to each recipient, or set unsubscribe to none.',
+    message: `the email has ${recipients.length} recipients, and its link to unsubscribe is of one`,
+    hint: 'Send one email to each recipient, or set unsubscribe to none.',
   });
 }
 

@@ -2,7 +2,7 @@ import { routed } from '../files/fileLinks.js';
 import type { KeyRing } from '../config/secrets.js';
 
 export const UNSUBSCRIBE_PATH = '/unsubscribe/';
-/** Takes the place of a sealed link in previews and test mails. */
+/** Takes the place of a sealed link in previews and test emails. */
 export const PREVIEW = 'preview';
 
 const PURPOSE = 'unsubscribe links';

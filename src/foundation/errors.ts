@@ -92,7 +92,7 @@ const CODES = {
   ],
   TENANT_SUSPENDED: [
     403,
-    'Contact the operator of the service. Mail for changes committed earlier is still sent.',
+    'Contact the operator of the service. Email for changes committed earlier is still sent.',
   ],
   TENANT_MOVED: [
     421,
@@ -178,7 +178,7 @@ const CODES = {
   // Email settings
   EMAIL_APIKEY_MISSING: [
     409,
-    'Call set_email_apikey, or set_email_transport for another carrier, before any other email setting. Where mail is kept in the mailbox, any word will do as the key.',
+    'Call set_email_apikey, or set_email_transport for another carrier, before any other email setting. Where email is kept in the mailbox, any word will do as the key.',
   ],
   EMAIL_TRANSPORT_REFUSED: [
     422,

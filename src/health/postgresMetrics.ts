@@ -8,7 +8,7 @@ import { cachedReading } from './cachedReading.js';
 
 const CACHE_MS = 5_000;
 
-/** Conditions that prevent mail although PostgreSQL responds. No values during an outage. */
+/** Conditions that prevent email although PostgreSQL responds. No values during an outage. */
 export function registerPostgresMetrics(
   registry: Registry,
   { pool }: Pick<Database, 'pool'>,
@@ -45,7 +45,7 @@ export function registerPostgresMetrics(
   );
   gauge(
     'rowpost_tenants_lost',
-    'Tenants whose role or schema in PostgreSQL is missing or has another owner: their requests and mails fail.',
+    'Tenants whose role or schema in PostgreSQL is missing or has another owner: their requests and emails fail.',
     ({ lostTenants }) => lostTenants,
   );
   gauge(
@@ -55,7 +55,7 @@ export function registerPostgresMetrics(
   );
   gauge(
     'rowpost_accounts_refused',
-    'Those whose account the carrier refuses: their mail waits for a working key or credit.',
+    'Those whose account the carrier refuses: their email waits for a working key or credit.',
     ({ accounts }) => accounts.paused.length,
   );
 }

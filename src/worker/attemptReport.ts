@@ -26,7 +26,7 @@ export type AttemptReport = ReturnType<typeof createAttemptReport>;
 
 export interface AttemptReportDeps {
   readonly log: Logger;
-  /** Log lines for mails that were sent; those to be retried have the same limit again. */
+  /** Log lines for emails that were sent; those to be retried have the same limit again. */
   readonly linesPerSecond: number;
   readonly now: () => number;
 }

@@ -23,7 +23,7 @@ export function accountName({ tenantid, accounts }: LoadedDelivery, carrier: str
 }
 
 /**
- * Accounts that accept no mail for now, of tenants that have another one, so that not every mail tries them first. Each
+ * Accounts that accept no email for now, of tenants that have another one, so that not every email tries them first. Each
  * worker learns this for itself.
  */
 export class CarrierHolds {

@@ -7,7 +7,7 @@ import type { Account } from '../email/carriers/account.js';
 import { openAccounts } from '../email/carriers/openAccounts.js';
 import type { SendOutcome } from '../email/carriers/transport.js';
 import { idempotencyKeyOf, messageIdOf } from '../email/message/messageId.js';
-import { packMail, toSentMail } from '../email/sentMail.js';
+import { packEmail, toSentEmail } from '../email/sentEmail.js';
 import { storable } from '../email/storableText.js';
 import { traced, type Span } from '../foundation/observability/tracing/tracing.js';
 import type { AttemptedDelivery } from './attemptReport.js';
@@ -73,7 +73,7 @@ function attempt(
     const { email } = prepared;
     const [route, kept] = await Promise.all([
       findRoute(deps, delivery, accounts),
-      packEmail(deps, delivery, email),
+      packSentEmail(deps, delivery, email),
     ]);
     // From here on the email can leave: the start is committed first, and the outcome is recorded under its attempt number.
     const mayStart = await recordStart(deps, delivery, email, route, kept);
@@ -133,15 +133,15 @@ function findObstacle(
 }
 
 /** The email as it is kept. */
-async function packEmail(
-  { keepsMail, keyRing }: DeliverDeps,
+async function packSentEmail(
+  { keepsEmail, keyRing }: DeliverDeps,
   delivery: AttemptedDelivery,
   email: Email,
 ): Promise<Buffer | undefined> {
-  if (!keepsMail) return undefined;
+  if (!keepsEmail) return undefined;
   const { tenantid, deliveryid, messageId, starts } = delivery;
   const key = { tenantid, deliveryid, attempt: starts + 1 };
-  return packMail(keyRing, key, toSentMail(email, messageId));
+  return packEmail(keyRing, key, toSentEmail(email, messageId));
 }
 
 /** @returns whether the lease that comes with the start is certain to be still ours; undefined if another worker has the delivery */
@@ -159,7 +159,7 @@ async function recordStart(
       recipients: email.recipients.map((address) => storable(formatAddress(address))),
       subject: email.subject,
       carrier,
-      mail: kept?.toString('base64') ?? null,
+      email: kept?.toString('base64') ?? null,
     }),
   );
   return started ? claimed.begin(delivery, askedAtMs) : undefined;

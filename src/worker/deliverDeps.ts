@@ -54,7 +54,7 @@ export function createDeliverDeps(deps: WorkerDeps) {
     sendDeadlineMs: config.sendDeadlineMs,
     /** Decrypts accounts, seals unsubscribe links, and encrypts kept emails. */
     keyRing,
-    keepsMail: config.keepMailDays > 0,
+    keepsEmail: config.keepEmailDays > 0,
     report: createAttemptReport({ log, linesPerSecond: config.logLinesPerSecond, now }),
   };
 }

@@ -6,7 +6,7 @@ import { finishAttempts, type AttemptFinish } from '../db/ledger/finishAttempts.
 import { countRedeliveredStart } from '../db/ledger/leases.js';
 import type { Ledger } from '../db/pool/ledger.js';
 import { loadDeliveries, loadRecord, type LoadedDelivery } from '../db/ledger/loadDeliveries.js';
-import { recordMailEvents, type MailEvent } from '../db/email/mailEvents.js';
+import { recordEmailEvents, type EmailEvent } from '../db/email/emailEvents.js';
 import { holdTenant, pauseDeliveries, pauseTenant, type PausedDelivery } from '../db/ledger/pause.js';
 import { startSending, type SendingStart } from '../db/ledger/startSending.js';
 import { findSuppressed } from '../db/email/suppressions.js';
@@ -77,8 +77,8 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
     /** Newest first. */
     readAttempts: (delivery: DeliveryKey) => readAttempts(ledger, delivery),
     // Outcomes are recorded with retries during a database outage, because only this process knows them.
-    recordEvents: (tenantid: number, events: readonly MailEvent[]) =>
-      withRetries(log, () => recordMailEvents(ledger, tenantid, events)),
+    recordEvents: (tenantid: number, events: readonly EmailEvent[]) =>
+      withRetries(log, () => recordEmailEvents(ledger, tenantid, events)),
     finish: (finish: AttemptFinish) => withRetries(log, () => finishOnce(finish)),
     pause: (delivery: PausedDelivery) => withRetries(log, () => pauseOnce(delivery)),
     pauseTenant: (tenantid: number, keyVersion: number, code: string, reason: string) =>

@@ -26,7 +26,7 @@ export class FairSlots {
   /** Waiters per tenant. The map's order is the round-robin order. */
   readonly #waiting = new Map<number, ((admitted: boolean) => void)[]>();
   readonly #held = new Map<number, number>();
-  /** The latest arrival, and the latest of any other tenant: tenants still count as active between two mails. */
+  /** The latest arrival, and the latest of any other tenant: tenants still count as active between two emails. */
   #latest: Arrival = NO_ARRIVAL;
   #latestOther: Arrival = NO_ARRIVAL;
   #free: number;

@@ -42,7 +42,7 @@ async function compose(deps: DeliverDeps, delivery: AttemptedDelivery): Promise<
     return composed.kind === 'email' ? composed : { kind: composed.kind, ...composed.failure };
   } catch (error) {
     // The database failed, or it is a bug. Counted as an attempt, so that retries end either way.
-    deps.log.error({ err: error, deliveryid: delivery.deliveryid }, 'a mail could not be composed');
-    return { kind: 'retry', code: 'INTERNAL_ERROR', message: 'the mail could not be composed' };
+    deps.log.error({ err: error, deliveryid: delivery.deliveryid }, 'an email could not be composed');
+    return { kind: 'retry', code: 'INTERNAL_ERROR', message: 'the email could not be composed' };
   }
 }

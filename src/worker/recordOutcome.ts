@@ -1,6 +1,6 @@
 import { knownDelivery } from '../db/ledger/deliveryKey.js';
 import type { AttemptFinish } from '../db/ledger/finishAttempts.js';
-import type { MailEvent } from '../db/email/mailEvents.js';
+import type { EmailEvent } from '../db/email/emailEvents.js';
 import type { LoadedDelivery } from '../db/ledger/loadDeliveries.js';
 import { comparable } from '../email/addresses.js';
 import type { RefusedRecipient, SendOutcome } from '../email/carriers/transport.js';
@@ -82,7 +82,7 @@ function refusedEvent(
   { address, reason, status, isGone }: RefusedRecipient,
   { deliveryid, starts }: AttemptedDelivery,
   time: string,
-): MailEvent {
+): EmailEvent {
   return {
     deliveryid,
     providerEventId: `refused.${starts}.${comparable(address)}`,

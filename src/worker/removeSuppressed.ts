@@ -32,7 +32,7 @@ export async function removeSuppressed(
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  bounce: 'its mail bounced',
+  bounce: 'its email bounced',
   spamreport: 'its owner complained',
   manual: 'put on the list by hand',
   [UNSUBSCRIBED]: 'unsubscribed',

@@ -35,7 +35,7 @@ describe('the console’s addresses', () => {
     expect(removed[0]).to.equal(303);
     expect(await browser.page(ADDRESSES)).to.not.include('ada_l@example.com');
     expect(await browser.page(`${ADDRESSES}?done=removed`)).to.include(
-      'Removed. The address gets mail again.',
+      'Removed. The address gets email again.',
     );
   });
 

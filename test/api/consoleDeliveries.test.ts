@@ -115,7 +115,7 @@ describe('deliveries in the console', () => {
     const order = await crowd.changeOrder(7, 'new', 'paid');
     const ids: string[] = [];
     for (let i = 0; i < 120; i++)
-      ids.unshift(await crowd.deliver(order, { state: 'sent', subject: `mail ${i}` }));
+      ids.unshift(await crowd.deliver(order, { state: 'sent', subject: `email ${i}` }));
     const seen: string[] = [];
     let address: string | undefined = '/console/deliveries?state=sent';
     let pages = 0;
@@ -190,18 +190,18 @@ describe('deliveries in the console', () => {
     expect(renamed, 'the rule sends another email by now').to.include('<dt>Email type</dt><dd>receipt</dd>');
   });
 
-  it('show the mail as it would be rendered now, in a sandboxed frame', async () => {
-    const html = await browser.page(`/console/deliveries/${sent}/mail`);
+  it('show the email as it would be rendered now, in a sandboxed frame', async () => {
+    const html = await browser.page(`/console/deliveries/${sent}/email`);
     expect(html).to.match(
-      new RegExp(`<iframe [^>]*src="/console/deliveries/${sent}/mail/body" sandbox></iframe>`),
+      new RegExp(`<iframe [^>]*src="/console/deliveries/${sent}/email/body" sandbox></iframe>`),
     );
     expect(html).to.include('Order 7 is paid').and.include('shop@example.com');
-    const body = await browser.get(`/console/deliveries/${sent}/mail/body`);
+    const body = await browser.get(`/console/deliveries/${sent}/email/body`);
     expect(body.headers.get('content-security-policy'))
       .to.match(/^sandbox; default-src 'none'/)
       .and.not.include('script');
     expect(await body.text()).to.include('<h1>Thank you, &lt;b&gt;Ada');
-    const deleted = await browser.page(`/console/deliveries/${failed}/mail`).catch(String);
+    const deleted = await browser.page(`/console/deliveries/${failed}/email`).catch(String);
     expect(deleted).to.include('404').and.include('role="alert"');
   });
 
@@ -212,7 +212,7 @@ describe('deliveries in the console', () => {
       `/console/deliveries/${failed}`,
       `/console/deliveries/${sent}`,
       `/console/deliveries/${failed}/redrive`,
-      `/console/deliveries/${sent}/mail`,
+      `/console/deliveries/${sent}/email`,
       '/console/failures',
     ]) {
       const html = await browser.page(path);
@@ -255,7 +255,7 @@ describe('deliveries in the console', () => {
       await crowd.deliver(order, { state: 'failed', error_code: 'PROVIDER_400', subject });
     const other = await crowd.deliver(order, {
       state: 'failed',
-      error_code: 'MAIL_TOO_LARGE',
+      error_code: 'EMAIL_TOO_LARGE',
       subject: 'large',
     });
     const path = '/console/deliveries/redrive?state=failed&code=PROVIDER_400';
@@ -282,10 +282,10 @@ describe('deliveries in the console', () => {
     const html = await viewer.page(`/console/deliveries/${sent}`);
     expect(html)
       .to.include('Attempt 2: The provider took it')
-      .and.not.match(/12345678901234567890|Send again|Preview the mail|Paid orders|new\.status/);
+      .and.not.match(/12345678901234567890|Send again|Preview the email|Paid orders|new\.status/);
     expect((await viewer.get('/console/failures')).status).to.equal(200);
     for (const path of [
-      `deliveries/${sent}/mail`,
+      `deliveries/${sent}/email`,
       'emails',
       'emails/edit',
       'emails/versions?type=confirmation',
@@ -318,7 +318,7 @@ describe('deliveries in the console', () => {
   it("are hidden from other tenants and from roles without the capability, which can't redrive them", async () => {
     const other = await shop.signedIn('other');
     const clerk = await shop.signedIn('shop', 'clerk');
-    for (const path of [sent, `${sent}/mail`, `${sent}/mail/body`, `${sent}/redrive`]) {
+    for (const path of [sent, `${sent}/email`, `${sent}/email/body`, `${sent}/redrive`]) {
       const [theirs, without] = await Promise.all(
         [other, clerk].map((visitor) => visitor.get(`/console/deliveries/${path}`)),
       );

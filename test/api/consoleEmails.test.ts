@@ -60,10 +60,11 @@ describe('the console’s emails and rules', () => {
         { input: { ...input, queries: [] }, context: sample },
       );
       expect(errors).to.equal(undefined);
-      const { preview_email: mail } = (data as { Utility: Record<string, { subject: string; html: string }> })
-        .Utility;
-      expect(mail).to.deep.include({ error: null, warnings: [] });
-      expect(mail?.html).to.match(/<meta name="color-scheme"/);
+      const { preview_email: email } = (
+        data as { Utility: Record<string, { subject: string; html: string }> }
+      ).Utility;
+      expect(email).to.deep.include({ error: null, warnings: [] });
+      expect(email?.html).to.match(/<meta name="color-scheme"/);
     }
     expect((await browser.get('/console/emails/starters/none')).status).to.equal(404);
     const values = { starter: 'order', subject: 'Hello {{ orders[0].customers.name }}' };
@@ -113,7 +114,7 @@ describe('the console’s emails and rules', () => {
     expect(await browser.page('/console/emails')).to.include('Sent by SendGrid.');
   });
 
-  it("allows the mail's styles and images only in the frame, which has no scripts and no forms", async () => {
+  it("allows the email's styles and images only in the frame, which has no scripts and no forms", async () => {
     const form = await browser.get(EDIT);
     expect(form.headers.get('content-security-policy')).not.to.match(/unsafe|img-src \*/);
     expect(await form.text())
@@ -279,7 +280,7 @@ describe('the console’s emails and rules', () => {
     expect((await post(PREVIEW, wrong))[1]).to.include('has no &#34;costumer&#34;');
   });
 
-  it('starts with the row of the last mail, unless that was of a deleted one', async () => {
+  it('starts with the row of the last email, unless that was of a deleted one', async () => {
     const eventid = await shop.changeOrder(7, 'new', 'paid');
     const last = async (values: Readonly<Record<string, string>>) => {
       await shop.deliver(eventid, { state: 'sent', ...values });

@@ -35,7 +35,7 @@ if (existsSync(CHROMIUM)) {
       sent = await shop.deliver(order, { state: 'sent', subject: 'Order 7', recipients: LONG_LIST });
       await shop.attempt(sent, { attempt: 1, outcome: 'retry', http_status: 503, error: 'come back later' });
       await shop.attempt(sent, { attempt: 2, outcome: 'sent', http_status: 202 });
-      await shop.keepMail(sent, 2, {
+      await shop.keepEmail(sent, 2, {
         sender: { name: 'Shop', email: 'shop@example.com' },
         recipients: [{ name: 'Ada', email: 'ada@example.com' }],
         cc: [],
@@ -110,7 +110,7 @@ if (existsSync(CHROMIUM)) {
       const folder = process.env['SCREENSHOTS'];
       if (folder) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
     };
-    /** What axe-core objects to in a page; the mail in a frame is somebody else's. */
+    /** What axe-core objects to in a page; the email in a frame is somebody else's. */
     const violations = async (page: Page): Promise<readonly string[]> => {
       await page.evaluate(AXE);
       return page.evaluate(`axe.run(document, { resultTypes: ['violations'], iframes: false, preload: false })
@@ -234,8 +234,8 @@ if (existsSync(CHROMIUM)) {
           ['failures', '/console/failures?within=all'],
           ['delivery', `/console/deliveries/${failed}`],
           ['sent', `/console/deliveries/${sent}`],
-          ['mail', `/console/deliveries/${failed}/mail`],
-          ['mail-as-sent', `/console/deliveries/${sent}/sent`],
+          ['email', `/console/deliveries/${failed}/email`],
+          ['email-as-sent', `/console/deliveries/${sent}/sent`],
           ['redrive', `/console/deliveries/${sent}/redrive`],
           ['redrive-all', '/console/deliveries/redrive?within=all&state=failed'],
           ['why', '/console/why?table=orders&key=7'],
@@ -260,7 +260,7 @@ if (existsSync(CHROMIUM)) {
           ['brand', '/console/brand'],
           ['policy', `/console/policies/edit?id=${policy}`],
         ]);
-        await page.goto(`${shop.fixture.url}/console/deliveries/${failed}/mail`);
+        await page.goto(`${shop.fixture.url}/console/deliveries/${failed}/email`);
         await page.frameLocator('iframe').getByRole('heading', { name: 'Thank you, <b>Ada</b>' }).waitFor();
         await page.goto(`${shop.fixture.url}/console/emails/edit?type=confirmation`);
         await page.getByLabel('Table', { exact: true }).selectOption('orders');

@@ -45,7 +45,7 @@ describe('who may open and do what in the console (docs/security.md)', () => {
       subject: '',
       html: 'x',
     };
-    await shop.keepMail(id, 1, email as never);
+    await shop.keepEmail(id, 1, email as never);
     const made = await shop.fixture.control(
       shop.root,
       `mutation { create_role(input: { login: "target", capabilities: [] }) { roleid }
@@ -54,8 +54,8 @@ describe('who may open and do what in the console (docs/security.md)', () => {
     const role = textAt(made, 'data.create_role.roleid');
     paths = {
       'GET /console/deliveries/:deliveryid': `/console/deliveries/${id}`,
-      'GET /console/deliveries/:deliveryid/mail': `/console/deliveries/${id}/mail`,
-      'GET /console/deliveries/:deliveryid/mail/body': `/console/deliveries/${id}/mail/body`,
+      'GET /console/deliveries/:deliveryid/email': `/console/deliveries/${id}/email`,
+      'GET /console/deliveries/:deliveryid/email/body': `/console/deliveries/${id}/email/body`,
       'GET /console/deliveries/:deliveryid/sent': `/console/deliveries/${id}/sent`,
       'GET /console/deliveries/:deliveryid/sent/body': `/console/deliveries/${id}/sent/body`,
       'GET /console/deliveries/:deliveryid/redrive': `/console/deliveries/${id}/redrive`,

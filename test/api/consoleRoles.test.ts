@@ -105,13 +105,13 @@ describe('the console’s roles and policy rules', () => {
   it('name roles without a login by number, and save them again unchanged', async () => {
     const created = await shop.fixture.control(
       shop.root,
-      'mutation { create_role(input: {name: "mails, nightly", capabilities: ["select"]}) { roleid } }',
+      'mutation { create_role(input: {name: "emails, nightly", capabilities: ["select"]}) { roleid } }',
     );
     const roleid = String(at(created, 'data.create_role.roleid'));
     const values = { name: 'by number', may_select: 'on', targets: 'orders' };
     expect((await post(POLICIES, { ...values, logins: roleid })).status).to.equal(303);
     const id = /policies\/edit\?id=(\d+)/.exec(await browser.page(POLICIES))?.[1] ?? '';
-    const label = `mails  nightly (${roleid})`;
+    const label = `emails  nightly (${roleid})`;
     expect(await browser.page(`${POLICIES}/edit?id=${id}`)).to.include(`value="${label}"`);
     expect((await post(POLICIES, { ...values, id, logins: label })).status).to.equal(303);
     const saved = await shop.fixture.control(shop.root, '{ policy_rule { roles } }');

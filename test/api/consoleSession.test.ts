@@ -213,7 +213,7 @@ describe('sessions of the console', () => {
     const installation = await admin.get('/console/deliveries');
     expect([installation.status, await installation.text()].join(' '))
       .to.include('403')
-      .and.include('sends no mail');
+      .and.include('sends no email');
     const missing = await (await signedIn()).get('/console/no/such/page');
     expect(missing.status).to.equal(404);
     expect(missing.headers.get('content-type')).to.match(/html/);

@@ -1,5 +1,5 @@
 import type { Email } from '../../src/email/email.js';
-import { packMail, toSentMail } from '../../src/email/sentMail.js';
+import { packEmail, toSentEmail } from '../../src/email/sentEmail.js';
 import { ConsoleBrowser } from './consoleBrowser.js';
 import { testKeyRing } from '../support/testConfig.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, textAt, WebFixture, type Json } from './webFixture.js';
@@ -119,7 +119,7 @@ export class ConsoleShop {
       `insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery, createtime,
          state, recipients, subject, tracked)
        select ?, i, ?, 'confirmation', 'update', 'orders', '{"order_id": 7}', 'at_least_once', now(), 'sent',
-         array['ada@example.com'], 'mail ' || i, true
+         array['ada@example.com'], 'email ' || i, true
        from generate_series(1, ?::int) i`,
       [this.tenantid, this.ruleid, count],
     );
@@ -130,11 +130,11 @@ export class ConsoleShop {
     await this.#ofDelivery('rowpost.email_attempt', deliveryid, { started: now, finished: now, ...values });
   }
 
-  /** As the worker keeps the mail of an attempt. */
-  async keepMail(deliveryid: string, attempt: number, email: Email): Promise<void> {
+  /** As the worker keeps the email of an attempt. */
+  async keepEmail(deliveryid: string, attempt: number, email: Email): Promise<void> {
     const key = { tenantid: this.tenantid, deliveryid, attempt };
-    const mail = await packMail(testKeyRing, key, toSentMail(email, `<${deliveryid}@example.com>`));
-    await this.#ofDelivery('rowpost.sent_mail', deliveryid, { attempt, mail });
+    const kept = await packEmail(testKeyRing, key, toSentEmail(email, `<${deliveryid}@example.com>`));
+    await this.#ofDelivery('rowpost.sent_mail', deliveryid, { attempt, email: kept });
   }
 
   async report(deliveryid: string, values: Json): Promise<void> {

@@ -6,7 +6,7 @@ import { PXADMIN_PASSWORD, ROOT_LOGIN, ROOT_PASSWORD, WebFixture, type Json } fr
 
 const HTML = { accept: 'text/html' };
 
-async function putMail(
+async function putEmail(
   fixture: WebFixture,
   tenantid: number,
   deliveryid: number,
@@ -43,8 +43,8 @@ describe('/mailbox', () => {
     fixture = await WebFixture.start();
     shop = await fixture.createTenant('shop');
     other = await fixture.createTenant('other');
-    mailid = await putMail(fixture, shop.tenantid, 1, 'Order <7> & more');
-    otherMailid = await putMail(fixture, other.tenantid, 2, 'Not yours');
+    mailid = await putEmail(fixture, shop.tenantid, 1, 'Order <7> & more');
+    otherMailid = await putEmail(fixture, other.tenantid, 2, 'Not yours');
   });
   after(() => fixture.stop());
 
@@ -71,12 +71,12 @@ describe('/mailbox', () => {
     }
   });
 
-  it("shows a tenant's root the mail of its own tenant only", async () => {
+  it("shows a tenant's root the email of its own tenant only", async () => {
     const browser = await signedIn(shop.tenantid);
     const list = await browser.page('/mailbox');
     expect(list).to.include('Order &lt;7&gt; &amp; more').and.not.include('Not yours');
-    const mail = await browser.page(`/mailbox/${mailid}`);
-    expect(mail).to.include('Shop &lt;shop@example.com&gt;').and.include('copy@example.com');
+    const email = await browser.page(`/mailbox/${mailid}`);
+    expect(email).to.include('Shop &lt;shop@example.com&gt;').and.include('copy@example.com');
     for (const shown of [
       'Thank &lt;/pre&gt; you',
       'help@example.com',
@@ -84,16 +84,16 @@ describe('/mailbox', () => {
       '<dd>&lt;b&gt;</dd>',
       'orders &amp; more',
     ]) {
-      expect(mail).to.include(shown);
+      expect(email).to.include(shown);
     }
-    expect(mail)
+    expect(email)
       .to.match(/<iframe[^>]*\ssandbox>/)
       .and.not.include('<script>');
     expect((await browser.get(`/mailbox/${otherMailid}`)).status).to.equal(404);
     expect((await browser.get(`/mailbox/${otherMailid}/body`)).status).to.equal(404);
   });
 
-  it('shows a mail as its recipient would see it, sandboxed', async () => {
+  it('shows an email as its recipient would see it, sandboxed', async () => {
     const { access_token } = await fixture.signIn(shop.tenantid);
     const headers = { authorization: `Bearer ${access_token}` };
     const body = await fixture.fetch(`/mailbox/${mailid}/body`, { headers });
@@ -106,9 +106,9 @@ describe('/mailbox', () => {
     const raw = await fixture.fetch(`/mailbox/${mailid}/raw`, { headers });
     expect(raw.headers.get('content-type')).to.include('text/plain');
     expect(raw.headers.get('x-content-type-options')).to.equal('nosniff');
-    const list = (await (await fixture.fetch('/mailbox', { headers })).json()) as { mails: Json[] };
-    expect(list.mails).to.have.length(1);
-    expect(list.mails[0]).to.include({ mailid, subject: 'Order <7> & more' });
+    const list = (await (await fixture.fetch('/mailbox', { headers })).json()) as { emails: Json[] };
+    expect(list.emails).to.have.length(1);
+    expect(list.emails[0]).to.include({ mailid, subject: 'Order <7> & more' });
   });
 
   it('shows the installation root everything, and plain roles nothing', async () => {
@@ -149,7 +149,7 @@ describe('/mailbox of an embedded installation', () => {
 
   before(async () => {
     fixture = await WebFixture.start({ config: { embedded: true } });
-    await putMail(fixture, (await fixture.createTenant('shop')).tenantid, 1, 'Hello');
+    await putEmail(fixture, (await fixture.createTenant('shop')).tenantid, 1, 'Hello');
   });
   after(() => fixture.stop());
 
@@ -172,7 +172,7 @@ describe('/mailbox of an embedded installation', () => {
   });
 });
 
-describe('an installation that sends its mail', () => {
+describe('an installation that sends its email', () => {
   it('has no mailbox', async () => {
     const fixture = await WebFixture.start({ env: { MAIL_TRANSPORT: 'sendgrid' } });
     expect((await fixture.fetch('/mailbox')).status).to.equal(404);

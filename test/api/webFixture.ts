@@ -10,7 +10,7 @@ import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import type { Database } from '../../src/db/pool/database.js';
 import { PrincipalSource } from '../../src/db/roles/principal.js';
 import { createTransport } from '../../src/email/carriers/createTransport.js';
-import type { MailTransport } from '../../src/email/carriers/transport.js';
+import type { EmailTransport } from '../../src/email/carriers/transport.js';
 import { createControlEngine } from '../../src/control/controlEngine.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
 import type { Logger } from '../../src/foundation/observability/log.js';
@@ -99,7 +99,7 @@ export class WebFixture {
     readonly engine: DataEngine,
     readonly templates: TemplatePool,
     readonly principals: PrincipalSource,
-    readonly transport: MailTransport,
+    readonly transport: EmailTransport,
     readonly web: Web,
   ) {}
 

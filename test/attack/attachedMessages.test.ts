@@ -1,13 +1,13 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
 import { simpleParser } from 'mailparser';
-import type { LoadedMail } from '../../src/email/carriers/carrier.js';
+import type { LoadedEmail } from '../../src/email/carriers/carrier.js';
 import { toMime } from '../../src/email/message/mime.js';
 
 /** What whoever may upload a file declares it to be: it has no signature, so the declaration counts. */
 const COMPOSITE = ['message/rfc822', 'message/delivery-status', 'Message/global', 'multipart/mixed'];
 
-const withFile = (mimetype: string, content: Buffer): LoadedMail => ({
+const withFile = (mimetype: string, content: Buffer): LoadedEmail => ({
   tenantid: 1,
   deliveryid: '5',
   sender: { email: 'shop@example.com', name: '' },

@@ -44,7 +44,7 @@ describe("attack: another row's file as an attachment", () => {
     (await shop.ask(`mutation { ${mutation} }`, {}, visitor)).errors?.[0]?.extensions.code;
 
   let types = 0;
-  /** What a mail about doc `id` would attach, with the rights of the tenant's root. */
+  /** What an email about doc `id` would attach, with the rights of the tenant's root. */
   const attachedTo = async (id: number, changes: Json): Promise<Json> => {
     const name = `type_${++types}`;
     const saved = await shop.fixture.control(

@@ -235,7 +235,7 @@ describe('attack: forged, repeated and cross-tenant carrier webhooks', () => {
       const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
       const report = BOUNCES.ses(deliveryid, tenantid);
       for (const posted of [
-        fromSes(report, { TopicArn: 'arn:aws:sns:eu-central-1:999999999999:mail-events' }),
+        fromSes(report, { TopicArn: 'arn:aws:sns:eu-central-1:999999999999:email-events' }),
         fromSes(report, {}, key),
         fromSes(report, { SignatureVersion: '3' }),
         fromSes(report, { Type: 'constructor' }),
@@ -276,11 +276,11 @@ describe('attack: forged, repeated and cross-tenant carrier webhooks', () => {
 
   it('secrets are stored encrypted, never shown, and validated by format', async () => {
     const rows: unknown = await fixture.testDatabase.database.knex('rowpost.carrier_webhook');
-    expect(JSON.stringify(rows)).to.not.match(/canary|mail-events/);
+    expect(JSON.stringify(rows)).to.not.match(/canary|email-events/);
     const { data } = await fixture.control(root, '{ Utility { email_webhooks { kind url set_time } } }');
     expect(JSON.stringify(data))
       .to.include(`/events/ses/${tenantid}`)
-      .and.not.match(/canary|mail-events/);
+      .and.not.match(/canary|email-events/);
     for (const kind of WEBHOOK_KINDS) {
       const { errors } = await fixture.control(root, SET, { input: { kind, secret: 'short' } });
       expect(errors?.[0]?.extensions.code, kind).to.equal('BAD_USER_INPUT');

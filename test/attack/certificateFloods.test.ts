@@ -5,7 +5,7 @@ import { waitFor } from '../support/waitFor.js';
 import { WebFixture } from '../api/webFixture.js';
 
 const SET = `mutation ($input: email_carrier_webhookInput!) { Utility { set_email_webhook(input: $input) { kind } } }`;
-const OWN_TOPIC = 'arn:aws:sns:eu-central-1:999999999999:mail-events';
+const OWN_TOPIC = 'arn:aws:sns:eu-central-1:999999999999:email-events';
 const FLOOD = 10;
 
 describe('attack: reports that name certificates which are slow to fetch', () => {

@@ -76,7 +76,7 @@ describe('attack: a row for which a condition fails', () => {
       return JSON.stringify(sorted(found)) === JSON.stringify(sorted(states));
     });
 
-  it('ends that event as CONDITION_FAILED, and sends the mail of the others', async () => {
+  it('ends that event as CONDITION_FAILED, and sends the email of the others', async () => {
     await insertNotes(Array.from({ length: EVENTS }, (_, index) => (index === 41 ? 'abc' : '6')));
     await ended({ sent: EVENTS - 1, failed: 1 });
     const failed = await db.database

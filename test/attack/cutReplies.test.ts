@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import type { SmtpAccount } from '../../src/email/carriers/account.js';
-import type { LoadedMail } from '../../src/email/carriers/carrier.js';
+import type { LoadedEmail } from '../../src/email/carriers/carrier.js';
 import { createSmtp } from '../../src/email/carriers/smtp/smtp.js';
 import type { SendOutcome } from '../../src/email/carriers/transport.js';
 import { LOGIN, startFakeSmtp, type FakeSmtp } from '../support/fakeSmtp.js';
 
-const MAIL: LoadedMail = {
+const EMAIL: LoadedEmail = {
   tenantid: 7,
   deliveryid: '42',
   sender: { email: 'shop@example.com', name: '' },
@@ -41,7 +41,7 @@ describe("attack: a server's reply that is cut within a character", () => {
       maxConnections: 1,
       ...LOGIN,
     };
-    return carrier.send(MAIL, { account, deadlineMs: 5_000, mayStart: () => true });
+    return carrier.send(EMAIL, { account, deadlineMs: 5_000, mayStart: () => true });
   };
   const emojis = (offset: number): string => `${'x'.repeat(offset)}${'😀'.repeat(200)}`;
 

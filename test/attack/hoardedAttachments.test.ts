@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import type { Account } from '../../src/email/carriers/account.js';
 import { createCarriers } from '../../src/email/carriers/carriers.js';
-import type { MailTransport, SendOutcome } from '../../src/email/carriers/transport.js';
+import type { EmailTransport, SendOutcome } from '../../src/email/carriers/transport.js';
 import { waitFor } from '../support/waitFor.js';
 import type { FileStorage } from '../../src/files/storage/fileStorage.js';
 
@@ -24,7 +24,7 @@ const storage: FileStorage = {
 describe("attack: attachments for a tenant's own server, which never answers", () => {
   let silent: Server;
   let provider: HttpServer;
-  let transport: MailTransport;
+  let transport: EmailTransport;
   const sockets = new Set<Socket>();
 
   before(async () => {

@@ -11,7 +11,7 @@ describe('attack: a transaction with more events than a statement can read in ti
   before(async () => (db = await createTestDatabase()));
   after(() => db.drop());
 
-  it('does not hold up the mail of others', async () => {
+  it('does not hold up the email of others', async () => {
     const [hostile, other] = [await createTenant(db.database), await createTenant(db.database)];
     await createRule(db.database, other);
     await writeEvents(db.database, hostile, 100_000);

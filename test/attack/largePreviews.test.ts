@@ -27,7 +27,7 @@ describe('attack: previews of large rows', () => {
     const result = await fixture.control(root, PREVIEW);
     expect(at(result, 'data.Utility.preview_email')).to.deep.equal({
       subject: null,
-      error: { code: 'EVENT_TOO_LARGE', message: "a row of more than 8 MiB can't be mailed about" },
+      error: { code: 'EVENT_TOO_LARGE', message: "a row of more than 8 MiB can't be emailed about" },
     });
   });
 

@@ -8,9 +8,9 @@ import { AppError } from '../../src/foundation/errors.js';
 import { requireFewValues } from '../../src/control/request/fieldCount.js';
 import { membersOf } from '../../src/foundation/json/jsonText.js';
 
-/** As large as a row may be that a mail is about. */
+/** As large as a row may be that an email is about. */
 const CHARACTERS = 8_000_000;
-/** The worker sends other tenants' mails in between. Each of these took 4 to 7 s, or overflowed the stack. */
+/** The worker sends other tenants' emails in between. Each of these took 4 to 7 s, or overflowed the stack. */
 const MAX_MS = 2_000;
 
 const filled = (item: string): string => item.repeat(CHARACTERS / item.length);
@@ -24,7 +24,7 @@ const RECORDS: readonly (readonly [what: string, record: string])[] = [
   ['backslashes', `{"price":1.50,"odd-name":2,"text":"${filled('\\\\')}"}`],
 ];
 
-describe('attack: a row of millions of values, which a mail is about', () => {
+describe('attack: a row of millions of values, which an email is about', () => {
   for (const [what, record] of RECORDS) {
     it(`is prepared for templates in little time: ${what}`, () => {
       const startedAtMs = performance.now();

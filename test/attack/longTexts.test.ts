@@ -119,7 +119,7 @@ describe('attack: long texts that almost fit a pattern', () => {
       });
     });
 
-    it('in a row that a mail is about', async () => {
+    it('in a row that an email is about', async () => {
       const answer = await ask('/roles_pbac', root, PREVIEW, { input: letter, target: 'note', key: 1 });
       expect(answer.data).to.deep.equal({ Utility: { preview_email: { html: 'x', error: null } } });
     });

@@ -29,7 +29,7 @@ describe('attack: an email type whose addresses are millions', () => {
   });
   after(() => pool.close());
 
-  /** @returns the mail's problem, and how long its texts took to read */
+  /** @returns the email's problem, and how long its texts took to read */
   async function read(changes: Partial<EmailType>): Promise<readonly [code: string | undefined, ms: number]> {
     const type = { ...TYPE, ...changes };
     const fields = fieldsOf(type);

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import type { SmtpAccount } from '../../src/email/carriers/account.js';
-import type { LoadedMail } from '../../src/email/carriers/carrier.js';
+import type { LoadedEmail } from '../../src/email/carriers/carrier.js';
 import { createSmtp } from '../../src/email/carriers/smtp/smtp.js';
 import { LOGIN, startFakeSmtp, type FakeSmtp } from '../support/fakeSmtp.js';
 
-const MAIL: LoadedMail = {
+const EMAIL: LoadedEmail = {
   tenantid: 7,
   deliveryid: '42',
   sender: { email: 'shop@example.com', name: '' },
@@ -38,14 +38,14 @@ describe("attack: a tenant sends over the connection that another tenant's accou
       maxConnections: 1,
       ...rest,
     };
-    return carrier.send(MAIL, { account, deadlineMs: 5_000, mayStart: () => true });
+    return carrier.send(EMAIL, { account, deadlineMs: 5_000, mayStart: () => true });
   };
 
   it('and is refused, or unknown to the server, by its own login', async () => {
     expect((await send(LOGIN)).kind).to.equal('sent');
     expect((await send({ ...LOGIN, password: 'guessed' })).kind).to.equal('tenant_paused');
     expect((await send({})).kind).to.equal('sent');
-    expect(server.mails.map(({ user, connection }) => [user, connection])).to.deep.equal([
+    expect(server.emails.map(({ user, connection }) => [user, connection])).to.deep.equal([
       [LOGIN.username, 1],
       [undefined, 3],
     ]);

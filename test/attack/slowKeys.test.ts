@@ -29,7 +29,7 @@ describe('attack: keys of others that are slow to compute with', () => {
       for (const bits of [1024, 2048, 4096]) expect(read(rsaKey(bits)), String(bits)).to.not.throw();
     });
 
-    it('are refused when they are longer, which takes no primes: one of 32,768 bits took 20 s for each mail', () => {
+    it('are refused when they are longer, which takes no primes: one of 32,768 bits took 20 s for each email', () => {
       for (const bits of [4_608, 16_384, 32_768])
         expect(read(unrelatedNumbers(bits)), String(bits)).to.throw(/1024 to 4096 bits/);
     });

@@ -132,7 +132,7 @@ describe('attack: templates that use their full time limit', () => {
       expect(rendered).to.have.length(composed);
       release();
       await waitFor(
-        'all mails',
+        'all emails',
         async () => (await countStates(db.database, tenant.tenantid))['sent'] === EVENTS,
       );
       expect(new Set(rendered)).to.deep.equal(new Set([tenant.tenantid]));

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import type { SmtpAccount } from '../../src/email/carriers/account.js';
-import type { LoadedMail } from '../../src/email/carriers/carrier.js';
+import type { LoadedEmail } from '../../src/email/carriers/carrier.js';
 import { createSmtp } from '../../src/email/carriers/smtp/smtp.js';
 import { readTransports } from '../../src/control/email/transportInput.js';
 
-const MAIL: LoadedMail = {
+const EMAIL: LoadedEmail = {
   tenantid: 7,
   deliveryid: '42',
   sender: { email: 'shop@example.com', name: '' },
@@ -54,7 +54,7 @@ describe('attack: an SMTP server chosen by a tenant', () => {
     ...login,
   });
   const send = (carrier: typeof open, host = '127.0.0.1', deadlineMs = 500, login = {}) =>
-    carrier.send(MAIL, { account: account(host, login), deadlineMs, mayStart: () => true });
+    carrier.send(EMAIL, { account: account(host, login), deadlineMs, mayStart: () => true });
 
   it('is never the local machine or network, whatever its name resolves to', async () => {
     for (const host of [
@@ -153,7 +153,7 @@ describe('attack: an SMTP server chosen by a tenant', () => {
         else if (words.endsWith('\r\n.\r\n')) socket.write(`250 ok ${password}\r\n`);
       });
     };
-    const hello = { EHLO: '250-fake\r\n250 AUTH PLAIN', AUTH: '235 ok', MAIL: '250 ok', DATA: '354 go on' };
+    const hello = { EHLO: '250-fake\r\n250 AUTH PLAIN', AUTH: '235 ok', EMAIL: '250 ok', DATA: '354 go on' };
     const outcomes: unknown[] = [];
     for (const AUTH of [
       `500 unknown command: AUTH PLAIN ${encoded[0]}`,
@@ -176,7 +176,7 @@ describe('attack: an SMTP server chosen by a tenant', () => {
     expect(JSON.stringify(outcomes)).to.not.match(/xcan|xcana/);
   });
 
-  it('gains nothing by acknowledging a mail before receiving it', async () => {
+  it('gains nothing by acknowledging an email before receiving it', async () => {
     serve = (socket) => {
       socket.write('220 fake\r\n250 ok\r\n250 ok\r\n250 ok\r\n354 go on\r\n250 taken\r\n');
     };

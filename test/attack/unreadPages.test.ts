@@ -34,7 +34,7 @@ describe('attack: large pages of the console that nobody reads', () => {
   };
   const cookies = (): string => [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
 
-  it('the preview of a mail of two million characters does not contain it three times', async () => {
+  it('the preview of an email of two million characters does not contain it three times', async () => {
     const values = {
       csrf: await browser.csrf('/console/emails/edit'),
       email_type: 'long',

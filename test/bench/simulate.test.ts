@@ -12,7 +12,7 @@ import { Site, type Costs } from '../../bench/simulate/site.js';
 import { Slots } from '../../bench/simulate/slots.js';
 import { FairSlots } from '../../src/worker/fairSlots.js';
 
-const COST = { idle: 0, wake: 0, batch: 0, mail: 1, mutation: 0, cold: 0, strange: 0 };
+const COST = { idle: 0, wake: 0, batch: 0, email: 1, mutation: 0, cold: 0, strange: 0 };
 
 describe('bench/simulate', () => {
   describe('waiting times', () => {
@@ -36,7 +36,7 @@ describe('bench/simulate', () => {
     });
   });
 
-  it('sends each change as one mail, and repeats itself', () => {
+  it('sends each change as one email, and repeats itself', () => {
     const one = runInstallation(7);
     expect(one.mutated).to.be.greaterThan(1_000);
     expect(one.accepted).to.equal(one.mutated);
@@ -133,8 +133,8 @@ function meanWaitMs(servers: number, utilization: number, inOneThread = false): 
   const account = new Account(COST);
   const thread = new Thread(simulation, machine, account);
   const run = inOneThread
-    ? (then: () => void) => thread.run({ mail: 1 }, then)
-    : (then: () => void) => machine.run(account, { mail: 1 }, then);
+    ? (then: () => void) => thread.run({ email: 1 }, then)
+    : (then: () => void) => machine.run(account, { email: 1 }, then);
   let inSystemMs = 0;
   const untilMs = JOBS / (servers * utilization);
   arrive({ simulation, random }, 1000 * servers * utilization, untilMs, () => {
@@ -164,7 +164,7 @@ function erlangC(servers: number, utilization: number): number {
 function runInstallation(seed: number): Installation {
   const simulation = new Simulation();
   const random = new Random(seed);
-  const each = { idle: 1, wake: 0.05, batch: 0.1, mail: 0.4, mutation: 0.2, cold: 2, strange: 1 };
+  const each = { idle: 1, wake: 0.05, batch: 0.1, email: 0.4, mutation: 0.2, cold: 2, strange: 1 };
   const costMs = Object.fromEntries(COMPONENTS.map((component) => [component, each])) as Costs;
   const crowd = {
     tenants: 20,

@@ -73,7 +73,7 @@ describe('rowpost doctor', () => {
     return { failed, lines, of: (name: string) => byName.get(name) ?? `nothing about ${name}` };
   }
 
-  it('finds no problems in a healthy installation, and sends no mail', async () => {
+  it('finds no problems in a healthy installation, and sends no email', async () => {
     const { failed, lines } = await diagnose();
     expect(failed, lines.join('\n')).to.equal(0);
     expect(lines.map((line) => line.split(/\s+/).slice(0, 2).join(' '))).to.deep.equal(

@@ -100,9 +100,9 @@ describe('docs/existing-database.md, with the built program', () => {
     );
     return rows.map(({ subject }) => subject);
   };
-  const mailed = async (subject: string): Promise<void> => {
+  const emailed = async (subject: string): Promise<void> => {
     await waitFor(
-      `the mail "${subject}"`,
+      `the email "${subject}"`,
       async () => (await subjects()).filter((item) => item === subject).length === 1,
     );
   };
@@ -128,7 +128,7 @@ describe('docs/existing-database.md, with the built program', () => {
       'mutation { create_email_rule(input: { name: "gone", operations: ["delete"], targets: ["customers"], email_type: "paid", query_roleid: 2 }) { ruleid } }',
     );
     await app.query(block('sql write'));
-    await mailed('Thank you, Ada');
+    await emailed('Thank you, Ada');
     expect(await subjects()).to.deep.equal(['Thank you, Ada']);
     const why = await rowpost(argumentsOf('sh why'));
     expect(why).to.match(/^orders \{"id":1\}\ncaptured: every writer\nrow: exists\n\n/);
@@ -151,8 +151,8 @@ describe('docs/existing-database.md, with the built program', () => {
   const query = async (text: string, bearer: string): Promise<unknown> =>
     (await post<{ data: unknown }>(`${baseUrl}/query`, { query: text }, bearer)).data;
 
-  /** A rule that mails the word of each row that is inserted or updated. @returns a token of the tenant's root */
-  async function mailWords(schema: string, table: string): Promise<string> {
+  /** A rule that emails the word of each row that is inserted or updated. @returns a token of the tenant's root */
+  async function emailWords(schema: string, table: string): Promise<string> {
     const root = { rootLogin: 'root', rootPassword: ROOT_PASSWORD };
     const { tenantid, rootRoleid } = await adoptTenant(test.database.knex, { name: schema, schema, ...root });
     const bearer = await signIn(tenantid);
@@ -183,7 +183,7 @@ describe('docs/existing-database.md, with the built program', () => {
     );
     Author.hasMany(Letter);
     await sequelize.sync();
-    const bearer = await mailWords('sequelized', 'letter');
+    const bearer = await emailWords('sequelized', 'letter');
     const author = await Author.create({ name: 'Ada' });
     const letter = await Letter.create({ word: 'created', mood: 'glad', authorId: author.get('id') });
     await letter.update({ word: 'updated' });
@@ -195,7 +195,7 @@ describe('docs/existing-database.md, with the built program', () => {
       })
       .catch(() => undefined);
     await Letter.upsert({ id: letter.get('id'), word: 'upserted' });
-    for (const word of ['created', 'updated', 'bulk one', 'bulk two', 'upserted']) await mailed(word);
+    for (const word of ['created', 'updated', 'bulk one', 'bulk two', 'upserted']) await emailed(word);
     expect(await subjects()).not.to.include('rolled back');
     expect(await query('{ author { name letter_collection { word mood } } }', bearer)).to.deep.equal({
       author: [{ name: 'Ada', letter_collection: [{ word: 'upserted', mood: 'glad' }] }],
@@ -218,7 +218,7 @@ describe('docs/existing-database.md, with the built program', () => {
       likes: integer('likes'),
       writerId: integer('writer_id').references(() => writer.id),
     });
-    const bearer = await mailWords('drizzled', 'post');
+    const bearer = await emailWords('drizzled', 'post');
     const pool = new pg.Pool({ connectionString: appUrl });
     const db = drizzle(pool);
     const [grace] = await db.insert(writer).values({ name: 'Grace' }).returning();
@@ -233,7 +233,7 @@ describe('docs/existing-database.md, with the built program', () => {
       .insert(post_)
       .values({ id: row!.id, word: 'x' })
       .onConflictDoUpdate({ target: post_.id, set: { word: 'drizzle four' } });
-    for (const number of ['one', 'two', 'three', 'four']) await mailed(`drizzle ${number}`);
+    for (const number of ['one', 'two', 'three', 'four']) await emailed(`drizzle ${number}`);
     expect(await query('{ post(ordering: "id") { word writer { name } } }', bearer)).to.deep.equal({
       post: [
         { word: 'drizzle four', writer: { name: 'Grace' } },
@@ -248,10 +248,10 @@ describe('docs/existing-database.md, with the built program', () => {
       `create schema plain; create table plain.page (id int primary key, title text);
        create table plain.line (id int primary key, word text, page_id int references plain.page)`,
     );
-    const bearer = await mailWords('plain', 'line');
+    const bearer = await emailWords('plain', 'line');
     await copyIn(app, 'copy plain.page from stdin', '1\tfirst\n');
     await copyIn(app, 'copy plain.line from stdin', '1\tcopied one\t1\n2\tcopied two\t1\n');
-    for (const number of ['one', 'two']) await mailed(`copied ${number}`);
+    for (const number of ['one', 'two']) await emailed(`copied ${number}`);
     expect(await query('{ page { title line_collection(ordering: "id") { word } } }', bearer)).to.deep.equal({
       page: [{ title: 'first', line_collection: [{ word: 'copied one' }, { word: 'copied two' }] }],
     });

@@ -87,7 +87,7 @@ describe('roles_pbac: the parts of an email', () => {
     });
   });
 
-  it('look the same in previews, test mails and deliveries', async () => {
+  it('look the same in previews, test emails and deliveries', async () => {
     const type = await shop.createPlainType(PARTS);
     expect(await preview(type, 'Grüße <1>')).to.deep.equal({
       html:

@@ -60,7 +60,7 @@ describe('roles_pbac: layouts of emails', () => {
     });
   });
 
-  it('apply to drafts, test mails and every field', async () => {
+  it('apply to drafts, test emails and every field', async () => {
     const base = await layout('[{% block b %}{% endblock %}]');
     const drawn = await draft(`{% extends "${base}" %}{% block b %}{{ records.new.id }}{% endblock %}`);
     expect(at(drawn, 'data.Utility.preview_email.html')).to.equal('[7]');

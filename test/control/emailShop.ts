@@ -25,7 +25,7 @@ export const SEND = `mutation (${ARGS}, $to: String!) { Utility { send_test_emai
   sent provider_message_id ${ERROR} } } }`;
 export const API_KEY = 'SG.secret-of-the-shop';
 
-/** The row that previews and test mails are mostly about. */
+/** The row that previews and test emails are mostly about. */
 export const ORDER = { target: 'orders', key: { id: 7, line: 1 } };
 
 /** A shop with orders and notes, its provider, its root and a clerk without a policy rule. */
@@ -105,7 +105,7 @@ export class Shop {
     return this.fixture.control(token, SEND, variables);
   }
 
-  /** What became of a test mail. */
+  /** What became of a test email. */
   async sent(variables: Json): Promise<Json> {
     const result = await this.send(variables);
     expect(result.errors).to.equal(undefined);

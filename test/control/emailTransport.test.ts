@@ -44,8 +44,8 @@ describe('roles_pbac: set_email_transport', () => {
   it('stores what was verified, encrypted, and shows it without secrets', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-    const dkim = { domain: 'example.com', selector: 'mail', private_key: pem };
-    const before = server.mails.length;
+    const dkim = { domain: 'example.com', selector: 'email', private_key: pem };
+    const before = server.emails.length;
     const answer = await set(smtp({ dkim }));
     const transport = {
       kind: 'smtp',
@@ -58,7 +58,7 @@ describe('roles_pbac: set_email_transport', () => {
     expect(answer.data).to.deep.equal({
       Utility: { set_email_transport: { transports: [transport], paused_code: null } },
     });
-    expect(server.mails).to.have.length(before);
+    expect(server.emails).to.have.length(before);
     const read = await fixture.control(root, READ);
     expect(read.data)
       .to.have.nested.property('Utility.email_transport.transports')
@@ -79,8 +79,8 @@ describe('roles_pbac: set_email_transport', () => {
       'mutation { Utility { send_test_email(email_type: "hello", to: "me@example.com", context: {}) { sent error { message } } } }',
     );
     expect(test.data).to.deep.equal({ Utility: { send_test_email: { sent: true, error: null } } });
-    expect(server.mails.at(-1)!.to).to.deep.equal(['me@example.com']);
-    expect(server.mails.at(-1)!.raw.toString()).to.match(/^DKIM-Signature:/m);
+    expect(server.emails.at(-1)!.to).to.deep.equal(['me@example.com']);
+    expect(server.emails.at(-1)!.raw.toString()).to.match(/^DKIM-Signature:/m);
   });
 
   it('changes nothing when the carrier rejects the account', async () => {

@@ -91,7 +91,7 @@ describe('exact numbers in emails', () => {
     expect([body.subject, partOf(body)]).to.deep.equal(['[Test] odd', HTML]);
   });
 
-  it('a change fires the rule whose condition matches its number; mail and ledger keep every digit', async () => {
+  it('a change fires the rule whose condition matches its number; email and ledger keep every digit', async () => {
     await must(`mutation { create_email_rule(input: { name: "odd", email_type: "row", operations: ["update"], targets: ["big_key"],
       query_roleid: ${await rootRole()}, condition: "new.id = ${ODD} and new.n = ${LONG} and old.n = ${LONG}" }) { ruleid } }`);
     const config = await pipelineConfig('postgres', { SENDGRID_BASE_URL: provider.url });
@@ -101,7 +101,7 @@ describe('exact numbers in emails', () => {
       const before = provider.calls.length;
       const update = 'mutation ($id: ID!) { update_big_key(id: $id, input: { note: "odd" }) { id } }';
       for (const id of ['9007199254740992', ODD]) await site.ask(update, `{"id":${id}}`);
-      await waitFor('the mail', () => provider.calls.length > before);
+      await waitFor('the email', () => provider.calls.length > before);
       expect(partOf(provider.calls[before]!.body)).to.equal(HTML);
       const list = '{ email_delivery { deliveryid key state } }';
       await waitFor('the ledger', async () => (await control.ask(list)).body.includes('"sent"'));

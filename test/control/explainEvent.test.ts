@@ -70,7 +70,7 @@ describe('Utility.explain_event', () => {
     tenant = await fixture.createTenant('shop', TABLES);
     root = (await fixture.signIn(tenant.tenantid)).access_token;
     await done('mutation { set_email_apikey(apikey: "SG.key") { apikey } }');
-    await done(`mutation { create_email_type(input: { email_type: "mail", template: "T", subject: "S",
+    await done(`mutation { create_email_type(input: { email_type: "email", template: "T", subject: "S",
       recipients: ["a@example.com"], sender: "b@example.com" }) { email_type } }`);
   });
   afterEach(() => fixture.stop());
@@ -92,7 +92,7 @@ describe('Utility.explain_event', () => {
         input: {
           operations: ['update'],
           targets: ['orders'],
-          email_type: 'mail',
+          email_type: 'email',
           query_roleid: tenant.rootRoleid,
           ...input,
         },
@@ -231,9 +231,9 @@ describe('Utility.explain_event', () => {
     expect(tag.notes).to.include('The tenant has no email rule.');
     const { ledger } = fixture.testDatabase.database;
     const dayMs = 24 * 3_600_000;
-    await dropOldPartitions(ledger, Date.now() + 29 * dayMs, { retentionDays: 30, keepMailDays: 7 });
+    await dropOldPartitions(ledger, Date.now() + 29 * dayMs, { retentionDays: 30, keepEmailDays: 7 });
     expect((await explain('tag', 'unheard')).events).to.have.length(1);
-    await dropOldPartitions(ledger, Date.now() + 32 * dayMs, { retentionDays: 30, keepMailDays: 7 });
+    await dropOldPartitions(ledger, Date.now() + 32 * dayMs, { retentionDays: 30, keepEmailDays: 7 });
     const gone = await explain('tag', 'unheard');
     expect(gone.events).to.deep.equal([]);
     expect(gone.notes.join('\n')).to.include('RETENTION_DAYS');
@@ -294,7 +294,7 @@ describe('Utility.explain_event', () => {
     for (const key of ['AP8=', '\\x00ff', { id: 'AP8=' }]) {
       expect((await explain('device', key)).events, JSON.stringify(key)).to.have.length(1);
       const preview = `query ($key: GenericScalar) { Utility {
-        preview_email(email_type: "mail", input: { subject: "{{ records.new.name }}" }, target: "device", key: $key) { subject } } }`;
+        preview_email(email_type: "email", input: { subject: "{{ records.new.name }}" }, target: "device", key: $key) { subject } } }`;
       expect(textAt(await done(preview, { key }), 'data.Utility.preview_email.subject')).to.equal('Scale');
     }
     const json = '{"n": 9007199254740993.10}';
@@ -420,7 +420,7 @@ describe('Utility.explain_event', () => {
       );
       expect(text).to.match(/^\d{4}-\d\d-\d\dT\S+ insert by role \d+: compared with the rules$/m);
       expect(text).to.match(/^ {2}rule \d+ "all inserts": matched\. The rule matched: delivery \d+\.$/m);
-      expect(text).to.match(/^ {4}delivery \d+ of "mail": pending, attempts: 0$/m);
+      expect(text).to.match(/^ {4}delivery \d+ of "email": pending, attempts: 0$/m);
       expect(text).to.match(
         /^ {2}rule \d+ "dear": condition_false\. .*\n {4}condition: new\.total > 100\n {4}new\.total = 5\.00$/m,
       );

@@ -35,7 +35,7 @@ const DELIVERY: RowDelivery = {
   eventid: '9',
   ruleid: '1',
   deliveryid: '5',
-  email_type: 'mail',
+  email_type: 'email',
   state: 'sent',
   attempts: 1,
   error_code: null,

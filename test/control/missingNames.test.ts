@@ -87,7 +87,7 @@ describe('undefined names in an email type', () => {
 
   it('come with the file of changes that are no uploads', async () => {
     expect(await check({ attachments: ['file'] })).to.deep.equal([
-      'attachments[0] null:null | "file" attaches nothing to mails about insert | Let a rule for upload send it, or query files (thefiles { storagekey }) and attach the outvar.',
+      'attachments[0] null:null | "file" attaches nothing to emails about insert | Let a rule for upload send it, or query files (thefiles { storagekey }) and attach the outvar.',
     ]);
     const preview = await fixture.control(
       token,

@@ -64,7 +64,7 @@ describe('roles_pbac: preview_email', () => {
         shop.root,
         'mutation { update_orders(id: 8, line: 1, input: { status: "sent" }) { id } }',
       );
-      await waitFor('the mail', () => shop.provider.calls.length > before);
+      await waitFor('the email', () => shop.provider.calls.length > before);
       const { body } = shop.provider.calls[before]!;
       const shown = await shop.previewed({
         type,
@@ -235,7 +235,7 @@ describe('roles_pbac: preview_email', () => {
     const count = async (): Promise<unknown> =>
       (
         await pool.query(`select (select count(*) from rowpost.outbox) as events,
-          (select count(*) from rowpost.email_delivery) as deliveries, (select count(*) from rowpost.mailbox) as mails`)
+          (select count(*) from rowpost.email_delivery) as deliveries, (select count(*) from rowpost.mailbox) as emails`)
       ).rows;
     const [before, calls] = [await count(), shop.provider.calls.length];
     await shop.previewed({ type: await shop.createType(), ...ORDER });

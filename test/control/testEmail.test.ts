@@ -76,7 +76,7 @@ describe('roles_pbac: send_test_email', () => {
     expect((await send(plain, 'gone@example.com'))['error']).to.include({ code: 'SUPPRESSED' });
     expect((await send(newsletter, 'left@example.com'))['error']).to.include({ code: 'UNSUBSCRIBED' });
     expect(shop.provider.calls).to.have.length(before);
-    // Mail without an unsubscribe link, such as a receipt.
+    // Email without an unsubscribe link, such as a receipt.
     expect(await send(plain, 'left@example.com')).to.include({ sent: true });
   });
 
@@ -152,11 +152,11 @@ describe('roles_pbac: send_test_email', () => {
         const result = await local.control(token, SEND, { type: 't', context: {}, to: `me${n}@example.com` });
         expect(textAt(result, 'data.Utility.send_test_email.provider_message_id')).to.match(/^mailbox-/);
       }
-      const mails = await local.testDatabase.database
+      const emails = await local.testDatabase.database
         .knex('rowpost.mailbox')
         .select('deliveryid', 'recipients', 'subject')
         .orderBy('mailid');
-      expect(mails).to.deep.equal([
+      expect(emails).to.deep.equal([
         { deliveryid: null, recipients: ['me1@example.com'], subject: '[Test] S' },
         { deliveryid: null, recipients: ['me2@example.com'], subject: '[Test] S' },
       ]);

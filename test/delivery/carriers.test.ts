@@ -39,7 +39,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
       SENDGRID_BASE_URL: provider.url,
       MAX_ATTEMPTS: '5',
       LEASE_MS: '6000',
-      SEND_DEADLINE_MS: '2500', // on a busy machine the first mail by SMTP takes more than the usual 800
+      SEND_DEADLINE_MS: '2500', // on a busy machine the first email by SMTP takes more than the usual 800
     });
     pipeline = await startPipeline(db.database, config, { templates: plainRenderer });
   });
@@ -95,7 +95,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
   const mine = () => {
     const id = new RegExp(`^<delivery\\.${tenant.tenantid}\\.`);
     return {
-      smtp: server.mails.filter(({ parsed }) => id.test(parsed.messageId ?? '')),
+      smtp: server.emails.filter(({ parsed }) => id.test(parsed.messageId ?? '')),
       sendgrid: provider.calls.filter(({ tenantid }) => tenantid === String(tenant.tenantid)),
     };
   };
@@ -137,7 +137,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
     expect(JSON.stringify(await rows('rowpost.email_attempt'))).to.not.include('canary');
     await setTransports(smtp());
     await resumeTenant(db.database.knex, tenant.tenantid, 0);
-    await waitFor('the mail', () => Promise.resolve(mine().smtp.length === 1));
+    await waitFor('the email', () => Promise.resolve(mine().smtp.length === 1));
   });
 
   it('a mailbox that is gone becomes a bounce and gets nothing more, like one that the provider reports', async () => {
@@ -158,7 +158,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
     const [suppressed] = await rows('rowpost.email_suppression');
     expect(suppressed).to.include({ address: 'gone@example.com', source: 'bounce' });
     await writeEvents(db.database, tenant, 1);
-    await waitFor('the second mail', () => Promise.resolve(mine().smtp.length === 2));
+    await waitFor('the second email', () => Promise.resolve(mine().smtp.length === 2));
     expect(mine().smtp[1]!.to).to.deep.equal(['ada@example.com']);
   });
 
@@ -174,9 +174,9 @@ describe('delivery: by carriers of the tenant’s choice', () => {
         expect(await deliver(), outcome).to.include({ state: 'sent', attempts: 1 });
         expect(await attempts()).to.deep.equal([`smtp ${outcome}`, 'sendgrid sent']);
       }
-      // Known by now not to answer with this login: the next mail does not ask.
+      // Known by now not to answer with this login: the next email does not ask.
       await writeEvents(db.database, tenant, 1);
-      await waitFor('the second mail', () => Promise.resolve(mine().sendgrid.length === 2));
+      await waitFor('the second email', () => Promise.resolve(mine().sendgrid.length === 2));
       expect((await attempts()).filter((each) => each.startsWith('smtp'))).to.have.length(1);
     });
 
@@ -199,7 +199,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
       expect(mine().smtp).to.have.length(0);
     });
 
-    it('is not tried for a mail that the first one refuses for good', async () => {
+    it('is not tried for an email that the first one refuses for good', async () => {
       await setTransports({ kind: 'sendgrid' }, smtp());
       nextAnswers = [{ kind: 'answer', status: 400 }];
       expect(await deliver()).to.include({ state: 'failed', error_code: 'PROVIDER_400' });

@@ -35,7 +35,7 @@ const ITEMS_QUERY = {
 };
 
 for (const backend of BACKENDS) {
-  describe(`delivery: from mutation to mail, queue in ${backend}`, () => {
+  describe(`delivery: from mutation to email, queue in ${backend}`, () => {
     let db: TestDatabase;
     let provider: FakeProvider;
     let engine: DataEngine;
@@ -105,11 +105,11 @@ for (const backend of BACKENDS) {
       a: create_item(input: { item_id: 1, order_id: 7, product: "Tea <green>", price: "2.75" }) { item_id }
       b: create_item(input: { item_id: 2, order_id: 7, product: "Cup", price: "10" }) { item_id }`;
 
-    it('an order with its items becomes a mail that lists them', async () => {
+    it('an order with its items becomes an email that lists them', async () => {
       await createOrderRule();
       const begun = Date.now();
       await mutate(ORDER);
-      await waitFor('the mail', async () => (await states())['sent'] === 1);
+      await waitFor('the email', async () => (await states())['sent'] === 1);
       expect(Date.now() - begun, 'woken, not polled').to.be.below(5_000);
       const { body } = calls()[0]!;
       expect(body.subject).to.equal('Order 7: new');
@@ -129,7 +129,7 @@ for (const backend of BACKENDS) {
         () => undefined,
       );
       await mutate(ORDER);
-      await waitFor('the mail', async () => (await states())['sent'] === 1);
+      await waitFor('the email', async () => (await states())['sent'] === 1);
       expect(calls()).to.have.length(1);
     });
 
@@ -141,7 +141,7 @@ for (const backend of BACKENDS) {
       await mutate('update_orders(order_id: 7, input: { status: "packed" }) { order_id }');
       await mutate('update_orders(order_id: 7, input: { status: "paid" }) { order_id }');
       await mutate('update_orders(order_id: 7, input: { total: "13" }) { order_id }');
-      await waitFor('the mail', async () => (await states())['sent'] === 1);
+      await waitFor('the email', async () => (await states())['sent'] === 1);
       await waitFor('every batch to be evaluated', async () => {
         const { rows } = await db.database.pool.query(
           'select from rowpost.relay_batch b where not exists (select from rowpost.relay_batch_done d where d.batchid = b.batchid)',
@@ -195,7 +195,7 @@ for (const backend of BACKENDS) {
         },
       );
       await mutate('delete_customer(customer_id: 1) { customer_id }');
-      await waitFor('the mail', async () => (await states())['sent'] === 1);
+      await waitFor('the email', async () => (await states())['sent'] === 1);
       expect(calls()[0]!.body.subject).to.equal('Goodbye AdaNone');
     });
   });

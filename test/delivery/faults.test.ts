@@ -76,13 +76,13 @@ for (const backend of BACKENDS) {
       const doomed = await forkWorker(env);
       provider.behave = () => ({ kind: 'slow', ms: 300 });
       await writeEvents(db.database, tenant, 60);
-      await waitFor('mails on their way', () => provider.calls.length >= 20);
+      await waitFor('emails on their way', () => provider.calls.length >= 20);
       doomed.kill('SIGKILL');
       await once(doomed, 'exit');
       const killedAt = Date.now();
       provider.behave = () => ({ kind: 'accept' });
       const next = await forkWorker(env);
-      await waitFor('all mails', () => sent(60));
+      await waitFor('all emails', () => sent(60));
       expect(Date.now() - killedAt).to.be.below(12_000);
       await expectAccounted(db, provider, tenant, 60);
       next.kill('SIGKILL');
@@ -95,7 +95,7 @@ for (const backend of BACKENDS) {
       const isSending = async () => (await countStates(db.database, tenant.tenantid))['sending'] === 1;
       await waitFor('the start of the first attempt', isSending);
       const next = await forkWorker(env);
-      await waitFor('the mail, by a second attempt', () => sent(1));
+      await waitFor('the email, by a second attempt', () => sent(1));
       stopped.kill('SIGCONT');
       // It ends once it has done what it had in hand.
       stopped.kill('SIGTERM');
@@ -108,12 +108,12 @@ for (const backend of BACKENDS) {
       pipeline = await startPipeline(db.database, await pipelineConfig(backend, env), { workers: 0 });
       const stopped = await forkWorker(env);
       await writeEvents(db.database, tenant, 1);
-      await waitFor('a first mail', () => sent(1));
+      await waitFor('a first email', () => sent(1));
       await writeEvents(db.database, tenant, 200);
-      await waitFor('mails on their way', () => provider.calls.length > 5);
+      await waitFor('emails on their way', () => provider.calls.length > 5);
       stopped.kill('SIGSTOP');
       const next = await forkWorker(env);
-      await waitFor('all mails', () => sent(201));
+      await waitFor('all emails', () => sent(201));
       stopped.kill('SIGCONT');
       // It ends once it has done what it had in hand.
       stopped.kill('SIGTERM');
@@ -136,7 +136,7 @@ for (const backend of BACKENDS) {
             where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
         );
       }
-      await waitFor('all mails', () => sent(written), { timeoutMs: 90_000 });
+      await waitFor('all emails', () => sent(written), { timeoutMs: 90_000 });
       await expectAccounted(db, provider, tenant, written);
     });
 
@@ -152,7 +152,7 @@ for (const backend of BACKENDS) {
         await redis!.stop('SIGKILL');
         redis = await startRedis(redis!.port);
         await writeEvents(db.database, tenant, 100);
-        await waitFor('all mails', () => sent(600));
+        await waitFor('all emails', () => sent(600));
         await expectAccounted(db, provider, tenant, 600);
       });
 
@@ -164,7 +164,7 @@ for (const backend of BACKENDS) {
         await new Promise((resolve) => setTimeout(resolve, 1_000));
         expect(provider.calls).to.deep.equal([]);
         redis = await startRedis(port);
-        await waitFor('all mails', () => sent(20));
+        await waitFor('all emails', () => sent(20));
         await expectAccounted(db, provider, tenant, 20);
       });
     }

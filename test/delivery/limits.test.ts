@@ -299,14 +299,14 @@ describe('limits of delivery', () => {
           await createRule(db.database, other);
           const startedAt = Date.now();
           await writeEvents(db.database, tenant, 240);
-          await waitFor('a first mail', () => provider.calls.length > 0);
+          await waitFor('a first email', () => provider.calls.length > 0);
           await writeEvents(db.database, other, 1);
           const callsOf = ({ tenantid }: TestTenant) =>
             provider.calls.filter((call) => call.tenantid === String(tenantid));
-          const theirs = await waitFor("the other tenant's mail", () => callsOf(other)[0]);
+          const theirs = await waitFor("the other tenant's email", () => callsOf(other)[0]);
           expect(theirs.atMs - startedAt).to.be.below(4_000);
           await waitFor(
-            'all mails',
+            'all emails',
             async () => (await countStates(db.database, tenant.tenantid))['sent'] === 240,
           );
           const times = callsOf(tenant).map(({ atMs }) => atMs);

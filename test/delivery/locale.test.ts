@@ -14,7 +14,7 @@ const TABLES = `
     (7, 'long@example.com', repeat('de-', 5000)), (8, 'proto@example.com', 'constructor'), (9, 'swiss@example.com', 'DE-ch');`;
 const QUERY = 'query ($filter: String) { customer(filter: $filter) { email language } }';
 
-describe('the language of a mail', () => {
+describe('the language of an email', () => {
   let fixture: WebFixture;
   let provider: FakeProvider;
   let pipeline: Pipeline;
@@ -84,10 +84,10 @@ describe('the language of a mail', () => {
     );
     const { errors } = await fixture.graphql('/query', root, `mutation { ${create.join(' ')} }`);
     expect(errors).to.equal(undefined);
-    await waitFor('the mails', () => provider.calls.length === 9);
-    const mails = provider.calls;
+    await waitFor('the emails', () => provider.calls.length === 9);
+    const emails = provider.calls;
     const letters: Readonly<Record<string, unknown>> = Object.fromEntries(
-      mails.map(({ body }) => [
+      emails.map(({ body }) => [
         String(body.personalizations[0]?.to[0]?.email.split('@')[0]),
         [body.subject, partOf(body), body.headers?.['Content-Language']].map((text) =>
           text?.replace(/\u00a0/g, ' '),
@@ -106,7 +106,7 @@ describe('the language of a mail', () => {
       proto: ['Order', '<p>Total €34.50</p>', undefined],
     });
     // What can be unsubscribed from is the rule's type, whatever its variant.
-    expect(mails.every(({ body }) => body.headers?.['List-Unsubscribe'] !== undefined)).to.equal(true);
+    expect(emails.every(({ body }) => body.headers?.['List-Unsubscribe'] !== undefined)).to.equal(true);
   });
 
   it('shows in previews, of drafts too', async () => {

@@ -32,9 +32,9 @@ describe('delivery: lost answers, by carrier', function () {
   let server: FakeSmtp;
   let tenant: TestTenant;
   let env: Readonly<Record<string, string>>;
-  /** Ids of the mails that the carrier took, by idempotency key: its own books. */
+  /** Ids of the emails that the carrier took, by idempotency key: its own books. */
   const taken = new Map<string, string>();
-  /** What happens to a mail's answer, by how often the carrier was asked for it. */
+  /** What happens to an email's answer, by how often the carrier was asked for it. */
   let onAnswer: (times: number) => 'answer' | 'cut' | 'hang';
   const asked = new Map<string, number>();
 
@@ -51,7 +51,7 @@ describe('delivery: lost answers, by carrier', function () {
       const key = String(headers['idempotency-key']);
       const times = (asked.get(key) ?? 0) + 1;
       asked.set(key, times);
-      const id = taken.get(key) ?? `mail-${taken.size + 1}`;
+      const id = taken.get(key) ?? `email-${taken.size + 1}`;
       taken.set(key, id);
       const what = onAnswer(times);
       return what === 'answer' ? { status: 200, body: { id } } : what;
@@ -89,16 +89,16 @@ describe('delivery: lost answers, by carrier', function () {
         'error',
       );
 
-  it(`with idempotency keys: ${STRIKES} mails, each answer lost ${LOST_EACH} times, and no duplicate`, async () => {
+  it(`with idempotency keys: ${STRIKES} emails, each answer lost ${LOST_EACH} times, and no duplicate`, async () => {
     await setTransport({ kind: 'resend', apikey: 're_canary' });
     onAnswer = (times) => (times <= LOST_EACH ? 'cut' : 'answer');
     const config = await pipelineConfig('postgres', env);
     const pipeline = await startPipeline(db.database, config, { templates: plainRenderer });
     await writeEvents(db.database, tenant, STRIKES);
-    await waitFor('all mails', () => allSent(), { timeoutMs: 120_000 });
+    await waitFor('all emails', () => allSent(), { timeoutMs: 120_000 });
     await pipeline.stop();
 
-    expect(taken.size, 'mails that the carrier took').to.equal(STRIKES);
+    expect(taken.size, 'emails that the carrier took').to.equal(STRIKES);
     // More where the machine is so busy that an answer comes too late as well.
     expect(api.calls.length).to.be.at.least(STRIKES * (LOST_EACH + 1));
     const lost = (await attempts()).filter(({ outcome }) => outcome === 'ambiguous');
@@ -113,15 +113,15 @@ describe('delivery: lost answers, by carrier', function () {
     expect(rows.map((row) => row.provider_message_id)).to.have.members([...taken.values()]);
   });
 
-  it('with idempotency keys: a redrive is a mail of its own', async () => {
+  it('with idempotency keys: a redrive is an email of its own', async () => {
     await setTransport({ kind: 'resend', apikey: 're_canary' });
     const config = await pipelineConfig('postgres', env);
     const pipeline = await startPipeline(db.database, config, { templates: plainRenderer });
     await writeEvents(db.database, tenant, 1);
-    await waitFor('the mail', () => allSent(1));
+    await waitFor('the email', () => allSent(1));
     const [{ deliveryid } = { deliveryid: '' }] = await attempts();
     await redriveDeliveries(db.database.knex, tenant.tenantid, [deliveryid], 0);
-    await waitFor('the second mail', () => taken.size === 2);
+    await waitFor('the second email', () => taken.size === 2);
     await pipeline.stop();
   });
 
@@ -135,12 +135,12 @@ describe('delivery: lost answers, by carrier', function () {
     ];
     api.answer = ({ headers }) => {
       keys.push(String(headers['idempotency-key']));
-      return answers[keys.length - 1] ?? { status: 200, body: { id: 'mail-1' } };
+      return answers[keys.length - 1] ?? { status: 200, body: { id: 'email-1' } };
     };
     const config = await pipelineConfig('postgres', env);
     const pipeline = await startPipeline(db.database, config, { templates: plainRenderer });
     await writeEvents(db.database, tenant, 1);
-    await waitFor('the mail', () => allSent(1));
+    await waitFor('the email', () => allSent(1));
     await pipeline.stop();
     const [first, second, third, fourth] = keys;
     expect([second, third, fourth]).to.deep.equal([first, `${first}.2`, `${first}.2`]);
@@ -163,7 +163,7 @@ describe('delivery: lost answers, by carrier', function () {
   });
 
   for (const carrier of ['resend', 'smtp'] as const) {
-    it(`${carrier}: a worker killed with the mail taken and no answer: ${carrier === 'resend' ? 'no duplicate' : 'each is recorded'}`, async () => {
+    it(`${carrier}: a worker killed with the email taken and no answer: ${carrier === 'resend' ? 'no duplicate' : 'each is recorded'}`, async () => {
       await setTransport(
         carrier === 'resend'
           ? { kind: 'resend', apikey: 're_canary' }
@@ -179,19 +179,19 @@ describe('delivery: lost answers, by carrier', function () {
       onAnswer = () => 'hang';
       server.afterDot = () => ({ taken: true, reply: 'hang' });
       const held = carrier === 'resend' ? 100 : 20;
-      const inFlight = () => (carrier === 'resend' ? api.calls.length : server.mails.length);
+      const inFlight = () => (carrier === 'resend' ? api.calls.length : server.emails.length);
       const pipeline = await startPipeline(db.database, await pipelineConfig('postgres', env), {
         workers: 0,
       });
       const doomed = await forkWorker(env);
       await writeEvents(db.database, tenant, held);
-      await waitFor('mails without an answer', () => inFlight() >= held);
+      await waitFor('emails without an answer', () => inFlight() >= held);
       doomed.kill('SIGKILL');
       await once(doomed, 'exit');
       onAnswer = () => 'answer';
       server.afterDot = () => ({ taken: true, reply: '250 taken' });
       const next = await forkWorker(env);
-      await waitFor('all mails', () => allSent(held));
+      await waitFor('all emails', () => allSent(held));
       next.kill('SIGKILL');
       await pipeline.stop();
 
@@ -201,7 +201,7 @@ describe('delivery: lost answers, by carrier', function () {
       if (carrier === 'resend') expect(taken.size).to.equal(held);
       else {
         const byMessage = new Map<string, number>();
-        for (const { parsed } of server.mails) {
+        for (const { parsed } of server.emails) {
           const id = parsed.messageId ?? '';
           byMessage.set(id, (byMessage.get(id) ?? 0) + 1);
         }

@@ -20,7 +20,7 @@ import {
 } from './pipelineSetup.js';
 
 describe('delivery: a queue that refuses the hint at a retry', () => {
-  it('is logged, and the mail is still sent', async () => {
+  it('is logged, and the email is still sent', async () => {
     const db = await createTestDatabase();
     const provider = await startFakeProvider();
     provider.behave = () =>
@@ -43,7 +43,7 @@ describe('delivery: a queue that refuses the hint at a retry', () => {
       const tenant = await createTenant(db.database);
       await createRule(db.database, tenant);
       await writeEvents(db.database, tenant, 1);
-      await waitFor('the mail', async () => (await countStates(db.database, tenant.tenantid))['sent'] === 1);
+      await waitFor('the email', async () => (await countStates(db.database, tenant.tenantid))['sent'] === 1);
       const told = lines.filter((line) => line.includes('"level":20') && line.includes('the queue is away'));
       expect(told).to.have.length(1);
       expect(told[0]).to.include('deliveries could not be queued; the reconciler will');

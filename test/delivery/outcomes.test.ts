@@ -115,7 +115,7 @@ for (const backend of BACKENDS) {
       expect(calls()).to.have.length(1);
     });
 
-    it('a rejected mail is failed, in the provider’s words', async () => {
+    it('a rejected email is failed, in the provider’s words', async () => {
       const body = JSON.stringify({ errors: [{ message: 'content is empty', field: 'content' }] });
       const row = await deliver({}, {}, { kind: 'answer', status: 400, body });
       expect(row).to.include({ state: 'failed', error_code: 'PROVIDER_400', error: 'content is empty' });
@@ -147,7 +147,10 @@ for (const backend of BACKENDS) {
           });
         await resumeTenant(trx, tenant.tenantid, 0);
       });
-      await waitFor('the mails', async () => (await countStates(db.database, tenant.tenantid))['sent'] === 4);
+      await waitFor(
+        'the emails',
+        async () => (await countStates(db.database, tenant.tenantid))['sent'] === 4,
+      );
       expect(
         calls()
           .slice(1)
@@ -176,7 +179,10 @@ for (const backend of BACKENDS) {
         async () => (await countStates(db.database, other.tenantid))['sent'] === 3,
       );
       expect(Date.now() - limitedAtMs).to.be.below(2_000);
-      await waitFor('the mails', async () => (await countStates(db.database, tenant.tenantid))['sent'] === 3);
+      await waitFor(
+        'the emails',
+        async () => (await countStates(db.database, tenant.tenantid))['sent'] === 3,
+      );
       for (const call of calls().slice(1)) expect(call.atMs - limitedAtMs).to.be.at.least(1_900);
       expect(await outcomes()).to.include('rate_limited');
     });
@@ -284,7 +290,7 @@ for (const backend of BACKENDS) {
       });
     }
 
-    it('a rule deleted before its mail left ends as skipped', async () => {
+    it('a rule deleted before its email left ends as skipped', async () => {
       behaviours.set(String(tenant.tenantid), [{ kind: 'answer', status: 500 }]);
       const ruleid = await createRule(db.database, tenant);
       await db.database

@@ -41,13 +41,13 @@ for (const backend of BACKENDS) {
       tenant = await createTenant(db.database);
     });
 
-    it('sends one mail per event and matching rule, with the tenant’s key', async () => {
+    it('sends one email per event and matching rule, with the tenant’s key', async () => {
       await createRule(db.database, tenant, {
         recipients: ['Ada <ada@example.com>', 'bob@example.com, ada@example.com'],
         options: { cc: ['cc@example.com'] },
       });
       await writeEvents(db.database, tenant, 1);
-      await waitFor('the mail', async () => (await countStates(db.database, tenant.tenantid))['sent']);
+      await waitFor('the email', async () => (await countStates(db.database, tenant.tenantid))['sent']);
       const calls = provider.calls.filter((call) => call.tenantid === String(tenant.tenantid));
       expect(calls).to.have.length(1);
       expect(calls[0]).to.include({ apiKey: tenant.apiKey, path: '/v3/mail/send' });
@@ -72,7 +72,7 @@ for (const backend of BACKENDS) {
       await createRule(db.database, tenant, { targets: ['other'] });
       await Promise.all(Array.from({ length: 10 }, () => writeEvents(db.database, tenant, 100)));
       await waitFor(
-        '2,000 mails',
+        '2,000 emails',
         async () => (await countStates(db.database, tenant.tenantid))['sent'] === 2000,
       );
       const ambiguous = await db.database.knex('rowpost.email_attempt').whereNot({ outcome: 'sent' });

@@ -60,7 +60,7 @@ export async function forkWorker(env: Readonly<Record<string, string>>): Promise
   return child;
 }
 
-/** Nothing holds mail back. */
+/** Nothing holds email back. */
 export const NO_LIMITS: DeliveryLimits = { firesPerMinute: 0, emailsPerSecond: 0 };
 
 /** A tenant with a schema name, a key and a role, as the control tables hold them. */

@@ -68,7 +68,7 @@ describe('suppressed addresses', () => {
     return at(data, 'email_suppression') as Json[];
   };
 
-  /** Fires a rule with these addresses. @returns the delivery at its end, and the mail that the provider got. */
+  /** Fires a rule with these addresses. @returns the delivery at its end, and the email that the provider got. */
   async function send(
     addresses: {
       readonly to: readonly string[];
@@ -101,21 +101,28 @@ describe('suppressed addresses', () => {
       );
       return rows[0];
     });
-    const mail = provider.calls.find(({ deliveryid }) => deliveryid === delivery.deliveryid)?.body
+    const email = provider.calls.find(({ deliveryid }) => deliveryid === delivery.deliveryid)?.body
       .personalizations[0];
     const emails = (items: readonly { email: string }[] = []): string[] => items.map(({ email }) => email);
-    return { ...delivery, mail: mail && { to: emails(mail.to), cc: emails(mail.cc), bcc: emails(mail.bcc) } };
+    return {
+      ...delivery,
+      email: email && { to: emails(email.to), cc: emails(email.cc), bcc: emails(email.bcc) },
+    };
   }
 
   it('are left out of recipients, cc and bcc, whatever their case', async () => {
     await suppress({ address: 'Gone@Example.com', reason: 'asked by phone' });
-    const { state, mail, recipients } = await send({
+    const { state, email, recipients } = await send({
       to: ['GONE@example.com', 'Ada <ada@example.com>'],
       cc: ['bob@example.com'],
       bcc: ['gone@EXAMPLE.COM', 'cy@example.com'],
     });
     expect(state).to.equal('sent');
-    expect(mail).to.deep.equal({ to: ['ada@example.com'], cc: ['bob@example.com'], bcc: ['cy@example.com'] });
+    expect(email).to.deep.equal({
+      to: ['ada@example.com'],
+      cc: ['bob@example.com'],
+      bcc: ['cy@example.com'],
+    });
     expect(recipients).to.deep.equal(['Ada <ada@example.com>']);
   });
 
@@ -125,16 +132,16 @@ describe('suppressed addresses', () => {
       sendgridEvent({ event: 'bounce', type: 'bounce', deliveryid: bounced!, email: 'gone@example.com' }),
     ]);
     await suppress({ address: 'left@example.com' });
-    const { mail, ...delivery } = await send({
+    const { email, ...delivery } = await send({
       to: ['gone@example.com', 'Left <left@example.com>'],
       cc: ['ada@example.com'],
     });
-    expect(mail).to.equal(undefined);
+    expect(email).to.equal(undefined);
     expect(delivery).to.include({
       state: 'skipped',
       error_code: 'SUPPRESSED',
       error:
-        'every recipient is on the suppression list: gone@example.com (its mail bounced), left@example.com (put on the list by hand)',
+        'every recipient is on the suppression list: gone@example.com (its email bounced), left@example.com (put on the list by hand)',
     });
   });
 
@@ -151,7 +158,7 @@ describe('suppressed addresses', () => {
     expect(await list()).to.have.length(1);
   });
 
-  it('come from bounces for good, complaints, and mail dropped because of either', async () => {
+  it('come from bounces for good, complaints, and email dropped because of either', async () => {
     const deliveries = await insertSentDeliveries(fixture.testDatabase.database, tenant.tenantid, 7);
     const event = (index: number, email: string, given: GivenEvent): GivenEvent =>
       sendgridEvent({ deliveryid: deliveries[index]!, email, ...given });

@@ -8,7 +8,7 @@ import { insertSentDeliveries, Reporter, sendgridEvent } from './webhook.js';
 
 const ONE_CLICK = 'List-Unsubscribe=One-Click';
 const LIST = '{ email_unsubscribe(ordering: "address") { address email_types all_types source } }';
-/** Each mail is of a table of its own. */
+/** Each email is of a table of its own. */
 const TABLES = Array.from({ length: 20 }, (_, i) => `create table table_${i + 1} (id int primary key);`).join(
   '',
 );
@@ -76,7 +76,10 @@ describe('unsubscribing', () => {
   const list = async (): Promise<Json[]> => at(await control(LIST), 'data.email_unsubscribe') as Json[];
 
   /** Fires a rule of the type. @returns the end of the delivery, and what the provider got */
-  async function send(emailType: string, email: string): Promise<Json & { readonly mail?: ReceivedCall }> {
+  async function send(
+    emailType: string,
+    recipient: string,
+  ): Promise<Json & { readonly email?: ReceivedCall }> {
     const { database } = fixture.testDatabase;
     const roleid = tenant.rootRoleid;
     await control('mutation ($input: email_ruleInput) { create_email_rule(input: $input) { ruleid } }', {
@@ -90,7 +93,7 @@ describe('unsubscribing', () => {
     });
     await writeEvents(database, { tenantid: tenant.tenantid, roleid, apiKey: 'SG.key' }, 1, {
       target,
-      new: { email },
+      new: { email: recipient },
     });
     const delivery = await waitFor('the end of the delivery', async () => {
       const { rows } = await database.pool.query<Json>(
@@ -100,32 +103,32 @@ describe('unsubscribing', () => {
       );
       return rows[0];
     });
-    const mail = provider.calls.find(({ deliveryid }) => deliveryid === delivery['deliveryid']);
-    return { ...delivery, ...(mail ? { mail } : {}) };
+    const email = provider.calls.find(({ deliveryid }) => deliveryid === delivery['deliveryid']);
+    return { ...delivery, ...(email ? { email } : {}) };
   }
-  const urlIn = (mail: ReceivedCall | undefined): string =>
-    /^<(.*)>$/.exec(mail?.body.headers?.['List-Unsubscribe'] ?? '')?.[1] ?? '';
+  const urlIn = (email: ReceivedCall | undefined): string =>
+    /^<(.*)>$/.exec(email?.body.headers?.['List-Unsubscribe'] ?? '')?.[1] ?? '';
   const pathOf = (url: string): string => new URL(url).pathname;
   const post = (url: string, body: string): Promise<Response> =>
     fixture.fetch(pathOf(url), { method: 'POST', headers: FORM, body });
 
-  it('is offered by two headers and a link, of mail that is meant to', async () => {
-    const { mail } = await send('news', 'Ada@example.com');
-    const url = urlIn(mail);
+  it('is offered by two headers and a link, of email that is meant to', async () => {
+    const { email } = await send('news', 'Ada@example.com');
+    const url = urlIn(email);
     expect(url).to.match(/^http:\/\/localhost:8080\/unsubscribe\/[\w-]{60,}$/);
     expect(url).not.to.match(/ada/i);
-    expect(mail?.body.headers?.['List-Unsubscribe-Post']).to.equal(ONE_CLICK);
-    const [text, page] = mail?.body.content.map(({ value }) => value) ?? [];
+    expect(email?.body.headers?.['List-Unsubscribe-Post']).to.equal(ONE_CLICK);
+    const [text, page] = email?.body.content.map(({ value }) => value) ?? [];
     expect(page).to.contain(`<a href="${url}">`);
     expect(text).to.contain(url);
     target = `table_${++tables}`;
     const receipt = await send('receipt', 'ada@example.com');
-    expect(receipt.mail?.body.headers).not.to.have.property('List-Unsubscribe');
-    expect(receipt.mail?.body.content[1]?.value).to.contain('<a href="">');
+    expect(receipt.email?.body.headers).not.to.have.property('List-Unsubscribe');
+    expect(receipt.email?.body.content[1]?.value).to.contain('<a href="">');
   });
 
   it('takes one click, answered with 200 each time; GET changes nothing', async () => {
-    const url = urlIn((await send('news', 'ada@example.com')).mail);
+    const url = urlIn((await send('news', 'ada@example.com')).email);
     const shown = await fixture.fetch(pathOf(url));
     expect(shown.status).to.equal(200);
     expect(shown.headers.get('content-security-policy')).to.match(
@@ -163,9 +166,9 @@ describe('unsubscribing', () => {
   });
 
   it('from all leaves out what has a link, and nothing else; both are taken back on the page', async () => {
-    const url = urlIn((await send('offers', 'ada@example.com')).mail);
+    const url = urlIn((await send('offers', 'ada@example.com')).email);
     expect(await (await post(url, ONE_CLICK)).text()).to.contain(
-      'You have unsubscribed from all mail from Side &lt;Shop&gt;',
+      'You have unsubscribed from all email from Side &lt;Shop&gt;',
     );
     for (const [type, state] of [
       ['news', 'skipped'],
@@ -185,9 +188,9 @@ describe('unsubscribing', () => {
 
   it('of a type that has another name by now is from all of it, and what was unsubscribed follows the name', async () => {
     await createType('old_name', { unsubscribe: 'type' });
-    const url = urlIn((await send('old_name', 'ada@example.com')).mail);
+    const url = urlIn((await send('old_name', 'ada@example.com')).email);
     target = `table_${++tables}`;
-    const early = urlIn((await send('old_name', 'bob@example.com')).mail);
+    const early = urlIn((await send('old_name', 'bob@example.com')).email);
     await post(early, ONE_CLICK);
     // One that rules use keeps its name.
     await fixture.testDatabase.database.pool.query(
@@ -261,7 +264,7 @@ describe('unsubscribing', () => {
     expect(listed).to.include({ source: 'manual', all_types: false });
   });
 
-  it('is offered by previews and test mails without unsubscribing the recipient of the row', async () => {
+  it('is offered by previews and test emails without unsubscribing the recipient of the row', async () => {
     const preview = await control(
       `{ Utility { preview_email(email_type: "news", context: {records: {new: {email: "ada@example.com"}}}) {
         html headers error { code } } } }`,

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { bumpPolicyVersion } from '../../src/control/tenants/tenants.js';
 import { closePlainBatch } from '../../src/db/ledger/closeBatch.js';
 import { endedBatches, type Batch } from '../../src/db/outbox/batches.js';
-import { recordMailEvents } from '../../src/db/email/mailEvents.js';
+import { recordEmailEvents } from '../../src/db/email/emailEvents.js';
 import { tick } from '../../src/db/outbox/tick.js';
 import { batchJobId, deliveryJobId } from '../../src/queue/jobs.js';
 import { Admission } from '../../src/relay/admission.js';
@@ -50,7 +50,7 @@ describe('delivery: ids that leave the database, which then goes back in time', 
       url: null,
       suppress: null,
     });
-    const recorded = await recordMailEvents(db.database.ledger, tenant.tenantid, [
+    const recorded = await recordEmailEvents(db.database.ledger, tenant.tenantid, [
       event(lost!),
       event(next!),
     ]);

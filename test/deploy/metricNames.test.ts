@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { Pool } from 'pg';
 import { Registry } from 'prom-client';
 import { HttpMetrics } from '../../src/api/http/metrics.js';
-import { MailEventMetrics } from '../../src/api/webhooks/mailEventMetrics.js';
+import { EmailEventMetrics } from '../../src/api/webhooks/emailEventMetrics.js';
 import { registerBacklogMetrics } from '../../src/health/backlogMetrics.js';
 import { registerPoolMetrics } from '../../src/health/poolMetrics.js';
 import { registerPostgresMetrics } from '../../src/health/postgresMetrics.js';
@@ -34,7 +34,7 @@ async function registered(): Promise<ReadonlySet<string>> {
   registerBacklogMetrics(registry, () => Promise.resolve(undefined));
   registerPoolMetrics(registry, { poolUse: () => [], replicas: { lags: () => [] } });
   registerPostgresMetrics(registry, { pool: new Pool() }, testLog);
-  new MailEventMetrics(registry);
+  new EmailEventMetrics(registry);
   const all = await Promise.all(
     [processRegistry, http.registry, registry].map((one) => one.getMetricsAsJSON()),
   );

@@ -25,7 +25,7 @@ describe('docs/delivery.md', () => {
       'SUPPRESSED',
       'POISON',
       'LOOP_TRIPPED',
-      'MAIL_TOO_LARGE',
+      'EMAIL_TOO_LARGE',
       'WORKER_LOST',
     ]);
     const missing = [...codes].filter((code) => !OTHERS.has(code) && !page.includes(`\`${code}\``));

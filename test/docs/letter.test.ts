@@ -25,16 +25,16 @@ describe('docs/letter.md', () => {
         'mutation { Utility { set_file_table(table_name: "orders", column_name: "invoice") { table_name } } }',
       );
       await control(create!);
-      const mail = at(await control(preview!), 'data.Utility.preview_email') as Record<string, string>;
-      expect(mail).to.deep.include({
+      const email = at(await control(preview!), 'data.Utility.preview_email') as Record<string, string>;
+      expect(email).to.deep.include({
         subject: 'Your invoice for R-1001',
         recipients: ['Johannes Kepler <johannes@example.com>'],
         attachments: [],
         warnings: [],
         error: null,
       });
-      expect(mail['text']).to.match(/^Dear Johannes Kepler,\n3 × Ink\nUnsubscribe: http/);
-      expect(mail['html'])
+      expect(email['text']).to.match(/^Dear Johannes Kepler,\n3 × Ink\nUnsubscribe: http/);
+      expect(email['html'])
         .to.include('<html lang="de">')
         .and.include('<td>3 × Ink</td><td align="right">3.601,50\u00a0€</td>')
         .and.match(/<body [^>]*><div style="display:none[^>]*>3\.601,50\s€, as ordered/);

@@ -166,7 +166,7 @@ function hostileValues(): string[] {
   return [...PIECES, ...PIECES.flatMap((piece) => [`${EVIL}${piece}`, `${piece}${EVIL}`]), ...made];
 }
 
-/** What a mail program makes of them. */
+/** What an email program makes of them. */
 async function readByMailparser(recipients: readonly Address[]): Promise<(string | undefined)[]> {
   const message = await toMime({
     tenantid: 1,

@@ -25,7 +25,7 @@ describe('rowpost demo', () => {
   it('sets up a shop, changes it, and succeeds once four emails have arrived', async () => {
     const { code, stdout, stderr } = await play();
     expect(code, `${stdout}\n${stderr}`).to.equal(0);
-    expect(mailsIn(stdout)).to.deep.equal([
+    expect(emailsIn(stdout)).to.deep.equal([
       'Your order R-1001 is confirmed',
       'Your order R-1001 is on its way',
       'Your invoice invoice-R-1001.txt, 33 bytes',
@@ -39,7 +39,7 @@ describe('rowpost demo', () => {
     const { code, stdout, stderr } = await play();
     expect(code, `${stdout}\n${stderr}`).to.equal(0);
     expect(stdout).to.include('kept from an earlier start');
-    expect(mailsIn(stdout)[0]).to.equal('Your order R-1002 is confirmed');
+    expect(emailsIn(stdout)[0]).to.equal('Your order R-1002 is confirmed');
     expect(stdout).to.include('Émilie du Châtelet <emilie@example.com>');
     expect(stderr).to.not.include('password');
   });
@@ -64,7 +64,7 @@ describe('rowpost demo', () => {
   });
 });
 
-function mailsIn(story: string): string[] {
+function emailsIn(story: string): string[] {
   return [...story.matchAll(/✉ (.*)/g)].map((match) => match[1] ?? '');
 }
 

@@ -15,7 +15,7 @@ const KILLS: Readonly<Record<Backend, number>> = { redis: 3, postgres: 1 };
 const MUTATIONS_PER_SECOND = 10;
 
 for (const [backend, kills] of Object.entries(KILLS) as [Backend, number][]) {
-  describe(`every stage of a mail's life, with the queue in ${backend}`, function () {
+  describe(`every stage of an email's life, with the queue in ${backend}`, function () {
     this.timeout(600_000);
     let result: RunResult<WindowRow>;
 
@@ -36,7 +36,7 @@ for (const [backend, kills] of Object.entries(KILLS) as [Backend, number][]) {
       const struck = Object.fromEntries(result.rows.map(({ window, kills: count }) => [window, count]));
       for (const { name, share = 1 } of WINDOWS) expect(struck[name], name).to.be.at.least(kills * share);
       expect(result.rows.filter(({ lost }) => lost > 0)).to.deep.equal([]);
-      expect(result.mailsDueBySql, 'mails of plain SQL').to.be.above(0);
+      expect(result.emailsDueBySql, 'emails of plain SQL').to.be.above(0);
     });
 
     it('breaks none of the invariants', () => {

@@ -26,7 +26,7 @@ if (HAS_PG_DUMP) {
       expect(result.orders).to.be.above(50);
       const { lost, double, wrong } = result;
       expect({ lost, double, wrong }).to.deep.equal({ lost: [], double: [], wrong: [] });
-      expect(result.mails).to.equal(result.orders);
+      expect(result.emails).to.equal(result.orders);
     });
 
     it('states how long nobody served the tenant', () => {

@@ -38,7 +38,7 @@ if (process.env['PATRONI'] === '1')
       expect(broken, `${verdictLines(result.verdicts)}\n${failoverTable(result.rows)}`).to.deep.equal([]);
     });
 
-    it('writes and mails go on within ten seconds of the promotion, and no process ends', () => {
+    it('writes and emails go on within ten seconds of the promotion, and no process ends', () => {
       expect(result.complaints).to.deep.equal([]);
     });
   });

@@ -133,7 +133,7 @@ describe('files in emails', () => {
       const before = provider.calls.length;
       await shop.store('elsewhere.txt', 'x', 3);
       await shop.store('bill.txt', 'the bill', 2);
-      await waitFor('the mail', () => provider.calls.length > before);
+      await waitFor('the email', () => provider.calls.length > before);
       const { body } = provider.calls.at(-1)!;
       expect(body.subject).to.equal('two: bill.txt');
       const [, url] = /^bill\.txt, 8 bytes: (\S+)$/.exec(partOf(body)!)!;
@@ -196,7 +196,7 @@ describe('files in emails', () => {
     await shop.rows(`update rowpost.file set size = 12000000 where target = 'doc' and key = '{"id": 1}'`);
     try {
       expect(at(await preview(type), 'error')).to.deep.include({
-        code: 'MAIL_TOO_LARGE',
+        code: 'EMAIL_TOO_LARGE',
         field: 'attachments',
       });
     } finally {

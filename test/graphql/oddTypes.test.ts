@@ -9,10 +9,10 @@ const DDL = `
   create table jsons (j jsonb primary key, note text);
   create table chunks (parts bytea[] primary key, note text);
   create table settings (id int primary key, j json, b jsonb, js json[], bs jsonb[], bytes bytea, parts bytea[]);
-  create domain mail as text check (value like '%@%');
+  create domain email as text check (value like '%@%');
   create type mood as enum ('sad', 'happy');
   create domain feeling as mood;
-  create table mails (m mail[] primary key, note text);
+  create table emails (m email[] primary key, note text);
   create table feelings (f feeling primary key, note text);
   create table vectors (v int2vector primary key, note text);
   create domain shift as int[];
@@ -30,7 +30,7 @@ const DDL = `
   insert into placed values (('Main "St", 1', 5, '2026-01-01 00:00:00.000001+00'), 'x');
   insert into jsons values ('{"n": 1.10, "t": "1"}', 'x');
   insert into chunks values (array['\\x00ff', null, '']::bytea[], 'x');
-  insert into mails values ('{a@x,b@x}', 'x');
+  insert into emails values ('{a@x,b@x}', 'x');
   insert into feelings values ('happy', 'x');
   insert into vectors values ('1 2 3', 'x');
   insert into weeks values (1, array['{1,2}', '{}']::shift[]), (2, null);
@@ -66,7 +66,7 @@ describe('values that few columns have', () => {
     placed: ['p'],
     jsons: ['j'],
     chunks: ['parts'],
-    mails: ['m'],
+    emails: ['m'],
     feelings: ['f'],
     vectors: ['v'],
     several: ['ns', 'p', 'd'],
@@ -177,7 +177,7 @@ describe('values that few columns have', () => {
     const data = await shop.data(`{
       a: feelings(filter: "f = 'happy' and f != 'sad'") { f }
       b: feelings(filter: "f in ['happy'] and f between 'sad' and 'happy'", ordering: "f desc") { f }
-      c: mails(filter: "m = ['a@x', 'b@x'] and 'a@x' in m") { m }
+      c: emails(filter: "m = ['a@x', 'b@x'] and 'a@x' in m") { m }
       d: vectors(filter: "v = '1 2 3'") { v }
       Aggregates { max(subquery: "{ feelings { f } }") }
     }`);

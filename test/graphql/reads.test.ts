@@ -41,7 +41,7 @@ describe('reads of /query', () => {
     const data = await shop.data(
       `query ($no: Boolean!, $f: String) {
         __typename
-        few: customer(limit: "2", filter: $f) { ...Names __typename mail: email @skip(if: $no) }
+        few: customer(limit: "2", filter: $f) { ...Names __typename email: email @skip(if: $no) }
         others: customer(offset: 2) { ... on customer { who: name } country @include(if: $no) }
       }
       fragment Names on customer { name }`,

@@ -18,7 +18,7 @@ export interface Mutant {
 const LEDGER = 'test/db/ledger/ledger.test.ts';
 const APPEND_ONLY = 'test/db/ledger/appendOnly.test.ts';
 const TICK = 'test/db/outbox/tick.test.ts';
-const MAIL_EVENTS = 'test/api/webhooks/sendgrid.test.ts';
+const EMAIL_EVENTS = 'test/api/webhooks/sendgrid.test.ts';
 const POLICIES = 'test/graphql/policies.test.ts';
 const WALL_TWO = 'test/db/isolation/wallTwo.test.ts';
 const SIGN_IN = 'test/api/oidc/signIn.test.ts';
@@ -139,7 +139,7 @@ const FENCES: readonly Mutant[] = [
     tests: [LEDGER, 'test/commands/redrive.test.ts'],
   },
   {
-    name: 'the mail of a tenant that moved to another cell is evaluated here as well',
+    name: 'the email of a tenant that moved to another cell is evaluated here as well',
     within: 'CLOSE',
     pattern: /(where \$\{\w+\}) and not \$\{isHandedOverSql\([^)]*\)\}/,
     replacement: '$1',
@@ -183,14 +183,14 @@ const CURSOR: readonly Mutant[] = [
     pattern: /primary key \(tenantid, deliveryid, provider_event_id, createtime\)/,
     replacement:
       'eventno bigint generated always as identity, primary key (tenantid, deliveryid, provider_event_id, createtime, eventno)',
-    tests: [MAIL_EVENTS],
+    tests: [EMAIL_EVENTS],
   },
   {
     name: 'an old event puts an address back that was taken off the list',
-    within: 'recordMailEvents',
+    within: 'recordEmailEvents',
     pattern: /where s\.removetime < excluded\.createtime/,
     replacement: '',
-    tests: [MAIL_EVENTS, 'test/delivery/suppression.test.ts'],
+    tests: [EMAIL_EVENTS, 'test/delivery/suppression.test.ts'],
   },
 ];
 
@@ -289,10 +289,10 @@ const FIRST_WALL: readonly Mutant[] = [
   },
   {
     name: "an event is recorded against another tenant's delivery",
-    within: 'recordMailEvents',
+    within: 'recordEmailEvents',
     pattern: /where tenantid = \$1::int and deliveryid = g\.deliveryid limit 1/,
     replacement: 'where deliveryid = g.deliveryid limit 1',
-    tests: [MAIL_EVENTS],
+    tests: [EMAIL_EVENTS],
   },
 ];
 

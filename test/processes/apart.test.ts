@@ -1,7 +1,14 @@
 import { expect } from 'chai';
 import { createTestRedis } from '../support/testRedis.js';
 import { waitFor } from '../support/waitFor.js';
-import { createFleet, createOrders, mailsPerOrder, ORDERS, setUpConfirmations, type Fleet } from './fleet.js';
+import {
+  createFleet,
+  createOrders,
+  emailsPerOrder,
+  ORDERS,
+  setUpConfirmations,
+  type Fleet,
+} from './fleet.js';
 
 /** The oldest PostgreSQL that we support and the newest, with Redis and without; test/processes/kill has the third pair. */
 const INSTALLATIONS = [
@@ -30,14 +37,14 @@ for (const { name, postgres, redis } of INSTALLATIONS) {
       const { acknowledged, unknown } = await createOrders(fleet, ORDERS);
       expect(unknown).to.deep.equal([]);
       expect(acknowledged).to.have.lengthOf(ORDERS);
-      await waitFor('every email', () => mailsPerOrder(fleet).size >= ORDERS);
+      await waitFor('every email', () => emailsPerOrder(fleet).size >= ORDERS);
       await waitFor('every delivery to be recorded', async () => {
         const { rows } = await fleet.testDatabase.database.pool.query<{ open: string }>(
           `select count(*) as open from rowpost.email_delivery where state <> 'sent'`,
         );
         return rows[0]!.open === '0';
       });
-      const twice = [...mailsPerOrder(fleet)].filter(([, mails]) => mails !== 1);
+      const twice = [...emailsPerOrder(fleet)].filter(([, emails]) => emails !== 1);
       expect(twice).to.deep.equal([]);
       const [first] = fleet.provider.calls;
       expect(first).to.include({ apiKey: 'SG.fleet', path: '/v3/mail/send' });

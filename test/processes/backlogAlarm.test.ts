@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { runRowpost } from '../support/rowpostProcess.js';
 import { createTestRedis } from '../support/testRedis.js';
 import { waitFor } from '../support/waitFor.js';
-import { createFleet, createOrders, mailsPerOrder, setUpConfirmations, type Fleet } from './fleet.js';
+import { createFleet, createOrders, emailsPerOrder, setUpConfirmations, type Fleet } from './fleet.js';
 
 const ALARM_SECONDS = 2;
 
@@ -68,7 +68,7 @@ describe('lost workers', () => {
     );
 
     await fleet.start('worker');
-    await waitFor('every mail', () => mailsPerOrder(fleet).size === 6);
+    await waitFor('every email', () => emailsPerOrder(fleet).size === 6);
     await waitFor('the end of the alarm', async () => !(await readiness()).body.overdue);
     await waitFor('the relay', async () => (await fetch(`${relayUrl}/readyz`)).status === 200);
     expect(await (await fetch(`${relayUrl}/metrics`)).text()).to.match(/^rowpost_tick_seconds_count [1-9]/m);

@@ -8,7 +8,7 @@ import { startSeparateCluster, type SeparateCluster } from '../support/separateC
 import { createTemplateSql, databaseUrl, openTestDatabase } from '../support/templateDatabase.js';
 import type { TestDatabase } from '../support/testDatabase.js';
 import { waitFor } from '../support/waitFor.js';
-import { createFleet, mailsPerOrder, setUpConfirmations, type Fleet } from './fleet.js';
+import { createFleet, emailsPerOrder, setUpConfirmations, type Fleet } from './fleet.js';
 import { openRecipes, type Recipes } from './recipes.js';
 
 /** Debian's package `postgresql-client` has them; those of version 15 can't dump a newer server. */
@@ -99,7 +99,7 @@ if (HAS_CLIENT_PROGRAMS) {
         await database.close();
       });
 
-      it('is served: sent mails are not resent, unsent ones are sent once', async () => {
+      it('is served: sent emails are not resent, unsent ones are sent once', async () => {
         await startSenders(fleet);
         await fleet.start('web');
         await sent(fleet, [1, 2]);
@@ -207,11 +207,11 @@ if (HAS_CLIENT_PROGRAMS) {
           );
           return rows.map(({ order_id: id }) => id).join() === '1,2';
         });
-        // Its mail had left after that moment, and nothing says so any more.
-        await waitFor('the second mail of order 2', () => mailsPerOrder(fleet).get(2) === 2);
+        // Its email had left after that moment, and nothing says so any more.
+        await waitFor('the second email of order 2', () => emailsPerOrder(fleet).get(2) === 2);
         await order(fleet, 4);
-        await waitFor('the mail of order 4', () => mailsPerOrder(fleet).has(4));
-        expect(sorted(mailsPerOrder(fleet))).to.deep.equal([
+        await waitFor('the email of order 4', () => emailsPerOrder(fleet).has(4));
+        expect(sorted(emailsPerOrder(fleet))).to.deep.equal([
           [1, 1],
           [2, 2],
           [3, 1],
@@ -244,10 +244,10 @@ async function order(fleet: Fleet, id: number): Promise<void> {
   );
 }
 
-/** Waits until nothing is on its way, and expects one mail for each of the orders. */
+/** Waits until nothing is on its way, and expects one email for each of the orders. */
 async function sent(fleet: Fleet, ids: readonly number[]): Promise<void> {
   const last = ids.at(-1)!;
-  await waitFor(`the mail of order ${last}`, () => mailsPerOrder(fleet).has(last));
+  await waitFor(`the email of order ${last}`, () => emailsPerOrder(fleet).has(last));
   await waitFor('all deliveries', async () => {
     const { email_delivery: open } = await fleet.request<{ email_delivery: unknown[] }>(
       '/roles_pbac',
@@ -255,7 +255,7 @@ async function sent(fleet: Fleet, ids: readonly number[]): Promise<void> {
     );
     return open.length === 0;
   });
-  expect(sorted(mailsPerOrder(fleet))).to.deep.equal(ids.map((id) => [id, 1]));
+  expect(sorted(emailsPerOrder(fleet))).to.deep.equal(ids.map((id) => [id, 1]));
 }
 
 function sorted(counts: ReadonlyMap<number, number>): readonly (readonly [number, number])[] {

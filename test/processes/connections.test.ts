@@ -5,7 +5,7 @@ import {
   createFleet,
   createOrders,
   FLEET_PG_POOL,
-  mailsPerOrder,
+  emailsPerOrder,
   ORDERS,
   setUpConfirmations,
   type Fleet,
@@ -37,7 +37,7 @@ describe('connections to PostgreSQL', () => {
     })();
     try {
       await createOrders(fleet, ORDERS);
-      await waitFor('every email', () => mailsPerOrder(fleet).size >= ORDERS);
+      await waitFor('every email', () => emailsPerOrder(fleet).size >= ORDERS);
     } finally {
       done.abort();
       await observing;

@@ -194,8 +194,8 @@ export async function createOrders(
   return { acknowledged, unknown };
 }
 
-/** How many mails the provider has accepted for each order. */
-export function mailsPerOrder(fleet: Fleet): ReadonlyMap<number, number> {
+/** How many emails the provider has accepted for each order. */
+export function emailsPerOrder(fleet: Fleet): ReadonlyMap<number, number> {
   const counts = new Map<number, number>();
   for (const { body, accepted } of fleet.provider.calls) {
     const id = Number(/^Order (\d+)$/.exec(body.subject)?.[1]);

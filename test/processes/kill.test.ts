@@ -4,7 +4,7 @@ import { waitFor } from '../support/waitFor.js';
 import {
   createFleet,
   createOrders,
-  mailsPerOrder,
+  emailsPerOrder,
   ORDERS,
   setUpConfirmations,
   type Fleet,
@@ -57,8 +57,8 @@ for (const { victim, redis } of CASES) {
       await waitFor(
         'the email of every acknowledged order',
         () => {
-          const mails = mailsPerOrder(fleet);
-          return acknowledged.every((id) => mails.has(id));
+          const emails = emailsPerOrder(fleet);
+          return acknowledged.every((id) => emails.has(id));
         },
         { timeoutMs: RECOVERY_MS },
       );
@@ -76,23 +76,23 @@ async function expectOnlyCommittedOrders(fleet: Fleet): Promise<void> {
   );
   const committed = new Set(orders.map(({ order_id }) => Number(order_id)));
   await waitFor('the email of every committed order', () => {
-    const mails = mailsPerOrder(fleet);
-    return [...committed].every((id) => mails.has(id));
+    const emails = emailsPerOrder(fleet);
+    return [...committed].every((id) => emails.has(id));
   });
-  expect([...mailsPerOrder(fleet).keys()].filter((id) => !committed.has(id))).to.deep.equal([]);
+  expect([...emailsPerOrder(fleet).keys()].filter((id) => !committed.has(id))).to.deep.equal([]);
 }
 
 /** What was accepted more than once has an attempt for each, one of them recorded as ambiguous. */
 async function expectDuplicatesRecorded(fleet: Fleet): Promise<void> {
-  for (const [deliveryid, mails] of fleet.provider.acceptedPerDelivery()) {
-    if (mails === 1) continue;
+  for (const [deliveryid, emails] of fleet.provider.acceptedPerDelivery()) {
+    if (emails === 1) continue;
     const attempts = await waitFor('the attempts to be recorded', async () => {
       const { rows } = await fleet.testDatabase.database.pool.query<{ outcome: string }>(
         'select outcome from rowpost.email_attempt where deliveryid = $1',
         [deliveryid],
       );
-      return rows.length >= mails ? rows : undefined;
+      return rows.length >= emails ? rows : undefined;
     });
-    expect(attempts.filter(({ outcome }) => outcome === 'ambiguous')).to.have.lengthOf(mails - 1);
+    expect(attempts.filter(({ outcome }) => outcome === 'ambiguous')).to.have.lengthOf(emails - 1);
   }
 }

@@ -10,7 +10,7 @@ import { KeyRing } from '../../src/config/secrets.js';
 import { runRowpost } from '../support/rowpostProcess.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { waitFor } from '../support/waitFor.js';
-import { createFleet, mailsPerOrder, setUpConfirmations, type Fleet } from './fleet.js';
+import { createFleet, emailsPerOrder, setUpConfirmations, type Fleet } from './fleet.js';
 import { openRecipes, type Recipes } from './recipes.js';
 
 /** Debian's package `postgresql-client` has it; that of version 15 can't dump a newer server. */
@@ -106,7 +106,7 @@ if (HAS_PG_DUMP) {
       expect(rows.map(({ name }) => name)).to.deep.equal([...known].sort());
     });
 
-    it('is suspended: nobody may use it, but its mail is still sent', async () => {
+    it('is suspended: nobody may use it, but its email is still sent', async () => {
       const { baseUrl, token } = fleet.web();
       const ask = async (
         where: string,
@@ -140,7 +140,7 @@ if (HAS_PG_DUMP) {
 
       await fleet.start('relay');
       await fleet.start('worker');
-      await waitFor('the mail of order 1', () => mailsPerOrder(fleet).has(1));
+      await waitFor('the email of order 1', () => emailsPerOrder(fleet).has(1));
       await waitFor('nothing to be open', async () => (await run('open')) === '0\n');
     });
 
@@ -169,13 +169,13 @@ if (HAS_PG_DUMP) {
       await fleet.start('relay', settingsThere);
       await fleet.start('worker', settingsThere);
       await fleet.request('/query', createOrder(2));
-      await waitFor('the mail of order 2', () => mailsPerOrder(fleet).has(2));
-      expect([...mailsPerOrder(fleet)].sort()).to.deep.equal([
+      await waitFor('the email of order 2', () => emailsPerOrder(fleet).has(2));
+      expect([...emailsPerOrder(fleet)].sort()).to.deep.equal([
         [1, 1],
         [2, 1],
       ]);
       await there.database.pool.query('insert into tenant_1.orders (order_id, customer_id) values (3, 1)');
-      await waitFor('the mail of order 3', () => mailsPerOrder(fleet).has(3));
+      await waitFor('the email of order 3', () => emailsPerOrder(fleet).has(3));
       const doctor = await runThere('doctor');
       expect(doctor.stdout)
         .to.match(/^✓ secrets /m)

@@ -4,7 +4,7 @@ import { runRowpost, type RowpostProcess } from '../support/rowpostProcess.js';
 import { runSql } from '../support/runSql.js';
 import { createTestRedis } from '../support/testRedis.js';
 import { waitFor } from '../support/waitFor.js';
-import { createFleet, mailsPerOrder, setUpConfirmations, type Fleet } from './fleet.js';
+import { createFleet, emailsPerOrder, setUpConfirmations, type Fleet } from './fleet.js';
 
 /** A span as OTLP's JSON has it. */
 interface SentSpan {
@@ -82,8 +82,8 @@ describe('traces', () => {
     });
     expect(await answer.json()).to.deep.equal({ data: { create_orders: { order_id: String(id) } } });
   };
-  const mailOf = async (id: number): Promise<void> => {
-    await waitFor(`the mail of order ${id}`, () => mailsPerOrder(fleet).has(id));
+  const emailOf = async (id: number): Promise<void> => {
+    await waitFor(`the email of order ${id}`, () => emailsPerOrder(fleet).has(id));
   };
   /** The parts of a trace once its delivery has ended. */
   const traceOf = async (traceId: string): Promise<SentSpan[]> => {
@@ -95,7 +95,7 @@ describe('traces', () => {
 
   it('span caller, transaction, queue, queries, rendering and provider', async () => {
     await createOrder(1, `00-${CALLER}-b7ad6b7169203331-01`);
-    await mailOf(1);
+    await emailOf(1);
     const trace = await traceOf(CALLER);
     const named = (name: string): SentSpan => {
       const found = trace.filter((span) => span.name === name);
@@ -148,10 +148,10 @@ describe('traces', () => {
   it('skip unsampled callers and probes', async () => {
     const unsampled = '1af7651916cd43dd8448eb211c80319c';
     await createOrder(2, `00-${unsampled}-b7ad6b7169203331-00`);
-    await mailOf(2);
+    await emailOf(2);
     await fetch(`${fleet.web().baseUrl}/livez`);
     await createOrder(3, `00-2${CALLER.slice(1)}-b7ad6b7169203331-01`);
-    await mailOf(3);
+    await emailOf(3);
     await traceOf(`2${CALLER.slice(1)}`);
     expect(spans().filter(({ traceId }) => traceId === unsampled)).to.deep.equal([]);
     expect(spans().filter(({ name }) => /livez|readyz|metrics/.test(name))).to.deep.equal([]);
@@ -173,8 +173,8 @@ describe('traces', () => {
       );
     await write(4, `00-${writer}-b7ad6b7169203331-01`);
     await write(5, `'' or x`.repeat(40).replaceAll("'", ''));
-    await mailOf(4);
-    await mailOf(5);
+    await emailOf(4);
+    await emailOf(5);
     const trace = await traceOf(writer);
     expect(trace.find(({ name }) => name === 'delivery')?.parentSpanId).to.equal('b7ad6b7169203331');
   });
@@ -195,10 +195,10 @@ describe('traces', () => {
     expect(await waitFor("the delivery's line", () => lineOf(worker, 'delivery'))).to.include('"sent"');
   });
 
-  it('delay neither mails nor shutdown when the collector is down', async () => {
+  it('delay neither emails nor shutdown when the collector is down', async () => {
     collector.answer = () => 'hang';
     await createOrder(7, `00-5${CALLER.slice(1)}-b7ad6b7169203331-01`);
-    await mailOf(7);
+    await emailOf(7);
     const relay = await fleet.start('relay');
     const beganAtMs = performance.now();
     await relay.kill('SIGTERM');

@@ -11,7 +11,7 @@ export const SECRETS = {
   resend: `whsec_${Buffer.from('canary-secret-of-resend').toString('base64')}`,
   mailgun: 'canary-key-of-mailgun',
   postmark: 'canary-password-of-postmark',
-  ses: 'arn:aws:sns:eu-central-1:123456789012:mail-events',
+  ses: 'arn:aws:sns:eu-central-1:123456789012:email-events',
 } as const;
 export const SNS_HOST = 'https://sns.eu-central-1.amazonaws.com';
 const JSON_TYPE = { 'content-type': 'application/json' };

@@ -12,17 +12,17 @@ export type Behaviour =
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string;
     }
-  /** Takes the mail and answers 202, after a while. */
+  /** Takes the email and answers 202, after a while. */
   | { readonly kind: 'slow'; readonly ms: number }
   /** Reads everything, says nothing. */
   | { readonly kind: 'hang' }
   /** Sends a header every 50 ms, without end. */
   | { readonly kind: 'header-drip' }
-  /** Takes the mail, answers 202, and sends the body a byte every 50 ms without end. */
+  /** Takes the email, answers 202, and sends the body a byte every 50 ms without end. */
   | { readonly kind: 'body-drip' }
-  /** Breaks the connection before it has read the mail. */
+  /** Breaks the connection before it has read the email. */
   | { readonly kind: 'reset-before' }
-  /** Takes the mail, and breaks the connection instead of answering. */
+  /** Takes the email, and breaks the connection instead of answering. */
   | { readonly kind: 'reset-after' };
 
 /** One call as the provider saw it. */
@@ -33,7 +33,7 @@ export interface ReceivedCall {
   readonly deliveryid: string;
   readonly tenantid: string;
   readonly body: SendBody;
-  /** Whether the provider has taken the mail, whatever it then answered. */
+  /** Whether the provider has taken the email, whatever it then answered. */
   readonly accepted: boolean;
   readonly atMs: number;
 }
@@ -60,7 +60,7 @@ export interface SendBody {
   readonly custom_args: { readonly deliveryid: string; readonly tenantid: string };
 }
 
-/** One of the two parts of a mail. */
+/** One of the two parts of an email. */
 export function partOf(
   { content }: SendBody,
   type: 'text/plain' | 'text/html' = 'text/html',
@@ -71,13 +71,13 @@ export function partOf(
 /** An email provider of its own mind: a real HTTP server that keeps its own books. */
 export interface FakeProvider {
   readonly url: string;
-  /** Every call whose mail was read, in order. */
+  /** Every call whose email was read, in order. */
   readonly calls: readonly ReceivedCall[];
-  /** How many mails were accepted for each delivery. */
+  /** How many emails were accepted for each delivery. */
   acceptedPerDelivery(): ReadonlyMap<string, number>;
-  /** Decides what happens with each call; accepts all by default. Given undefined when the mail was not read. */
+  /** Decides what happens with each call; accepts all by default. Given undefined when the email was not read. */
   behave: (call: Omit<ReceivedCall, 'accepted'>) => Behaviour;
-  /** Connections broken before their mail is read. */
+  /** Connections broken before their email is read. */
   refuseUnread: boolean;
   stop(): Promise<void>;
 }

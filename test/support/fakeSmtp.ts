@@ -4,8 +4,8 @@ import { domainToASCII } from 'node:url';
 import { simpleParser, type ParsedMail } from 'mailparser';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 
-/** One mail as the server took it. */
-export interface TakenMail {
+/** One email as the server took it. */
+export interface TakenEmail {
   readonly from: string;
   readonly to: readonly string[];
   readonly raw: Buffer;
@@ -16,18 +16,18 @@ export interface TakenMail {
   readonly user: string | undefined;
 }
 
-/** What happens to a mail once the final dot has come: `reply` is a reply, or `cut` or `hang` for none. */
+/** What happens to an email once the final dot has come: `reply` is a reply, or `cut` or `hang` for none. */
 export type AfterDot = { readonly taken: boolean; readonly reply: string };
 
 export interface FakeSmtp {
   readonly port: number;
-  readonly mails: readonly TakenMail[];
+  readonly emails: readonly TakenEmail[];
   /** Connections so far. */
   readonly connections: () => number;
   /** Connections now. */
   readonly open: () => number;
-  /** Decides for each mail; takes and acknowledges it by default. */
-  afterDot: (mail: TakenMail) => AfterDot;
+  /** Decides for each email; takes and acknowledges it by default. */
+  afterDot: (email: TakenEmail) => AfterDot;
   /** The reply to a recipient; undefined accepts it. */
   onRecipient: (address: string) => { code: number; text: string } | undefined;
   stop(): Promise<void>;
@@ -35,9 +35,9 @@ export interface FakeSmtp {
 
 export const LOGIN = { username: 'shop', password: 'canary-password' };
 
-/** A server by others (`smtp-server`) that keeps its own books; mails are read back by `mailparser`. */
+/** A server by others (`smtp-server`) that keeps its own books; emails are read back by `mailparser`. */
 export async function startFakeSmtp(options: Partial<SMTPServerOptions> = {}): Promise<FakeSmtp> {
-  const mails: TakenMail[] = [];
+  const emails: TakenEmail[] = [];
   const sockets = new Set<Socket>();
   const numbers = new Map<string, number>();
   const server = new SMTPServer({
@@ -65,7 +65,7 @@ export async function startFakeSmtp(options: Partial<SMTPServerOptions> = {}): P
       stream.on('end', () => {
         const raw = Buffer.concat(parts);
         void simpleParser(raw).then((parsed) => {
-          const mail: TakenMail = {
+          const email: TakenEmail = {
             from: session.envelope.mailFrom ? session.envelope.mailFrom.address : '',
             // The server shows domains as people write them.
             to: session.envelope.rcptTo.map(({ address }) => address.replace(/[^@]*$/, domainToASCII)),
@@ -75,8 +75,8 @@ export async function startFakeSmtp(options: Partial<SMTPServerOptions> = {}): P
             secure: session.secure,
             user: session.user as string | undefined,
           };
-          const { taken, reply } = fake.afterDot(mail);
-          if (taken) mails.push(mail);
+          const { taken, reply } = fake.afterDot(email);
+          if (taken) emails.push(email);
           if (reply === 'hang') return;
           if (reply === 'cut') {
             for (const socket of sockets)
@@ -100,10 +100,10 @@ export async function startFakeSmtp(options: Partial<SMTPServerOptions> = {}): P
     get port() {
       return (server.server.address() as AddressInfo).port;
     },
-    mails,
+    emails,
     connections: () => numbers.size,
     open: () => sockets.size,
-    afterDot: () => ({ taken: true, reply: `250 2.0.0 queued as Q${mails.length + 1}` }),
+    afterDot: () => ({ taken: true, reply: `250 2.0.0 queued as Q${emails.length + 1}` }),
     onRecipient: () => undefined,
     async stop() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));

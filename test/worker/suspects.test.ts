@@ -62,14 +62,14 @@ describe('deliveries whose attempts were lost with their processes', () => {
 
   it('are tried one after the other from the second on, so that one takes no bystanders along', async () => {
     await leaveOpen(2);
-    await waitFor('all mails', allSent);
+    await waitFor('all emails', allSent);
     expect(gapsMs()).to.have.length(SUSPECTS - 1);
     for (const gapMs of gapsMs()) expect(gapMs).to.be.at.least(ANSWER_MS * 0.9);
   });
 
   it('go side by side after the first one', async () => {
     await leaveOpen(1);
-    await waitFor('all mails', allSent);
+    await waitFor('all emails', allSent);
     expect(Math.min(...gapsMs())).to.be.below(ANSWER_MS / 2);
   });
 });

@@ -5,7 +5,7 @@ import sendgrid from '@sendgrid/mail';
 
 export const BULK = 1_000;
 
-/** As long as the mail that Rowpost renders. */
+/** As long as the email that Rowpost renders. */
 const HTML = `<!doctype html>\n<html>\n<body>\n${'<p>Your order is on its way to Lund.</p>\n'.repeat(17)}</body>\n</html>`;
 
 export async function runSender(actions) {
@@ -13,7 +13,7 @@ export async function runSender(actions) {
   await actions[action](JSON.parse(options));
 }
 
-/** @returns a function that sends one mail */
+/** @returns a function that sends one email */
 export function createSend(providerUrl) {
   sendgrid.setApiKey('SG.bench');
   sendgrid.client.setDefaultRequest('baseUrl', providerUrl);

@@ -1,4 +1,4 @@
-// pg-boss. It fetches and completes jobs in batches; a batch's mails are sent at once.
+// pg-boss. It fetches and completes jobs in batches; a batch's emails are sent at once.
 import { PgBoss } from 'pg-boss';
 import { bulks, createSend, runSender } from './bareSend.mjs';
 

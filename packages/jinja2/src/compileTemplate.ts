@@ -21,7 +21,7 @@ export type Syntax = 'jinja2' | 'liquid';
  *  - `html`: autoescape is on, with Markup semantics;
  *  - `filter`: a filter expression, whose structure values can't change;
  *  - `json`: a JSON document, whose structure values can't change;
- *  - `address`, `addressList`: mail addresses, or a JSON list of them; values are marked, see
+ *  - `address`, `addressList`: email addresses, or a JSON list of them; values are marked, see
  *    `unmarkValues`.
  */
 export type OutputMode = 'text' | 'html' | 'filter' | 'json' | 'address' | 'addressList';

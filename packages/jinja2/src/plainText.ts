@@ -37,7 +37,7 @@ const LINE_BREAKS: Readonly<Record<string, number>> = {
 const MAX_INDENTATION = 4;
 const RULE = '-'.repeat(40);
 
-/** Writes text while the parser reads, in a single pass, because this runs for every mail. */
+/** Writes text while the parser reads, in a single pass, because this runs for every email. */
 class PlainText implements Partial<Handler> {
   #text = '';
   /** Line breaks before the next word. */

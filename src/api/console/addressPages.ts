@@ -32,11 +32,11 @@ const LISTS = {
 } as const;
 const NOTICES: Readonly<Record<string, string>> = {
   added: 'Added.',
-  removed: 'Removed. The address gets mail again.',
+  removed: 'Removed. The address gets email again.',
 };
 type ListName = keyof typeof LISTS;
 
-/** Pages of addresses that get no mail: suppressed ones, and those that have unsubscribed. */
+/** Pages of addresses that get no email: suppressed ones, and those that have unsubscribed. */
 export function addressPages({ page, form }: PageHandlers): Router {
   const list = page((visit, req) => showList(visit, req.query));
 

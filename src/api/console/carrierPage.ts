@@ -28,7 +28,7 @@ const CHANGES = {
 const CARRIERS: Readonly<Record<string, { readonly steps: string; readonly secret: string }>> = {
   sendgrid: {
     steps:
-      'Settings → Mail Settings → Event Webhooks: enter the URL below, choose the events, and turn Signed Event Webhook on.',
+      'Settings → Email Settings → Event Webhooks: enter the URL below, choose the events, and turn Signed Event Webhook on.',
     secret: 'Verification key',
   },
   resend: { steps: 'Add a webhook with the URL below.', secret: 'Signing secret' },

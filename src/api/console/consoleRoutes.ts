@@ -19,7 +19,7 @@ import { emailPages } from './emailPages.js';
 import { emailPreview } from './emailPreview.js';
 import type { Values } from './formValues.js';
 import { isOfOtherTenant, requireCsrfToken, requireOwnPage } from './formGuards.js';
-import { mailPreviewPages } from './mailPreviewPages.js';
+import { emailPreviewPages } from './emailPreviewPages.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 import { policyPages } from './policyPages.js';
 import { redrivePages } from './redrivePages.js';
@@ -28,8 +28,8 @@ import { rowPages } from './rowPages.js';
 import { rulePages } from './rulePages.js';
 import { SECRET_FIELDS } from './carrierForms.js';
 import { carrierPage } from './carrierPage.js';
-import { sendMail, sendPage, type PageShare } from '../pages/sendPage.js';
-import { sentMailPages } from './sentMailPages.js';
+import { sendEmail, sendPage, type PageShare } from '../pages/sendPage.js';
+import { sentEmailPages } from './sentEmailPages.js';
 import { signInPages } from './signInPages.js';
 import { tablePages } from './tablePages.js';
 import { tenantPages } from './tenantPages.js';
@@ -60,7 +60,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
     isOperator: isInstallationAdmin(session.principal),
     show: (view, shown, page) =>
       sendPage(res, view, { ...frameOf(req, session), ...shown }, { ...page, share: shareOf(deps, session) }),
-    showMail: (html) => sendMail(res, html, shareOf(deps, session)),
+    showEmail: (html) => sendEmail(res, html, shareOf(deps, session)),
     values: values ?? {},
   });
 
@@ -129,8 +129,8 @@ export function consoleRoutes(deps: RouteDeps): Router {
     .use(
       redrivePages(handlers),
       deliveryPages(handlers),
-      mailPreviewPages(handlers),
-      sentMailPages(handlers),
+      emailPreviewPages(handlers),
+      sentEmailPages(handlers),
       whyPage(handlers),
     )
     .use(

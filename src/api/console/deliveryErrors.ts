@@ -48,7 +48,7 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
   [['STATEMENT_TIMEOUT'], 'a query took too long', 'select less, or have a column indexed'],
   [
     ['CONDITION_FAILED'],
-    "the rule's condition can't be evaluated for this change, for example because a value is not a number, or the column is gone. Each change is evaluated separately, so the mails of other changes are sent",
+    "the rule's condition can't be evaluated for this change, for example because a value is not a number, or the column is gone. Each change is evaluated separately, so the emails of other changes are sent",
     'correct the condition or the row',
   ],
   [['ATTACHMENT_UNKNOWN'], 'attachments names neither a query nor a column', 'correct the name'],
@@ -59,11 +59,11 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
   ],
   [['TOO_MANY_ATTACHMENTS'], 'more than 100 files to attach', 'narrow the query, or link to the files'],
   [['TOO_MANY_RECIPIENTS'], 'more than the carrier accepts', 'send to fewer recipients'],
-  [['MAIL_TOO_LARGE'], 'more than the carrier accepts', 'send less, or a link'],
+  [['EMAIL_TOO_LARGE'], 'more than the carrier accepts', 'send less, or a link'],
   [['SENDER_NOT_VERIFIED'], 'the provider does not know the sender', 'verify the sender with the provider'],
   [
     ['SENDER_REFUSED'],
-    'the SMTP server does not accept mail from the sender',
+    'the SMTP server does not accept email from the sender',
     'use a sender that it accepts',
   ],
   [
@@ -71,10 +71,10 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
     'the carrier accepts none of the recipients; error has its message',
     'correct the data',
   ],
-  [['SMTP_554'], 'the SMTP server rejected the mail; error has its message', 'fix what the message says'],
+  [['SMTP_554'], 'the SMTP server rejected the email; error has its message', 'fix what the message says'],
   [
     ['PROVIDER_400', 'PROVIDER_404', 'PROVIDER_413'],
-    'the provider rejected the mail; error has its message',
+    'the provider rejected the email; error has its message',
     'fix what the message says',
   ],
   [['EMAIL_APIKEY_MISSING'], 'the tenant has neither a key nor a transport', 'set one, then redrive'],
@@ -86,13 +86,13 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
   ],
   [
     ['UNSUBSCRIBED'],
-    'every recipient has unsubscribed from mail of this type; error names them',
+    'every recipient has unsubscribed from email of this type; error names them',
     'nothing: it is what they asked for',
   ],
   [
     ['UNSUBSCRIBE_RECIPIENTS'],
-    'the type has unsubscribe set, but the mail has more than one recipient, and its link is for one',
-    'send one mail to each, or set unsubscribe to none',
+    'the type has unsubscribe set, but the email has more than one recipient, and its link is for one',
+    'send one email to each, or set unsubscribe to none',
   ],
   [['LOOP_TRIPPED'], 'the rule fired too often for one record', 'find out what keeps changing the record'],
   [['RULE_DELETED', 'EMAIL_TYPE_DELETED'], 'it was deleted in the meantime', 'nothing'],
@@ -108,7 +108,7 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
   [['SMTP_LOGIN_REFUSED'], 'the SMTP server rejects the login', 'set a transport with a working login'],
   [
     ['SMTP_CONNECTION_REFUSED'],
-    'the SMTP server accepts no mail from here, or has no STARTTLS; error has its message',
+    'the SMTP server accepts no email from here, or has no STARTTLS; error has its message',
     'contact its operator, then set the transport again',
   ],
   [['SMTP_HOST_REFUSED'], 'the name of the SMTP server resolves to a private network', 'use another server'],
@@ -131,10 +131,10 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
   ],
   [['TOO_BUSY', 'DATABASE_UNAVAILABLE'], 'our own database is busy or unavailable', 'nothing'],
   [['STORAGE_UNAVAILABLE'], 'our own file storage is unavailable', 'nothing'],
-  [['WORKER_LOST'], 'the worker died while sending; the mail may arrive twice', 'nothing'],
+  [['WORKER_LOST'], 'the worker died while sending; the email may arrive twice', 'nothing'],
   [
     ['OUTCOME_UNKNOWN'],
-    'the worker died while sending, and the rule forbids a second mail',
+    'the worker died while sending, and the rule forbids a second email',
     'check with the provider, redrive if it was not sent',
   ],
   [

@@ -111,7 +111,7 @@ export function conditionsOf({ to, subject, state, code, type, rule, table, key,
   return conditions;
 }
 
-/** A suppressed mail has no recipients; its error names the intended ones. */
+/** A suppressed email has no recipients; its error names the intended ones. */
 function recipientCondition(to: string): string {
   const pattern = literal(containing(to));
   return `(recipients ilike ${pattern} or error_code in ['SUPPRESSED', 'UNSUBSCRIBED'] and error ilike ${pattern})`;

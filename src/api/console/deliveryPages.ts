@@ -34,7 +34,7 @@ const readOne = (change: string): string => `query ($filter: String) {
     email_event_collection(ordering: ["time"], limit: 200) { event time recipient reason status type url }
   }
 }`;
-const KEPT_MAIL = `query ($id: ID!) { Utility { sent_mail(deliveryid: $id) { attempt } } }`;
+const KEPT_EMAIL = `query ($id: ID!) { Utility { sent_mail(deliveryid: $id) { attempt } } }`;
 const RULE = `query ($filter: String) {
   email_rule(filter: $filter, limit: 1) { ruleid name email_type condition enabled query_roleid operations targets }
 }`;
@@ -120,14 +120,14 @@ export function deliveryPages({ page }: PageHandlers): Router {
 
   const one = page(async ({ ask, show, isAdmin }, req) => {
     const row = await readDelivery({ ask, isAdmin }, req);
-    const [rule, isMailKept] = isAdmin
-      ? [await readRule(ask, row.ruleid), await hasKeptMail(ask, row.deliveryid)]
+    const [rule, isEmailKept] = isAdmin
+      ? [await readRule(ask, row.ruleid), await hasKeptEmail(ask, row.deliveryid)]
       : [undefined, false];
     await show('delivery', {
       title: row.subject ?? `Delivery ${row.deliveryid}`,
       delivery: toDelivery(row),
       rule,
-      isMailKept,
+      isEmailKept,
       timeline: toTimeline(row, rule, isAdmin),
       problem: row.error_code === null ? undefined : deliveryError(row.error_code),
       mayRedrive: isAdmin && FINAL_STATES.has(row.state),
@@ -200,8 +200,8 @@ export async function readRule(ask: Visit['ask'], ruleid: string): Promise<Rule 
   return email_rule[0];
 }
 
-async function hasKeptMail(ask: Visit['ask'], id: string): Promise<boolean> {
-  const { Utility } = await ask<{ Utility: { sent_mail: object | null } }>(KEPT_MAIL, { id });
+async function hasKeptEmail(ask: Visit['ask'], id: string): Promise<boolean> {
+  const { Utility } = await ask<{ Utility: { sent_mail: object | null } }>(KEPT_EMAIL, { id });
   return Utility.sent_mail !== null;
 }
 

@@ -74,7 +74,7 @@ interface ChangedColumn {
   readonly isChanged: boolean;
 }
 
-/** What to show for a mail without recipients. */
+/** What to show for an email without recipients. */
 const WITHOUT_RECIPIENTS: Readonly<Record<string, string>> = {
   failed: 'nobody: it was not written',
   skipped: 'nobody',
@@ -162,7 +162,7 @@ const OUTCOMES: Readonly<Record<string, readonly [title: string, kind: Moment['k
   failed: ['It failed', 'bad'],
   retry: ['It did not succeed; to be tried again', 'waiting'],
   ambiguous: ['Nobody knows whether it left', 'bad'],
-  paused: ['The provider takes no mail with this key', 'waiting'],
+  paused: ['The provider takes no email with this key', 'waiting'],
   rate_limited: ['The provider asked to wait', 'waiting'],
   redriven: ['Sent again by hand', 'plain'],
 };

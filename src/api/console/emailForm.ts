@@ -62,7 +62,7 @@ export const EMAIL_FIELDS: readonly FormField[] = [
     label: 'Unsubscribe',
     kind: 'choice',
     choices: ['none', 'type', 'all'],
-    note: 'What recipients can unsubscribe from with one click: mail of this type, or all mail with such a link. Meant for mail that recipients did not request individually.',
+    note: 'What recipients can unsubscribe from with one click: email of this type, or all email with such a link. Meant for email that recipients did not request individually.',
     isFurther: true,
   },
   { name: 'syntax', label: 'Syntax', kind: 'choice', choices: ['jinja2', 'liquid'], isFurther: true },

@@ -38,7 +38,7 @@ const MAX_SHOWN_CHARACTERS = 300_000;
 export const MAX_EMAIL_FORM_BYTES = 2_097_152;
 
 /**
- * Shows what the form of an email would send, in a frame next to the form. It is a separate page, because the mail has
+ * Shows what the form of an email would send, in a frame next to the form. It is a separate page, because the email has
  * styles and images that the form's page does not allow.
  */
 export function emailPreview({ page, form }: PageHandlers): Router {
@@ -64,8 +64,8 @@ export function emailPreview({ page, form }: PageHandlers): Router {
   const starter = page(async ({ ask, show }, req) => {
     const found = findStarter(req.params['name']);
     if (!found) throw new AppError('NOT_FOUND', 'There is no such starter.');
-    const { mail } = await compose(ask, sampleOf(found, found.input));
-    await show('starter', { title: found.title, mail }, FRAMED);
+    const { email } = await compose(ask, sampleOf(found, found.input));
+    await show('starter', { title: found.title, email }, FRAMED);
   });
 
   return Router()
@@ -83,17 +83,17 @@ async function compose(
   ask: Visit['ask'],
   draft: Draft,
 ): Promise<{
-  readonly mail?: Preview;
+  readonly email?: Preview;
   readonly seen?: object;
   readonly problem?: Problem;
   readonly at?: object | undefined;
 }> {
   const { Utility } = await ask<{ Utility: { preview_email: Preview } }>(PREVIEW, draft);
-  const mail = Utility.preview_email;
-  if (mail.error) return located(mail.error);
-  const html = mail.html ?? '';
-  const isTooLong = html.length + (mail.text ?? '').length > MAX_SHOWN_CHARACTERS;
-  return { mail, seen: { size: Buffer.byteLength(html), isTooLong, ...seenIn(html) } };
+  const email = Utility.preview_email;
+  if (email.error) return located(email.error);
+  const html = email.html ?? '';
+  const isTooLong = html.length + (email.text ?? '').length > MAX_SHOWN_CHARACTERS;
+  return { email, seen: { size: Buffer.byteLength(html), isTooLong, ...seenIn(html) } };
 }
 
 /** The names that templates can use, for reference and for the editor. */

@@ -19,7 +19,7 @@ export interface Visit {
   /** Renders a view within the common layout. */
   readonly show: (view: string, values: object, page?: Page) => Promise<void>;
   /** Sends the HTML of an email, for a frame of a page. */
-  readonly showMail: (html: string) => void;
+  readonly showEmail: (html: string) => void;
   /** The fields of the form; empty for a page. */
   readonly values: Values;
 }

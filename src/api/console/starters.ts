@@ -87,7 +87,7 @@ const ORDER_QUERY = {
 };
 const SENDER = 'Your company <hello@example.com>';
 const TO_CUSTOMER = ['{{ orders[0].customers.name }} <{{ orders[0].customers.email }}>'];
-const OF_ORDER = 'You get this mail because you ordered from us.';
+const OF_ORDER = 'You get this email because you ordered from us.';
 
 const SAMPLE_ORDER = {
   order_number: 'A-1042',
@@ -116,7 +116,7 @@ export const STARTERS: readonly Starter[] = [
       template: frame(
         'Thank you, {{ orders[0].customers.name }}.',
         `      {%- set order = orders[0] %}
-      <p style="margin:0">We have your order <b>{{ order.order_number }}</b> and are packing it already. You get another mail as soon as it leaves.</p>
+      <p style="margin:0">We have your order <b>{{ order.order_number }}</b> and are packing it already. You get another email as soon as it leaves.</p>
 ${ITEMS}`,
         OF_ORDER,
       ),
@@ -161,8 +161,8 @@ ${button('https://example.com/track?number={{ records.new.tracking|urlencode }}'
         'You are invited to {{ records.new.team }}.',
         `      <p style="margin:0">Hello{% if records.new.name %} {{ records.new.name }}{% endif %}, {{ records.new.invited_by }} would like you to join <b>{{ records.new.team }}</b>.</p>
 ${button('https://example.com/invitations/{{ records.new.token|urlencode }}', 'Accept the invitation')}
-      <p class="quiet" style="margin:24px 0 0;font-size:14px;line-height:21px;color:#5b6478">If you don't know {{ records.new.invited_by }}, ignore this mail: nothing happens.</p>`,
-        'You get this mail because somebody gave us your address for an invitation.',
+      <p class="quiet" style="margin:24px 0 0;font-size:14px;line-height:21px;color:#5b6478">If you don't know {{ records.new.invited_by }}, ignore this email: nothing happens.</p>`,
+        'You get this email because somebody gave us your address for an invitation.',
       ),
     },
     sample: {
@@ -196,7 +196,7 @@ ${button('https://example.com/invitations/{{ records.new.token|urlencode }}', 'A
         <tr><td class="rule" style="${CELL}">Paid by</td><td class="rule" align="right" style="${CELL}">{{ records.new.method }}</td></tr>
         <tr><td style="padding:12px 0 0"><b>Amount</b></td><td align="right" style="padding:12px 0 0"><b>{{ records.new.amount|format_currency(records.new.currency) }}</b></td></tr>
       </table>`,
-        'You get this mail because you paid us. Keep it for your records.',
+        'You get this email because you paid us. Keep it for your records.',
       ),
     },
     sample: {
@@ -249,7 +249,7 @@ ${button('https://example.com/invitations/{{ records.new.token|urlencode }}', 'A
         </tr>
         {%- endfor %}
       </table>`,
-        'You get this mail every morning. <a href="{{ unsubscribe_url }}" class="quiet" style="color:#5b6478">Unsubscribe</a>',
+        'You get this email every morning. <a href="{{ unsubscribe_url }}" class="quiet" style="color:#5b6478">Unsubscribe</a>',
       ),
     },
     sample: {

@@ -29,7 +29,7 @@ interface Backlog {
   readonly tenants: readonly { readonly tenantid: Id; readonly waiting: number }[];
 }
 
-/** Pages for pxadmin: tenants and their mail backlog. */
+/** Pages for pxadmin: tenants and their email backlog. */
 export function tenantPages({ page, form }: PageHandlers): Router {
   const list = page((visit, req) => showList(visit, req.query));
 

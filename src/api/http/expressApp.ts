@@ -29,7 +29,7 @@ import { unsubscribeRoutes } from '../unsubscribe/unsubscribeRoutes.js';
 import type { VisitorLimits } from './visitorLimits.js';
 import type { WebDeps } from './webDeps.js';
 import { eventRoutes } from '../webhooks/eventRoutes.js';
-import { MailEventMetrics } from '../webhooks/mailEventMetrics.js';
+import { EmailEventMetrics } from '../webhooks/emailEventMetrics.js';
 
 export interface ExpressAppDeps extends WebDeps {
   readonly tokens: Tokens;
@@ -59,7 +59,7 @@ export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, r
     consoleSessions: new ConsoleSessions(deps, tokens, authenticator),
     providerKeys: new ProviderKeys(deps.callProvider, deps.clock),
   };
-  app.use(eventRoutes(routeDeps, new MailEventMetrics(registry)));
+  app.use(eventRoutes(routeDeps, new EmailEventMetrics(registry)));
   app.use(authRoutes(routeDeps));
   app.use(oidcRoutes(routeDeps));
   app.use(signInRoutes(routeDeps));

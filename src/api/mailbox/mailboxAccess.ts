@@ -5,7 +5,7 @@ import { isLoopback } from '../../foundation/net/networkAddress.js';
 import { isForwarded } from '../http/forwarded.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 
-/** The mail that a visitor may read: all, or that of one tenant. */
+/** The email that a visitor may read: all, or that of one tenant. */
 export interface MailboxScope {
   readonly tenantid?: number;
 }
@@ -13,8 +13,8 @@ export interface MailboxScope {
 const LOCAL_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * Mail contains what tenants write to their customers. An embedded installation, which is for evaluation, shows it to this
- * machine; elsewhere a tenant's root and admins may read their tenant's mail, and the installation's root all mail: browsers
+ * Email contains what tenants write to their customers. An embedded installation, which is for evaluation, shows it to this
+ * machine; elsewhere a tenant's root and admins may read their tenant's email, and the installation's root all email: browsers
  * with a session of the console, programs with a token. Throws AppError TOKEN_* when not signed in, PERMISSION_DENIED.
  */
 export async function mailboxScope(

@@ -1,28 +1,28 @@
 import { Router, type ErrorRequestHandler, type Request, type RequestHandler } from 'express';
-import { listMail, readMail, type OpenedMail } from '../../db/email/mailbox.js';
+import { listEmail, readEmail, type OpenedEmail } from '../../db/email/mailbox.js';
 import { AppError } from '../../foundation/errors.js';
 import { signInPath } from '../console/consolePath.js';
 import { sendJson } from '../http/failure.js';
-import { sendMail, sendPage } from '../pages/sendPage.js';
+import { sendEmail, sendPage } from '../pages/sendPage.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { mailboxScope, type MailboxScope } from './mailboxAccess.js';
 
 const PAGE_SIZE = 50;
 
-/** `/mailbox`: the mails stored instead of sent, each as its recipient would see it; JSON on request. */
+/** `/mailbox`: the emails stored instead of sent, each as its recipient would see it; JSON on request. */
 export function mailboxRoutes(deps: RouteDeps): Router {
   const { knex } = deps.database;
 
   const list: RequestHandler = async (req, res) => {
     const scope = await mailboxScope(req, deps);
     const page = pageOf(req);
-    const mails = await listMail(knex, { ...scope, limit: PAGE_SIZE + 1, offset: page * PAGE_SIZE });
-    const view = { mails: mails.slice(0, PAGE_SIZE), page, hasOlder: mails.length > PAGE_SIZE };
+    const emails = await listEmail(knex, { ...scope, limit: PAGE_SIZE + 1, offset: page * PAGE_SIZE });
+    const view = { emails: emails.slice(0, PAGE_SIZE), page, hasOlder: emails.length > PAGE_SIZE };
     if (!wantsHtml(req)) {
       sendJson(res, 200, JSON.stringify(view));
       return;
     }
-    const opened = req.params['mailid'] === undefined ? undefined : await openMail(req, scope);
+    const opened = req.params['mailid'] === undefined ? undefined : await openEmail(req, scope);
     const title = opened ? `${opened.subject} · Mailbox` : 'Mailbox';
     await sendPage(res, 'mailbox', { ...view, title, opened, lines: opened && linesOf(opened) });
   };
@@ -32,24 +32,24 @@ export function mailboxRoutes(deps: RouteDeps): Router {
       await list(req, res, next);
       return;
     }
-    sendJson(res, 200, JSON.stringify(await openMail(req, await mailboxScope(req, deps))));
+    sendJson(res, 200, JSON.stringify(await openEmail(req, await mailboxScope(req, deps))));
   };
 
   const body: RequestHandler = async (req, res) => {
-    sendMail(res, (await openMail(req, await mailboxScope(req, deps))).html);
+    sendEmail(res, (await openEmail(req, await mailboxScope(req, deps))).html);
   };
 
   const raw: RequestHandler = async (req, res) => {
-    const mail = await openMail(req, await mailboxScope(req, deps));
+    const email = await openEmail(req, await mailboxScope(req, deps));
     res.setHeader('cache-control', 'no-store');
-    res.type('text/plain').send(mail.html);
+    res.type('text/plain').send(email.html);
   };
 
-  async function openMail(req: Request, { tenantid }: MailboxScope): Promise<OpenedMail> {
+  async function openEmail(req: Request, { tenantid }: MailboxScope): Promise<OpenedEmail> {
     const mailid = String(req.params['mailid']);
-    const mail = /^\d{1,18}$/.test(mailid) ? await readMail(knex, mailid) : undefined;
-    if (mail && (tenantid === undefined || mail.tenantid === tenantid)) return mail;
-    throw new AppError('NOT_FOUND', 'There is no such mail.');
+    const email = /^\d{1,18}$/.test(mailid) ? await readEmail(knex, mailid) : undefined;
+    if (email && (tenantid === undefined || email.tenantid === tenantid)) return email;
+    throw new AppError('NOT_FOUND', 'There is no such email.');
   }
 
   return Router()
@@ -60,17 +60,17 @@ export function mailboxRoutes(deps: RouteDeps): Router {
     .use('/mailbox', refuse);
 }
 
-/** The lines above a mail, of those that it has. */
-function linesOf(mail: OpenedMail): readonly (readonly [label: string, items: readonly string[]])[] {
+/** The lines above an email, of those that it has. */
+function linesOf(email: OpenedEmail): readonly (readonly [label: string, items: readonly string[]])[] {
   const lines = [
-    ['From', [mail.sender]],
-    ['To', mail.recipients],
-    ['Cc', mail.cc],
-    ['Bcc', mail.bcc],
-    ['Reply to', mail.reply_to],
-    ['Attached', mail.attachments.map(({ filename, size }) => `${filename} (${size} bytes)`)],
-    ['Categories', mail.categories],
-    ...Object.entries(mail.headers).map(([name, value]) => [name, [value]] as const),
+    ['From', [email.sender]],
+    ['To', email.recipients],
+    ['Cc', email.cc],
+    ['Bcc', email.bcc],
+    ['Reply to', email.reply_to],
+    ['Attached', email.attachments.map(({ filename, size }) => `${filename} (${size} bytes)`)],
+    ['Categories', email.categories],
+    ...Object.entries(email.headers).map(([name, value]) => [name, [value]] as const),
   ] as const;
   return lines.filter(([, items]) => items.length > 0);
 }

@@ -28,14 +28,14 @@ const POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /**
- * For a page that shows a mail inside the editor's page: the mail has styles and images of its own. No scripts and no
- * forms; the mail is in a nested frame, which has no origin either.
+ * For a page that shows an email inside the editor's page: the email has styles and images of its own. No scripts and no
+ * forms; the email is in a nested frame, which has no origin either.
  */
 const FRAMED_POLICY =
   "sandbox allow-same-origin; default-src 'none'; style-src 'self' 'unsafe-inline'; img-src * data:; font-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/** Mails may use images and their own styles, but no scripts, no other requests, and no origin. */
-const MAIL_POLICY =
+/** Emails may use images and their own styles, but no scripts, no other requests, and no origin. */
+const EMAIL_POLICY =
   "sandbox; default-src 'none'; img-src * data:; style-src 'unsafe-inline'; font-src data:; frame-ancestors 'self'";
 
 export interface Page {
@@ -120,9 +120,9 @@ function sendHtml(res: Response, status: number, html: string, share: PageShare 
   sendResponse(res, status, { 'content-type': 'text/html; charset=utf-8' }, html, share.limits, release);
 }
 
-/** Sends the HTML of a mail, for a frame. It has its own URL, and thus its own content policy. Throws as `sendPage` does. */
-export function sendMail(res: Response, html: string, share?: PageShare): void {
-  res.setHeader('content-security-policy', MAIL_POLICY);
+/** Sends the HTML of an email, for a frame. It has its own URL, and thus its own content policy. Throws as `sendPage` does. */
+export function sendEmail(res: Response, html: string, share?: PageShare): void {
+  res.setHeader('content-security-policy', EMAIL_POLICY);
   res.setHeader('cache-control', 'no-store');
   // A sandboxed frame has no origin, and Chromium would log a warning.
   res.removeHeader('origin-agent-cluster');

@@ -23,7 +23,7 @@ const CHANGES_PER_MINUTE = 30;
 const WINDOW_SECONDS = 60;
 
 /**
- * `/unsubscribe/<sealed link>`, the target of the mail's link and of its header `List-Unsubscribe`. GET changes nothing,
+ * `/unsubscribe/<sealed link>`, the target of the email's link and of its header `List-Unsubscribe`. GET changes nothing,
  * since mailboxes and scanners follow links. `POST List-Unsubscribe=One-Click` (RFC 8058) and the page's buttons take effect
  * immediately.
  */
@@ -101,11 +101,11 @@ function viewOf({ link: { address, emailType }, now: { tenant, emailTypes, allTy
 
 const PREVIEW_NOTE = {
   title: 'Unsubscribe',
-  text: 'This mail is a preview or a test. In the mail that is sent, this link unsubscribes its recipient.',
+  text: 'This email is a preview or a test. In the email that is sent, this link unsubscribes its recipient.',
 };
 const INVALID_NOTE = {
   title: 'This link does not work',
-  text: 'It may be incomplete: open it from the mail, or copy it as a whole.',
+  text: 'It may be incomplete: open it from the email, or copy it as a whole.',
 };
 
 async function send(res: Response, status: number, view: string, values: object): Promise<void> {

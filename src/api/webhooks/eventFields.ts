@@ -1,4 +1,4 @@
-import type { MailEvent } from '../../db/email/mailEvents.js';
+import type { EmailEvent } from '../../db/email/emailEvents.js';
 import { comparable } from '../../email/addresses.js';
 import { storable } from '../../email/storableText.js';
 import { ExactNumber, isJsonObject } from '../../foundation/json/losslessJson.js';
@@ -17,7 +17,7 @@ const CLOCK_MS = 86_400_000;
 
 export interface ReadEvents {
   /** Events about deliveries whose tenant is not checked yet. */
-  readonly events: readonly MailEvent[];
+  readonly events: readonly EmailEvent[];
   /** Irrelevant, or not about a delivery of ours. */
   readonly ignored: number;
   /** Labelled with another tenant. */
@@ -38,10 +38,10 @@ export interface GivenEvent {
   readonly recipient: unknown;
   readonly reason?: unknown;
   readonly status?: unknown;
-  /** For a bounce: `blocked` concerns one mail, `bounce` the mailbox. */
+  /** For a bounce: `blocked` concerns one email, `bounce` the mailbox. */
   readonly type?: unknown;
   readonly url?: unknown;
-  readonly suppress?: NonNullable<MailEvent['suppress']>['source'] | undefined;
+  readonly suppress?: NonNullable<EmailEvent['suppress']>['source'] | undefined;
 }
 
 /** @param given undefined for irrelevant events */
@@ -56,7 +56,7 @@ export function checkEvents(
   return { events, foreign, ignored: given.length - events.length - foreign };
 }
 
-function checkEvent(given: GivenEvent, tenantid: number, nowMs: number): MailEvent | 'foreign' | undefined {
+function checkEvent(given: GivenEvent, tenantid: number, nowMs: number): EmailEvent | 'foreign' | undefined {
   const deliveryid = textOf(given.deliveryid, MAX_TOKEN_CHARACTERS);
   const timeMs = typeof given.time === 'string' ? Date.parse(given.time) : Number(given.time);
   if (deliveryid === null || !/^\d{1,18}$/.test(deliveryid)) return undefined;

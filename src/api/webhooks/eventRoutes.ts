@@ -1,7 +1,7 @@
 import { Router, type RequestHandler } from 'express';
 import { readWebhookSecret, useToken } from '../../db/email/carrierWebhooks.js';
 import { readEmailWebhookKey } from '../../db/email/emailWebhookKeys.js';
-import { recordMailEvents } from '../../db/email/mailEvents.js';
+import { recordEmailEvents } from '../../db/email/emailEvents.js';
 import { requireHere } from '../../db/cells/placement.js';
 import { AppError } from '../../foundation/errors.js';
 import { tenantPlans } from '../../graphql/plan/planOwner.js';
@@ -15,7 +15,7 @@ import type { RouteDeps } from '../http/routeDeps.js';
 import { checkEvents } from './eventFields.js';
 import { invalid, type Report } from './eventWebhook.js';
 import { createEventWebhooks, type ReportingKind } from './providers.js';
-import type { MailEventMetrics } from './mailEventMetrics.js';
+import type { EmailEventMetrics } from './emailEventMetrics.js';
 
 /**
  * Limits on recording one tenant's verified reports, per process. Recording a report occupies one of few connections for up
@@ -30,7 +30,7 @@ const VISITORS = { key: 'visitors with reports', isNobody: true };
  * `POST /events/<provider>/<tenantid>`: providers' reports, verified by each provider's own method before their content is
  * trusted. A missing tenant or secret gets the same response as a wrong signature.
  */
-export function eventRoutes(deps: RouteDeps, metrics: MailEventMetrics): Router {
+export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router {
   const { knex, ledger } = deps.database;
   const webhooks = createEventWebhooks(deps.readSns);
   const gate = new TenantGate(REPORTS);
@@ -55,11 +55,11 @@ export function eventRoutes(deps: RouteDeps, metrics: MailEventMetrics): Router 
         const { events, ignored, foreign } = checkEvents(given, tenantid, nowMs);
         const recorded = await gate.run(tenantid, async () => {
           if (once && !(await useToken(knex, { tenantid, ...once }))) throw invalid();
-          return recordMailEvents(ledger, tenantid, events);
+          return recordEmailEvents(ledger, tenantid, events);
         });
         const counts = { ...recorded, ignored, foreign: foreign + recorded.foreign };
         metrics.count(counts);
-        deps.log.debug({ tenantid, kind, ...counts }, 'received mail events');
+        deps.log.debug({ tenantid, kind, ...counts }, 'received email events');
       }
       res.status(204).end();
     };

@@ -51,7 +51,7 @@ const EVENTS: Names = {
   clicked: 'click',
   unsubscribed: 'unsubscribe',
 };
-/** Mail that Mailgun did not attempt, because of an earlier event. */
+/** Email that Mailgun did not attempt, because of an earlier event. */
 const SUPPRESSED: Readonly<Record<string, 'bounce' | 'spamreport' | undefined>> = {
   'suppress-bounce': 'bounce',
   'suppress-complaint': 'spamreport',

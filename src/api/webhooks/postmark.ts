@@ -35,7 +35,7 @@ const EVENTS: Names = {
   Click: 'click',
   SubscriptionChange: 'unsubscribe',
 };
-/** Bounce types that mean the mailbox does not exist; other types concern one mail. */
+/** Bounce types that mean the mailbox does not exist; other types concern one email. */
 const GONE: readonly unknown[] = ['HardBounce', 'BadEmailAddress'];
 
 const read: EventReader = (report) => {

@@ -104,7 +104,7 @@ const read: EventReader = (item, report) => {
 };
 
 /**
- * Whether an event suppresses the address. A bounce of type `blocked` concerns only this mail; mail is dropped for many
+ * Whether an event suppresses the address. A bounce of type `blocked` concerns only this email; email is dropped for many
  * reasons, two of which are an earlier bounce or complaint.
  */
 function suppressionSource(event: string, type: unknown, reason: string): GivenEvent['suppress'] {

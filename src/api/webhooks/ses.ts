@@ -39,9 +39,9 @@ const read: EventReader = (report, { reportId }) => {
   const named = nameIn(EVENTS, given);
   const partName = nameIn(PARTS, given);
   if (named === undefined || partName === undefined) return [undefined];
-  const mail = objectOf(report['mail']);
+  const email = objectOf(report['mail']);
   const part = objectOf(ownValue(report, partName));
-  const tags = objectOf(mail['tags']);
+  const tags = objectOf(email['tags']);
   const [deliveryid] = listOf(tags['deliveryid']);
   const [tenantid] = listOf(tags['tenantid']);
   const isSuppressed = /suppress/i.test(textOf(part['bounceSubType'], MAX_TOKEN_CHARACTERS) ?? '');
@@ -59,13 +59,13 @@ const read: EventReader = (report, { reportId }) => {
   const hasLeft = objectOf(part['newTopicPreferences'])['unsubscribeAll'] === true;
   if (named === 'unsubscribe' && !hasLeft) return [undefined];
   const source = named === 'spamreport' || named === 'unsubscribe' ? named : isGone ? 'bounce' : undefined;
-  return (recipients.length > 0 ? recipients : listOf(mail['destination']).slice(0, 1)).map(
+  return (recipients.length > 0 ? recipients : listOf(email['destination']).slice(0, 1)).map(
     (recipient, index) => ({
       deliveryid,
       tenantid,
       id: `ses:${reportId}:${index}`,
       event,
-      time: part['timestamp'] ?? mail['timestamp'],
+      time: part['timestamp'] ?? email['timestamp'],
       recipient: addressOf(objectOf(recipient)['emailAddress'] ?? recipient),
       reason: objectOf(recipient)['diagnosticCode'] ?? part['reason'] ?? part['smtpResponse'],
       status: objectOf(recipient)['status'],

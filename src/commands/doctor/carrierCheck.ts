@@ -4,7 +4,7 @@ import { readAllAccounts } from '../../db/email/emailAccounts.js';
 import type { Account, CarrierKind } from '../../email/carriers/account.js';
 import { createTransport } from '../../email/carriers/createTransport.js';
 import { openAccounts } from '../../email/carriers/openAccounts.js';
-import type { MailTransport } from '../../email/carriers/transport.js';
+import type { EmailTransport } from '../../email/carriers/transport.js';
 import type { KeyRing } from '../../config/secrets.js';
 import { bad, good, shortened, type Finding } from './check.js';
 
@@ -57,7 +57,7 @@ export async function checkCarriers(
 }
 
 async function verifyAll(
-  transport: MailTransport,
+  transport: EmailTransport,
   accounts: readonly TenantAccount[],
   deadlineMs: number,
 ): Promise<readonly AccountVerdict[]> {

@@ -106,7 +106,7 @@ async function checkPostgres({ pool, knex }: Database): Promise<Finding> {
     return bad(
       `${says}; it refuses to write (${code})`,
       code === DISK_FULL
-        ? 'Its disk is full: free space there. Mutations fail until then, and no mail is sent.'
+        ? 'Its disk is full: free space there. Mutations fail until then, and no email is sent.'
         : undefined,
     );
   }

@@ -11,7 +11,7 @@ import { bad, codeOf, good, type Checks, type Finding } from './check.js';
 const OLDEST_REDIS = [6, 2] as const;
 
 /**
- * Checks that need no database: Redis, the mail provider, the file storage.
+ * Checks that need no database: Redis, the email provider, the file storage.
  * @param usesSendgrid whether a tenant sends with SendGrid, the default carrier
  */
 export function outsideChecks(config: Config, usesSendgrid: boolean): Checks {
@@ -19,7 +19,7 @@ export function outsideChecks(config: Config, usesSendgrid: boolean): Checks {
   return {
     ...(redisUrl !== undefined && { queue: () => checkRedis(redisUrl, queuePrefix) }),
     provider: async () => {
-      if (mailTransport === 'mailbox') return good('none: mail is kept in the mailbox');
+      if (mailTransport === 'mailbox') return good('none: email is kept in the mailbox');
       if (usesSendgrid) return checkProvider(config);
       return good('SendGrid is not checked: all tenants send with other carriers');
     },
@@ -44,7 +44,7 @@ async function checkRedis(url: string, prefix: string): Promise<Finding> {
   if (typeof facts === 'string') {
     return bad(
       `Redis can't be reached (${facts})`,
-      'Start it, or correct REDIS_URL. Changes commit in the meantime, and their mail waits.',
+      'Start it, or correct REDIS_URL. Changes commit in the meantime, and their email waits.',
     );
   }
   const { version, primaries, maxmemoryPolicy, roundTripMs, modeProblem, refusal } = facts;
@@ -60,7 +60,7 @@ async function checkRedis(url: string, prefix: string): Promise<Finding> {
   }
   if (refusal !== undefined) {
     const code = redisErrorCode(refusal) ?? codeOf(refusal);
-    const waits = 'Changes commit in the meantime, and their mail waits.';
+    const waits = 'Changes commit in the meantime, and their email waits.';
     return bad(`${says}; it refuses to write (${code})`, `${ownValue(REFUSALS, code) ?? ''} ${waits}`.trim());
   }
   return good(`${says}, maxmemory-policy ${maxmemoryPolicy ?? 'not told'}`);
@@ -71,7 +71,7 @@ function isOlder(version: string): boolean {
   return major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1]);
 }
 
-/** A request without key or mail: any response means that the provider is reachable. */
+/** A request without key or email: any response means that the provider is reachable. */
 async function checkProvider({ sendgridBaseUrl, sendDeadlineMs }: Config): Promise<Finding> {
   const startedAt = performance.now();
   const signal = AbortSignal.timeout(sendDeadlineMs);
@@ -93,7 +93,7 @@ export function judgeProvider(status: number, ms: number): Finding {
   if (status >= 500 || status === 407 || status === 429) {
     return bad(
       `SendGrid responds with ${status}`,
-      'It, or a proxy in between, rejects requests; mail waits in the meantime.',
+      'It, or a proxy in between, rejects requests; email waits in the meantime.',
     );
   }
   return good(

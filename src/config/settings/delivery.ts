@@ -59,10 +59,10 @@ export const DELIVERY = {
     30,
     'Retention of events, deliveries and attempts, in days.',
   ),
-  keepMailDays: setting(
-    'KEEP_MAIL_DAYS',
+  keepEmailDays: setting(
+    'KEEP_EMAIL_DAYS',
     integer(0),
     0,
-    'Retention of sent mails, encrypted, for the console, in days: at most `RETENTION_DAYS`. 0 keeps none; `rowpost demo` keeps them for 7.',
+    'Retention of sent emails, encrypted, for the console, in days: at most `RETENTION_DAYS`. 0 keeps none; `rowpost demo` keeps them for 7.',
   ),
 } as const;

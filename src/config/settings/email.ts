@@ -6,7 +6,7 @@ export const EMAIL = {
     'MAIL_TRANSPORT',
     optional(oneOf('sendgrid', 'mailbox')),
     undefined,
-    '`mailbox` keeps mail locally, shown at `/mailbox`.',
+    '`mailbox` keeps email locally, shown at `/mailbox`.',
     '`mailbox` in embedded mode, otherwise `sendgrid`',
   ),
   sendgridBaseUrl: setting(

@@ -1,6 +1,6 @@
 import type { EmailFailure } from '../../email/email.js';
 
-/** Finds `file` among the attachments of mails that no upload causes: only an upload has one. */
+/** Finds `file` among the attachments of emails that no upload causes: only an upload has one. */
 export function absentFiles(
   attachments: readonly string[],
   operations: readonly string[],
@@ -11,7 +11,7 @@ export function absentFiles(
     {
       code: 'ATTACHMENT_NONE',
       field: `attachments[${index}]`,
-      message: `"file" attaches nothing to mails about ${[...new Set(operations)].join(' or ')}`,
+      message: `"file" attaches nothing to emails about ${[...new Set(operations)].join(' or ')}`,
       hint: 'Let a rule for upload send it, or query files (thefiles { storagekey }) and attach the outvar.',
     },
   ];

@@ -34,7 +34,7 @@ export const checkEmail: GraphQLFieldConfig<unknown, ControlContext, CheckArgs> 
   },
 };
 
-/** The changes that mails of a type are about; all when empty. */
+/** The changes that emails of a type are about; all when empty. */
 export interface Changes {
   readonly targets: readonly string[];
   readonly operations: readonly string[];

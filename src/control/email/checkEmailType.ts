@@ -56,7 +56,7 @@ function requireOneRecipient(recipients: CheckedEmailType['recipients']): void {
   if (typeof recipients === 'string' || recipients.length <= 1) return;
   throw badInput(
     'recipients',
-    'A mail with an unsubscribe link must have exactly one recipient, whom the link unsubscribes.',
+    'An email with an unsubscribe link must have exactly one recipient, whom the link unsubscribes.',
   );
 }
 

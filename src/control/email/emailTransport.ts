@@ -43,7 +43,7 @@ const transportsType = new GraphQLObjectType<unknown, ControlContext>({
     transports: {
       type: new GraphQLList(transportType),
       description:
-        'In order of preference: the next one is tried only if the previous one has certainly not sent the mail.',
+        'In order of preference: the next one is tried only if the previous one has certainly not sent the email.',
     },
     paused_code: { type: GraphQLString, description: 'Why sending is paused; null if it is not.' },
     paused_reason: { type: GraphQLString },
@@ -65,7 +65,7 @@ export const emailTransport: GraphQLFieldConfig<unknown, ControlContext> = {
 export const setEmailTransport: GraphQLFieldConfig<unknown, ControlContext, { input: TransportInput }> = {
   type: transportsType,
   description:
-    'Sets the carriers that the tenant sends through, instead of SendGrid alone, once each carrier has accepted its credentials. Sends no mail.',
+    'Sets the carriers that the tenant sends through, instead of SendGrid alone, once each carrier has accepted its credentials. Sends no email.',
   args: { input: { type: new GraphQLNonNull(emailTransportInput) } },
   resolve: async (_source, { input }, context) => {
     const { db, deps, principal } = context;

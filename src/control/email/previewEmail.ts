@@ -8,7 +8,7 @@ import {
 } from 'graphql';
 import type { EmailFailure } from '../../email/email.js';
 import type { Composed } from '../../email/composeEmail.js';
-import { toShownMail } from '../../email/sentMail.js';
+import { toShownEmail } from '../../email/sentEmail.js';
 import { warningsOf } from '../../email/warnings.js';
 import { withoutMarks } from '../../email/numericMarks.js';
 import { parseJson } from '../../foundation/json/losslessJson.js';
@@ -42,11 +42,11 @@ export const attachmentType = new GraphQLObjectType<unknown, ControlContext>({
   },
 });
 
-/** A `ShownMail`, except for its attachments. */
-export const mailFields: GraphQLFieldConfigMap<unknown, ControlContext> = {
+/** A `ShownEmail`, except for its attachments. */
+export const emailFields: GraphQLFieldConfigMap<unknown, ControlContext> = {
   subject: { type: GraphQLString },
   html: { type: GraphQLString },
-  text: { type: GraphQLString, description: 'The plain-text part; null if the mail is HTML only.' },
+  text: { type: GraphQLString, description: 'The plain-text part; null if the email is HTML only.' },
   sender: { type: GraphQLString },
   recipients: { type: new GraphQLList(GraphQLString) },
   cc: { type: new GraphQLList(GraphQLString) },
@@ -62,7 +62,7 @@ export const mailFields: GraphQLFieldConfigMap<unknown, ControlContext> = {
 const previewType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_preview',
   fields: {
-    ...mailFields,
+    ...emailFields,
     attachments: { type: new GraphQLList(attachmentType) },
     queries: {
       type: new GraphQLList(previewQueryType),
@@ -70,7 +70,7 @@ const previewType = new GraphQLObjectType<unknown, ControlContext>({
     },
     warnings: {
       type: new GraphQLList(emailErrorType),
-      description: 'Content that mail clients may handle badly, and names that do not exist.',
+      description: 'Content that email clients may handle badly, and names that do not exist.',
     },
     error: {
       type: emailErrorType,
@@ -119,7 +119,7 @@ function toPreview(composed: Composed, missing: () => Promise<readonly EmailFail
   if (composed.kind !== 'email') return { queries, error: composed.failure, warnings: missing };
   const { email } = composed;
   return {
-    ...toShownMail(email),
+    ...toShownEmail(email),
     warnings: async () => [...warningsOf(email), ...(await missing())],
     queries,
   };

@@ -55,7 +55,7 @@ const redriveMany: Redrive<{ filter?: string | null }> = {
 
 /**
  * Finds deliveries that ended as failed, skipped or unknown, oldest first. A filter never selects `sent` ones, since a typo
- * would send every mail twice. Throws AppError FILTER_*.
+ * would send every email twice. Throws AppError FILTER_*.
  * @param after only those with a higher id
  */
 export async function findUnsent(

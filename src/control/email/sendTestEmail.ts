@@ -23,13 +23,13 @@ import { requireOnlyMutation } from '../request/externalCalls.js';
 const testEmailType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'test_email',
   fields: {
-    sent: { type: GraphQLBoolean, description: 'Whether the provider accepted the mail.' },
+    sent: { type: GraphQLBoolean, description: 'Whether the provider accepted the email.' },
     provider_message_id: { type: GraphQLString },
     error: { type: emailErrorType },
   },
 });
 
-/** Sends one mail to one address, immediately and without retries. It is not recorded in the ledger. */
+/** Sends one email to one address, immediately and without retries. It is not recorded in the ledger. */
 export const sendTestEmail: GraphQLFieldConfig<unknown, ControlContext, ComposeArgs & { to: string }> = {
   type: testEmailType,
   description: 'Sends an email to one address instead of its recipients, immediately and without retries.',
@@ -122,7 +122,7 @@ function toResult(outcome: SendOutcome): object {
     case 'retry':
       return notSent({ code: outcome.code, message: outcome.message });
     case 'fenced':
-      throw new Error('test mails are never fenced');
+      throw new Error('test emails are never fenced');
   }
 }
 

@@ -29,7 +29,7 @@ export const emailTransportInput: GraphQLInputObjectType = new GraphQLInputObjec
     transports: {
       type: new GraphQLList(new GraphQLNonNull(emailTransportInput)),
       description:
-        'Instead of kind: up to 5 carriers in order of preference, each kind once. The next one is tried only if the previous one has certainly not sent the mail.',
+        'Instead of kind: up to 5 carriers in order of preference, each kind once. The next one is tried only if the previous one has certainly not sent the email.',
     },
     apikey: {
       type: GraphQLString,
@@ -67,7 +67,7 @@ export const emailTransportInput: GraphQLInputObjectType = new GraphQLInputObjec
       type: SCALARS.Int,
       description: 'SMTP only: maximum concurrent connections per worker, 1 to 20 (default 5).',
     },
-    dkim: { type: dkimInput, description: 'SMTP only: signs outgoing mail with DKIM.' },
+    dkim: { type: dkimInput, description: 'SMTP only: signs outgoing email with DKIM.' },
   }),
 });
 

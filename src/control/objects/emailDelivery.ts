@@ -79,7 +79,7 @@ export const emailAttempt = controlObject({
 export const emailEvent = controlObject({
   table: 'email_event',
   label: 'event',
-  description: 'What the provider reports about a mail after it was sent.',
+  description: 'What the provider reports about an email after it was sent.',
   key: ['time', 'provider_event_id'],
   listed: false,
   columns: {

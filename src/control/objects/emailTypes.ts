@@ -94,7 +94,7 @@ export const emailTypes = controlObject({
     preheader: {
       type: 'text',
       input:
-        'Preview text that mail clients show next to the subject, a template. Inserted as hidden text at the start of the HTML.',
+        'Preview text that email clients show next to the subject, a template. Inserted as hidden text at the start of the HTML.',
       read: blankToNull,
     },
     reply_to: {
@@ -133,13 +133,13 @@ export const emailTypes = controlObject({
     locale: {
       type: 'text',
       input:
-        'Language of the mail; may be templated: `{{ customer[0].language }}`. `de-AT` selects the email type `<name>_de_AT`, else `<name>_de`, else this one.',
+        'Language of the email; may be templated: `{{ customer[0].language }}`. `de-AT` selects the email type `<name>_de_AT`, else `<name>_de`, else this one.',
       read: blankToNull,
     },
     unsubscribe: {
       type: 'text',
       input:
-        'What the one-click unsubscribe link covers: `none` (default; no link), mail of this `type`, or `all` mail of types with an unsubscribe link.',
+        'What the one-click unsubscribe link covers: `none` (default; no link), email of this `type`, or `all` email of types with an unsubscribe link.',
       oneOf: ['none', 'type', 'all'],
     },
     version: { type: 'int4', required: true, description: 'Version number, incremented on every save.' },

@@ -34,7 +34,7 @@ export const tenant = controlObject({
     root_roleid: { type: 'int4' },
     suspended: {
       type: 'bool',
-      description: 'Blocks all access to the tenant. Mail for changes committed earlier is still sent.',
+      description: 'Blocks all access to the tenant. Email for changes committed earlier is still sent.',
       input: 'On update only, by pxadmin.',
       fallback: false,
     },

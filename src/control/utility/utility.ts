@@ -13,7 +13,7 @@ import { denied, requireTenantAdmin } from '../permissions.js';
 import { checkEmail } from '../email/checkEmail.js';
 import { previewEmail } from '../email/previewEmail.js';
 import { recentRows } from '../email/recentRows.js';
-import { sentMailField } from '../email/sentMail.js';
+import { sentEmailField } from '../email/sentEmail.js';
 import { templateNames } from '../email/templateNames.js';
 import { explainEventField } from '../explain/explainEventField.js';
 import { requireManageable } from '../roles/rolePermissions.js';
@@ -112,7 +112,7 @@ export const utilityQueries: ControlFields = {
   anonymous_logins: anonymousLogins,
   available_schemas_and_tables: availableSchemasAndTables,
   preview_email: previewEmail,
-  sent_mail: sentMailField,
+  sent_mail: sentEmailField,
   check_email: checkEmail,
   template_names: templateNames,
   recent_rows: recentRows,

@@ -4,7 +4,7 @@ import { sql, statement } from '../sql/sql.js';
 /** An email type as stored: any text may be a template. */
 export interface EmailType {
   readonly syntax: 'jinja2' | 'liquid';
-  /** Whether a missing name or attribute renders as nothing or fails the mail. */
+  /** Whether a missing name or attribute renders as nothing or fails the email. */
   readonly undefined?: 'lenient' | 'strict';
   readonly template: string;
   readonly subject: string;
@@ -28,7 +28,7 @@ export interface EmailType {
   readonly categories?: readonly string[];
   /** Renders to a locale. */
   readonly locale?: string | null;
-  /** What its recipients can unsubscribe from: mail of this type, or all that has a link to unsubscribe. */
+  /** What its recipients can unsubscribe from: email of this type, or all that has a link to unsubscribe. */
   readonly unsubscribe?: 'none' | 'type' | 'all';
   /** Sources of the layouts that its templates load, by name. */
   readonly layouts?: Readonly<Record<string, string>> | null;

@@ -2,10 +2,10 @@ import type { Knex } from 'knex';
 import type { Database } from '../pool/database.js';
 import { sql, statement } from '../sql/sql.js';
 
-/** Mail captured locally instead of sent; columns by their own names. Addresses are formatted as `Name <a@b>`. */
-export interface KeptMail {
+/** Email captured locally instead of sent; columns by their own names. Addresses are formatted as `Name <a@b>`. */
+export interface KeptEmail {
   readonly tenantid: number;
-  /** Null for a test mail. */
+  /** Null for a test email. */
   readonly deliveryid: string | null;
   readonly sender: string;
   readonly recipients: readonly string[];
@@ -13,7 +13,7 @@ export interface KeptMail {
   readonly bcc: readonly string[];
   readonly subject: string;
   readonly html: string;
-  /** Null when the mail is HTML alone. */
+  /** Null when the email is HTML alone. */
   readonly text: string | null;
   readonly reply_to: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
@@ -26,9 +26,9 @@ export interface KeptMail {
   }[];
 }
 
-/** @returns the mail's id; unchanged when the delivery's mail is kept already. */
-export async function keepMail({ pool }: Pick<Database, 'pool'>, mail: KeptMail): Promise<string> {
-  const { rows } = await pool.query<{ mailid: string }>(KEEP, [JSON.stringify(mail)]);
+/** @returns the email's id; unchanged when the delivery's email is kept already. */
+export async function keepEmail({ pool }: Pick<Database, 'pool'>, email: KeptEmail): Promise<string> {
+  const { rows } = await pool.query<{ mailid: string }>(KEEP, [JSON.stringify(email)]);
   const row = rows[0];
   if (!row) throw new Error('the mailbox returned no id');
   return row.mailid;
@@ -36,7 +36,7 @@ export async function keepMail({ pool }: Pick<Database, 'pool'>, mail: KeptMail)
 
 const COLUMNS = sql`tenantid, deliveryid, sender, recipients, cc, bcc, subject, html, attachments, text, reply_to, headers, categories`;
 
-// A redriven delivery replaces its mail: the page shows what was sent last.
+// A redriven delivery replaces its email: the page shows what was sent last.
 const KEEP = statement`
   insert into rowpost.mailbox (${COLUMNS})
   select ${COLUMNS} from json_populate_record(null::rowpost.mailbox, $1::json)
@@ -46,26 +46,26 @@ const KEEP = statement`
     headers = excluded.headers, categories = excluded.categories
   returning mailid::text as mailid`;
 
-export interface OpenedMail extends KeptMail {
+export interface OpenedEmail extends KeptEmail {
   readonly mailid: string;
   readonly time: Date;
 }
 
 /** A line of the mailbox page. */
-export type MailSummary = Pick<
-  OpenedMail,
+export type EmailSummary = Pick<
+  OpenedEmail,
   'mailid' | 'tenantid' | 'deliveryid' | 'time' | 'sender' | 'recipients' | 'subject'
 >;
 
 /** Newest first. */
-export async function listMail(
+export async function listEmail(
   knex: Knex,
   page: { readonly limit: number; readonly offset: number; readonly tenantid?: number },
-): Promise<readonly MailSummary[]> {
+): Promise<readonly EmailSummary[]> {
   const query = knex
     .withSchema('rowpost')
     .table('mailbox')
-    .select<MailSummary[]>('mailid', 'tenantid', 'deliveryid', 'time', 'sender', 'recipients', 'subject')
+    .select<EmailSummary[]>('mailid', 'tenantid', 'deliveryid', 'time', 'sender', 'recipients', 'subject')
     .orderBy('mailid', 'desc')
     .limit(page.limit)
     .offset(page.offset);
@@ -73,6 +73,6 @@ export async function listMail(
   return query;
 }
 
-export async function readMail(knex: Knex, mailid: string): Promise<OpenedMail | undefined> {
-  return knex.withSchema('rowpost').table('mailbox').where({ mailid }).first<OpenedMail>();
+export async function readEmail(knex: Knex, mailid: string): Promise<OpenedEmail | undefined> {
+  return knex.withSchema('rowpost').table('mailbox').where({ mailid }).first<OpenedEmail>();
 }

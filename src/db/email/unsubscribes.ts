@@ -8,7 +8,7 @@ export interface Unsubscribed {
   readonly allTypes: boolean;
 }
 
-/** A recipient of a tenant's mail, in lower case, and an email type; null for all types that allow unsubscribing. */
+/** A recipient of a tenant's email, in lower case, and an email type; null for all types that allow unsubscribing. */
 export interface Subscription {
   readonly tenantid: number;
   readonly address: string;
@@ -52,7 +52,7 @@ const READ = {
     where t.tenantid = $1::int`,
 };
 
-// The mail's type may have been deleted or renamed since: then it is unknown which mail the recipient does not want. Nothing
+// The email's type may have been deleted or renamed since: then it is unknown which email the recipient does not want. Nothing
 // is recorded for a deleted tenant.
 const UNSUBSCRIBE = {
   name: 'unsubscribe_add',

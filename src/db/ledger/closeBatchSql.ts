@@ -14,7 +14,7 @@ const CHECK_SECONDS = 5;
 //
 // One statement, because no other worker may see a batch that is done without its deliveries, and because at low load
 // round trips are most of the cost. Commits asynchronously: a crash loses the deliveries together with the batch's done
-// mark. No mail can leave before this is durable, because `startSending` commits synchronously and the WAL is flushed in
+// mark. No email can leave before this is durable, because `startSending` commits synchronously and the WAL is flushed in
 // order.
 //
 // Parameters: batch id and time, max firings per minute, max emails per second, max preloaded deliveries.

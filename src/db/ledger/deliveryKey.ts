@@ -13,7 +13,7 @@ export interface KnownDelivery extends DeliveryKey {
 
 /** A delivery that a worker has. */
 export interface HeldDelivery extends KnownDelivery {
-  /** Whether attempt number `starts` is sending it: then mail may have left. Otherwise it waits for the next one. */
+  /** Whether attempt number `starts` is sending it: then email may have left. Otherwise it waits for the next one. */
   readonly sending: boolean;
 }
 

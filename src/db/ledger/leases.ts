@@ -57,7 +57,7 @@ export const IDEMPOTENCY_KEY_USED =
   'the carrier knows the idempotency key from an attempt with other data, which it may have sent; the next attempt has another key and may be a duplicate';
 
 /**
- * Ends attempts whose lease has expired. Whether the provider accepted the mail is unknown and recorded as such:
+ * Ends attempts whose lease has expired. Whether the provider accepted the email is unknown and recorded as such:
  * `at_least_once` retries, possibly sending a duplicate; `at_most_once` ends as `unknown`. A delivery whose attempts
  * repeatedly end with their process is the likely cause and fails as POISON. @returns the number of lost attempts.
  */
@@ -80,10 +80,10 @@ const END_LOST = {
         error_code = case when d.delivery = 'at_most_once' then 'OUTCOME_UNKNOWN'
           when ${IS_POISON} then 'POISON' else 'WORKER_LOST' end,
         error = case when d.delivery = 'at_most_once'
-            then 'the worker ended while sending; whether the mail left is unknown, and the rule forbids a second one'
+            then 'the worker ended while sending; whether the email left is unknown, and the rule forbids a second one'
           when ${IS_POISON} then 'each worker that tried to send this ended while doing so'
           when d.carrier = any ($3::text[]) then 'the worker ended while sending; sending it again is no duplicate'
-          else 'the worker ended while sending; the mail may arrive twice' end,
+          else 'the worker ended while sending; the email may arrive twice' end,
         next_attempt = case when ${IS_RETRIED} then now() end, due = case when ${IS_RETRIED} then now() end
       from lost l
       where ${sameDelivery(sql`d`, sql`l`)}

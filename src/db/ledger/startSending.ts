@@ -11,8 +11,8 @@ export interface SendingStart extends KnownDelivery {
   readonly recipients: readonly string[];
   readonly subject: string;
   readonly carrier: string;
-  /** The mail as sent, packed, in base64; null if it is not kept. */
-  readonly mail: string | null;
+  /** The email as sent, packed, in base64; null if it is not kept. */
+  readonly email: string | null;
 }
 
 /**
@@ -29,7 +29,7 @@ export async function startSending(
     group: readonly SendingStart[],
   ): Promise<ReadonlySet<SendingStart>> =>
     itemsFrom(ledger, statement, group, [
-      ...columnsOf(group, 'starts', 'subject', 'carrier', 'mail'),
+      ...columnsOf(group, 'starts', 'subject', 'carrier', 'email'),
       group.map((start) => JSON.stringify(start.recipients)),
       leaseMs,
     ]);
@@ -46,7 +46,7 @@ export async function startSending(
 }
 
 // Recipients travel as JSON texts: unnest would flatten an array of arrays.
-const WANTED = wantedSql('starts int4', 'subject text', 'carrier text', 'mail text', 'recipients text');
+const WANTED = wantedSql('starts int4', 'subject text', 'carrier text', 'email text', 'recipients text');
 
 const RECIPIENTS = sql`array(select json_array_elements_text(w.recipients::json))`;
 
@@ -65,10 +65,10 @@ const START = {
       on conflict do nothing
       returning tenantid, deliveryid, createtime
     ), kept as (
-      insert into rowpost.sent_mail (tenantid, deliveryid, createtime, attempt, mail)
-      select tenantid, deliveryid, createtime, 1, decode(w.mail, 'base64')
+      insert into rowpost.sent_mail (tenantid, deliveryid, createtime, attempt, email)
+      select tenantid, deliveryid, createtime, 1, decode(w.email, 'base64')
       from open w join started using (tenantid, deliveryid, createtime)
-      where w.mail is not null
+      where w.email is not null
       on conflict do nothing
     )
     select position::int as position from open join started using (tenantid, deliveryid, createtime)`,
@@ -85,10 +85,10 @@ const START_TRACKED = {
       where ${sameDelivery(sql`d`, sql`w`)}
         and d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')
         and not ${isHandedOverSql(sql`w.tenantid`)}
-      returning w.position::int as position, d.tenantid, d.deliveryid, d.createtime, d.starts, w.mail
+      returning w.position::int as position, d.tenantid, d.deliveryid, d.createtime, d.starts, w.email
     ), kept as (
-      insert into rowpost.sent_mail (tenantid, deliveryid, createtime, attempt, mail)
-      select tenantid, deliveryid, createtime, starts, decode(mail, 'base64') from started where mail is not null
+      insert into rowpost.sent_mail (tenantid, deliveryid, createtime, attempt, email)
+      select tenantid, deliveryid, createtime, starts, decode(email, 'base64') from started where email is not null
       on conflict do nothing
     )
     select position from started`,

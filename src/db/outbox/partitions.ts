@@ -69,8 +69,8 @@ async function changePartition(ledger: Ledger, text: SqlText): Promise<boolean> 
 
 export interface RetentionDays {
   readonly retentionDays: number;
-  /** For kept mails; at most `retentionDays`. */
-  readonly keepMailDays: number;
+  /** For kept emails; at most `retentionDays`. */
+  readonly keepEmailDays: number;
 }
 
 /**
@@ -80,10 +80,10 @@ export interface RetentionDays {
 export async function dropOldPartitions(
   ledger: Ledger,
   nowMs: number,
-  { retentionDays, keepMailDays }: RetentionDays,
+  { retentionDays, keepEmailDays }: RetentionDays,
 ): Promise<readonly string[]> {
   const oldestOf = (table: string): string => {
-    const days = ownValue({ rule_firing: FIRING_DAYS, sent_mail: keepMailDays }, table) ?? retentionDays;
+    const days = ownValue({ rule_firing: FIRING_DAYS, sent_mail: keepEmailDays }, table) ?? retentionDays;
     return startOfDay(nowMs - Math.min(days, retentionDays) * DAY_MS);
   };
   const dropped: string[] = [];

@@ -54,4 +54,4 @@ export const fittingSql = (columns: Sql, events: Sql, maxBytes = MAX_TOGETHER_BY
   ) sized
   where bytes <= ${maxBytes} or number = 1 order by position`;
 
-export const RECORD_TOO_LARGE = `a row of more than ${MAX_RECORD_BYTES / 1_048_576} MiB can't be mailed about`;
+export const RECORD_TOO_LARGE = `a row of more than ${MAX_RECORD_BYTES / 1_048_576} MiB can't be emailed about`;

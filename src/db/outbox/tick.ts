@@ -37,7 +37,7 @@ export async function tick(ledger: Ledger, limits: TickLimits): Promise<Tick> {
 }
 
 // No timeout: a transaction of millions of events is read by one tick. If that were canceled, the next tick would read it
-// all again, and nobody's mail would move.
+// all again, and nobody's email would move.
 // Commits asynchronously: a crash loses the cursor together with its batches, and the events are still there.
 const LOCK = {
   name: 'relay_tick_lock',

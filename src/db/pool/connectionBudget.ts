@@ -9,7 +9,7 @@ export interface ConnectionBudget {
   readonly tenants: number;
   /** The service's own statements: sign-in, policies, control objects. */
   readonly service: number;
-  /** Outbox, batches and deliveries; separate, so that a busy tenant never delays mail. */
+  /** Outbox, batches and deliveries; separate, so that a busy tenant never delays email. */
   readonly ledger: number;
   /** BullMQ's, if the queue is in PostgreSQL. */
   readonly queue: number;

@@ -30,7 +30,7 @@ export interface Principal {
   readonly isRoot: boolean;
   /** Root, or holds `admin`: passes every policy rule of its own tenant. */
   readonly isAdmin: boolean;
-  /** All access to the tenant is blocked; its mail is still sent. */
+  /** All access to the tenant is blocked; its email is still sent. */
   readonly isSuspended: boolean;
   /** Its queries may be served by a replica. */
   readonly readsReplica: boolean;

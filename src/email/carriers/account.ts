@@ -1,4 +1,4 @@
-/** A tenant's account at a carrier, decrypted: everything a carrier needs besides the mail. */
+/** A tenant's account at a carrier, decrypted: everything a carrier needs besides the email. */
 export type Account =
   SendgridAccount | SmtpAccount | SesAccount | ResendAccount | PostmarkAccount | MailgunAccount;
 

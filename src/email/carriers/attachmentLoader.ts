@@ -2,14 +2,14 @@ import { AppError } from '../../foundation/errors.js';
 import { FairRoom } from '../../foundation/limits/fairRoom.js';
 import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Attachment } from '../email.js';
-import type { MailMessage, SendOutcome } from './transport.js';
+import type { EmailMessage, SendOutcome } from './transport.js';
 
 /** An attachment as passed to the provider. */
 export interface LoadedAttachment extends Attachment {
   readonly base64: string;
 }
 
-/** Maximum attachment bytes in memory: a few mails of maximum size. Other mails wait. */
+/** Maximum attachment bytes in memory: a few emails of maximum size. Other emails wait. */
 const MAX_BYTES = 64_000_000;
 /** Up to this many characters, an email's texts don't count. */
 const FREE_CHARACTERS = 250_000;
@@ -24,7 +24,7 @@ export class AttachmentLoader {
 
   /** @returns the result of `send`, or why the attachments can't be read, in which case nothing was sent */
   async with(
-    { tenantid, html, text = '', attachments = [] }: MailMessage,
+    { tenantid, html, text = '', attachments = [] }: EmailMessage,
     send: (loaded: readonly LoadedAttachment[]) => Promise<SendOutcome>,
   ): Promise<SendOutcome> {
     const characters = html.length + text.length;

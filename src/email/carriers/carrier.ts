@@ -1,18 +1,18 @@
 import type { Account } from './account.js';
 import type { LoadedAttachment } from './attachmentLoader.js';
-import type { MailLimits } from './limits.js';
-import type { MailMessage, SendContext, SendOutcome, Verification } from './transport.js';
+import type { EmailLimits } from './limits.js';
+import type { EmailMessage, SendContext, SendOutcome, Verification } from './transport.js';
 
-/** A mail with the bytes of its attachments. */
-export interface LoadedMail extends MailMessage {
+/** An email with the bytes of its attachments. */
+export interface LoadedEmail extends EmailMessage {
   readonly loaded: readonly LoadedAttachment[];
 }
 
-/** One way to send mail. Its outcomes are in docs/carriers.md. */
+/** One way to send email. Its outcomes are in docs/carriers.md. */
 export interface Carrier<A extends Account = Account> {
-  readonly limits: MailLimits;
+  readonly limits: EmailLimits;
   /** Never rejects because of the provider or the network. */
-  send(mail: LoadedMail, context: SendContext<A>): Promise<SendOutcome>;
+  send(email: LoadedEmail, context: SendContext<A>): Promise<SendOutcome>;
   /** Checks that the account can be used, without sending. Never rejects because of the provider or the network. */
   verify(account: A, deadlineMs: number): Promise<Verification>;
   close(): void;

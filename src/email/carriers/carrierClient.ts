@@ -5,7 +5,7 @@ import { traceparentOf, type Span } from '../../foundation/observability/tracing
 
 /** What was observed of one call to the provider. */
 export interface Exchange {
-  /** The request was begun, so the mail may have been sent. */
+  /** The request was begun, so the email may have been sent. */
   begun: boolean;
   /** Aborted just before the request was written. */
   fenced: boolean;
@@ -41,7 +41,7 @@ const MAX_SOCKETS = 256;
 /** Responses are a few hundred bytes. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 
-/** Calls the provider's API over keep-alive connections. Follows no redirects, which would send key and mail elsewhere. */
+/** Calls the provider's API over keep-alive connections. Follows no redirects, which would send key and email elsewhere. */
 export class CarrierClient {
   readonly #protocol: typeof http | typeof https;
   readonly #agent: http.Agent;

@@ -9,7 +9,7 @@ import { createResend } from './resend/resend.js';
 import { createSendgrid } from './sendgrid/sendgrid.js';
 import { createSes } from './ses/ses.js';
 import { createSmtp } from './smtp/smtp.js';
-import type { MailMessage, MailTransport, SendContext } from './transport.js';
+import type { EmailMessage, EmailTransport, SendContext } from './transport.js';
 
 export interface CarrierOptions {
   readonly sendgridBaseUrl: string;
@@ -23,12 +23,12 @@ export interface CarrierOptions {
   readonly smtpAllowPrivateNetwork: boolean;
   /** How this installation introduces itself to SMTP servers. */
   readonly hostname: string;
-  /** Source of attachments; closed with the transport. Without it, mails have none. */
+  /** Source of attachments; closed with the transport. Without it, emails have none. */
   readonly storage?: FileStorage;
 }
 
-/** Sends each mail with the carrier of its account. */
-export function createCarriers(options: CarrierOptions): MailTransport {
+/** Sends each email with the carrier of its account. */
+export function createCarriers(options: CarrierOptions): EmailTransport {
   const loader = options.storage && new AttachmentLoader(options.storage);
   const carriers: { readonly [K in CarrierKind]: Carrier<Extract<Account, { kind: K }>> } = {
     sendgrid: createSendgrid(options.sendgridBaseUrl),
@@ -41,7 +41,7 @@ export function createCarriers(options: CarrierOptions): MailTransport {
   // Each carrier only gets accounts of its own kind, which TypeScript can't infer from a lookup.
   const carrierOf = ({ kind }: Account): Carrier => carriers[kind];
 
-  const send = async (message: MailMessage, context: SendContext) => {
+  const send = async (message: EmailMessage, context: SendContext) => {
     const carrier = carrierOf(context.account);
     const tooLarge = exceedsLimits(message, carrier.limits);
     if (tooLarge) return tooLarge;

@@ -31,7 +31,7 @@ export function readExchange(
   const { status, headers, body } = exchange;
   if (status !== undefined) return cleanOutcome(readResponse({ status, headers, body }), secrets);
   const code = exchange.late ? 'PROVIDER_TIMEOUT' : networkCode(exchange.error);
-  const fate = exchange.begun ? 'the mail may have been accepted' : 'the mail did not leave';
+  const fate = exchange.begun ? 'the email may have been accepted' : 'the email did not leave';
   const what = exchange.late ? 'the provider did not answer in time' : `the call broke (${code})`;
   return { kind: 'retry', ambiguous: exchange.begun, httpStatus: null, code, message: `${what}; ${fate}` };
 }
@@ -71,7 +71,7 @@ export function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
   return isJsonObject(body) ? body : {};
 }
 
-/** @param id the provider's for the mail, as it was given */
+/** @param id the provider's for the email, as it was given */
 export function sentAs(id: unknown, status: number): SendOutcome {
   const providerMessageId = typeof id === 'string' ? id.slice(0, MAX_ID_CHARACTERS) : null;
   return { kind: 'sent', httpStatus: status, providerMessageId };
@@ -91,7 +91,7 @@ export function networkCode(error: unknown): string {
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,40}$/.test(code) ? code : 'NETWORK_ERROR';
 }
 
-/** Milliseconds until the provider accepts mail again. */
+/** Milliseconds until the provider accepts email again. */
 function readWait(headers: Readonly<Record<string, unknown>>): number {
   const reset = Number(headers['x-ratelimit-reset']);
   const retryAfter = headers['retry-after'];

@@ -1,16 +1,16 @@
 import { LRUCache } from 'lru-cache';
 import { IDEMPOTENCY_KEY_USED, IDEMPOTENT_CARRIERS } from '../../db/ledger/leases.js';
 import { secretsOf, type Account } from './account.js';
-import type { Carrier, LoadedMail } from './carrier.js';
+import type { Carrier, LoadedEmail } from './carrier.js';
 import { readExchange, verificationOf, type CarrierResponse } from './exchangeOutcome.js';
-import type { MailLimits } from './limits.js';
+import type { EmailLimits } from './limits.js';
 import { newExchange, CarrierClient, type CarrierRequest } from './carrierClient.js';
 import type { SendOutcome } from './transport.js';
 
-/** A carrier that accepts a mail in one HTTP request. */
+/** A carrier that accepts an email in one HTTP request. */
 export interface HttpCarrier<A extends Account> {
-  readonly limits: MailLimits;
-  toRequest(mail: LoadedMail, account: A): CarrierRequest | Promise<CarrierRequest>;
+  readonly limits: EmailLimits;
+  toRequest(email: LoadedEmail, account: A): CarrierRequest | Promise<CarrierRequest>;
   readResponse(answer: CarrierResponse): SendOutcome;
   /** A request that sends nothing and only succeeds for a known account. */
   verifyRequest(account: A): CarrierRequest | Promise<CarrierRequest>;
@@ -37,9 +37,9 @@ export function createHttpCarrier<A extends Account>(
   };
   return {
     limits: carrier.limits,
-    async send(mail, context) {
+    async send(email, context) {
       const { account } = context;
-      const request = await carrier.toRequest(mail, account);
+      const request = await carrier.toRequest(email, account);
       const exchange = await clientOf(account).call(request, context).catch(newExchange);
       const outcome = readExchange(exchange, (answer) => carrier.readResponse(answer), secretsOf(account));
       return IDEMPOTENT_CARRIERS.includes(account.kind) ? withoutDuplicate(outcome) : outcome;

@@ -1,8 +1,8 @@
-import { bytesOf } from '../message/mailSize.js';
-import type { MailMessage, SendOutcome } from './transport.js';
+import { bytesOf } from '../message/emailSize.js';
+import type { EmailMessage, SendOutcome } from './transport.js';
 
-/** A carrier's limits on one mail. */
-export interface MailLimits {
+/** A carrier's limits on one email. */
+export interface EmailLimits {
   /** All three lists together. */
   readonly maxRecipients: number;
   /** Attachments included. */
@@ -13,8 +13,8 @@ export interface MailLimits {
 
 const IS_ASCII = /^[ -~]*$/;
 
-/** @returns why the carrier can't accept the mail, if so */
-export function exceedsLimits(message: MailMessage, limits: MailLimits): SendOutcome | undefined {
+/** @returns why the carrier can't accept the email, if so */
+export function exceedsLimits(message: EmailMessage, limits: EmailLimits): SendOutcome | undefined {
   const recipients = message.recipients.length + message.cc.length + message.bcc.length;
   if (recipients > limits.maxRecipients) {
     return rejected(
@@ -32,7 +32,7 @@ export function exceedsLimits(message: MailMessage, limits: MailLimits): SendOut
   }
   const bytes = bytesOf(message);
   if (bytes > limits.maxBytes) {
-    return rejected('MAIL_TOO_LARGE', `the mail has ${bytes} bytes; the provider takes ${limits.maxBytes}`);
+    return rejected('EMAIL_TOO_LARGE', `the email has ${bytes} bytes; the provider takes ${limits.maxBytes}`);
   }
   return undefined;
 }

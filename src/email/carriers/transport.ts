@@ -2,10 +2,10 @@ import type { Span } from '../../foundation/observability/tracing/tracing.js';
 import type { Email } from '../email.js';
 import type { Account } from './account.js';
 
-/** A mail ready to send. */
-export interface MailMessage extends Email {
+/** An email ready to send. */
+export interface EmailMessage extends Email {
   readonly tenantid: number;
-  /** Null for a test mail, which is not in the ledger. */
+  /** Null for a test email, which is not in the ledger. */
   readonly deliveryid: string | null;
   /** The same for every attempt at a delivery; without one, the carrier generates it. */
   readonly messageId?: string;
@@ -18,13 +18,13 @@ export interface SendContext<A = Account> {
   readonly account: A;
   /** Timeout from connecting to the last byte of the response, in milliseconds. */
   readonly deadlineMs: number;
-  /** Checked just before the mail is sent: false if the lease may have passed to another worker. */
+  /** Checked just before the email is sent: false if the lease may have passed to another worker. */
   readonly mayStart: () => boolean;
   /** The parent span. */
   readonly span?: Span | undefined;
 }
 
-/** A recipient that the carrier rejected although it accepted the mail; recorded like an event of the mail. */
+/** A recipient that the carrier rejected although it accepted the email; recorded like an event of the email. */
 export interface RefusedRecipient {
   readonly address: string;
   readonly reason: string;
@@ -35,7 +35,7 @@ export interface RefusedRecipient {
 }
 
 /**
- * The outcome of sending a mail. Messages are for the tenant's administrator and contain no secrets. `httpStatus` is the
+ * The outcome of sending an email. Messages are for the tenant's administrator and contain no secrets. `httpStatus` is the
  * reply code if the carrier uses SMTP.
  */
 export type SendOutcome =
@@ -45,7 +45,7 @@ export type SendOutcome =
       readonly providerMessageId: string | null;
       readonly refused?: readonly RefusedRecipient[];
     }
-  /** The provider will never accept this mail. */
+  /** The provider will never accept this email. */
   | {
       readonly kind: 'rejected';
       readonly httpStatus: number | null;
@@ -64,7 +64,7 @@ export type SendOutcome =
   | { readonly kind: 'rate_limited'; readonly httpStatus: number; readonly waitMs: number }
   | {
       readonly kind: 'retry';
-      /** Whether the provider may have accepted the mail. */
+      /** Whether the provider may have accepted the email. */
       readonly ambiguous: boolean;
       readonly httpStatus: number | null;
       readonly code: string;
@@ -76,11 +76,11 @@ export type SendOutcome =
 /** Whether an account can be used, determined without sending. Messages contain no secrets. */
 export type Verification = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
-export interface MailTransport {
-  /** False if mail is stored here whatever account the tenant has. */
+export interface EmailTransport {
+  /** False if email is stored here whatever account the tenant has. */
   readonly needsAccount: boolean;
   /** Never rejects because of the provider or the network. */
-  send(message: MailMessage, context: SendContext<Account | undefined>): Promise<SendOutcome>;
+  send(message: EmailMessage, context: SendContext<Account | undefined>): Promise<SendOutcome>;
   /** Never rejects because of the provider or the network. */
   verify(account: Account, deadlineMs: number): Promise<Verification>;
   close(): Promise<void>;

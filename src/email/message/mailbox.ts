@@ -1,17 +1,17 @@
 import type { Database } from '../../db/pool/database.js';
-import { keepMail } from '../../db/email/mailbox.js';
-import { toSentMail, toShownMail } from '../sentMail.js';
-import type { MailTransport } from '../carriers/transport.js';
+import { keepEmail } from '../../db/email/mailbox.js';
+import { toSentEmail, toShownEmail } from '../sentEmail.js';
+import type { EmailTransport } from '../carriers/transport.js';
 
-/** Stores mail in the database instead of sending it, for evaluation and development. Shown at /mailbox. */
-export function createMailboxTransport(database: Database): MailTransport {
+/** Stores email in the database instead of sending it, for evaluation and development. Shown at /mailbox. */
+export function createMailboxTransport(database: Database): EmailTransport {
   return {
     needsAccount: false,
     async send(message, { mayStart }) {
       if (!mayStart()) return { kind: 'fenced' };
       const { tenantid, deliveryid, messageId } = message;
-      const mail = messageId === undefined ? toShownMail(message) : toSentMail(message, messageId);
-      const mailid = await keepMail(database, { tenantid, deliveryid, ...mail });
+      const email = messageId === undefined ? toShownEmail(message) : toSentEmail(message, messageId);
+      const mailid = await keepEmail(database, { tenantid, deliveryid, ...email });
       return { kind: 'sent', httpStatus: null, providerMessageId: `mailbox-${mailid}` };
     },
     verify: () => Promise.resolve({ ok: true }),

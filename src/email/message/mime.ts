@@ -2,7 +2,7 @@ import DKIM from 'nodemailer/lib/dkim';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import type { Address } from '../addresses.js';
 import type { DkimKey } from '../carriers/account.js';
-import type { LoadedMail } from '../carriers/carrier.js';
+import type { LoadedEmail } from '../carriers/carrier.js';
 import { breakLongWords } from './encodedWords.js';
 
 /**
@@ -11,19 +11,19 @@ import { breakLongWords } from './encodedWords.js';
  */
 const COMPOSITE = /^(message|multipart)\//i;
 
-/** The mail as a message (RFC 5322, MIME), without Bcc. */
-export async function toMime(mail: LoadedMail, dkim?: DkimKey): Promise<Buffer> {
+/** The email as a message (RFC 5322, MIME), without Bcc. */
+export async function toMime(email: LoadedEmail, dkim?: DkimKey): Promise<Buffer> {
   const message = await new MailComposer({
-    from: toMimeAddress(mail.sender),
-    to: mail.recipients.map(toMimeAddress),
-    cc: mail.cc.map(toMimeAddress),
-    ...(mail.replyTo ? { replyTo: mail.replyTo.map(toMimeAddress) } : {}),
-    subject: breakLongWords(mail.subject),
-    ...(mail.messageId === undefined ? {} : { messageId: mail.messageId }),
-    ...(mail.text === undefined ? {} : { text: withLineEnds(mail.text) }),
-    html: withLineEnds(mail.html),
-    headers: { ...mail.headers },
-    attachments: mail.loaded.map(({ filename, mimetype, base64, contentId }) => ({
+    from: toMimeAddress(email.sender),
+    to: email.recipients.map(toMimeAddress),
+    cc: email.cc.map(toMimeAddress),
+    ...(email.replyTo ? { replyTo: email.replyTo.map(toMimeAddress) } : {}),
+    subject: breakLongWords(email.subject),
+    ...(email.messageId === undefined ? {} : { messageId: email.messageId }),
+    ...(email.text === undefined ? {} : { text: withLineEnds(email.text) }),
+    html: withLineEnds(email.html),
+    headers: { ...email.headers },
+    attachments: email.loaded.map(({ filename, mimetype, base64, contentId }) => ({
       filename,
       contentType: COMPOSITE.test(mimetype) ? 'application/octet-stream' : mimetype,
       content: Buffer.from(base64, 'base64'),

@@ -1,6 +1,6 @@
-import type { MailMessage } from '../carriers/transport.js';
+import type { EmailMessage } from '../carriers/transport.js';
 
-/** What Resend and SES accept; any other tag would get the whole mail rejected. */
+/** What Resend and SES accept; any other tag would get the whole email rejected. */
 const IS_TAG = /^[A-Za-z0-9_-]{1,256}$/;
 
 /** Tags that lead a carrier's reports back to the delivery, and its categories as far as they are valid tags. */
@@ -8,7 +8,7 @@ export function tagsOf({
   deliveryid,
   tenantid,
   categories = [],
-}: MailMessage): readonly (readonly [name: string, value: string])[] {
+}: EmailMessage): readonly (readonly [name: string, value: string])[] {
   const valid = categories.filter((category) => IS_TAG.test(category));
   return [
     ...(deliveryid === null ? [] : [['deliveryid', deliveryid] as const]),

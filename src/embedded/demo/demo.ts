@@ -88,7 +88,7 @@ async function playChanges(
 }
 
 function tell(arrival: Arrival, emailType: string, narrator: Narrator): void {
-  if (arrival.kind === 'sent') narrator.mail(arrival.subject, arrival.recipients, arrival.afterMs);
+  if (arrival.kind === 'sent') narrator.email(arrival.subject, arrival.recipients, arrival.afterMs);
   else narrator.trouble(`the email “${emailType}” has not arrived: ${arrival.reason}`);
 }
 

@@ -1,4 +1,4 @@
-/** Jinja2 templates of the demo's emails. Styles are inline and the layout is a table, because mail clients require both. */
+/** Jinja2 templates of the demo's emails. Styles are inline and the layout is a table, because email clients require both. */
 
 const FONT = "font-family:Georgia,'Times New Roman',serif";
 

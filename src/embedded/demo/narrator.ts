@@ -7,7 +7,7 @@ export interface Narrator {
   /** A GraphQL document that is sent. */
   document(text: string): void;
   /** An email that arrived `afterMs` after the change. */
-  mail(subject: string, recipients: readonly string[], afterMs: number): void;
+  email(subject: string, recipients: readonly string[], afterMs: number): void;
   /** Something that went wrong. */
   trouble(line: string): void;
   /** Something to copy: a label, and text on separate lines. */
@@ -32,7 +32,7 @@ export function createNarrator(write: (text: string) => void, colors: boolean): 
     document: (text) => {
       for (const row of text.split('\n')) line(dim(`    ${row}`));
     },
-    mail: (subject, recipients, afterMs) => {
+    email: (subject, recipients, afterMs) => {
       line(`  ${cyan('✉')} ${bold(subject)}`);
       line(`    to ${recipients.join(', ')} ${dim(`· after ${(afterMs / 1000).toFixed(1)} s`)}`);
     },

@@ -15,13 +15,13 @@ export const deliveryOutcomes = new Counter({
 });
 export const commitToAccepted = new Histogram({
   name: 'rowpost_commit_to_accepted_seconds',
-  help: 'Time from a change to the acceptance of its mail, for deliveries sent at the first attempt.',
+  help: 'Time from a change to the acceptance of its email, for deliveries sent at the first attempt.',
   buckets: SLOW,
   registers,
 });
 export const providerCalls = new Histogram({
   name: 'rowpost_provider_call_seconds',
-  help: 'Calls to mail providers, by carrier and outcome.',
+  help: 'Calls to email providers, by carrier and outcome.',
   labelNames: ['carrier', 'outcome'],
   buckets: SLOW,
   registers,
@@ -83,7 +83,7 @@ export const historyChanges = new Counter({
 for (const change of ['replaced', 'promoted', 'back']) historyChanges.inc({ change }, 0);
 for (const outcome of ['served', 'failed', 'behind']) replicaReads.inc({ outcome }, 0);
 
-/** Incremented on every request or mail, so these are plain numbers, turned into metrics at each scrape. */
+/** Incremented on every request or email, so these are plain numbers, turned into metrics at each scrape. */
 export const cacheLookups = {
   documents: { hit: 0, miss: 0 },
   plans: { hit: 0, miss: 0 },

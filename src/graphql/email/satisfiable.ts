@@ -11,7 +11,7 @@ const ABSENT: Readonly<Record<string, 'old' | 'new'>> = { insert: 'old', delete:
 
 /**
  * Rejects a condition that can't hold for any of the rule's operations; otherwise the mistake would only be noticed when
- * mails are missing. Throws AppError FILTER_TYPE.
+ * emails are missing. Throws AppError FILTER_TYPE.
  */
 export function requireSatisfiable(condition: string, operations: readonly string[]): void {
   const { tree } = parseFilter(condition);

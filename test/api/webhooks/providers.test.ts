@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { checkEvents } from '../../../src/api/webhooks/eventFields.js';
 import { createEventWebhooks } from '../../../src/api/webhooks/providers.js';
 import type { WebhookKind } from '../../../src/db/email/carrierWebhooks.js';
-import type { MailEvent } from '../../../src/db/email/mailEvents.js';
+import type { EmailEvent } from '../../../src/db/email/emailEvents.js';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
 const TIME = '2026-03-01T11:59:00.000Z';
@@ -38,7 +38,7 @@ const ses = (eventType: string, part: string, rest: object = {}): object => ({
 });
 
 /** Reports as the carriers document them, and what is recorded; null for what is ignored. */
-const REPORTS: readonly (readonly [WebhookKind, object, Partial<MailEvent> | null])[] = [
+const REPORTS: readonly (readonly [WebhookKind, object, Partial<EmailEvent> | null])[] = [
   [
     'postmark',
     postmark('Delivery', { Recipient: ADA, DeliveredAt: TIME, Details: '250 ok' }),
@@ -243,7 +243,7 @@ describe('carrier webhooks', () => {
     }
     for (const [kind, report] of [
       ['postmark', postmark('Delivery', { Metadata: null })],
-      ['ses', { eventType: 'Delivery', mail: 'x', delivery: 7 }],
+      ['ses', { eventType: 'Delivery', email: 'x', delivery: 7 }],
       ['mailgun', { 'event-data': [] }],
       ['resend', { type: 'email.bounced', data: null }],
     ] as const) {
@@ -251,7 +251,7 @@ describe('carrier webhooks', () => {
     }
   });
 
-  it('about more recipients than a mail has are cut off', () => {
+  it('about more recipients than an email has are cut off', () => {
     const many = Array.from({ length: 5_000 }, () => ADA);
     const recipients = many.map((emailAddress) => ({ emailAddress }));
     for (const [kind, report] of [

@@ -77,7 +77,7 @@ describe('SendGrid webhooks', () => {
   const metric = async (outcome: string): Promise<number> => {
     const text = await (await fixture.fetch('/metrics')).text();
     return Number(
-      new RegExp(`^rowpost_mail_events_total\\{outcome="${outcome}"\\} (\\d+)`, 'm').exec(text)?.[1],
+      new RegExp(`^rowpost_email_events_total\\{outcome="${outcome}"\\} (\\d+)`, 'm').exec(text)?.[1],
     );
   };
 
@@ -256,7 +256,7 @@ describe('SendGrid webhooks', () => {
       const keep = (): Promise<void> =>
         maintainPartitions(
           { ledger, clock: systemClock, log: testLog },
-          { retentionDays: 30, keepMailDays: 7 },
+          { retentionDays: 30, keepEmailDays: 7 },
         );
       await keep();
       const [old] = await insertSentDeliveries(database, tenantid, 1, 20);
@@ -277,7 +277,7 @@ describe('SendGrid webhooks', () => {
       ).to.deep.equal([]);
     });
 
-    it("ignores events of other tenants' deliveries and of unknown mails", async () => {
+    it("ignores events of other tenants' deliveries and of unknown emails", async () => {
       const other = await fixture.createTenant('other shop');
       const [theirs] = await insertSentDeliveries(fixture.testDatabase.database, other.tenantid, 1);
       const mine = await deliver();

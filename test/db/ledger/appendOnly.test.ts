@@ -59,7 +59,7 @@ describe('delivery: a ledger that is only appended to while all goes well', () =
         recipients: ['a@b.org'],
         subject: 's',
         carrier: 'sendgrid',
-        mail: null,
+        email: null,
       })),
       LEASE_MS,
     );

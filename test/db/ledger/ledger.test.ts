@@ -64,7 +64,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       recipients: ['a@b.org'],
       subject: 's',
       carrier: 'sendgrid',
-      mail: null,
+      email: null,
     };
     return (await startSending(ledger, [wanted], leaseMs))[0];
   };
@@ -228,7 +228,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       expect(await finish(key, {}), 'a terminal state does not change').to.equal(false);
     });
 
-    it('that was only slow, and knows it has sent: no second mail', async () => {
+    it('that was only slow, and knows it has sent: no second email', async () => {
       const { key } = await deliver();
       await start(key, 0);
       await expireLease(key);
@@ -418,7 +418,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       recipients: ['a@b.org'],
       subject: 's',
       carrier: 'sendgrid',
-      mail: null,
+      email: null,
     }));
     expect(await startSending(ledger, wanted, LONG_MS)).to.deep.equal([true, true, true]);
     expect(await startSending(ledger, wanted, LONG_MS), 'again').to.deep.equal([false, false, false]);
@@ -558,7 +558,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
     expect(await makePartitions(ledger, Date.now() + 20 * day, 2), 'a second time').to.deep.equal([]);
     const dropped = await dropOldPartitions(ledger, Date.now() + 60 * day, {
       retentionDays: 30,
-      keepMailDays: 7,
+      keepEmailDays: 7,
     });
     expect(dropped).to.have.members(made);
     // Today's rows were in the default partitions.

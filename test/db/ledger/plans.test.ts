@@ -17,7 +17,7 @@ type Run = readonly [LedgerStatement, readonly unknown[]];
 /** Tables of which each day has a partition with millions of rows. */
 const LARGE = /^(?:outbox|delivery|delivery_start|email_attempt|relay_batch)_(\d{8})(?:_\w+)?$/;
 
-describe('delivery: the statements of a mail’s way, planned while the tables were empty', () => {
+describe('delivery: the statements of an email’s way, planned while the tables were empty', () => {
   let db: TestDatabase;
   let ledger: Ledger;
   const runs: Run[] = [];
@@ -43,8 +43,8 @@ describe('delivery: the statements of a mail’s way, planned while the tables w
     expect((await closeBatch(recording, other!, matches, NO_LIMITS)).ready).to.have.length(1);
     const { ready } = (await closePlainBatch(recording, batch!, NO_LIMITS))!;
     const [delivery] = await loadDeliveries(recording, ready);
-    const mail = { ...delivery!, recipients: ['a@b.org'], subject: 's', carrier: 'sendgrid', mail: 'AAAA' };
-    expect(await startSending(recording, [mail], 60_000)).to.deep.equal([true]);
+    const email = { ...delivery!, recipients: ['a@b.org'], subject: 's', carrier: 'sendgrid', email: 'AAAA' };
+    expect(await startSending(recording, [email], 60_000)).to.deep.equal([true]);
     const end = { outcome: 'sent', state: 'sent', providerMessageId: 'm', httpStatus: 202 } as const;
     const none = { errorCode: null, error: null, nextAttemptMs: null };
     const finish = { ...delivery!, ...end, ...none, starts: 1, sending: true, counted: true };

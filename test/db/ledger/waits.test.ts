@@ -37,10 +37,10 @@ describe('delivery: what waits for another session, and then looks again', () =>
     return (await closePlainBatch(ledger, batches[0]!, NO_LIMITS))!.ready;
   };
   const start = (keys: readonly DeliveryKey[], rest: { starts: number; tracked: boolean }) => {
-    const mail = { ...rest, recipients: ['a@b.org'], subject: 's', carrier: 'sendgrid', mail: null };
+    const email = { ...rest, recipients: ['a@b.org'], subject: 's', carrier: 'sendgrid', email: null };
     return startSending(
       ledger,
-      keys.map((key) => ({ ...key, ...mail })),
+      keys.map((key) => ({ ...key, ...email })),
       60_000,
     );
   };

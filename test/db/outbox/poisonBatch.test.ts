@@ -115,7 +115,7 @@ describe('a batch of events that ends its workers', () => {
     expect(await open()).to.have.length(2);
   });
 
-  it('leaves the others’ mail to leave, with processes that really end', async () => {
+  it('leaves the others’ email to leave, with processes that really end', async () => {
     const provider = await startFakeProvider();
     const env = await pipelineEnv('redis', {
       DATABASE_URL: db.url,
@@ -135,14 +135,14 @@ describe('a batch of events that ends its workers', () => {
         const worker = await forkWorker(env);
         const exited = once(worker, 'exit').then(() => (deaths += 1));
         await waitFor(
-          'the mails, or the end of a worker',
+          'the emails, or the end of a worker',
           async () => worker.signalCode !== null || (await isDelivered()),
         );
         worker.kill('SIGKILL');
         await exited;
       }
       expect(deaths).to.be.within(3, 5);
-      // A worker may end while it sends another mail, which is sent again then, and on record.
+      // A worker may end while it sends another email, which is sent again then, and on record.
       const { rows } = await db.database.pool.query<{ count: number }>(
         "select count(*)::int as count from rowpost.email_attempt where outcome = 'ambiguous'",
       );

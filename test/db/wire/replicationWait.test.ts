@@ -97,7 +97,7 @@ describe('a commit whose synchronous standby does not answer', () => {
     }
   });
 
-  it('fails in the ledger, so that no mail is sent for a start that may be lost', async () => {
+  it('fails in the ledger, so that no email is sent for a start that may be lost', async () => {
     const { ledger } = database;
     const insert = { name: 'insert_note', text: fixed('insert into public.note values ($1) returning id') };
     for (const [id, work] of [

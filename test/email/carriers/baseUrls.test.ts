@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Account } from '../../../src/email/carriers/account.js';
 import { createTransport } from '../../../src/email/carriers/createTransport.js';
-import type { MailMessage } from '../../../src/email/carriers/transport.js';
+import type { EmailMessage } from '../../../src/email/carriers/transport.js';
 import { startFakeApi, type FakeApi } from '../../support/fakeApi.js';
 import { testConfig } from '../../support/testConfig.js';
 
@@ -15,7 +15,7 @@ const ACCOUNTS: Readonly<Record<string, Account>> = {
   MAILGUN_EU_BASE_URL: { kind: 'mailgun', apikey, domain: 'mg.example.com', region: 'eu' },
 };
 
-const MAIL: MailMessage = {
+const EMAIL: EmailMessage = {
   tenantid: 1,
   deliveryid: '1',
   sender: { email: 'shop@example.com', name: '' },
@@ -44,7 +44,7 @@ describe('carriers: base URLs from settings', () => {
       });
       const transport = createTransport(config, undefined as never);
       const before = api.calls.length;
-      await transport.send(MAIL, { account, deadlineMs: 5_000, mayStart: () => true });
+      await transport.send(EMAIL, { account, deadlineMs: 5_000, mayStart: () => true });
       await transport.close();
       const paths = api.calls.slice(before).map(({ path }) => path);
       expect(paths).to.have.length(1);

@@ -1,14 +1,14 @@
 import { simpleParser } from 'mailparser';
 import { expect } from 'chai';
 import type { Account } from '../../../src/email/carriers/account.js';
-import type { LoadedMail } from '../../../src/email/carriers/carrier.js';
+import type { LoadedEmail } from '../../../src/email/carriers/carrier.js';
 import { createMailgun } from '../../../src/email/carriers/mailgun/mailgun.js';
 import { createPostmark } from '../../../src/email/carriers/postmark/postmark.js';
 import { createResend } from '../../../src/email/carriers/resend/resend.js';
 import type { Carrier } from '../../../src/email/carriers/carrier.js';
 import { startFakeApi, type ApiAnswer, type FakeApi } from '../../support/fakeApi.js';
 
-const MAIL: LoadedMail = {
+const EMAIL: LoadedEmail = {
   tenantid: 7,
   deliveryid: '42',
   sender: { email: 'shop@example.com', name: 'The Grüne Shop' },
@@ -160,9 +160,9 @@ describe('delivery: through HTTP carriers', () => {
     before(() => {
       carrier = open(create(api.url));
     });
-    const send = (answer: ApiAnswer, mail = MAIL, mayStart = () => true) => {
+    const send = (answer: ApiAnswer, email = EMAIL, mayStart = () => true) => {
       api.answer = () => answer;
-      return carrier.send(mail, { account, deadlineMs: 400, mayStart });
+      return carrier.send(email, { account, deadlineMs: 400, mayStart });
     };
 
     for (const [status, body, outcome, headers = {}] of fixtures) {
@@ -175,7 +175,7 @@ describe('delivery: through HTTP carriers', () => {
       expect(await send('cut')).to.include({ kind: 'retry', ambiguous: true, code: 'ECONNRESET' });
       expect(await send('hang')).to.include({ kind: 'retry', ambiguous: true, code: 'PROVIDER_TIMEOUT' });
       const before = api.calls.length;
-      expect(await send({ status: 200 }, MAIL, () => false)).to.deep.equal({ kind: 'fenced' });
+      expect(await send({ status: 200 }, EMAIL, () => false)).to.deep.equal({ kind: 'fenced' });
       expect(api.calls).to.have.length(before);
     });
 
@@ -194,7 +194,7 @@ describe('delivery: through HTTP carriers', () => {
 
     it("receives the whole email, and the delivery's idempotency key", async () => {
       api.answer = () => ({ status: 200, body: { id: '1' } });
-      await opened[0]!.send(MAIL, { account, deadlineMs: 400, mayStart: () => true });
+      await opened[0]!.send(EMAIL, { account, deadlineMs: 400, mayStart: () => true });
       const { method, path, headers, body } = api.calls.at(-1)!;
       expect([method, path]).to.deep.equal(['POST', '/emails']);
       expect(headers).to.include({
@@ -235,7 +235,7 @@ describe('delivery: through HTTP carriers', () => {
 
     it('receives the whole email', async () => {
       api.answer = () => ({ status: 200, body: { MessageID: '1' } });
-      await opened[1]!.send(MAIL, { account, deadlineMs: 400, mayStart: () => true });
+      await opened[1]!.send(EMAIL, { account, deadlineMs: 400, mayStart: () => true });
       const { method, path, headers, body } = api.calls.at(-1)!;
       expect([method, path]).to.deep.equal(['POST', '/email']);
       expect(headers).to.include({ 'x-postmark-server-token': KEY });
@@ -271,7 +271,7 @@ describe('delivery: through HTTP carriers', () => {
 
     it('receives the raw message', async () => {
       api.answer = () => ({ status: 200, body: { id: '1' } });
-      await opened[2]!.send(MAIL, { account, deadlineMs: 400, mayStart: () => true });
+      await opened[2]!.send(EMAIL, { account, deadlineMs: 400, mayStart: () => true });
       const { method, path, headers, body } = api.calls.at(-1)!;
       expect([method, path]).to.deep.equal(['POST', '/v3/mg.example.com/messages.mime']);
       expect(headers.authorization).to.equal(`Basic ${Buffer.from(`api:${KEY}`).toString('base64')}`);
@@ -292,7 +292,7 @@ describe('delivery: through HTTP carriers', () => {
       expect([parsed.subject, parsed.text, parsed.messageId]).to.deep.equal([
         'Grüße',
         'Grüße',
-        MAIL.messageId,
+        EMAIL.messageId,
       ]);
       expect(parsed.attachments.map(({ filename }) => filename)).to.have.members(['a.txt', 'l.png']);
       expect(parsed.bcc).to.equal(undefined);

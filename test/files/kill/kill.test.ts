@@ -31,11 +31,11 @@ describe('files: kill -9 at each step of an upload', function () {
       const pipeline = await startPipeline(shop.fixture.testDatabase.database, config, shop.fixture);
       await waitFor('an email for each file', () => provider.calls.length >= report.files);
       await pipeline.stop();
-      const mailed = provider.calls.map(({ body }) => body.subject).sort();
+      const emailed = provider.calls.map(({ body }) => body.subject).sort();
       const files = await shop.rows<{ storagekey: string }>(
         'select storagekey from rowpost.file order by storagekey',
       );
-      expect(mailed).to.deep.equal(files.map((file) => file.storagekey).sort());
+      expect(emailed).to.deep.equal(files.map((file) => file.storagekey).sort());
       if (KILLS > 10) console.log(report);
     } finally {
       await shop.close();

@@ -31,7 +31,7 @@ const LONGEST_WORD = 4_096;
 
 const BRACKETS = [['(', ')'], ['<', '>'], ['&lt;', '&gt;']] as const; // prettier-ignore
 
-/** Turns web and mail addresses in escaped text into links, like Jinja2's `urlize`. */
+/** Turns web and email addresses in escaped text into links, like Jinja2's `urlize`. */
 export function urlize(escaped: string, options: UrlizeOptions): string {
   const { budget } = options;
   for (const scheme of options.schemes) {

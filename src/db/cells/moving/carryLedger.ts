@@ -12,7 +12,7 @@ import { empty, identifier, join, sql, statement, textConstant, type Sql } from 
 import { EVALUATED, HELD_BACK } from './handOver.js';
 import { readInChunks } from './readInChunks.js';
 
-// A fenced tenant's mail: nothing begins to be sent, and no rule is evaluated. Events whose rules were not evaluated, and
+// A fenced tenant's email: nothing begins to be sent, and no rule is evaluated. Events whose rules were not evaluated, and
 // deliveries that have not ended, are carried before the other cell takes over; the history of those that have ended, after.
 
 /** By then a call to a provider has ended, or its lease has. */
@@ -28,7 +28,7 @@ export async function endOfAttempts(ledger: Ledger, tenantid: number): Promise<v
     if (rows.length === 0) return;
     await delay(POLL_MS);
   }
-  throw new UsageError('attempts to send mail do not end: are a relay and a worker running?');
+  throw new UsageError('attempts to send email do not end: are a relay and a worker running?');
 }
 
 const UNTRACKED = {
@@ -171,7 +171,7 @@ async function insertCarried(
 }
 
 /**
- * Forgets a tenant's mail where the tenant is not served: it was carried elsewhere, or here in vain. Within a transaction. No relay ticks meanwhile, and none finds them later, should the tenant come back.
+ * Forgets a tenant's email where the tenant is not served: it was carried elsewhere, or here in vain. Within a transaction. No relay ticks meanwhile, and none finds them later, should the tenant come back.
  */
 export async function forgetLedger(client: pg.ClientBase, tenantid: number): Promise<void> {
   await client.query(RELAY_LOCK.text);

@@ -139,7 +139,7 @@ export async function unfenceTenant(pool: Pool, tenant: MovingTenant, move: numb
   });
 }
 
-/** Marks an arriving tenant as of this cell: from this commit on it is served, and its mail sent. Idempotent. */
+/** Marks an arriving tenant as of this cell: from this commit on it is served, and its email sent. Idempotent. */
 export async function activateTenant(pool: Pool, tenantid: number, move: number): Promise<void> {
   await inTransaction(pool, async (client) => {
     const { rowCount } = await client.query(

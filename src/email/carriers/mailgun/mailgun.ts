@@ -1,5 +1,5 @@
 import type { MailgunAccount } from '../account.js';
-import type { Carrier, LoadedMail } from '../carrier.js';
+import type { Carrier, LoadedEmail } from '../carrier.js';
 import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
 import { createHttpCarrier } from '../httpCarrier.js';
 import { toMime } from '../../message/mime.js';
@@ -13,8 +13,8 @@ export function createMailgun(
 ): Carrier<MailgunAccount> {
   return createHttpCarrier<MailgunAccount>(({ region }) => baseUrls[region], {
     limits: LIMITS,
-    async toRequest(mail, account) {
-      const form = new Response(await toForm(mail));
+    async toRequest(email, account) {
+      const form = new Response(await toForm(email));
       return {
         method: 'POST',
         url: `/v3/${account.domain}/messages.mime`,
@@ -36,13 +36,14 @@ const headersOf = ({ apikey }: MailgunAccount) => ({
   Authorization: `Basic ${Buffer.from(`api:${apikey}`).toString('base64')}`,
 });
 
-async function toForm(mail: LoadedMail): Promise<FormData> {
+async function toForm(email: LoadedEmail): Promise<FormData> {
   const form = new FormData();
-  for (const { email } of [...mail.recipients, ...mail.cc, ...mail.bcc]) form.append('to', email);
-  for (const category of mail.categories ?? []) form.append('o:tag', category);
-  if (mail.deliveryid !== null) form.append('v:deliveryid', mail.deliveryid);
-  form.append('v:tenantid', String(mail.tenantid));
-  form.append('message', new Blob([new Uint8Array(await toMime(mail))]), 'message.eml');
+  for (const { email: address } of [...email.recipients, ...email.cc, ...email.bcc])
+    form.append('to', address);
+  for (const category of email.categories ?? []) form.append('o:tag', category);
+  if (email.deliveryid !== null) form.append('v:deliveryid', email.deliveryid);
+  form.append('v:tenantid', String(email.tenantid));
+  form.append('message', new Blob([new Uint8Array(await toMime(email))]), 'message.eml');
   return form;
 }
 

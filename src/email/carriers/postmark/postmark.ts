@@ -1,6 +1,6 @@
 import { formatAddress } from '../../addresses.js';
 import type { PostmarkAccount } from '../account.js';
-import type { Carrier, LoadedMail } from '../carrier.js';
+import type { Carrier, LoadedEmail } from '../carrier.js';
 import { encodeHeader } from '../../message/encodedWords.js';
 import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
 import { createHttpCarrier } from '../httpCarrier.js';
@@ -12,11 +12,11 @@ const LIMITS = { maxRecipients: 50, maxBytes: 10_000_000, allowsUtf8Addresses: f
 export function createPostmark(baseUrl: string): Carrier<PostmarkAccount> {
   return createHttpCarrier<PostmarkAccount>(() => baseUrl, {
     limits: LIMITS,
-    toRequest: (mail, account) => ({
+    toRequest: (email, account) => ({
       method: 'POST',
       url: '/email',
       headers: headersOf(account),
-      body: toBody(mail, account),
+      body: toBody(email, account),
     }),
     readResponse,
     verifyRequest: (account) => ({ method: 'GET', url: '/server', headers: headersOf(account) }),
@@ -30,38 +30,38 @@ const headersOf = ({ apikey }: PostmarkAccount) => ({
   'Content-Type': 'application/json',
 });
 
-function toBody(mail: LoadedMail, { messageStream }: PostmarkAccount): object {
-  const headers = Object.entries(mail.headers ?? {}).map(([name, value]) => ({
+function toBody(email: LoadedEmail, { messageStream }: PostmarkAccount): object {
+  const headers = Object.entries(email.headers ?? {}).map(([name, value]) => ({
     Name: name,
     Value: encodeHeader(value),
   }));
   // Otherwise the provider would replace it with its own.
   const id =
-    mail.messageId === undefined
+    email.messageId === undefined
       ? []
       : [
-          { Name: 'Message-ID', Value: mail.messageId },
+          { Name: 'Message-ID', Value: email.messageId },
           { Name: 'X-PM-KeepID', Value: 'true' },
         ];
   return {
-    From: formatAddress(mail.sender),
-    To: mail.recipients.map(formatAddress).join(', '),
-    ...(mail.cc.length > 0 ? { Cc: mail.cc.map(formatAddress).join(', ') } : {}),
-    ...(mail.bcc.length > 0 ? { Bcc: mail.bcc.map(formatAddress).join(', ') } : {}),
-    ...(mail.replyTo ? { ReplyTo: mail.replyTo.map(formatAddress).join(', ') } : {}),
-    Subject: mail.subject,
-    HtmlBody: mail.html,
-    ...(mail.text === undefined ? {} : { TextBody: mail.text }),
+    From: formatAddress(email.sender),
+    To: email.recipients.map(formatAddress).join(', '),
+    ...(email.cc.length > 0 ? { Cc: email.cc.map(formatAddress).join(', ') } : {}),
+    ...(email.bcc.length > 0 ? { Bcc: email.bcc.map(formatAddress).join(', ') } : {}),
+    ...(email.replyTo ? { ReplyTo: email.replyTo.map(formatAddress).join(', ') } : {}),
+    Subject: email.subject,
+    HtmlBody: email.html,
+    ...(email.text === undefined ? {} : { TextBody: email.text }),
     Headers: [...headers, ...id],
-    ...(mail.categories?.[0] === undefined ? {} : { Tag: mail.categories[0] }),
+    ...(email.categories?.[0] === undefined ? {} : { Tag: email.categories[0] }),
     Metadata: {
-      ...(mail.deliveryid === null ? {} : { deliveryid: mail.deliveryid }),
-      tenantid: String(mail.tenantid),
+      ...(email.deliveryid === null ? {} : { deliveryid: email.deliveryid }),
+      tenantid: String(email.tenantid),
     },
     ...(messageStream === undefined ? {} : { MessageStream: messageStream }),
-    ...(mail.loaded.length > 0
+    ...(email.loaded.length > 0
       ? {
-          Attachments: mail.loaded.map(({ filename, mimetype, base64, contentId }) => ({
+          Attachments: email.loaded.map(({ filename, mimetype, base64, contentId }) => ({
             Name: filename,
             Content: base64,
             ContentType: mimetype,
@@ -72,7 +72,7 @@ function toBody(mail: LoadedMail, { messageStream }: PostmarkAccount): object {
   };
 }
 
-/** Postmark's error codes for status 422. All others mean that the mail was rejected. */
+/** Postmark's error codes for status 422. All others mean that the email was rejected. */
 const CODES: ReadonlyMap<number, readonly ['tenant_paused' | 'rejected', string]> = new Map([
   [10, ['tenant_paused', 'APIKEY_REFUSED']],
   [400, ['rejected', 'SENDER_NOT_VERIFIED']],

@@ -1,7 +1,7 @@
 import { IDEMPOTENCY_KEY_USED } from '../../../db/ledger/leases.js';
 import { formatAddress } from '../../addresses.js';
 import type { ResendAccount } from '../account.js';
-import type { Carrier, LoadedMail } from '../carrier.js';
+import type { Carrier, LoadedEmail } from '../carrier.js';
 import { encodeHeader } from '../../message/encodedWords.js';
 import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
 import { createHttpCarrier } from '../httpCarrier.js';
@@ -16,14 +16,14 @@ const QUOTA_WAIT_MS = 3_600_000;
 export function createResend(baseUrl: string): Carrier<ResendAccount> {
   return createHttpCarrier<ResendAccount>(() => baseUrl, {
     limits: LIMITS,
-    toRequest: (mail, account) => ({
+    toRequest: (email, account) => ({
       method: 'POST',
       url: '/emails',
       headers: {
         ...headersOf(account),
-        ...(mail.idempotencyKey === undefined ? {} : { 'Idempotency-Key': mail.idempotencyKey }),
+        ...(email.idempotencyKey === undefined ? {} : { 'Idempotency-Key': email.idempotencyKey }),
       },
-      body: toBody(mail),
+      body: toBody(email),
     }),
     readResponse,
     verifyRequest: (account) => ({ method: 'GET', url: '/domains', headers: headersOf(account) }),
@@ -39,24 +39,24 @@ const headersOf = ({ apikey }: ResendAccount) => ({
   'User-Agent': 'rowpost',
 });
 
-function toBody(mail: LoadedMail): object {
-  const headers = Object.entries(mail.headers ?? {}).map(
+function toBody(email: LoadedEmail): object {
+  const headers = Object.entries(email.headers ?? {}).map(
     ([name, value]) => [name, encodeHeader(value)] as const,
   );
   return {
-    from: formatAddress(mail.sender),
-    to: mail.recipients.map(formatAddress),
-    ...(mail.cc.length > 0 ? { cc: mail.cc.map(formatAddress) } : {}),
-    ...(mail.bcc.length > 0 ? { bcc: mail.bcc.map(formatAddress) } : {}),
-    ...(mail.replyTo ? { reply_to: mail.replyTo.map(formatAddress) } : {}),
-    subject: mail.subject,
-    html: mail.html,
+    from: formatAddress(email.sender),
+    to: email.recipients.map(formatAddress),
+    ...(email.cc.length > 0 ? { cc: email.cc.map(formatAddress) } : {}),
+    ...(email.bcc.length > 0 ? { bcc: email.bcc.map(formatAddress) } : {}),
+    ...(email.replyTo ? { reply_to: email.replyTo.map(formatAddress) } : {}),
+    subject: email.subject,
+    html: email.html,
     // If omitted, Resend would generate it from the HTML.
-    text: mail.text ?? '',
+    text: email.text ?? '',
     ...(headers.length > 0 ? { headers: Object.fromEntries(headers) } : {}),
-    ...(mail.loaded.length > 0
+    ...(email.loaded.length > 0
       ? {
-          attachments: mail.loaded.map(({ filename, mimetype, base64, contentId }) => ({
+          attachments: email.loaded.map(({ filename, mimetype, base64, contentId }) => ({
             filename,
             content: base64,
             content_type: mimetype,
@@ -64,7 +64,7 @@ function toBody(mail: LoadedMail): object {
           })),
         }
       : {}),
-    tags: tagsOf(mail).map(([name, value]) => ({ name, value })),
+    tags: tagsOf(email).map(([name, value]) => ({ name, value })),
   };
 }
 
@@ -76,7 +76,7 @@ function readResponse(answer: CarrierResponse): SendOutcome {
   if (status >= 200 && status < 300) return sentAs(id, status);
   switch (name) {
     case 'invalid_idempotent_request':
-      // It means that there was such a request, not that its mail was sent.
+      // It means that there was such a request, not that its email was sent.
       return {
         kind: 'retry',
         ambiguous: true,

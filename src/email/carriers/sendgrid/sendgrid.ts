@@ -2,18 +2,18 @@ import sendgrid from '@sendgrid/mail';
 import type { Address } from '../../addresses.js';
 import type { SendgridAccount } from '../account.js';
 import type { LoadedAttachment } from '../attachmentLoader.js';
-import type { Carrier, LoadedMail } from '../carrier.js';
+import type { Carrier, LoadedEmail } from '../carrier.js';
 import { encodeHeader } from '../../message/encodedWords.js';
 import { readExchange, verificationOf } from '../exchangeOutcome.js';
-import type { MailLimits } from '../limits.js';
-import { MAX_MAIL_BYTES } from '../../message/mailSize.js';
+import type { EmailLimits } from '../limits.js';
+import { MAX_EMAIL_BYTES } from '../../message/emailSize.js';
 import { newExchange, CarrierClient, type Exchange, type CarrierRequest } from '../carrierClient.js';
 import { describeBody, readSendgridResponse } from './sendgridResponse.js';
-import type { MailMessage, SendContext } from '../transport.js';
+import type { EmailMessage, SendContext } from '../transport.js';
 
-const LIMITS: MailLimits = {
+const LIMITS: EmailLimits = {
   maxRecipients: 1_000,
-  maxBytes: MAX_MAIL_BYTES,
+  maxBytes: MAX_EMAIL_BYTES,
   allowsUtf8Addresses: false,
 };
 
@@ -22,8 +22,8 @@ export function createSendgrid(baseUrl: string): Carrier<SendgridAccount> {
   const client = new CarrierClient(baseUrl);
   return {
     limits: LIMITS,
-    async send(mail, context) {
-      const exchange = await createService(client, context).send(toSendgrid(mail)).catch(newExchange);
+    async send(email, context) {
+      const exchange = await createService(client, context).send(toSendgrid(email)).catch(newExchange);
       return readExchange(exchange, readSendgridResponse, [context.account.apikey]);
     },
     async verify({ apikey }, deadlineMs) {
@@ -44,16 +44,16 @@ interface Service {
 }
 
 // The typings only declare the default instance, not the class.
-const { MailService } = sendgrid as unknown as { MailService: new () => Service };
-const { defaultHeaders } = new MailService().client;
+const { EmailService } = sendgrid as unknown as { EmailService: new () => Service };
+const { defaultHeaders } = new EmailService().client;
 
 /**
  * Each call gets its own service object: the library stores the key in a mutable object, and sharing one could send a
- * tenant's mail with another tenant's key. Our client replaces the library's, which uses axios and takes about a quarter
- * of the worker's main-thread time per mail.
+ * tenant's email with another tenant's key. Our client replaces the library's, which uses axios and takes about a quarter
+ * of the worker's main-thread time per email.
  */
 function createService(client: CarrierClient, context: SendContext<SendgridAccount>): Service {
-  const service = new MailService();
+  const service = new EmailService();
   service.setClient({
     request: (request) => {
       const headers = {
@@ -67,7 +67,7 @@ function createService(client: CarrierClient, context: SendContext<SendgridAccou
   return service;
 }
 
-function toSendgrid(message: LoadedMail): object {
+function toSendgrid(message: LoadedEmail): object {
   return {
     from: toSendgridAddress(message.sender),
     personalizations: [
@@ -110,8 +110,8 @@ function toSendgridReplyTo(addresses: readonly Address[]): object {
   return others.length === 0 ? { replyTo: first } : { replyToList: [first, ...others] };
 }
 
-/** The provider accepts a Message-ID and puts it into the mail; encoding is up to us. */
-function toSendgridHeaders({ headers = {}, messageId }: MailMessage): object {
+/** The provider accepts a Message-ID and puts it into the email; encoding is up to us. */
+function toSendgridHeaders({ headers = {}, messageId }: EmailMessage): object {
   const all = { ...headers, ...(messageId === undefined ? {} : { 'Message-ID': messageId }) };
   const encoded = Object.entries(all).map(([name, value]) => [name, encodeHeader(value)] as const);
   return encoded.length === 0 ? {} : { headers: Object.fromEntries(encoded) };

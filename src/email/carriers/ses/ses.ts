@@ -1,17 +1,17 @@
 import { ownValue } from '../../../foundation/ownValue.js';
 import { formatAddress } from '../../addresses.js';
 import type { SesAccount } from '../account.js';
-import type { Carrier, LoadedMail } from '../carrier.js';
+import type { Carrier, LoadedEmail } from '../carrier.js';
 import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
 import { createHttpCarrier } from '../httpCarrier.js';
-import { MAX_MAIL_BYTES } from '../../message/mailSize.js';
+import { MAX_EMAIL_BYTES } from '../../message/emailSize.js';
 import { toMime } from '../../message/mime.js';
 import { signRequest } from './sigv4.js';
 import { tagsOf } from '../../message/tags.js';
 import type { SendOutcome } from '../transport.js';
 
 /** SES accepts 40 MB in base64, and no UTF-8 before the @. */
-const LIMITS = { maxRecipients: 50, maxBytes: MAX_MAIL_BYTES, allowsUtf8Addresses: false };
+const LIMITS = { maxRecipients: 50, maxBytes: MAX_EMAIL_BYTES, allowsUtf8Addresses: false };
 /** The daily quota is a sliding window: some of it is available again within the hour. */
 const QUOTA_WAIT_MS = 3_600_000;
 
@@ -23,12 +23,12 @@ export function createSes(baseUrl: string | undefined): Carrier<SesAccount> {
   const hostOf = (account: SesAccount): string => new URL(baseUrlOf(account)).host;
   return createHttpCarrier<SesAccount>(baseUrlOf, {
     limits: LIMITS,
-    toRequest: async (mail, account) =>
+    toRequest: async (email, account) =>
       signRequest(account, hostOf(account), {
         method: 'POST',
         url: '/v2/email/outbound-emails',
         headers: JSON_TYPE,
-        body: Buffer.from(JSON.stringify(await toBody(mail, account))),
+        body: Buffer.from(JSON.stringify(await toBody(email, account))),
       }),
     readResponse,
     verifyRequest: (account) =>
@@ -42,17 +42,17 @@ export function createSes(baseUrl: string | undefined): Carrier<SesAccount> {
 const regionUrl = (region: string): string =>
   `https://email.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}/`;
 
-async function toBody(mail: LoadedMail, { configurationSet }: SesAccount): Promise<object> {
-  const addresses = (list: LoadedMail['recipients']): readonly string[] => list.map(({ email }) => email);
+async function toBody(email: LoadedEmail, { configurationSet }: SesAccount): Promise<object> {
+  const addresses = (list: LoadedEmail['recipients']): readonly string[] => list.map(({ email }) => email);
   return {
-    FromEmailAddress: formatAddress({ ...mail.sender, name: '' }),
+    FromEmailAddress: formatAddress({ ...email.sender, name: '' }),
     Destination: {
-      ToAddresses: addresses(mail.recipients),
-      CcAddresses: addresses(mail.cc),
-      BccAddresses: addresses(mail.bcc),
+      ToAddresses: addresses(email.recipients),
+      CcAddresses: addresses(email.cc),
+      BccAddresses: addresses(email.bcc),
     },
-    Content: { Raw: { Data: (await toMime(mail)).toString('base64') } },
-    EmailTags: tagsOf(mail).map(([Name, Value]) => ({ Name, Value })),
+    Content: { Raw: { Data: (await toMime(email)).toString('base64') } },
+    EmailTags: tagsOf(email).map(([Name, Value]) => ({ Name, Value })),
     ...(configurationSet === undefined ? {} : { ConfigurationSetName: configurationSet }),
   };
 }

@@ -1,8 +1,8 @@
 import { cleanOutcome, redact } from '../exchangeOutcome.js';
 import { secretsOf, type SmtpAccount } from '../account.js';
-import type { Carrier, LoadedMail } from '../carrier.js';
-import type { MailLimits } from '../limits.js';
-import { MAX_MAIL_BYTES } from '../../message/mailSize.js';
+import type { Carrier, LoadedEmail } from '../carrier.js';
+import type { EmailLimits } from '../limits.js';
+import { MAX_EMAIL_BYTES } from '../../message/emailSize.js';
 import { toMime } from '../../message/mime.js';
 import type { SendContext, SendOutcome } from '../transport.js';
 import { Late, readAccepted, readFailure } from './smtpOutcome.js';
@@ -10,7 +10,7 @@ import { SmtpPool } from './smtpPool.js';
 import { Deferred, SmtpSession, type Accepted, type SmtpError, type Transmission } from './smtpSession.js';
 
 /** Servers must accept a hundred recipients (RFC 5321, 4.5.3.1.8), and announce their maximum size. */
-const LIMITS: MailLimits = { maxRecipients: 100, maxBytes: MAX_MAIL_BYTES, allowsUtf8Addresses: true };
+const LIMITS: EmailLimits = { maxRecipients: 100, maxBytes: MAX_EMAIL_BYTES, allowsUtf8Addresses: true };
 
 export interface SmtpOptions {
   readonly smtpAllowPrivateNetwork: boolean;
@@ -26,7 +26,7 @@ export function createSmtp({
   const pool = new SmtpPool(sessionOptions);
   return {
     limits: LIMITS,
-    send: (mail, context) => send(pool, mail, context),
+    send: (email, context) => send(pool, email, context),
     async verify(account, deadlineMs) {
       try {
         await within(deadlineMs, async (signal) => {
@@ -35,7 +35,7 @@ export function createSmtp({
         return { ok: true };
       } catch (error) {
         const outcome = readFailure(error, { dotMayHaveLeft: false, fenced: false });
-        const message = 'message' in outcome ? outcome.message.replace(/; the mail did not leave$/, '') : '';
+        const message = 'message' in outcome ? outcome.message.replace(/; the email did not leave$/, '') : '';
         return { ok: false, message: redact(message, secretsOf(account)) };
       }
     },
@@ -45,16 +45,16 @@ export function createSmtp({
 
 async function send(
   pool: SmtpPool,
-  mail: LoadedMail,
+  email: LoadedEmail,
   { account, deadlineMs, mayStart }: SendContext<SmtpAccount>,
 ): Promise<SendOutcome> {
   const transmission: Transmission = { dotMayHaveLeft: false, fenced: false };
   const envelope = {
-    from: mail.sender.email,
-    to: [...mail.recipients, ...mail.cc, ...mail.bcc].map(({ email }) => email),
+    from: email.sender.email,
+    to: [...email.recipients, ...email.cc, ...email.bcc].map(({ email }) => email),
   };
   try {
-    const message = await toMime(mail, account.dkim);
+    const message = await toMime(email, account.dkim);
     const accepted = await within(deadlineMs, (signal) =>
       pool.run<Accepted>(account, signal, async (lend) => {
         for (;;) {
@@ -62,9 +62,9 @@ async function send(
           try {
             return await session.send(envelope, message, mayStart, transmission, signal);
           } catch (error) {
-            // A connection can't be reused in the middle of a mail.
+            // A connection can't be reused in the middle of an email.
             session.close();
-            // If the server closed it while it was idle, it has received nothing of this mail.
+            // If the server closed it while it was idle, it has received nothing of this email.
             const mayBeRepeated = !transmission.dotMayHaveLeft && !transmission.fenced && !signal.aborted;
             if (!isUsed || !mayBeRepeated || !meansClosed(error)) throw error;
           }

@@ -26,7 +26,7 @@ export function readAccepted({ response, refused }: Accepted): SendOutcome {
 }
 
 /**
- * Interprets why a mail was not accepted. Before the final dot, a server has accepted nothing (RFC 5321, 4.1.1.4);
+ * Interprets why an email was not accepted. Before the final dot, a server has accepted nothing (RFC 5321, 4.1.1.4);
  * afterwards, only its reply tells.
  */
 export function readFailure(error: unknown, { fenced, dotMayHaveLeft }: Transmission): SendOutcome {
@@ -41,11 +41,11 @@ export function readFailure(error: unknown, { fenced, dotMayHaveLeft }: Transmis
     return {
       kind: 'rejected',
       httpStatus: null,
-      code: 'MAIL_TOO_LARGE',
-      message: 'the server takes no mail of this size',
+      code: 'EMAIL_TOO_LARGE',
+      message: 'the server takes no email of this size',
     };
   }
-  const fate = dotMayHaveLeft ? 'the mail may have been accepted' : 'the mail did not leave';
+  const fate = dotMayHaveLeft ? 'the email may have been accepted' : 'the email did not leave';
   const cause = networkCode({ code: smtp.originalCode ?? smtp.code });
   const [code, what] =
     error instanceof Late
@@ -68,7 +68,7 @@ function readReply(error: SmtpError, reply: number): SendOutcome {
     return paused(reply, 'SMTP_CONNECTION_REFUSED', message);
   }
   const rejected = { kind: 'rejected', httpStatus: reply, message } as const;
-  if (reply === 552) return { ...rejected, code: 'MAIL_TOO_LARGE' };
+  if (reply === 552) return { ...rejected, code: 'EMAIL_TOO_LARGE' };
   if (command === 'MAIL FROM') return { ...rejected, code: 'SENDER_REFUSED' };
   if (command === 'RCPT TO') {
     return { ...rejected, code: 'RECIPIENT_REFUSED', refused: (error.rejectedErrors ?? []).map(toRefused) };
@@ -90,7 +90,7 @@ function paused(httpStatus: number | null, code: string, message: string): SendO
   return { kind: 'tenant_paused', httpStatus, code, message };
 }
 
-/** Null unless the text begins like a reply: anything else says nothing about the mail. */
+/** Null unless the text begins like a reply: anything else says nothing about the email. */
 function replyCode(response: string): number | null {
   const code = /^([245]\d\d)(?:[ -]|$)/.exec(response)?.[1];
   return code === undefined ? null : Number(code);

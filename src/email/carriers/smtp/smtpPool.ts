@@ -4,8 +4,8 @@ import { SmtpSession, type SessionOptions } from './smtpSession.js';
 
 /** Servers close idle connections, and some limit their number. */
 const IDLE_MS = 10_000;
-/** Servers allow at least a hundred mails per connection. */
-const MAX_MAILS_PER_CONNECTION = 50;
+/** Servers allow at least a hundred emails per connection. */
+const MAX_EMAILS_PER_CONNECTION = 50;
 
 interface Idle {
   readonly session: SmtpSession;
@@ -15,18 +15,18 @@ interface Idle {
 interface Server {
   readonly slots: Semaphore;
   readonly idle: Idle[];
-  /** Mails being sent, or waiting for a connection. */
+  /** Emails being sent, or waiting for a connection. */
   users: number;
 }
 
-/** A connection for one mail. */
+/** A connection for one email. */
 export interface Lent {
   readonly session: SmtpSession;
   /** Whether it was idle, so that the server may have closed it. */
   readonly isUsed: boolean;
 }
 
-/** Keeps connections open between mails, per account. */
+/** Keeps connections open between emails, per account. */
 export class SmtpPool {
   readonly #servers = new Map<string, Server>();
 
@@ -80,7 +80,7 @@ export class SmtpPool {
 
   #giveBack(server: Server, key: string, session: SmtpSession): void {
     if (!session.isOpen) return;
-    if (session.sentMails >= MAX_MAILS_PER_CONNECTION) {
+    if (session.sentEmails >= MAX_EMAILS_PER_CONNECTION) {
       session.close();
       return;
     }

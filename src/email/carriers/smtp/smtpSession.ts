@@ -30,19 +30,19 @@ export interface Envelope {
 }
 
 export interface Transmission {
-  /** The final dot may have been sent, and with it the mail. */
+  /** The final dot may have been sent, and with it the email. */
   dotMayHaveLeft: boolean;
   /** Aborted just before the final dot, because the attempt belongs to another worker. */
   fenced: boolean;
 }
 
-/** The server's reply to the whole mail. */
+/** The server's reply to the whole email. */
 export interface Accepted {
   readonly response: string;
   readonly refused: readonly (SmtpError & { readonly recipient?: string })[];
 }
 
-/** A recipient was temporarily rejected: the mail is not sent to the others either, so that a retry sends it to all. */
+/** A recipient was temporarily rejected: the email is not sent to the others either, so that a retry sends it to all. */
 export class Deferred extends Error {
   constructor(readonly reply: SmtpError) {
     super('a recipient is refused for now');
@@ -58,12 +58,12 @@ const CHUNK_BYTES = 65_536;
  */
 const MAX_REPLY_BYTES = 4 * 1024;
 
-/** A logged-in connection to a server that sends one mail at a time. Methods reject with an SmtpError. */
+/** A logged-in connection to a server that sends one email at a time. Methods reject with an SmtpError. */
 export class SmtpSession {
-  sentMails = 0;
+  sentEmails = 0;
 
   private constructor(private readonly connection: SMTPConnection) {
-    // An error between two mails ends the connection, which `isOpen` reports.
+    // An error between two emails ends the connection, which `isOpen` reports.
     connection.on('error', () => undefined);
   }
 
@@ -126,7 +126,7 @@ export class SmtpSession {
           done as never,
         ),
     );
-    this.sentMails += 1;
+    this.sentEmails += 1;
     return { response: info.response, refused: info.rejectedErrors ?? [] };
   }
 
@@ -134,7 +134,7 @@ export class SmtpSession {
     this.connection.close();
   }
 
-  /** The message, whose end is held back until it is certain that the mail should be sent. */
+  /** The message, whose end is held back until it is certain that the email should be sent. */
   *#guarded(message: Buffer, mayStart: () => boolean, transmission: Transmission): Generator<Buffer> {
     // The server is receiving the message, so it has replied for every recipient.
     const deferred = refusedSoFar(this.connection).find(({ responseCode = 0 }) => responseCode < 500);
@@ -180,7 +180,7 @@ export class SmtpSession {
   }
 }
 
-/** The library only reports these after the mail was sent to the others. */
+/** The library only reports these after the email was sent to the others. */
 function refusedSoFar(connection: SMTPConnection): readonly SmtpError[] {
   const { _envelope: envelope } = connection as unknown as {
     _envelope?: { readonly rejectedErrors?: readonly SmtpError[] };

@@ -150,7 +150,7 @@ describe('a tenant that is handed over to another cell', () => {
   });
 });
 
-describe('mail of a tenant that is handed over', () => {
+describe('email of a tenant that is handed over', () => {
   it('is neither evaluated, begun, nor ended without a call', async () => {
     const shop = await openShop('');
     const { database } = shop.test;
@@ -173,7 +173,7 @@ describe('mail of a tenant that is handed over', () => {
     for (const tracked of [false, true]) {
       const start = { ...key, starts: 0, tracked, recipients: ['a@b.org'], subject: 's' };
       expect(
-        await startSending(ledger, [{ ...start, carrier: 'sendgrid', mail: null }], 60_000),
+        await startSending(ledger, [{ ...start, carrier: 'sendgrid', email: null }], 60_000),
       ).to.deep.equal([false]);
     }
     const failed = {

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { testConfig } from '../../../support/testConfig.js';
 import { createCarriers } from '../../../../src/email/carriers/carriers.js';
-import type { MailMessage, MailTransport, SendContext } from '../../../../src/email/carriers/transport.js';
+import type { EmailMessage, EmailTransport, SendContext } from '../../../../src/email/carriers/transport.js';
 import { findFreePort } from '../../../../src/embedded/freePort.js';
 import { startFakeProvider, type Behaviour, type FakeProvider } from '../../../support/fakeProvider.js';
 
 const KEY = 'SG.canary-key';
-const MESSAGE: MailMessage = {
+const MESSAGE: EmailMessage = {
   tenantid: 7,
   deliveryid: '42',
   sender: { email: 'shop@example.com', name: 'The Shop' },
@@ -18,7 +18,7 @@ const MESSAGE: MailMessage = {
 };
 const account = (apikey: string) => ({ kind: 'sendgrid', apikey }) as const;
 const CONTEXT: SendContext = { account: account(KEY), deadlineMs: 400, mayStart: () => true };
-const carriersAt = (sendgridBaseUrl: string): MailTransport =>
+const carriersAt = (sendgridBaseUrl: string): EmailTransport =>
   createCarriers({ ...testConfig(), sendgridBaseUrl, smtpAllowPrivateNetwork: false, hostname: 'localhost' });
 const errors = (message: string, field: string | null = null): string =>
   JSON.stringify({ errors: [{ message, field, help: null }] });
@@ -31,7 +31,7 @@ const decoded = (value: string): string =>
 
 describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
   let provider: FakeProvider;
-  let transport: MailTransport;
+  let transport: EmailTransport;
 
   before(async () => {
     provider = await startFakeProvider();
@@ -176,14 +176,14 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     expect(await wait({ 'x-ratelimit-reset': '99999999999' })).to.equal(3_600_000);
   });
 
-  it('a provider that does not answer in time may have taken the mail', async () => {
+  it('a provider that does not answer in time may have taken the email', async () => {
     for (const kind of ['hang', 'header-drip'] as const) {
       const outcome = await send({ kind });
       expect(outcome).to.include({ kind: 'retry', ambiguous: true, code: 'PROVIDER_TIMEOUT' });
     }
   });
 
-  it('a slow body after 202 is a sent mail', async () => {
+  it('a slow body after 202 is a sent email', async () => {
     const begun = Date.now();
     expect(await send({ kind: 'body-drip' })).to.include({ kind: 'sent', httpStatus: 202 });
     expect(Date.now() - begun).to.be.below(1_500);
@@ -218,10 +218,10 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     provider.behave = () => ({ kind: 'accept' });
     await beneath.send(MESSAGE, CONTEXT);
     await beneath.close();
-    expect(provider.calls.at(-1)?.path).to.match(/^\/+proxy\/v3\/mail\/send$/);
+    expect(provider.calls.at(-1)?.path).to.match(/^\/+proxy\/v3\/email\/send$/);
   });
 
-  it('a connection reset once the request was written may have taken the mail', async () => {
+  it('a connection reset once the request was written may have taken the email', async () => {
     expect(await send({ kind: 'reset-after' })).to.include({
       kind: 'retry',
       ambiguous: true,
@@ -274,7 +274,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
       code: 'TOO_MANY_RECIPIENTS',
     });
     const html = 'x'.repeat(30_000_001);
-    expect(await send({ kind: 'accept' }, {}, { ...MESSAGE, html })).to.include({ code: 'MAIL_TOO_LARGE' });
+    expect(await send({ kind: 'accept' }, {}, { ...MESSAGE, html })).to.include({ code: 'EMAIL_TOO_LARGE' });
     expect(provider.calls).to.have.length(before);
   });
 

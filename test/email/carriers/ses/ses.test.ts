@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { simpleParser } from 'mailparser';
 import { expect } from 'chai';
-import type { LoadedMail } from '../../../../src/email/carriers/carrier.js';
+import type { LoadedEmail } from '../../../../src/email/carriers/carrier.js';
 import { createSes } from '../../../../src/email/carriers/ses/ses.js';
 import { startFakeApi, type ApiAnswer, type ApiCall, type FakeApi } from '../../../support/fakeApi.js';
 
@@ -13,7 +13,7 @@ const ACCOUNT = {
   region: 'eu-central-1',
   configurationSet: 'events',
 } as const;
-const MAIL: LoadedMail = {
+const EMAIL: LoadedEmail = {
   tenantid: 7,
   deliveryid: '42',
   sender: { email: 'shop@example.com', name: 'The Grüne Shop' },
@@ -122,7 +122,7 @@ describe('delivery: through Amazon SES', () => {
   });
   const send = (answer: ApiAnswer, mayStart = () => true) => {
     api.answer = () => answer;
-    return carrier.send(MAIL, { account: ACCOUNT, deadlineMs: 400, mayStart });
+    return carrier.send(EMAIL, { account: ACCOUNT, deadlineMs: 400, mayStart });
   };
 
   for (const [status, name, message, outcome] of ANSWERS) {

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { simpleParser } from 'mailparser';
 import type { SmtpAccount } from '../../../../src/email/carriers/account.js';
-import type { LoadedMail } from '../../../../src/email/carriers/carrier.js';
+import type { LoadedEmail } from '../../../../src/email/carriers/carrier.js';
 import { createSmtp } from '../../../../src/email/carriers/smtp/smtp.js';
 import { findFreePort } from '../../../../src/embedded/freePort.js';
 import { LOGIN, startFakeSmtp, type AfterDot, type FakeSmtp } from '../../../support/fakeSmtp.js';
@@ -15,7 +15,7 @@ const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 );
-const MAIL: LoadedMail = {
+const EMAIL: LoadedEmail = {
   tenantid: 7,
   deliveryid: '42',
   sender: { email: 'shop@example.com', name: 'The "Grüne" Shop, Ltd' },
@@ -50,11 +50,11 @@ const MAIL: LoadedMail = {
   ],
 };
 /** More than all buffers on the way take in. */
-const LARGE: LoadedMail = {
-  ...MAIL,
-  loaded: [{ ...MAIL.loaded[0]!, base64: Buffer.alloc(15_000_000, 'large').toString('base64') }],
+const LARGE: LoadedEmail = {
+  ...EMAIL,
+  loaded: [{ ...EMAIL.loaded[0]!, base64: Buffer.alloc(15_000_000, 'large').toString('base64') }],
 };
-const SHORT: LoadedMail = { ...MAIL, recipients: [MAIL.recipients[0]!], cc: [], bcc: [], loaded: [] };
+const SHORT: LoadedEmail = { ...EMAIL, recipients: [EMAIL.recipients[0]!], cc: [], bcc: [], loaded: [] };
 
 describe('delivery: through SMTP', () => {
   let server: FakeSmtp;
@@ -82,16 +82,16 @@ describe('delivery: through SMTP', () => {
     maxConnections: 5,
     ...rest,
   });
-  const send = (mail: LoadedMail = SHORT, rest: Partial<SmtpAccount> = {}, deadlineMs = 2_000) =>
-    carrier.send(mail, { account: accountAt(server.port, rest), deadlineMs, mayStart: () => true });
+  const send = (email: LoadedEmail = SHORT, rest: Partial<SmtpAccount> = {}, deadlineMs = 2_000) =>
+    carrier.send(email, { account: accountAt(server.port, rest), deadlineMs, mayStart: () => true });
 
   it('arrives with every field, header, part, file and character as sent', async () => {
-    expect(await send(MAIL)).to.deep.equal({
+    expect(await send(EMAIL)).to.deep.equal({
       kind: 'sent',
       httpStatus: 250,
       providerMessageId: '2.0.0 queued as Q',
     });
-    const { from, to, parsed, raw } = server.mails.at(-1)!;
+    const { from, to, parsed, raw } = server.emails.at(-1)!;
     expect(from).to.equal('shop@example.com');
     expect(to).to.deep.equal([
       'ada@example.com',
@@ -112,17 +112,17 @@ describe('delivery: through SMTP', () => {
     expect(parsed.bcc).to.equal(undefined);
     expect(raw.toString()).to.not.match(/log@example|^bcc:/im);
     expect(parsed.replyTo?.value).to.deep.equal([{ address: 'help@example.com', name: 'Hélp' }]);
-    expect(parsed.subject).to.equal(MAIL.subject);
-    expect(parsed.messageId).to.equal(MAIL.messageId);
+    expect(parsed.subject).to.equal(EMAIL.subject);
+    expect(parsed.messageId).to.equal(EMAIL.messageId);
     expect(parsed.date).to.be.instanceOf(Date);
     expect(parsed.headers.get('auto-submitted')).to.equal('auto-generated');
     const line = parsed.headerLines.find(({ key }) => key === 'x-note')?.line ?? '';
     const note = /=\?UTF-8\?B\?(.*)\?=$/.exec(line)?.[1] ?? '';
     expect(Buffer.from(note, 'base64').toString()).to.equal('Ünï 日本');
-    expect(parsed.text).to.equal(MAIL.text);
+    expect(parsed.text).to.equal(EMAIL.text);
     const inline = `data:image/png;base64,${PNG.toString('base64')}`;
     expect(String(parsed.html).replaceAll('\r\n', '\n')).to.equal(
-      MAIL.html.replaceAll('\r\n', '\n').replace('cid:logo@shop', inline),
+      EMAIL.html.replaceAll('\r\n', '\n').replace('cid:logo@shop', inline),
     );
     const files = parsed.attachments.map(({ filename, contentType, contentDisposition, cid, content }) => ({
       filename,
@@ -137,14 +137,14 @@ describe('delivery: through SMTP', () => {
         contentType: 'application/pdf',
         contentDisposition: 'attachment',
         cid: undefined,
-        base64: MAIL.loaded[0]!.base64,
+        base64: EMAIL.loaded[0]!.base64,
       },
       {
         filename: 'logo.png',
         contentType: 'image/png',
         contentDisposition: 'inline',
         cid: 'logo@shop',
-        base64: MAIL.loaded[1]!.base64,
+        base64: EMAIL.loaded[1]!.base64,
       },
     ]);
     // ASCII in lines that any server takes.
@@ -165,7 +165,7 @@ describe('delivery: through SMTP', () => {
   ]) {
     it(`keeps the lines of a subject within 998 characters: ${subject.slice(0, 10)}…`, async () => {
       expect(await send({ ...SHORT, subject })).to.include({ kind: 'sent' });
-      const { parsed, raw } = server.mails.at(-1)!;
+      const { parsed, raw } = server.emails.at(-1)!;
       expect(parsed.subject).to.equal(subject);
       for (const line of raw.toString('latin1').split('\r\n')) expect(line.length).to.be.lessThan(999);
     });
@@ -174,24 +174,24 @@ describe('delivery: through SMTP', () => {
   it('accepts non-ASCII addresses if the server does', async () => {
     const jörg = { email: 'jörg@xn--exmple-cua.com', name: '' };
     expect(await send({ ...SHORT, recipients: [jörg] })).to.include({ kind: 'sent' });
-    expect(server.mails.at(-1)!.to[0]).to.match(/^jörg@/);
+    expect(server.emails.at(-1)!.to[0]).to.match(/^jörg@/);
   });
 
-  it('signs with DKIM, which an independent library verifies only on the unmodified mail', async () => {
+  it('signs with DKIM, which an independent library verifies only on the unmodified email', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const dkim = {
       domain: 'example.com',
-      selector: 'mail',
+      selector: 'email',
       privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     };
-    await send(MAIL, { dkim });
+    await send(EMAIL, { dkim });
     const p = publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
     const resolver = (name: string, type: string) =>
       name === 'mail._domainkey.example.com' && type === 'TXT'
         ? Promise.resolve([[`v=DKIM1; k=rsa; p=${p}`]])
         : Promise.reject(new Error('not found'));
     const verify = async (raw: Buffer) => (await dkimVerify(raw, { resolver })).results[0]?.status.result;
-    const { raw } = server.mails.at(-1)!;
+    const { raw } = server.emails.at(-1)!;
     expect(await verify(raw)).to.equal('pass');
     expect(
       await verify(Buffer.from(raw.toString('latin1').replace('delivery.7.42', 'delivery.7.43'), 'latin1')),
@@ -200,8 +200,8 @@ describe('delivery: through SMTP', () => {
 
     const url = `<https://shop.example.com/unsubscribe/${'A'.repeat(300)}>`;
     const unsubscribe = { 'List-Unsubscribe': url, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
-    await send({ ...MAIL, headers: unsubscribe }, { dkim });
-    const letter = server.mails.at(-1)!.raw;
+    await send({ ...EMAIL, headers: unsubscribe }, { dkim });
+    const letter = server.emails.at(-1)!.raw;
     expect(await verify(letter)).to.equal('pass');
     const signedNames = /\bh=([^;]*);/
       .exec(letter.toString('latin1').replace(/\r\n\s+/g, ''))?.[1]
@@ -216,9 +216,9 @@ describe('delivery: through SMTP', () => {
 
   it('reuses connections, and opens no more than the account allows', async () => {
     const before = server.connections();
-    const took = server.mails.length;
+    const took = server.emails.length;
     await Promise.all(Array.from({ length: 20 }, () => send(SHORT, { maxConnections: 3 }, 5_000)));
-    expect(server.mails.length - took).to.equal(20);
+    expect(server.emails.length - took).to.equal(20);
     expect(server.connections() - before).to.be.within(1, 3);
     await send(SHORT, { maxConnections: 3 });
     expect(server.connections() - before).to.be.at.most(3);
@@ -249,7 +249,7 @@ describe('delivery: through SMTP', () => {
         ],
         [
           { taken: false, reply: '552 5.3.4 too big' },
-          { kind: 'rejected', code: 'MAIL_TOO_LARGE' },
+          { kind: 'rejected', code: 'EMAIL_TOO_LARGE' },
         ],
         [
           { taken: true, reply: 'cut' },
@@ -268,10 +268,10 @@ describe('delivery: through SMTP', () => {
       }
     });
 
-    it('to a recipient: a permanent error is a bounce, a temporary one defers the mail for all', async () => {
+    it('to a recipient: a permanent error is a bounce, a temporary one defers the email for all', async () => {
       const gone = { code: 550, text: '5.1.1 no such user' };
       server.onRecipient = (address) => (address === 'cc@example.com' ? gone : undefined);
-      expect(await send({ ...MAIL, loaded: [] })).to.deep.include({
+      expect(await send({ ...EMAIL, loaded: [] })).to.deep.include({
         kind: 'sent',
         refused: [
           {
@@ -282,17 +282,17 @@ describe('delivery: through SMTP', () => {
           },
         ],
       });
-      expect(server.mails.at(-1)!.to).to.not.include('cc@example.com');
+      expect(server.emails.at(-1)!.to).to.not.include('cc@example.com');
 
-      const before = server.mails.length;
+      const before = server.emails.length;
       const later = { code: 451, text: '4.7.1 greylisted' };
       server.onRecipient = (address) => (address === 'cc@example.com' ? later : undefined);
-      expect(await send({ ...MAIL, loaded: [] })).to.include({
+      expect(await send({ ...EMAIL, loaded: [] })).to.include({
         kind: 'retry',
         ambiguous: false,
         code: 'SMTP_451',
       });
-      expect(server.mails).to.have.length(before);
+      expect(server.emails).to.have.length(before);
 
       server.onRecipient = () => ({ code: 554, text: '5.7.1 relay denied' });
       const refused = await send();
@@ -301,12 +301,12 @@ describe('delivery: through SMTP', () => {
       server.onRecipient = () => ({ code: 450, text: '4.2.1 busy' });
       expect(await send()).to.include({ kind: 'retry', ambiguous: false });
       server.onRecipient = () => undefined;
-      expect(await send(), 'the next mail').to.include({ kind: 'sent' });
+      expect(await send(), 'the next email').to.include({ kind: 'sent' });
     });
 
     it('to a login: the tenant is paused, and the password is not reported', async () => {
       expect(await send(SHORT, LOGIN)).to.include({ kind: 'sent' });
-      expect(server.mails.at(-1)!.user).to.equal('shop');
+      expect(server.emails.at(-1)!.user).to.equal('shop');
       const refused = await send(SHORT, { ...LOGIN, password: 'canary-wrong' });
       expect(refused).to.include({ kind: 'tenant_paused', httpStatus: 535, code: 'SMTP_LOGIN_REFUSED' });
       expect(JSON.stringify(refused)).to.not.include('canary');
@@ -321,11 +321,11 @@ describe('delivery: through SMTP', () => {
           deadlineMs: 2_000,
           mayStart: () => true,
         }),
-      ).to.include({ kind: 'rejected', code: 'MAIL_TOO_LARGE' });
+      ).to.include({ kind: 'rejected', code: 'EMAIL_TOO_LARGE' });
     });
   });
 
-  it('a connection that was never established, or broke before the final dot, did not take the mail', async () => {
+  it('a connection that was never established, or broke before the final dot, did not take the email', async () => {
     const port = await findFreePort();
     const context = { deadlineMs: 5_000, mayStart: () => true };
     expect(await carrier.send(SHORT, { ...context, account: accountAt(port) })).to.include({
@@ -333,7 +333,7 @@ describe('delivery: through SMTP', () => {
       ambiguous: false,
       code: 'ECONNREFUSED',
     });
-    for (const at of ['greeting', 'MAIL', 'RCPT', 'DATA', 'body'] as const) {
+    for (const at of ['greeting', 'EMAIL', 'RCPT', 'DATA', 'body'] as const) {
       const cutting = await startCuttingServer(at);
       opened.push(cutting);
       const outcome = await carrier.send(LARGE, { ...context, account: accountAt(cutting.port) });
@@ -342,15 +342,15 @@ describe('delivery: through SMTP', () => {
   });
 
   it('checks the lease just before the final dot', async () => {
-    const before = server.mails.length;
+    const before = server.emails.length;
     const account = accountAt(server.port);
     let asked = 0;
     const mayStart = (): boolean => ++asked > 1;
-    expect(await carrier.send(MAIL, { account, deadlineMs: 2_000, mayStart })).to.deep.equal({
+    expect(await carrier.send(EMAIL, { account, deadlineMs: 2_000, mayStart })).to.deep.equal({
       kind: 'fenced',
     });
     expect(asked).to.equal(1);
-    expect(server.mails).to.have.length(before);
+    expect(server.emails).to.have.length(before);
     expect(await send()).to.include({ kind: 'sent' });
   });
 
@@ -361,7 +361,7 @@ describe('delivery: through SMTP', () => {
     expect(await carrier.send(SHORT, context)).to.include({ kind: 'sent' });
     await waitUntilClosed(idle);
     expect(await carrier.send(SHORT, context)).to.include({ kind: 'sent' });
-    expect(idle.mails).to.have.length(2);
+    expect(idle.emails).to.have.length(2);
   });
 
   describe('encryption', () => {
@@ -385,21 +385,21 @@ describe('delivery: through SMTP', () => {
           kind: 'sent',
         });
       }
-      expect(starttls.mails.at(-1)!.secure).to.equal(true);
-      expect(implicit.mails.at(-1)!.secure).to.equal(true);
-      // A server without STARTTLS, or one in the middle that takes the word out of its answer, gets neither mail nor login.
-      const before = server.mails.length;
+      expect(starttls.emails.at(-1)!.secure).to.equal(true);
+      expect(implicit.emails.at(-1)!.secure).to.equal(true);
+      // A server without STARTTLS, or one in the middle that takes the word out of its answer, gets neither email nor login.
+      const before = server.emails.length;
       expect(await send(SHORT, { security: 'starttls', ...LOGIN })).to.include({
         kind: 'tenant_paused',
         code: 'SMTP_CONNECTION_REFUSED',
       });
-      expect(server.mails).to.have.length(before);
+      expect(server.emails).to.have.length(before);
     });
   });
 
   it('verifies an account without sending', async () => {
     const verify = (rest: Partial<SmtpAccount>) => carrier.verify(accountAt(server.port, rest), 1_000);
-    const before = server.mails.length;
+    const before = server.emails.length;
     expect(await verify(LOGIN)).to.deep.equal({ ok: true });
     const wrong = await verify({ ...LOGIN, password: 'canary-wrong' });
     expect(wrong.ok).to.equal(false);
@@ -408,13 +408,13 @@ describe('delivery: through SMTP', () => {
       ok: false,
       message: 'the connection broke (ECONNREFUSED)',
     });
-    expect(server.mails).to.have.length(before);
+    expect(server.emails).to.have.length(before);
   });
 });
 
 /** Speaks until it is asked for something, and breaks the connection instead of answering. */
 async function startCuttingServer(
-  at: 'greeting' | 'MAIL' | 'RCPT' | 'DATA' | 'body',
+  at: 'greeting' | 'EMAIL' | 'RCPT' | 'DATA' | 'body',
 ): Promise<{ port: number; stop(): Promise<void> }> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -424,7 +424,7 @@ async function startCuttingServer(
     socket.write('220 fake\r\n');
     socket.on('data', (chunk) => {
       const command = chunk.toString('latin1').slice(0, 4);
-      if (command === at || (at === 'body' && !/^(EHLO|MAIL|RCPT|DATA)/.test(command)))
+      if (command === at || (at === 'body' && !/^(EHLO|EMAIL|RCPT|DATA)/.test(command)))
         socket.resetAndDestroy();
       else socket.write(command === 'DATA' ? '354 go on\r\n' : '250 ok\r\n');
     });

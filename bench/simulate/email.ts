@@ -1,20 +1,20 @@
 import type { Batch } from '../../src/db/outbox/batches.js';
 
-/** A change that becomes a mail. */
-export interface Mail {
+/** A change that becomes an email. */
+export interface Email {
   readonly tenantid: number;
   /** When its row was written, just before the commit. */
   writtenMs: number;
 }
 
-/** Mails of one tenant that the relay found together. */
+/** Emails of one tenant that the relay found together. */
 export interface Job {
   readonly batch: Batch;
-  readonly mails: readonly Mail[];
+  readonly emails: readonly Email[];
   readonly priority: number;
 }
 
-/** What PostgreSQL knows of mails on their way. */
+/** What PostgreSQL knows of emails on their way. */
 export class Ledger {
   /** Deliveries that are recorded and not begun yet, by tenant. */
   readonly waiting = new Map<number, number>();

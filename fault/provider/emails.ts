@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
-/** What the books hold of a mail that came over HTTP. */
-export interface GivenMail {
+/** What the books hold of an email that came over HTTP. */
+export interface GivenEmail {
   readonly deliveryid: string;
   readonly tenantid: string;
   readonly carrier: 'sendgrid' | 'resend';
@@ -10,14 +10,14 @@ export interface GivenMail {
   readonly html: string;
 }
 
-interface SendgridMail {
+interface SendgridEmail {
   readonly personalizations: readonly { readonly to: readonly { readonly email: string }[] }[];
   readonly subject: string;
   readonly content: readonly { readonly type: string; readonly value: string }[];
   readonly custom_args: { readonly deliveryid: string; readonly tenantid: string };
 }
 
-interface ResendMail {
+interface ResendEmail {
   readonly to: readonly string[];
   readonly subject: string;
   readonly html: string;
@@ -26,14 +26,14 @@ interface ResendMail {
 
 const RESEND_PATH = '/emails';
 
-export function readMail(path: string, body: string): GivenMail {
+export function readEmail(path: string, body: string): GivenEmail {
   if (path === RESEND_PATH) {
-    const { to, subject, html, tags } = JSON.parse(body) as ResendMail;
+    const { to, subject, html, tags } = JSON.parse(body) as ResendEmail;
     const tag = (name: string): string => tags.find((each) => each.name === name)?.value ?? '';
     const ids = { deliveryid: tag('deliveryid'), tenantid: tag('tenantid') };
     return { ...ids, carrier: 'resend', recipients: to, subject, html };
   }
-  const { personalizations, subject, content, custom_args: ids } = JSON.parse(body) as SendgridMail;
+  const { personalizations, subject, content, custom_args: ids } = JSON.parse(body) as SendgridEmail;
   return {
     deliveryid: ids.deliveryid,
     tenantid: ids.tenantid,
@@ -44,11 +44,11 @@ export function readMail(path: string, body: string): GivenMail {
   };
 }
 
-/** Resend's memory: a key leads to the mail that was first taken with it. */
+/** Resend's memory: a key leads to the email that was first taken with it. */
 export class IdempotencyKeys {
   readonly #taken = new Map<string, { readonly digest: string; readonly id: string }>();
 
-  /** @returns `new` when the mail is to be taken as `id` */
+  /** @returns `new` when the email is to be taken as `id` */
   take(
     apiKey: string,
     key: string,

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { addressEmail } from '../../src/email/addressEmail.js';
 import { fieldsOf } from '../../src/email/emailFields.js';
-import type { LoadedMail } from '../../src/email/carriers/carrier.js';
+import type { LoadedEmail } from '../../src/email/carriers/carrier.js';
 import { toMime } from '../../src/email/message/mime.js';
 
 /** What a template may render to. */
 const MAX_CHARACTERS = 2_000_000;
 
-const MAIL: LoadedMail = {
+const EMAIL: LoadedEmail = {
   tenantid: 1,
   deliveryid: '5',
   sender: { email: 'shop@example.com', name: '' },
@@ -25,7 +25,7 @@ describe('attack: emails that take a worker long to put together', () => {
       const times: number[] = [];
       for (let runs = 0; runs < 3; runs++) {
         const before = process.cpuUsage();
-        await toMime({ ...MAIL, html: text, text });
+        await toMime({ ...EMAIL, html: text, text });
         const { user, system } = process.cpuUsage(before);
         times.push((user + system) / 1000);
       }

@@ -2,8 +2,8 @@ import type { Ledger } from '../pool/ledger.js';
 import { UNSUBSCRIBED } from './suppressions.js';
 import { statement, textConstant } from '../sql/sql.js';
 
-/** An event of a sent mail, as reported by the provider. All texts are storable. */
-export interface MailEvent {
+/** An event of a sent email, as reported by the provider. All texts are storable. */
+export interface EmailEvent {
   readonly deliveryid: string;
   /** The provider's id of the event; the same when it is reported again. */
   readonly providerEventId: string;
@@ -16,7 +16,7 @@ export interface MailEvent {
   /** For a bounce: `bounce` or `blocked`. */
   readonly type: string | null;
   readonly url: string | null;
-  /** The address that gets no more mail because of this event: none at all, or none that can be unsubscribed from. */
+  /** The address that gets no more email because of this event: none at all, or none that can be unsubscribed from. */
   readonly suppress: {
     readonly address: string;
     readonly source: 'bounce' | 'spamreport' | typeof UNSUBSCRIBED;
@@ -36,10 +36,10 @@ export interface RecordedEvents {
  * Records each event of a report once, suppresses addresses that bounced or complained and unsubscribes those that asked for
  * it, in one statement. Idempotent in any order: an address removed from a list after its event stays off it.
  */
-export async function recordMailEvents(
+export async function recordEmailEvents(
   ledger: Ledger,
   tenantid: number,
-  events: readonly MailEvent[],
+  events: readonly EmailEvent[],
 ): Promise<RecordedEvents> {
   if (events.length === 0) return { recorded: 0, repeated: 0, foreign: 0 };
   const flat = events.map(({ suppress, ...event }) => ({
@@ -58,7 +58,7 @@ export async function recordMailEvents(
 // The lateral `limit 1` forces an index lookup even when a partition that has just been filled has stale statistics.
 // Sorted, so that two reports with the same events wait for each other instead of deadlocking.
 const RECORD = {
-  name: 'mail_events_record',
+  name: 'email_events_record',
   text: statement`
     with given as materialized (
       select * from json_to_recordset($2::json) as g(deliveryid bigint, "providerEventId" text, event text,

@@ -5,8 +5,8 @@ import { at, ROOT_LOGIN } from '../api/webFixture.js';
 
 const EVIL = `"><img src=x onerror=alert(1)><script>alert('x')</script>{{ 7 | times: 7 }}`;
 
-/** A mail says what its receiver alone may know, and its author may be whoever fills in a form. */
-describe('attack: stored mails', () => {
+/** An email says what its receiver alone may know, and its author may be whoever fills in a form. */
+describe('attack: stored emails', () => {
   let shop: ConsoleShop;
   let delivery: string;
 
@@ -17,7 +17,7 @@ describe('attack: stored mails', () => {
     await shop.attempt(delivery, { attempt: 1, outcome: 'retry', carrier: EVIL, error: EVIL });
     await shop.attempt(delivery, { attempt: 2, outcome: 'sent', carrier: 'smtp' });
     for (const attempt of [1, 2]) {
-      await shop.keepMail(delivery, attempt, {
+      await shop.keepEmail(delivery, attempt, {
         sender: { name: EVIL, email: 'shop@example.com' },
         recipients: [{ name: EVIL, email: 'ada@example.com' }],
         cc: [{ name: EVIL, email: 'cc@example.com' }],
@@ -42,7 +42,7 @@ describe('attack: stored mails', () => {
 
   it('escape everything around the frame, which runs no scripts', async () => {
     const browser = await shop.signedIn();
-    expect(await browser.page(`/console/deliveries/${delivery}`)).to.include('The mail as it was sent');
+    expect(await browser.page(`/console/deliveries/${delivery}`)).to.include('The email as it was sent');
     for (const path of paths()) {
       const response = await browser.get(path);
       const [html, policy] = [await response.text(), response.headers.get('content-security-policy') ?? ''];

@@ -4,7 +4,7 @@ import { readDelivery, readRule } from './deliveryPages.js';
 import { toDelivery, type FullDelivery } from './deliveryView.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 
-const MAIL = `${CONSOLE}/deliveries/:deliveryid/mail`;
+const EMAIL = `${CONSOLE}/deliveries/:deliveryid/email`;
 
 const PREVIEW = `query ($type: ID!, $target: String, $key: GenericScalar, $operation: String, $context: GenericScalar,
     $role: Int) {
@@ -22,26 +22,26 @@ interface Preview {
   readonly html: string | null;
 }
 
-/** The mail of a delivery as it would be composed now. */
-export function mailPreviewPages({ page }: PageHandlers): Router {
-  const mail = page(async ({ ask, show, isAdmin }, req) => {
+/** The email of a delivery as it would be composed now. */
+export function emailPreviewPages({ page }: PageHandlers): Router {
+  const email = page(async ({ ask, show, isAdmin }, req) => {
     const row = await readDelivery({ ask, isAdmin }, req);
     const preview = await previewOf(ask, row);
-    await show('mail', {
-      title: preview.subject ?? 'Mail',
+    await show('email-preview', {
+      title: preview.subject ?? 'Email',
       delivery: toDelivery(row),
       preview,
       isOfChange: isOfChange(row),
-      frame: preview.html === null ? undefined : `${CONSOLE}/deliveries/${row.deliveryid}/mail/body`,
+      frame: preview.html === null ? undefined : `${CONSOLE}/deliveries/${row.deliveryid}/email/body`,
     });
   });
 
-  const body = page(async ({ ask, isAdmin, showMail }, req) => {
+  const body = page(async ({ ask, isAdmin, showEmail }, req) => {
     const { html } = await previewOf(ask, await readDelivery({ ask, isAdmin }, req));
-    showMail(html ?? '');
+    showEmail(html ?? '');
   });
 
-  return Router().get(MAIL, mail).get(`${MAIL}/body`, body);
+  return Router().get(EMAIL, email).get(`${EMAIL}/body`, body);
 }
 
 /** Runs with the rule's role, and for the original change, as a redrive would, if the change is still kept. */

@@ -4,16 +4,16 @@ import type { KeyRing } from '../config/secrets.js';
 import { formatAddress } from './addresses.js';
 import type { Email } from './email.js';
 
-/** Which attempt a mail belongs to. */
-export interface MailKey {
+/** Which attempt an email belongs to. */
+export interface EmailKey {
   readonly tenantid: number;
   readonly deliveryid: string;
   readonly attempt: number;
 }
 
-/** Maximum size of a mail as JSON. */
-const MAX_KEPT_MAIL_BYTES = 1_048_576;
-/** Maximum size after compression, since many mails are recorded in one statement. */
+/** Maximum size of an email as JSON. */
+const MAX_KEPT_EMAIL_BYTES = 1_048_576;
+/** Maximum size after compression, since many emails are recorded in one statement. */
 const MAX_PACKED_BYTES = 262_144;
 /** Up to this size, compressing takes less time than a thread switch. */
 const MAX_SYNC_BYTES = 65_536;
@@ -25,20 +25,20 @@ const inflate = promisify(inflateRaw) as (
   options: { maxOutputLength: number },
 ) => Promise<Buffer>;
 
-/** The mail as it is handed to a carrier; what the carrier adds is unknown. */
-export function toSentMail(email: Email, messageId: string): ShownMail {
-  const shown = toShownMail(email);
+/** The email as it is handed to a carrier; what the carrier adds is unknown. */
+export function toSentEmail(email: Email, messageId: string): ShownEmail {
+  const shown = toShownEmail(email);
   return { ...shown, headers: { ...shown.headers, 'Message-ID': messageId } };
 }
 
-/** A mail as people read it, under its names in GraphQL; attachments without their bytes. */
-export type ShownMail = ReturnType<typeof toShownMail>;
+/** An email as people read it, under its names in GraphQL; attachments without their bytes. */
+export type ShownEmail = ReturnType<typeof toShownEmail>;
 
-export function toShownMail(email: Email) {
+export function toShownEmail(email: Email) {
   return {
     subject: email.subject,
     html: email.html,
-    /** Null if the mail is HTML only. */
+    /** Null if the email is HTML only. */
     text: email.text ?? null,
     sender: formatAddress(email.sender),
     recipients: email.recipients.map(formatAddress),
@@ -56,21 +56,25 @@ export function toShownMail(email: Email) {
   };
 }
 
-/** Compresses and encrypts a mail. @returns undefined if it is too large to be kept */
-export async function packMail(keyRing: KeyRing, key: MailKey, mail: ShownMail): Promise<Buffer | undefined> {
-  const json = Buffer.from(JSON.stringify(mail));
-  if (json.length > MAX_KEPT_MAIL_BYTES) return undefined;
+/** Compresses and encrypts an email. @returns undefined if it is too large to be kept */
+export async function packEmail(
+  keyRing: KeyRing,
+  key: EmailKey,
+  email: ShownEmail,
+): Promise<Buffer | undefined> {
+  const json = Buffer.from(JSON.stringify(email));
+  if (json.length > MAX_KEPT_EMAIL_BYTES) return undefined;
   const packed = json.length > MAX_SYNC_BYTES ? await deflate(json, FAST) : deflateRawSync(json, FAST);
   return packed.length > MAX_PACKED_BYTES ? undefined : keyRing.encryptBytes(packed, contextOf(key));
 }
 
-/** The inverse of `packMail`. Throws if no key decrypts it. */
-export async function unpackMail(keyRing: KeyRing, key: MailKey, packed: Buffer): Promise<ShownMail> {
+/** The inverse of `packEmail`. Throws if no key decrypts it. */
+export async function unpackEmail(keyRing: KeyRing, key: EmailKey, packed: Buffer): Promise<ShownEmail> {
   const bytes = keyRing.decryptBytes(packed, contextOf(key));
-  const json = await inflate(bytes, { maxOutputLength: MAX_KEPT_MAIL_BYTES });
-  return JSON.parse(json.toString('utf8')) as ShownMail;
+  const json = await inflate(bytes, { maxOutputLength: MAX_KEPT_EMAIL_BYTES });
+  return JSON.parse(json.toString('utf8')) as ShownEmail;
 }
 
-function contextOf({ tenantid, deliveryid, attempt }: MailKey): string {
+function contextOf({ tenantid, deliveryid, attempt }: EmailKey): string {
   return `sent_mail:${tenantid}:${deliveryid}:${attempt}`;
 }

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createTemplatePool, type TemplatePool } from 'rowpost-jinja2';
 import { createTenant as provisionTenant, deleteTenant } from '../../src/control/tenants/tenants.js';
 import { dropOldPartitions } from '../../src/db/outbox/partitions.js';
-import { toSentMail, packMail, unpackMail, type ShownMail } from '../../src/email/sentMail.js';
+import { toSentEmail, packEmail, unpackEmail, type ShownEmail } from '../../src/email/sentEmail.js';
 import { KeyRing } from '../../src/config/secrets.js';
 import { partOf, startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
@@ -18,7 +18,7 @@ import {
   type TestTenant,
 } from './pipelineSetup.js';
 
-describe('delivery: mails are kept as they were sent', () => {
+describe('delivery: emails are kept as they were sent', () => {
   let db: TestDatabase;
   let provider: FakeProvider;
   let pipeline: Pipeline;
@@ -40,13 +40,13 @@ describe('delivery: mails are kept as they were sent', () => {
   const start = async (days: string): Promise<Pipeline> =>
     startPipeline(
       db.database,
-      await pipelineConfig('postgres', { SENDGRID_BASE_URL: provider.url, KEEP_MAIL_DAYS: days }),
+      await pipelineConfig('postgres', { SENDGRID_BASE_URL: provider.url, KEEP_EMAIL_DAYS: days }),
       { templates },
     );
   const deliver = async (tenant: TestTenant): Promise<void> => {
     await createRule(db.database, tenant, { template: '<p>Hello {{ records.new.name }}</p>' });
     await writeEvents(db.database, tenant, 1, { new: { name: 'Ada <b>' } });
-    await waitFor('the mail', async () =>
+    await waitFor('the email', async () =>
       db.database
         .knex('rowpost.email_delivery')
         .where({ tenantid: tenant.tenantid, state: 'sent' })
@@ -55,12 +55,12 @@ describe('delivery: mails are kept as they were sent', () => {
   };
   const kept = (
     tenant: Pick<TestTenant, 'tenantid'>,
-  ): Promise<{ deliveryid: string; attempt: number; mail: Buffer }[]> =>
+  ): Promise<{ deliveryid: string; attempt: number; email: Buffer }[]> =>
     db.database
       .knex('rowpost.sent_mail')
       .where({ tenantid: tenant.tenantid })
       .orderBy('attempt')
-      .select('deliveryid', 'attempt', 'mail');
+      .select('deliveryid', 'attempt', 'email');
 
   it('one for each attempt, as the provider was given it, encrypted', async () => {
     const tenant = await createTenant(db.database);
@@ -70,12 +70,12 @@ describe('delivery: mails are kept as they were sent', () => {
       return status === undefined ? { kind: 'accept' } : { kind: 'answer', status };
     };
     await deliver(tenant);
-    const mails = await kept(tenant);
+    const emails = await kept(tenant);
     const calls = provider.calls.filter((call) => call.tenantid === String(tenant.tenantid));
-    expect(mails.map(({ attempt }) => attempt)).to.deep.equal([1, 2]);
-    for (const [i, { deliveryid, attempt, mail }] of mails.entries()) {
-      expect(mail.toString('latin1')).not.to.include('Hello').and.not.include('ada@');
-      const opened = await unpackMail(keyRing, { tenantid: tenant.tenantid, deliveryid, attempt }, mail);
+    expect(emails.map(({ attempt }) => attempt)).to.deep.equal([1, 2]);
+    for (const [i, { deliveryid, attempt, email }] of emails.entries()) {
+      expect(email.toString('latin1')).not.to.include('Hello').and.not.include('ada@');
+      const opened = await unpackEmail(keyRing, { tenantid: tenant.tenantid, deliveryid, attempt }, email);
       const { body } = calls[i]!;
       expect(opened).to.include({ subject: body.subject, html: partOf(body, 'text/html') });
       expect(opened.recipients).to.deep.equal(['ada@example.com']);
@@ -84,7 +84,7 @@ describe('delivery: mails are kept as they were sent', () => {
     expect(calls).to.have.length(2);
   });
 
-  it('not with KEEP_MAIL_DAYS=0', async () => {
+  it('not with KEEP_EMAIL_DAYS=0', async () => {
     const tenant = await createTenant(db.database);
     await pipeline.stop();
     pipeline = await start('0');
@@ -98,15 +98,15 @@ describe('delivery: mails are kept as they were sent', () => {
     const { knex } = db.database;
     const account = { name: 'gone', rootLogin: 'root', rootPassword: 'correct horse' };
     const { tenantid } = await provisionTenant(knex, account);
-    const mail = { tenantid, deliveryid: 1, attempt: 1, mail: Buffer.from('x'), createtime: new Date() };
-    await knex('rowpost.sent_mail').insert(mail);
+    const email = { tenantid, deliveryid: 1, attempt: 1, email: Buffer.from('x'), createtime: new Date() };
+    await knex('rowpost.sent_mail').insert(email);
     const other = await createTenant(db.database);
     await deliver(other);
     await deleteTenant(knex, tenantid);
     expect([(await kept({ tenantid })).length, (await kept(other)).length]).to.deep.equal([0, 1]);
     await pipeline.stop();
     const dayMs = 24 * 3600 * 1000;
-    const days = { retentionDays: 30, keepMailDays: 7 };
+    const days = { retentionDays: 30, keepEmailDays: 7 };
     await dropOldPartitions(db.database.ledger, Date.now() + 7 * dayMs, days);
     expect(await kept(other)).to.have.length(1);
     await dropOldPartitions(db.database.ledger, Date.now() + 9 * dayMs, days);
@@ -117,10 +117,10 @@ describe('delivery: mails are kept as they were sent', () => {
   });
 });
 
-describe('a packed mail', () => {
+describe('a packed email', () => {
   const key = { tenantid: 1, deliveryid: '7', attempt: 1 };
-  const mail = (html: string): ShownMail =>
-    toSentMail(
+  const email = (html: string): ShownEmail =>
+    toSentEmail(
       { sender: address('shop'), recipients: [address('ada')], cc: [], bcc: [], subject: 'S', html },
       '<7@example.com>',
     );
@@ -128,13 +128,13 @@ describe('a packed mail', () => {
 
   it('opens with every key that SECRET_KEYS has, for its own attempt alone', async () => {
     const [one, two] = [KeyRing.generateEntry('one'), KeyRing.generateEntry('zwei-ü')];
-    const packed = (await packMail(KeyRing.parse(one), key, mail('<p>ü</p>')))!;
+    const packed = (await packEmail(KeyRing.parse(one), key, email('<p>ü</p>')))!;
     const rotated = KeyRing.parse(`${two},${one}`);
-    expect(await unpackMail(rotated, key, packed)).to.deep.equal(mail('<p>ü</p>'));
-    const newer = (await packMail(rotated, key, mail('x')))!;
-    expect((await unpackMail(KeyRing.parse(two), key, newer)).html).to.equal('x');
+    expect(await unpackEmail(rotated, key, packed)).to.deep.equal(email('<p>ü</p>'));
+    const newer = (await packEmail(rotated, key, email('x')))!;
+    expect((await unpackEmail(KeyRing.parse(two), key, newer)).html).to.equal('x');
     const refused = async (ring: KeyRing, other: typeof key, bytes: Buffer): Promise<boolean> =>
-      unpackMail(ring, other, bytes).then(
+      unpackEmail(ring, other, bytes).then(
         () => false,
         () => true,
       );
@@ -149,8 +149,8 @@ describe('a packed mail', () => {
   });
 
   it('is none when it is too large', async () => {
-    expect(await packMail(keyRing, key, mail('x'.repeat(1_048_576)))).to.equal(undefined);
+    expect(await packEmail(keyRing, key, email('x'.repeat(1_048_576)))).to.equal(undefined);
     const dense = Array.from({ length: 60_000 }, () => Math.random().toString(36).slice(2, 12)).join('');
-    expect(await packMail(keyRing, key, mail(dense))).to.equal(undefined);
+    expect(await packEmail(keyRing, key, email(dense))).to.equal(undefined);
   });
 });

@@ -2,10 +2,10 @@ import type { ProviderEntry } from '../provider/ledger.js';
 import { isLost, type LostTime } from '../rig/timeMachine.js';
 
 /**
- * Mails that the provider accepted, without those from a time that PostgreSQL has lost. A mail that was sent in such a time
+ * Emails that the provider accepted, without those from a time that PostgreSQL has lost. An email that was sent in such a time
  * and once more afterwards, and that the provider recognized by its idempotency key, counts with the second call.
  */
-export function standingMails(
+export function standingEmails(
   entries: readonly ProviderEntry[],
   lostTimes: readonly LostTime[],
 ): readonly ProviderEntry[] {
@@ -13,9 +13,9 @@ export function standingMails(
   return entries.filter((entry) => {
     const { deliveryid, subject, accepted, isRepeated, receivedAtMs } = entry;
     if (isLost(lostTimes, receivedAtMs)) return false;
-    const mail = `${deliveryid} ${subject}`;
-    const stands = accepted || (isRepeated && !recognized.has(mail));
-    recognized.add(mail);
+    const email = `${deliveryid} ${subject}`;
+    const stands = accepted || (isRepeated && !recognized.has(email));
+    recognized.add(email);
     return stands;
   });
 }

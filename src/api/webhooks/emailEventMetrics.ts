@@ -3,13 +3,13 @@ import { Counter, type Registry } from 'prom-client';
 type Outcome = 'recorded' | 'repeated' | 'foreign' | 'ignored';
 
 /** Counts the provider's events by outcome. */
-export class MailEventMetrics {
+export class EmailEventMetrics {
   readonly #events: Counter<'outcome'>;
 
   constructor(registry: Registry) {
     this.#events = new Counter({
-      name: 'rowpost_mail_events_total',
-      help: 'Events of the mail provider: recorded, repeated, foreign (of no delivery of the tenant) or ignored.',
+      name: 'rowpost_email_events_total',
+      help: 'Events of the email provider: recorded, repeated, foreign (of no delivery of the tenant) or ignored.',
       labelNames: ['outcome'],
       registers: [registry],
     });

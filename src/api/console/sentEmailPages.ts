@@ -16,29 +16,29 @@ const READ = `query ($id: ID!, $attempt: Int) {
   }
 }`;
 
-interface SentMail {
+interface SentEmail {
   readonly attempt: number;
   readonly subject: string;
   readonly html: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The mail of an attempt as it was sent. */
-export function sentMailPages({ page }: PageHandlers): Router {
+/** The email of an attempt as it was sent. */
+export function sentEmailPages({ page }: PageHandlers): Router {
   const sent = page(async ({ ask, show, isAdmin }, req) => {
-    const mail = await readSentMail(ask, req);
+    const email = await readSentEmail(ask, req);
     const row = await readDelivery({ ask, isAdmin }, req);
     const address = `${CONSOLE}/deliveries/${row.deliveryid}/sent`;
-    const attempt = row.email_attempt_collection.find((each) => each.attempt === mail.attempt);
-    await show('sent-mail', {
-      title: mail.subject === '' ? 'Mail' : mail.subject,
+    const attempt = row.email_attempt_collection.find((each) => each.attempt === email.attempt);
+    await show('sent-email', {
+      title: email.subject === '' ? 'Email' : email.subject,
       delivery: toDelivery(row),
-      mail,
+      email,
       outcome: attempt?.outcome ?? 'not known yet',
-      headers: Object.entries(mail.headers),
-      frame: `${address}/body?attempt=${mail.attempt}`,
+      headers: Object.entries(email.headers),
+      frame: `${address}/body?attempt=${email.attempt}`,
       others: row.email_attempt_collection
-        .filter((each) => each.carrier !== null && each.attempt !== mail.attempt)
+        .filter((each) => each.carrier !== null && each.attempt !== email.attempt)
         .map(({ attempt: number, outcome }) => ({
           number,
           outcome,
@@ -47,22 +47,22 @@ export function sentMailPages({ page }: PageHandlers): Router {
     });
   });
 
-  const body = page(async ({ ask, showMail }, req) => {
-    showMail((await readSentMail(ask, req)).html);
+  const body = page(async ({ ask, showEmail }, req) => {
+    showEmail((await readSentEmail(ask, req)).html);
   });
 
   return Router().get(SENT, sent).get(`${SENT}/body`, body);
 }
 
-async function readSentMail(ask: Visit['ask'], req: Request): Promise<SentMail> {
+async function readSentEmail(ask: Visit['ask'], req: Request): Promise<SentEmail> {
   const given = req.query['attempt'];
   const attempt = typeof given === 'string' && /^\d{1,9}$/.test(given) ? Number(given) : undefined;
-  const { Utility } = await ask<{ Utility: { sent_mail: SentMail | null } }>(READ, {
+  const { Utility } = await ask<{ Utility: { sent_mail: SentEmail | null } }>(READ, {
     id: requireId(req),
     ...(attempt === undefined ? {} : { attempt }),
   });
   if (Utility.sent_mail) return Utility.sent_mail;
-  throw new AppError('NOT_FOUND', 'No mail of this delivery is kept.', {
-    hint: 'Mails of up to 1 MiB are kept for KEEP_MAIL_DAYS after the change. By default it is 0, which keeps none.',
+  throw new AppError('NOT_FOUND', 'No email of this delivery is kept.', {
+    hint: 'Emails of up to 1 MiB are kept for KEEP_EMAIL_DAYS after the change. By default it is 0, which keeps none.',
   });
 }

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import type { LoadedMail } from '../../src/email/carriers/carrier.js';
+import type { LoadedEmail } from '../../src/email/carriers/carrier.js';
 import { toMime } from '../../src/email/message/mime.js';
 
-/** What a visitor may write into a column: some servers take CR for the end of a line, and the dot for that of the mail. */
+/** What a visitor may write into a column: some servers take CR for the end of a line, and the dot for that of the email. */
 const FORGED = 'MAIL FROM:<ceo@example.com>\rRCPT TO:<bank@example.com>\rDATA\rPay.\r.\r';
 
-describe('attack: mails smuggled into another mail', () => {
+describe('attack: emails smuggled into another email', () => {
   const headerEnds = /\r\n\r\n/;
 
   for (const [what, data] of [
@@ -15,7 +15,7 @@ describe('attack: mails smuggled into another mail', () => {
     ['in a text that is encoded', `Grüße\r.\r${FORGED}`],
   ] as const) {
     it(`are no lines of their own: ${what}`, async () => {
-      const mail: LoadedMail = {
+      const email: LoadedEmail = {
         tenantid: 1,
         deliveryid: '5',
         sender: { email: 'shop@example.com', name: 'Shop' },
@@ -27,7 +27,7 @@ describe('attack: mails smuggled into another mail', () => {
         html: `<p>${data}</p>`,
         loaded: [],
       };
-      const message = (await toMime(mail)).toString('latin1');
+      const message = (await toMime(email)).toString('latin1');
       expect(message).to.match(headerEnds).and.include('RCPT TO');
       expect(message).to.not.match(/\r(?!\n)|(?<!\r)\n/);
     });

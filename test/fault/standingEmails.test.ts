@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { standingMails } from '../../fault/analysis/standingMails.js';
+import { standingEmails } from '../../fault/analysis/standingEmails.js';
 import type { ProviderEntry } from '../../fault/provider/ledger.js';
 
 const LOST = [{ fromMs: 100, toMs: 200 }];
@@ -22,19 +22,19 @@ const call = (receivedAtMs: number, more: Partial<ProviderEntry> = {}): Provider
 });
 const REPEATED = { accepted: false, isRepeated: true };
 
-describe('mails that stand when PostgreSQL went back in time', () => {
+describe('emails that stand when PostgreSQL went back in time', () => {
   const timesOf = (...entries: ProviderEntry[]): readonly number[] =>
-    standingMails(entries, LOST).map(({ receivedAtMs }) => receivedAtMs);
+    standingEmails(entries, LOST).map(({ receivedAtMs }) => receivedAtMs);
 
   it('are not those of the time that was lost', () => {
     expect(timesOf(call(50), call(150), call(250, { deliveryid: '8' }))).to.deep.equal([50, 250]);
   });
 
-  it('count with the second call where the provider recognized a mail of that time', () => {
+  it('count with the second call where the provider recognized an email of that time', () => {
     expect(timesOf(call(150), call(250, REPEATED), call(260, REPEATED))).to.deep.equal([250]);
   });
 
-  it('do not count twice where the provider recognized a mail that stands', () => {
+  it('do not count twice where the provider recognized an email that stands', () => {
     expect(timesOf(call(50), call(250, REPEATED))).to.deep.equal([50]);
   });
 });
