@@ -6,7 +6,7 @@ import { projectDir } from './project.mjs';
 /** Files that measure time or hold a whole processor: beside others they would measure those. */
 const ALONE = [
   'packages/jinja2/test/poolGroups.test.ts',
-  'test/attack/deepAnswer.test.ts',
+  'test/attack/deepResponse.test.ts',
   'test/attack/hangingCarriers.test.ts',
   'test/attack/heavyTemplates.test.ts',
   'test/attack/hiddenRowTiming.test.ts',

@@ -15,7 +15,7 @@ document.title = `${endpoint} · Rowpost`;
 
 const pane = createPane(element('graphiql'), endpoint, {
   query: new URLSearchParams(location.search).get('query') ?? undefined,
-  onAnswer: show,
+  onResponse: show,
 });
 
 element('sign-in').addEventListener('submit', (event) => {
@@ -43,18 +43,18 @@ showSession();
 async function signIn(form) {
   const fields = Object.fromEntries(new FormData(form));
   say('');
-  const answer = await send('/auth', fields);
-  if (!answer.isOk) {
-    show(answer);
+  const response = await send('/auth', fields);
+  if (!response.isOk) {
+    show(response);
     return;
   }
-  session.begin(answer.body.access_token, fields.login);
+  session.begin(response.body.access_token, fields.login);
   form.elements.password.value = '';
   showSession();
-  say(answer.body.message);
+  say(response.body.message);
 }
 
-/** Begins anew: no schema, answer or word of an earlier session may be taken for one of this. */
+/** Begins anew: no schema, response or word of an earlier session may be taken for one of this. */
 function showSession() {
   const { token, who } = session;
   tokenField.value = token;
@@ -65,11 +65,11 @@ function showSession() {
   pane.begin(token);
 }
 
-/** One line on an answer. Failures of HTTP say what they are; those of GraphQL are read where the answer is. */
+/** One line on a response. Failures of HTTP say what they are; those of GraphQL are read where the response is. */
 function show({ status: code, isOk, body, elapsedMs, length }) {
   const failure = isOk ? undefined : body?.error;
   const time = `${code} in ${Math.round(elapsedMs)} ms, ${length} characters`;
-  if (code === 0) say('No answer from the server.', true);
+  if (code === 0) say('No response from the server.', true);
   else say(failure ?? time, !isOk || body?.errors !== undefined);
 }
 

@@ -12,9 +12,9 @@ const WELCOME = '# Sign in, and a first query appears here.\n';
  * GraphiQL on one endpoint.
  *
  * @param query what the editor begins with; else what it was left with
- * @param onAnswer told of every answer that is no schema
+ * @param onResponse told of every response that is no schema
  */
-export function createPane(container, endpoint, { query, onAnswer }) {
+export function createPane(container, endpoint, { query, onResponse }) {
   const root = window.ReactDOM.createRoot(container);
   const storage = storageFor(endpoint);
   let sessions = 0;
@@ -35,10 +35,10 @@ export function createPane(container, endpoint, { query, onAnswer }) {
         // null is GraphiQL's word for doing without a schema; it asks for one when there is none.
         schema: token === '' ? null : undefined,
         fetcher: async (params) => {
-          const answer = await send(endpoint, params, token);
+          const response = await send(endpoint, params, token);
           const isSchema = params.operationName === 'IntrospectionQuery';
-          if (session === sessions && !(isSchema && answer.isOk)) onAnswer(answer);
-          return answer.body;
+          if (session === sessions && !(isSchema && response.isOk)) onResponse(response);
+          return response.body;
         },
         onSchemaChange: (schema) => {
           const defaultQuery = firstQuery(schema);

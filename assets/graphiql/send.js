@@ -1,5 +1,5 @@
 /**
- * Posts JSON and reads the answer: its status (0 when there was none), its body as far as it is JSON, its length in
+ * Posts JSON and reads the response: its status (0 when there was none), its body as far as it is JSON, its length in
  * characters and the time it took.
  */
 export async function send(path, fields, token = '') {

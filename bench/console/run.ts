@@ -88,13 +88,13 @@ await withSite(async (site) => {
 
   const { baseUrl } = await site.startAll('redis');
   const signIn = async (tenantid: number): Promise<string> => {
-    const answer = await fetch(`${baseUrl}/console/sign-in`, {
+    const response = await fetch(`${baseUrl}/console/sign-in`, {
       method: 'POST',
       redirect: 'manual',
       headers: { origin: baseUrl },
       body: new URLSearchParams({ tenant: String(tenantid), login: 'root', password: PASSWORD }),
     });
-    return answer.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    return response.headers.getSetCookie()[0]?.split(';')[0] ?? '';
   };
   const [deliveries, types] = [await signIn(shop.tenantid), await signIn(many.tenantid)];
   const view = (cookie: string, name: string, path: string): View => ({ name, path, cookie, ms: [] });
@@ -116,9 +116,10 @@ await withSite(async (site) => {
   ];
   const visit = async ({ path, cookie, ms }: View): Promise<void> => {
     const begun = performance.now();
-    const answer = await fetch(`${baseUrl}${path}`, { headers: { cookie }, redirect: 'manual' });
-    const html = await answer.text();
-    if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}: ${html.slice(0, 500)}`);
+    const response = await fetch(`${baseUrl}${path}`, { headers: { cookie }, redirect: 'manual' });
+    const html = await response.text();
+    if (response.status !== 200)
+      throw new Error(`${path} responded ${response.status}: ${html.slice(0, 500)}`);
     ms.push(performance.now() - begun);
   };
   for (const each of views) await visit(each);

@@ -13,7 +13,7 @@ export interface ScenarioRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** The body of one request, for the order with this key where the scenario has one. */
   readonly body: (key: number) => unknown;
-  /** The orders in an answer to `list` and `single`; none for `create`. */
+  /** The orders in a response to `list` and `single`; none for `create`. */
   readonly orders: (data: unknown) => readonly PlainOrder[];
 }
 

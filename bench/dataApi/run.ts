@@ -70,7 +70,7 @@ const contenders: readonly Contender[] = [
 
 try {
   for (const scenario of ['list', 'single', 'create'] as const) {
-    await compareAnswers(scenario);
+    await compareResponses(scenario);
     for (const inFlight of connections) await compareRates(scenario, inFlight);
   }
 } finally {
@@ -88,17 +88,17 @@ async function compareRates(scenario: Scenario, inFlight: number): Promise<void>
   report(`${scenario}, ${inFlight} in flight, fsync on`, 'PostGraphile 5', results);
 }
 
-/** All must answer alike, or their rates mean nothing. */
-async function compareAnswers(scenario: Scenario): Promise<void> {
+/** All must payload alike, or their rates mean nothing. */
+async function compareResponses(scenario: Scenario): Promise<void> {
   let expected: string | undefined;
   for (const { name, requests } of contenders) {
     const { url, headers, body, orders } = requests[scenario];
     const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body(7)) });
-    const answer = (await response.json()) as { data?: unknown; errors?: unknown };
-    if (!response.ok || answer.errors !== undefined) {
-      throw new Error(`${name}, ${scenario}: ${JSON.stringify(answer)}`);
+    const payload = (await response.json()) as { data?: unknown; errors?: unknown };
+    if (!response.ok || payload.errors !== undefined) {
+      throw new Error(`${name}, ${scenario}: ${JSON.stringify(payload)}`);
     }
-    const shown = JSON.stringify(orders(answer.data));
+    const shown = JSON.stringify(orders(payload.data));
     expected ??= shown;
     if (shown !== expected) throw new Error(`${name}, ${scenario}: ${shown} is not ${expected}`);
   }

@@ -54,25 +54,25 @@ const clerk = roleWith(
   ['select'],
   [{ capabilities: ['select'], targets: ['customer', 'orders', 'order_item'] }],
 );
-console.log(`\nCost of an answer of the engine, one after the other\n${describeMachine()}\n`);
-console.log('| | answer | ms (mean) | worst ms |\n| --- | --- | --- | --- |');
+console.log(`\nCost of a response of the engine, one after the other\n${describeMachine()}\n`);
+console.log('| | response | ms (mean) | worst ms |\n| --- | --- | --- | --- |');
 for (const [name, request] of Object.entries(requests)) {
   for (let n = 0; n < 3; n++) await ask(request(-n - 1));
   const endsAt = performance.now() + FOR_MS;
   let calls = 0;
   let totalMs = 0;
   let worstMs = 0;
-  let answer = '';
+  let response = '';
   while (performance.now() < endsAt || calls === 0) {
     const next = request(calls);
     const startedAt = performance.now();
-    answer = await ask(next);
+    response = await ask(next);
     const took = performance.now() - startedAt;
     calls += 1;
     totalMs += took;
     worstMs = Math.max(worstMs, took);
   }
-  console.log(`| ${name} | ${answer} | ${(totalMs / calls).toFixed(2)} | ${worstMs.toFixed(1)} |`);
+  console.log(`| ${name} | ${response} | ${(totalMs / calls).toFixed(2)} | ${worstMs.toFixed(1)} |`);
 }
 await shop.close();
 await endRun();

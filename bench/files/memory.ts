@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 
 const SAMPLE_MS = 50;
 
-/** Watches the resident memory of a process. `stop` answers how far it rose above its beginning, in MB. */
+/** Watches the resident memory of a process. `stop` returns how far it rose above its beginning, in MB. */
 export async function watchMemory(pid: number): Promise<{ stop(): Promise<number> }> {
   const before = await residentMb(pid);
   let most = before;

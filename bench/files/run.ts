@@ -90,12 +90,12 @@ async function upload(url: string, bytes: number): Promise<void> {
   await pipeline(pieces, request);
   const [response] = await answered;
   response.resume();
-  if (response.statusCode !== 201) throw new Error(`the upload answered ${response.statusCode}`);
+  if (response.statusCode !== 201) throw new Error(`the upload responded ${response.statusCode}`);
 }
 
 async function download(url: string): Promise<void> {
   const [response] = (await once(http.get(url), 'response')) as [http.IncomingMessage];
-  if (response.statusCode !== 200) throw new Error(`the download answered ${response.statusCode}`);
+  if (response.statusCode !== 200) throw new Error(`the download responded ${response.statusCode}`);
   response.resume();
   await once(response, 'end');
 }

@@ -8,7 +8,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 const { kind, port, role, nobody } = workerData;
 const agent = new Agent({ keepAlive: true });
-const answers = {};
+const responses = {};
 let isOver = false;
 const name = () => `a${randomBytes(6).toString('hex')}`;
 const fields = (count, text) => Array.from({ length: count }, () => `${name()}: ${text}`).join('\n');
@@ -36,7 +36,7 @@ const LOADS = {
 
 parentPort.once('message', () => {
   isOver = true;
-  parentPort.postMessage(answers);
+  parentPort.postMessage(responses);
   setTimeout(() => process.exit(), 50);
 });
 LOADS[kind]();
@@ -48,7 +48,7 @@ function loops(count, token, path, query) {
 async function loop(token, path, query) {
   while (!isOver) {
     const status = await post(token, path, query());
-    answers[status] = (answers[status] ?? 0) + 1;
+    responses[status] = (responses[status] ?? 0) + 1;
   }
 }
 
@@ -81,7 +81,7 @@ function unread() {
   socket.once('error', () => {
     clearInterval(probe);
     socket.destroy();
-    answers.ended = (answers.ended ?? 0) + 1;
+    responses.ended = (responses.ended ?? 0) + 1;
     unread();
   });
 }

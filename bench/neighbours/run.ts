@@ -28,7 +28,7 @@ const ATTACKS = [
 interface Turn {
   readonly p50: number;
   readonly p95: number;
-  /** Answers that were none. */
+  /** Responses that were none. */
   readonly refused: number;
 }
 
@@ -54,21 +54,21 @@ try {
   for (const kind of ATTACKS) {
     const alone: Turn[] = [];
     const beside: Turn[] = [];
-    const answers: string[] = [];
+    const responses: string[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       alone.push(await measure(baseUrl, other));
       const attack = new Worker(new URL('./attack.mjs', import.meta.url), {
         workerData: { ...workerData, kind },
       });
       beside.push(await measure(baseUrl, other));
-      answers.push(await stop(attack));
+      responses.push(await stop(attack));
     }
     const columns = (['p50', 'p95'] as const).flatMap((name) => {
       const [one, two] = [alone, beside].map((turns) => median(turns.map((turn) => turn[name])));
       return [(one ?? 0).toFixed(1), (two ?? 0).toFixed(1), ((two ?? 0) / (one ?? 1)).toFixed(2)];
     });
     const refused = beside.reduce((sum, turn) => sum + turn.refused, 0);
-    console.log(`| ${[kind, ...columns, refused, answers.join('; ')].join(' | ')} |`);
+    console.log(`| ${[kind, ...columns, refused, responses.join('; ')].join(' | ')} |`);
   }
 } finally {
   await installation.stop();
@@ -76,8 +76,8 @@ try {
 
 function stop(attack: Worker): Promise<string> {
   return new Promise((resolve) => {
-    attack.once('message', (answers) => {
-      attack.once('exit', () => resolve(JSON.stringify(answers).replaceAll('"', '')));
+    attack.once('message', (responses) => {
+      attack.once('exit', () => resolve(JSON.stringify(responses).replaceAll('"', '')));
     });
     attack.postMessage('stop');
   });

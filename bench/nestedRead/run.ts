@@ -59,12 +59,12 @@ const [expected, rowpost] = await Promise.all([
   post<{ data: unknown }>(raw.url, {}),
   post<{ data: unknown }>(`${web.baseUrl}/query`, { query: QUERY }, token),
 ]);
-if (JSON.stringify(expected.data) !== JSON.stringify(rowpost.data)) throw new Error('the answers differ');
+if (JSON.stringify(expected.data) !== JSON.stringify(rowpost.data)) throw new Error('the responses differ');
 
 const rounds = Number(process.argv[2] ?? 5);
 const results = await measure(loads, { connections: CONNECTIONS, seconds: 5, rounds });
 report(
-  `Nested read, ${CONNECTIONS} connections, ${JSON.stringify(rowpost).length} bytes an answer`,
+  `Nested read, ${CONNECTIONS} connections, ${JSON.stringify(rowpost).length} bytes a response`,
   'same SQL, pg + node:http',
   results,
 );

@@ -89,7 +89,7 @@ async function run({ web }: Contender, rate: number, body: string): Promise<numb
     overallRate: rate,
     duration: SECONDS,
   });
-  if (non2xx > 0) throw new Error(`${non2xx} answers were not 2xx`);
+  if (non2xx > 0) throw new Error(`${non2xx} responses were not 2xx`);
   return requests.total;
 }
 

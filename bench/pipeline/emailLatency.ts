@@ -12,8 +12,8 @@ const LOOK_EVERY_MS = 100;
 export interface EmailLatency {
   /** From the row's clock_timestamp(), just before its commit, to the provider. */
   readonly fromWrite: readonly number[];
-  /** From the mutation's answer to the provider; negative when the email was there first. */
-  readonly fromAnswer: readonly number[];
+  /** From the mutation's response to the provider; negative when the email was there first. */
+  readonly fromResponse: readonly number[];
 }
 
 /** Paced mutations and the receipts of their emails. Throws when a mutation failed or an email is missing. */
@@ -26,7 +26,7 @@ export async function measureLatency(
   const { answeredMs, failed, failure } = await runPaced(mutator, pace);
   if (failed > 0) throw new Error(`${failed} mutations failed`, { cause: failure });
   const fromWrite: number[] = [];
-  const fromAnswer: number[] = [];
+  const fromResponse: number[] = [];
   const missing = new Set(answeredMs.keys());
   const take = async (): Promise<void> => {
     for (const { subject, atMs } of (await provider.reset()).receipts) {
@@ -36,7 +36,7 @@ export async function measureLatency(
       if (answered === undefined) continue;
       missing.delete(itemid);
       fromWrite.push(atMs - writtenMs);
-      fromAnswer.push(atMs - answered);
+      fromResponse.push(atMs - answered);
     }
   };
   const deadline = Date.now() + PATIENCE_MS;
@@ -46,11 +46,11 @@ export async function measureLatency(
     await delay(LOOK_EVERY_MS);
     await take();
   }
-  return { fromWrite, fromAnswer };
+  return { fromWrite, fromResponse };
 }
 
-export function describeLatency({ fromWrite, fromAnswer }: EmailLatency): string {
+export function describeLatency({ fromWrite, fromResponse }: EmailLatency): string {
   const shown = (values: readonly number[]): string =>
     [0.5, 0.95, 0.99, 1].map((share) => percentile(values, share).toFixed(1)).join(' / ');
-  return `${fromWrite.length} emails, p50 / p95 / p99 / max ms: from the commit ${shown(fromWrite)}, from the answer ${shown(fromAnswer)}`;
+  return `${fromWrite.length} emails, p50 / p95 / p99 / max ms: from the commit ${shown(fromWrite)}, from the response ${shown(fromResponse)}`;
 }

@@ -53,7 +53,7 @@ export interface EmailShop {
   readonly token: string;
 }
 
-interface ControlAnswer {
+interface ControlResponse {
   readonly data: { readonly role?: readonly { readonly roleid: string }[] };
 }
 
@@ -69,7 +69,7 @@ export async function setUpEmailShop(
   });
   const root = await signInAsRoot(baseUrl, tenantid);
   const control = (query: string, variables = {}) =>
-    post<ControlAnswer>(`${baseUrl}/roles_pbac`, { query, variables }, root);
+    post<ControlResponse>(`${baseUrl}/roles_pbac`, { query, variables }, root);
   const { data } = await control(`{ role(filter: "login = 'clerk'") { roleid } }`);
   const roleid = Number(data.role?.[0]?.roleid);
   await control(`mutation { set_email_apikey(apikey: "SG.bench${tenantid}") { apikey } }`);

@@ -3,7 +3,7 @@ import { nowMs } from './numbers.js';
 
 /** Sends JSON over keep-alive connections, as cheaply as Node.js can. */
 export interface HttpClient {
-  /** Rejects when the answer is not 2xx or names errors. */
+  /** Rejects when the response is not 2xx or names errors. */
   post(body: string): Promise<Answered>;
   close(): void;
 }
@@ -31,7 +31,7 @@ export function createHttpClient(url: string, token: string, connections: number
             const atMs = nowMs();
             const text = Buffer.concat(parts).toString('utf8');
             if (response.statusCode !== 200 || text.includes('"errors"')) {
-              reject(new Error(`${url} answered ${String(response.statusCode)}: ${text.slice(0, 500)}`));
+              reject(new Error(`${url} responded ${String(response.statusCode)}: ${text.slice(0, 500)}`));
             } else resolve({ body: text, atMs });
           });
         });

@@ -3,7 +3,7 @@ import { createHttpClient } from './httpClient.js';
 
 /** Makes changes that cause an email each, by whatever API. */
 export interface Mutator {
-  /** @returns the key of the new item, and when the answer was there */
+  /** @returns the key of the new item, and when the response was there */
   mutate(): Promise<{ readonly itemid: string; readonly answeredMs: number }>;
   close(): void;
 }
@@ -18,7 +18,7 @@ export function mutateRowpost(baseUrl: string, { token }: EmailShop, connections
   }));
 }
 
-/** By Directus's REST API, which answers with the key only. */
+/** By Directus's REST API, which responds with the key only. */
 export function mutateDirectus(url: string, token: string, connections: number): Mutator {
   return mutator(`${url}items/item?fields=item_id`, token, connections, (item) => item);
 }

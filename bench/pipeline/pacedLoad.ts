@@ -19,7 +19,7 @@ export interface Pace {
 
 const MIN_SLEEP_MS = 1;
 
-/** Sends mutations at a steady rate, whether or not the ones before are answered. Waits for all answers. */
+/** Sends mutations at a steady rate, whether or not the ones before have a response. Waits for all responses. */
 export async function runPaced(mutator: Mutator, { perSecond, seconds, signal }: Pace): Promise<PacedRun> {
   const answeredMs = new Map<string, number>();
   const inHand = new Set<Promise<void>>();
@@ -33,8 +33,8 @@ export async function runPaced(mutator: Mutator, { perSecond, seconds, signal }:
       const one = mutator
         .mutate()
         .then(
-          (answer) => {
-            answeredMs.set(answer.itemid, answer.answeredMs);
+          (response) => {
+            answeredMs.set(response.itemid, response.answeredMs);
           },
           (error: unknown) => {
             failed += 1;

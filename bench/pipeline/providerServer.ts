@@ -16,7 +16,7 @@ const server = createServer((socket) => {
   socket.on('data', (part) => {
     pending = pending.length === 0 ? part : Buffer.concat([pending, part]);
     for (let end = requestEnd(pending); end > 0; end = requestEnd(pending)) {
-      answer(socket, pending.subarray(0, end));
+      response(socket, pending.subarray(0, end));
       pending = pending.subarray(end);
     }
   });
@@ -31,7 +31,7 @@ function requestEnd(buffer: Buffer): number {
   return buffer.length < end ? 0 : end;
 }
 
-function answer(socket: Socket, request: Buffer): void {
+function response(socket: Socket, request: Buffer): void {
   if (request.toString('latin1', 0, 4) === 'GET ') {
     const isReset = request.toString('latin1', 4, 10) === '/reset';
     const body = JSON.stringify(isReset ? counts : { ...counts, receipts: [] });

@@ -35,7 +35,7 @@ interface Awaited {
 
 /**
  * Follows one connection and says how long each prepared statement took, from its Execute to its CommandComplete. The
- * server answers in order, so a queue of what was asked is enough, also when requests are sent ahead of the answers.
+ * server responds in order, so a queue of what was asked is enough, also when requests are sent ahead of the responses.
  */
 export class StatementClock {
   readonly #awaited: Awaited[] = [];

@@ -61,14 +61,14 @@ export class Installation {
 
   #deliver(email: Email, then: () => void): void {
     const { simulation, terms } = this.site;
-    const answer = (): void => {
+    const response = (): void => {
       this.accepted += 1;
       this.latenciesMs.push(simulation.nowMs - email.writtenMs);
       simulation.after(terms.providerMs() + terms.hopMs, then);
     };
     simulation.after(terms.hopMs, () => {
-      if (this.#provider) this.#provider.run({ email: 1 }, answer);
-      else answer();
+      if (this.#provider) this.#provider.run({ email: 1 }, response);
+      else response();
     });
   }
 }

@@ -48,7 +48,7 @@ export const TRANSACTIONS_A_EMAIL = 2;
 /** `src/db/catalog/catalogStore.ts` keeps 15,000 tables: so many tenants with 30. */
 export const KNOWN_TENANTS = 500;
 /**
- * CPU time in milliseconds, by `npm run bench -- tenants`: the first answer of a tenant takes 48 more than the second, two
+ * CPU time in milliseconds, by `npm run bench -- tenants`: the first response of a tenant takes 48 more than the second, two
  * thirds of it in PostgreSQL; requests of tenants at random, most of which meet a session that does not know them, 4.5 more
  * of PostgreSQL's. Workers are taken to be like web processes.
  */

@@ -13,7 +13,7 @@ export interface Terms {
   readonly costMs: Costs;
   /** Times of writes to the disk, to draw from. */
   readonly flushMs: readonly number[];
-  /** From the worker to the provider's answer, without CPU time of the provider's that is modelled. */
+  /** From the worker to the provider's response, without CPU time of the provider's that is modelled. */
   readonly providerMs: () => number;
   /** One way, between processes. */
   readonly hopMs: number;

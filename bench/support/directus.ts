@@ -46,7 +46,7 @@ export async function startDirectus(
     RATE_LIMITER_ENABLED: 'false',
     WEBSOCKETS_ENABLED: 'false',
     TELEMETRY: 'false',
-    // It would answer 503 to a part of the load instead of taking longer.
+    // It would respond with 503 to a part of the load instead of taking longer.
     PRESSURE_LIMITER_ENABLED: 'false',
     SERVE_APP: 'false',
     LOG_LEVEL: 'error',

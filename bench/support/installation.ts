@@ -119,9 +119,9 @@ export async function post<T>(url: string, body: unknown, token?: string): Promi
     },
     body: JSON.stringify(body),
   });
-  const answer = (await response.json()) as T & { errors?: unknown; error?: unknown };
-  if (answer.errors ?? answer.error) throw new Error(`${url}: ${JSON.stringify(answer)}`);
-  return answer;
+  const payload = (await response.json()) as T & { errors?: unknown; error?: unknown };
+  if (payload.errors ?? payload.error) throw new Error(`${url}: ${JSON.stringify(payload)}`);
+  return payload;
 }
 
 /** Signs in as the tenant's root role. @returns the access token */

@@ -20,7 +20,7 @@ export interface Measured {
 
 /**
  * Runs the loads in turn, round after round, so that a noisy neighbour hurts all of them alike.
- * Throws when any answer is not 2xx: a fast error is not a result.
+ * Throws when any response is not 2xx: a fast error is not a result.
  */
 export async function measure(
   loads: readonly Load[],
@@ -67,7 +67,7 @@ async function run(load: Load, connections: number, seconds: number) {
       : {}),
   });
   if (result.non2xx > 0 || result.errors > 0) {
-    throw new Error(`${load.name}: ${result.non2xx} answers were not 2xx, ${result.errors} errors`);
+    throw new Error(`${load.name}: ${result.non2xx} responses were not 2xx, ${result.errors} errors`);
   }
   return {
     rate: result.requests.total / result.duration,

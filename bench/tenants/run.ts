@@ -1,4 +1,4 @@
-// Many tenants in one web process, every tenth with code of its own: memory, the first answer of a cold tenant, a crowd at
+// Many tenants in one web process, every tenth with code of its own: memory, the first response of a cold tenant, a crowd at
 // one cold tenant, and requests to all of them in random order.
 // Arguments: tenants, tables a tenant.
 import { readFileSync } from 'node:fs';
@@ -54,9 +54,9 @@ try {
 
   console.log(`\n${TENANTS} tenants × ${TABLES} tables in one web process\n${describeMachine()}\n`);
   console.log(
-    `first answer of a cold tenant: p50 ${median(coldMs).toFixed(1)} ms, p99 ${percentile(coldMs, 0.99)} ms`,
+    `first response of a cold tenant: p50 ${median(coldMs).toFixed(1)} ms, p99 ${percentile(coldMs, 0.99)} ms`,
   );
-  console.log(`second answer: p50 ${median(warmMs).toFixed(1)} ms, p99 ${percentile(warmMs, 0.99)} ms`);
+  console.log(`second response: p50 ${median(warmMs).toFixed(1)} ms, p99 ${percentile(warmMs, 0.99)} ms`);
   console.log(`CPU time of both: ${cpuOfCold}`);
   console.log(`built: ${JSON.stringify(counts)}`);
   console.log(`${CROWD} requests at once to a cold tenant built: ${JSON.stringify(crowd)}`);
@@ -70,7 +70,7 @@ try {
   await installation.stop();
 }
 
-/** @returns milliseconds to the answer, which must hold a row */
+/** @returns milliseconds to the response, which must hold a row */
 async function ask({ baseUrl }: BenchWeb, { token }: SignedIn): Promise<number> {
   const startedAt = performance.now();
   const response = await fetch(`${baseUrl}/query`, {

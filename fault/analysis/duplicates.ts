@@ -63,7 +63,7 @@ export function findDuplicates(accounts: Accounts, done: WhatWasDone): readonly 
         deliveryid,
         accounted: extra <= ambiguous,
         window: window ?? span?.fault,
-        explained: window === undefined ? span?.losesAnswers === true : WINDOWS_WITH_DUPLICATES.has(window),
+        explained: window === undefined ? span?.losesResponses === true : WINDOWS_WITH_DUPLICATES.has(window),
         first,
         calls: done.calls.of(deliveryid),
         before: first && strikesOn.get(first.by)?.findLast(({ atMs }) => atMs < first.sentAtMs),
@@ -103,5 +103,5 @@ function spanOver(
     ({ fromMs, toMs, tenantid: only }) =>
       fromMs <= givenUpAtMs && toMs >= sentAtMs && (only === undefined || only === tenantid),
   );
-  return over.find(({ losesAnswers }) => losesAnswers) ?? over[0];
+  return over.find(({ losesResponses }) => losesResponses) ?? over[0];
 }

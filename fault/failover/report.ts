@@ -15,7 +15,7 @@ export interface FailoverRow {
   /** Of these, those with an ambiguous attempt on record. */
   readonly accounted: number;
   /** Error codes that clients got between the loss of the primary and the first order after it. */
-  readonly answers: Readonly<Record<string, number>>;
+  readonly responses: Readonly<Record<string, number>>;
   /** Retryable refusals without Retry-After. */
   readonly withoutRetryAfter: number;
   /** Without a primary; for a standby, without one that confirms commits. */
@@ -64,7 +64,7 @@ export function reportFailovers(
         lost: accounts.expected.filter((expected) => lossOf(expected, accounts) !== undefined).length,
         duplicates: duplicates.length,
         accounted: duplicates.filter(({ accounted }) => accounted).length,
-        answers: countBy(during.map(({ status, code }) => `${status} ${code}`)),
+        responses: countBy(during.map(({ status, code }) => `${status} ${code}`)),
         withoutRetryAfter: during.filter(
           ({ code, retryAfter }) => code === 'DATABASE_UNAVAILABLE' && retryAfter === null,
         ).length,

@@ -84,12 +84,12 @@ export async function measure(
   ]);
   await restore();
   // The ledger's reader may still have connections to the server that was lost: they break, and it asks the other.
-  const committed = await waitFor('an answer of the new primary', () => committedOrders(rig, promotedAtMs), {
+  const committed = await waitFor('a response of the new primary', () => committedOrders(rig, promotedAtMs), {
     timeoutMs: MAX_MS,
     intervalMs: ASK_MS,
   });
   const recoveryMs = await untilConfirmed(rig, committed);
-  rig.spans.push({ fault: way, fromMs: lostAtMs, toMs: Date.now(), losesAnswers: true });
+  rig.spans.push({ fault: way, fromMs: lostAtMs, toMs: Date.now(), losesResponses: true });
   return {
     way,
     lostAtMs,

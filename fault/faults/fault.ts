@@ -11,7 +11,7 @@ export interface DependencyFault {
   /** Multiple of the requested duration. */
   readonly times?: number;
   /** Whether outcomes of emails may go unrecorded meanwhile, so that emails may be sent again. */
-  readonly losesAnswers?: true;
+  readonly losesResponses?: true;
   /** Injects the fault for this long. When it resolves, the dependency works again. */
   inflict(rig: Rig, durationMs: number): Promise<void>;
 }

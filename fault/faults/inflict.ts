@@ -40,7 +40,7 @@ export async function inflict(rig: Rig, fault: DependencyFault, options: Inflict
   const toMs = Date.now();
   const orders = acknowledgedBetween(rig, fromMs, toMs);
   const recoveryMs = await untilConfirmed(rig, orders);
-  rig.spans.push({ fault: fault.name, fromMs, toMs, losesAnswers: fault.losesAnswers === true });
+  rig.spans.push({ fault: fault.name, fromMs, toMs, losesResponses: fault.losesResponses === true });
   const rateAfter = await emailsPerSecond(rig, options.rateMs);
   if (options.rateMs >= TELLING_MS && rateAfter < MIN_RATE * rateBefore) {
     rig.complaints.push(`${fault.name}: ${rateAfter} emails/s afterwards, ${rateBefore} before`);
@@ -76,10 +76,10 @@ export async function inflictOnTenants(
   for (const [fault, shop] of faults) await fault.end?.(rig, shop);
   const toMs = Date.now();
   return Promise.all(
-    faults.map(async ([{ name, what, losesAnswers }, shop], index): Promise<Inflicted> => {
+    faults.map(async ([{ name, what, losesResponses }, shop], index): Promise<Inflicted> => {
       const orders = placed[index] ?? [];
       const { tenantid } = shop;
-      rig.spans.push({ fault: name, fromMs, toMs, tenantid, losesAnswers: losesAnswers === true });
+      rig.spans.push({ fault: name, fromMs, toMs, tenantid, losesResponses: losesResponses === true });
       const recoveryMs = await untilEnded(rig, shop);
       const exits = rig.fleet.unexpectedExits.length - exitsBefore;
       return {

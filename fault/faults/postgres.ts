@@ -4,7 +4,7 @@ import type { DependencyFault } from './fault.js';
 
 export const postgresRestarted: DependencyFault = {
   name: 'postgres restarted',
-  losesAnswers: true,
+  losesResponses: true,
   what: 'restarted, ending all sessions',
   inflict: (rig) => rig.restartPostgres(),
 };
@@ -15,7 +15,7 @@ const TERMINATIONS_LAST = 3;
 
 export const backendsTerminated: DependencyFault = {
   name: 'backends terminated',
-  losesAnswers: true,
+  losesResponses: true,
   what: 'all sessions of the processes terminated twice a second',
   times: TERMINATIONS_LAST,
   async inflict({ ledger }, durationMs) {
@@ -33,7 +33,7 @@ export const backendsTerminated: DependencyFault = {
 
 export const connectionsExhausted: DependencyFault = {
   name: 'connections exhausted',
-  losesAnswers: true,
+  losesResponses: true,
   what: 'no free connections left in PostgreSQL',
   async inflict({ services, ledger }, durationMs) {
     const hoard: pg.Client[] = [];

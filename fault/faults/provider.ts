@@ -24,7 +24,7 @@ const answering = (
   status: number,
   rest: { headers?: Record<string, string>; body?: string } = {},
 ): Behaviour => ({
-  kind: 'answer',
+  kind: 'reply',
   status,
   ...rest,
 });
@@ -55,11 +55,11 @@ export const PROVIDER_FAULTS: readonly TenantFault[] = [
   keyRefused,
   behaving('provider hangs', 'reads the email and says nothing', { kind: 'hang' }),
   behaving('header drip', 'a header every 50 ms without end', { kind: 'header-drip' }),
-  { ...behaving('body drip', '202, and a body without end', { kind: 'body-drip' }), losesAnswers: true },
+  { ...behaving('body drip', '202, and a body without end', { kind: 'body-drip' }), losesResponses: true },
   behaving('reset before', 'breaks off before it has read the email', { kind: 'reset-before' }),
   {
     ...behaving('reset after', 'takes the email, and breaks off', { kind: 'reset-after' }),
-    losesAnswers: true,
+    losesResponses: true,
   },
   behaving(
     'redirect',
@@ -68,7 +68,7 @@ export const PROVIDER_FAULTS: readonly TenantFault[] = [
   ),
   behaving(
     '202 garbage',
-    'accepts with an answer that is no JSON',
+    'accepts with a response that is no JSON',
     answering(202, { body: '\u0000{"errors": [' }),
   ),
 ];

@@ -59,7 +59,7 @@ export class Reports {
     for (const headers of [this.#forger.sign(body), this.#reporter.sign(`${body} `)]) {
       const status = await this.#send(body, headers);
       if (status !== undefined && isTaken(status))
-        this.mistakes.push(`a forged report was answered ${status}`);
+        this.mistakes.push(`a forged report was responded ${status}`);
     }
   }
 

@@ -7,7 +7,7 @@ export interface TenantFault {
   readonly what: string;
   readonly special: Speciality;
   /** Whether an email may be accepted without a response, so that it may be sent again. */
-  readonly losesAnswers?: true;
+  readonly losesResponses?: true;
   /** Starts before the tenant's orders are placed. */
   begin?(rig: Rig, shop: OpenShop): Promise<void>;
   /** Ends the fault. */

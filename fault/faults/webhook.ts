@@ -92,7 +92,7 @@ async function disturb(rig: Rig, reports: Reports): Promise<void> {
   while (fleet.webs.length < strength) await delay(100);
   const fromMs = Date.now();
   await rig.restartPostgres();
-  spans.push({ fault: NAME, fromMs, toMs: Date.now(), losesAnswers: true });
+  spans.push({ fault: NAME, fromMs, toMs: Date.now(), losesResponses: true });
 }
 
 /** Deliveries of the shop that the provider has accepted. */

@@ -46,7 +46,7 @@ export async function strikeHistory(
   // Point-in-time recovery needs a commit after its target, flushed: a transaction that only took an id isn't.
   await rig.ledger.query(`select pg_logical_emit_message(true, 'fault harness', 'after the target')`);
   const lost = await (way === 'restored' ? timeMachine.restore(backup) : timeMachine.promote(backup, backMs));
-  spans.push({ fault: way, fromMs: lost.fromMs, toMs: Date.now(), losesAnswers: true });
+  spans.push({ fault: way, fromMs: lost.fromMs, toMs: Date.now(), losesResponses: true });
   await follow(rig, aftermath);
   await untilWritable(rig);
   const recoveryMs = await untilConfirmed(rig, await survivors(rig));
@@ -58,7 +58,7 @@ export async function strikeHistory(
 
 const PROMOTION_MS = 60_000;
 
-/** A server that is being promoted answers as a standby until it has read its log. */
+/** A server that is being promoted responds as a standby until it has read its log. */
 async function untilWritable({ ledger }: Rig): Promise<void> {
   await waitFor('PostgreSQL to accept writes', () => ledger.query('select pg_current_xact_id()'), {
     timeoutMs: PROMOTION_MS,

@@ -1,4 +1,4 @@
-import { answersTrue } from './answers.js';
+import { responsesTrue } from './responses.js';
 import { nothingNeglected } from './attention.js';
 import { nothingInvented, nothingLost } from './completeness.js';
 import { endingsFinal, historyMonotone } from './history.js';
@@ -20,7 +20,7 @@ const INVARIANTS: readonly Invariant[] = [
   endingsFinal,
   nothingNeglected,
   secretsKept,
-  answersTrue,
+  responsesTrue,
 ];
 
 export interface Verdict {

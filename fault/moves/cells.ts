@@ -178,7 +178,7 @@ async function post(url: string, body: unknown, token?: string): Promise<unknown
     },
     body: JSON.stringify(body),
   });
-  const answer = (await response.json()) as { errors?: unknown; error?: unknown };
-  if (answer.errors ?? answer.error) throw new Error(`${url} answered ${JSON.stringify(answer)}`);
-  return answer;
+  const payload = (await response.json()) as { errors?: unknown; error?: unknown };
+  if (payload.errors ?? payload.error) throw new Error(`${url} responded ${JSON.stringify(payload)}`);
+  return payload;
 }

@@ -1,19 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CELL_NAMES, otherCell, type CellName, type CellShop, type CellsRig } from './cells.js';
 
-/** One shop's customers: orders at a steady rate, each created once and read afterwards, in whichever cell answers. */
+/** One shop's customers: orders at a steady rate, each created once and read afterwards, in whichever cell responds. */
 export interface ShopLoad {
   readonly shop: CellShop;
   /** Ids that were acknowledged, and when. */
   readonly acknowledged: ReadonlyMap<number, number>;
-  /** What no client may meet: an answer without the row, or with another one; an unexpected refusal. */
+  /** What no client may meet: a response without the row, or with another one; an unexpected refusal. */
   readonly wrong: readonly string[];
   /** Longest time from an order to its acknowledgement, since the last call. */
   takeLongestMs(): number;
   stop(): Promise<void>;
 }
 
-interface Answer {
+interface Response {
   readonly status: number;
   readonly code: string | undefined;
   /** The first error's. */
@@ -38,13 +38,13 @@ export function startShopLoad(rig: CellsRig, shop: CellShop, perSecond: number):
   let next = 1;
 
   /** Follows the tenant: 421 names its cell. While a cell is down, the other is asked. */
-  const ask = async (query: string): Promise<Answer> => {
+  const ask = async (query: string): Promise<Response> => {
     for (let retryMs = RETRY_MS; ; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {
       const asked = cell;
-      const answer = await send(rig.cells[asked].url, shop.token, query).catch(() => undefined);
-      if (answer && !TRY_AGAIN.has(answer.status)) return answer;
-      if (answer?.status === 421 && cell === asked) {
-        cell = CELL_NAMES.find((name) => rig.cells[name].url === answer.cellUrl) ?? otherCell(asked);
+      const response = await send(rig.cells[asked].url, shop.token, query).catch(() => undefined);
+      if (response && !TRY_AGAIN.has(response.status)) return response;
+      if (response?.status === 421 && cell === asked) {
+        cell = CELL_NAMES.find((name) => rig.cells[name].url === response.cellUrl) ?? otherCell(asked);
       }
       await delay(retryMs);
     }
@@ -52,10 +52,10 @@ export function startShopLoad(rig: CellsRig, shop: CellShop, perSecond: number):
   const order = async (id: number): Promise<void> => {
     const begunMs = performance.now();
     const created = await ask(`mutation { create_orders(input: {order_id: ${id}}) { order_id } }`);
-    // An earlier try was committed, and its answer lost.
+    // An earlier try was committed, and its response lost.
     if (created.code !== undefined && created.code !== 'UNIQUE_VIOLATION') {
       wrong.push(
-        `order ${id} was answered ${created.status} ${created.code} by ${cell}: ${String(created.message)}`,
+        `order ${id} was responded ${created.status} ${created.code} by ${cell}: ${String(created.message)}`,
       );
       return;
     }
@@ -92,7 +92,7 @@ async function send(
   url: string,
   token: string,
   query: string,
-): Promise<Answer & { readonly cellUrl: string | null }> {
+): Promise<Response & { readonly cellUrl: string | null }> {
   const response = await fetch(`${url}/query`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
@@ -100,7 +100,7 @@ async function send(
     signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
   });
   const body = (await response.json()) as {
-    data?: Answer['data'];
+    data?: Response['data'];
     code?: string;
     errors?: readonly { message?: string; extensions?: { code?: string } }[];
   };

@@ -40,9 +40,9 @@ function gone(part: 'worker' | 'relay', alert: string, doctor: RegExp): Outage {
   };
 }
 
-function providerAnswers(status: number, alert: string, doctor: RegExp): Outage {
+function providerResponses(status: number, alert: string, doctor: RegExp): Outage {
   return {
-    name: `provider answers ${status}`,
+    name: `provider responds ${status}`,
     alerts: [alert],
     doctor,
     begin(site) {
@@ -82,7 +82,7 @@ export const OUTAGES: readonly Outage[] = [
         );
     },
   },
-  providerAnswers(500, 'RowpostProviderFailing', /^✗ provider .*500/m),
+  providerResponses(500, 'RowpostProviderFailing', /^✗ provider .*500/m),
   {
     name: 'clock off',
     alerts: ['RowpostClockOff'],
@@ -148,7 +148,7 @@ export const OUTAGES: readonly Outage[] = [
       return () => site.release();
     },
   },
-  providerAnswers(401, 'RowpostAccountsRefused', /^✗ (?:keys|provider) /m),
+  providerResponses(401, 'RowpostAccountsRefused', /^✗ (?:keys|provider) /m),
 ];
 
 async function restart(site: Site, part: 'worker'): Promise<void> {

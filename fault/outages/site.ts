@@ -155,7 +155,7 @@ function startLoad(fleet: Fleet, perSecond: number): { stop(): Promise<void> } {
   };
 }
 
-/** Answers every request with one status. */
+/** Responses every request with one status. */
 export interface ProviderStub {
   readonly url: string;
   status: number;

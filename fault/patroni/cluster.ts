@@ -122,9 +122,9 @@ export async function startPatroni(): Promise<PatroniCluster> {
 
   async function describe(): Promise<readonly Described[]> {
     const asked = nodes.map(async (node) => {
-      const answer = await node.ask<{ members: Described[] }>('/cluster', API_TIMEOUT_MS);
-      if (!answer) throw new Error(`${node.name} does not answer`);
-      return answer.members;
+      const response = await node.ask<{ members: Described[] }>('/cluster', API_TIMEOUT_MS);
+      if (!response) throw new Error(`${node.name} does not respond`);
+      return response.members;
     });
     return Promise.any(asked);
   }

@@ -69,7 +69,7 @@ export class PatroniNode {
     await exited;
   }
 
-  /** Everything on it stops; its connections stay, and nobody answers. */
+  /** Everything on it stops; its connections stay, and nobody responds. */
   async freeze(): Promise<void> {
     const frozen = await this.#signal(this.#patroni, 'SIGSTOP');
     // A stopped process does not hear its watchdog.
@@ -91,11 +91,11 @@ export class PatroniNode {
     for (const link of this.links) link.heal();
   }
 
-  /** What Patroni's REST API says; undefined without an answer. */
-  async ask<Answer>(route: string, timeoutMs: number): Promise<Answer | undefined> {
+  /** What Patroni's REST API says; undefined without a response. */
+  async ask<Response>(route: string, timeoutMs: number): Promise<Response | undefined> {
     try {
       const { ok, body } = await askServer(this.place.apiPort, route, this.credentials, timeoutMs);
-      return ok ? (body as Answer) : undefined;
+      return ok ? (body as Response) : undefined;
     } catch {
       return undefined;
     }

@@ -25,7 +25,7 @@ export interface ProviderEntry {
 export type Behaviour =
   | { readonly kind: 'accept' }
   | {
-      readonly kind: 'answer';
+      readonly kind: 'reply';
       readonly status: number;
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string;
@@ -53,7 +53,7 @@ export function accepts(behaviour: Behaviour): boolean {
     case 'body-drip':
     case 'reset-after':
       return true;
-    case 'answer':
+    case 'reply':
       return behaviour.status === 202;
     case 'hang':
     case 'header-drip':

@@ -73,7 +73,7 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
 }
 
 const OTHER_PAYLOAD: Behaviour = {
-  kind: 'answer',
+  kind: 'reply',
   status: 409,
   body: '{"name":"invalid_idempotent_request","message":"used with another payload"}',
 };
@@ -119,8 +119,8 @@ async function respond(behaviour: Behaviour, response: ServerResponse, id: strin
     case 'slow':
       await delay(behaviour.ms);
       return accept(response, id);
-    case 'answer':
-      return answer(response, behaviour.status, behaviour.headers ?? {}, behaviour.body ?? '');
+    case 'reply':
+      return reply(response, behaviour.status, behaviour.headers ?? {}, behaviour.body ?? '');
     case 'hang':
       return;
     case 'header-drip':
@@ -137,9 +137,9 @@ async function respond(behaviour: Behaviour, response: ServerResponse, id: strin
 }
 
 const accept = (response: ServerResponse, id: string): Promise<void> =>
-  answer(response, 202, { 'x-message-id': id }, JSON.stringify({ id }));
+  reply(response, 202, { 'x-message-id': id }, JSON.stringify({ id }));
 
-function answer(
+function reply(
   response: ServerResponse,
   status: number,
   headers: Readonly<Record<string, string>>,

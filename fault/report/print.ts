@@ -106,7 +106,7 @@ export function failoverTable(rows: readonly FailoverRow[]): string {
       'lost',
       'duplicates',
       'accounted',
-      'answers meanwhile',
+      'responds meanwhile',
       'replaced after p50',
       'max',
       'writes again p50',
@@ -123,8 +123,8 @@ export function failoverTable(rows: readonly FailoverRow[]): string {
       row.lost,
       row.duplicates,
       row.accounted,
-      Object.entries(row.answers)
-        .map(([answer, count]) => `${count} × ${answer}`)
+      Object.entries(row.responses)
+        .map(([response, count]) => `${count} × ${response}`)
         .join(', '),
       seconds(row.vacantMs.p50),
       seconds(row.vacantMs.max),

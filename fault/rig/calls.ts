@@ -91,13 +91,13 @@ export class CallBook {
     for (const link of [provider, smtp]) {
       if (!link) continue;
       link.onRequest = note;
-      link.onAnswer = (request) => {
+      link.onResponse = (request) => {
         for (const id of email.concerns(request.toString('latin1')).deliveryids ?? []) emails.end(id);
       };
     }
     if (postgres) postgres.onRequest = noteLoad;
     const queue: Link | undefined = this.backend === 'redis' ? redis : postgres;
-    if (queue) queue.onAnswer = noteDone;
+    if (queue) queue.onResponse = noteDone;
     return () => ({ deliveryids: emails.names(SETTLING_MS), batchids: batches.names(0) });
   }
 }

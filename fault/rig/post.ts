@@ -11,7 +11,7 @@ export class Refused extends Error {
     /** From Retry-After, in seconds. */
     readonly retryAfter: string | null,
   ) {
-    super(`${url} answered ${body}`);
+    super(`${url} responded ${body}`);
     this.code = /"code":"([A-Z_]+)"/.exec(body)?.[1] ?? 'none';
   }
 }
@@ -27,9 +27,9 @@ export async function post<T>(url: string, body: unknown, token?: string, timeou
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(timeoutMs),
   });
-  const answer = (await response.json()) as T & { errors?: unknown; error?: unknown };
-  if (answer.errors ?? answer.error) {
-    throw new Refused(url, response.status, JSON.stringify(answer), response.headers.get('retry-after'));
+  const payload = (await response.json()) as T & { errors?: unknown; error?: unknown };
+  if (payload.errors ?? payload.error) {
+    throw new Refused(url, response.status, JSON.stringify(payload), response.headers.get('retry-after'));
   }
-  return answer;
+  return payload;
 }

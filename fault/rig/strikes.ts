@@ -24,5 +24,5 @@ export interface Span {
   /** Whose emails it affected; all by default. */
   readonly tenantid?: number;
   /** Whether responses to emails may have been lost or not recorded. */
-  readonly losesAnswers: boolean;
+  readonly losesResponses: boolean;
 }

@@ -86,9 +86,9 @@ async function drill(): Promise<void> {
     const id = ++sent;
     const query = `mutation { create_orders(input: { order_id: ${id}, customer_id: 1 }) { order_id } }`;
     post('/query', { query }, token).then(
-      (answer) => {
-        if (answer === `{"data":{"create_orders":{"order_id":"${id}"}}}`) acknowledged.push(id);
-        else errors.push(answer);
+      (reply) => {
+        if (reply === `{"data":{"create_orders":{"order_id":"${id}"}}}`) acknowledged.push(id);
+        else errors.push(reply);
       },
       (error: unknown) => errors.push(String(error)),
     );
@@ -151,9 +151,9 @@ async function replaceAll(version: string, say: (what: string) => void): Promise
 
 async function setUpEmails(post: (mutation: string) => Promise<string>): Promise<void> {
   const done = async (mutation: string): Promise<string> => {
-    const answer = await post(mutation);
-    if (answer.includes('"errors"')) throw new Error(answer);
-    return answer;
+    const reply = await post(mutation);
+    if (reply.includes('"errors"')) throw new Error(reply);
+    return reply;
   };
   await done('mutation { set_email_apikey(apikey: "SG.upgrade") { apikey } }');
   await done(`mutation { create_email_type(input: { email_type: "confirmation", subject: "Order {{ records.new.order_id }}",
@@ -180,9 +180,9 @@ function send(agent: http.Agent, url: string, body: object, token?: string): Pro
       const parts: Buffer[] = [];
       response.on('data', (part: Buffer) => parts.push(part));
       response.on('end', () => {
-        const answer = Buffer.concat(parts).toString();
-        if (response.statusCode === 200) resolve(answer);
-        else reject(new Error(`${response.statusCode} ${answer.slice(0, 200)}`));
+        const reply = Buffer.concat(parts).toString();
+        if (response.statusCode === 200) resolve(reply);
+        else reject(new Error(`${response.statusCode} ${reply.slice(0, 200)}`));
       });
     });
     request.on('error', reject).end(text);

@@ -3,7 +3,7 @@ import { beforeClaim, beforeQueue, partitioned, queueNotKnown, queueWiped } from
 import { beforeCommit } from './web.js';
 import type { FaultWindow } from './window.js';
 import {
-  answerLost,
+  responseLost,
   beforeBytes,
   beforeCompletion,
   beforeSending,
@@ -21,7 +21,7 @@ export const WINDOWS: readonly FaultWindow[] = [
   queueWiped,
   beforeSending,
   beforeBytes,
-  answerLost,
+  responseLost,
   beforeCompletion,
   toldToEnd,
   stopped,

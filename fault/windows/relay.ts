@@ -35,12 +35,12 @@ export const beforeQueue: FaultWindow = {
 /** W4: the queue has them, but the relay has not learned so. */
 export const queueNotKnown: FaultWindow = {
   name: 'W4',
-  what: "relay killed with the queue's answer held",
+  what: "relay killed with the queue's response held",
   atOnce: 1,
-  strike: (rig) => killAtAdd(rig, 'W4', 'answer'),
+  strike: (rig) => killAtAdd(rig, 'W4', 'reply'),
 };
 
-async function killAtAdd(rig: Rig, window: string, hold: 'request' | 'answer'): Promise<void> {
+async function killAtAdd(rig: Rig, window: string, hold: 'request' | 'reply'): Promise<void> {
   const marker = addBatches(rig.backend);
   const { member: relay, caught } = await rig.fleet.catchAt('relay', marker, hold);
   rig.strikes.push({ window, member: relay.name, atMs: Date.now(), ...marker.concerns(caught.request) });
@@ -54,7 +54,7 @@ export const queueWiped: FaultWindow = {
   atOnce: 1,
   async strike({ backend, fleet, queueStore, strikes }) {
     const marker = addBatches(backend);
-    const { member: relay, caught } = await fleet.catchAt('relay', marker, 'answer');
+    const { member: relay, caught } = await fleet.catchAt('relay', marker, 'reply');
     strikes.push({ window: 'W5', member: relay.name, atMs: Date.now(), ...marker.concerns(caught.request) });
     await queueStore.wipe();
     caught.release();

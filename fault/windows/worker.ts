@@ -23,11 +23,11 @@ export const beforeBytes: FaultWindow = {
 };
 
 /** W8: the provider has the email, and its response is lost. */
-export const answerLost: FaultWindow = {
+export const responseLost: FaultWindow = {
   name: 'W8',
-  what: "worker killed with the provider's answer held",
+  what: "worker killed with the provider's response held",
   atOnce: 1,
-  strike: (rig) => killAt(rig, 'W8', email, 'answer'),
+  strike: (rig) => killAt(rig, 'W8', email, 'reply'),
 };
 
 /** W9: the outcome is recorded, but the job is not completed. */
@@ -57,7 +57,7 @@ export const toldToEnd: FaultWindow = {
   atOnce: 2,
   async strike(rig, turn) {
     const form = (['free', 'hanging', 'killed'] as const)[turn % 3] ?? 'free';
-    const caught = form === 'free' ? undefined : await rig.fleet.catchAt('worker', email, 'answer');
+    const caught = form === 'free' ? undefined : await rig.fleet.catchAt('worker', email, 'reply');
     const worker = caught?.member ?? (await rig.fleet.take('worker'));
     if (caught) for (const link of [worker.links.provider, worker.links.smtp]) link?.stall();
     worker.signal('SIGTERM');
@@ -109,7 +109,7 @@ export const stoppedWhileSending: FaultWindow = {
 };
 
 async function stopAt(rig: Rig, window: string, turn: number, marker: Marker): Promise<void> {
-  const { member: worker, caught } = await rig.fleet.catchAt('worker', marker, 'answer');
+  const { member: worker, caught } = await rig.fleet.catchAt('worker', marker, 'reply');
   worker.signal('SIGSTOP');
   const struck = marker.concerns(caught.request);
   const strike: Strike = {

@@ -5,6 +5,6 @@ export const bytesProtocol: Protocol = {
   requests: () => (bytes) => (bytes.length === 0 ? undefined : bytes.length),
   replies: () => (bytes) => (bytes.length === 0 ? undefined : bytes.length),
   isAnswered: () => false,
-  endsAnswer: () => false,
+  endsResponse: () => false,
   greetings: 0,
 };

@@ -9,7 +9,7 @@ export const httpProtocol: Protocol = {
   // The first bytes of a response are enough to detect it.
   replies: () => (bytes) => (bytes.length === 0 ? undefined : bytes.length),
   isAnswered: () => true,
-  endsAnswer: () => true,
+  endsResponse: () => true,
   greetings: 0,
 };
 

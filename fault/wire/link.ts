@@ -25,7 +25,7 @@ export class Link {
   /** Called for every request forwarded to the server. */
   onRequest: ((request: Buffer) => void) | undefined;
   /** Called when a request's response has been forwarded. */
-  onAnswer: ((request: Buffer) => void) | undefined;
+  onResponse: ((request: Buffer) => void) | undefined;
 
   private constructor(
     private readonly target: Target,

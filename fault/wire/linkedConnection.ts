@@ -13,7 +13,7 @@ export class LinkedConnection {
   readonly #unanswered: (Buffer | undefined)[];
   /** Set while requests or responses are held by a trap. */
   #heldRequests: Buffer[] | undefined;
-  #heldAnswers: Buffer[] | undefined;
+  #heldResponses: Buffer[] | undefined;
   /** The request whose response is awaited, and what to do then. */
   #awaited: { readonly request: Buffer; readonly arrived: () => void } | undefined;
   /** Data held back while the link is stalled. */
@@ -93,20 +93,20 @@ export class LinkedConnection {
         this.#heldRequests = [request.subarray(-SYNC_BYTES)];
         tellCaught(() => this.#releaseRequests());
         return;
-      case 'answer':
-        this.#heldAnswers = [];
-        this.#awaited = { request, arrived: () => tellCaught(() => this.#releaseAnswers()) };
+      case 'reply':
+        this.#heldResponses = [];
+        this.#awaited = { request, arrived: () => tellCaught(() => this.#releaseResponses()) };
         this.#forward(request);
     }
   }
 
   #onReply(reply: Buffer): void {
-    const ends = this.protocol.endsAnswer(reply) && this.#unanswered.length > 0;
+    const ends = this.protocol.endsResponse(reply) && this.#unanswered.length > 0;
     const answered = ends ? this.#unanswered.shift() : undefined;
-    if (this.#heldAnswers) this.#heldAnswers.push(reply);
+    if (this.#heldResponses) this.#heldResponses.push(reply);
     else this.#pass(this.client, reply);
     if (!answered) return;
-    this.link.onAnswer?.(answered);
+    this.link.onResponse?.(answered);
     if (answered === this.#awaited?.request) {
       const { arrived } = this.#awaited;
       this.#awaited = undefined;
@@ -126,9 +126,9 @@ export class LinkedConnection {
     for (const request of held) this.#forward(request);
   }
 
-  #releaseAnswers(): void {
-    const held = this.#heldAnswers ?? [];
-    this.#heldAnswers = undefined;
+  #releaseResponses(): void {
+    const held = this.#heldResponses ?? [];
+    this.#heldResponses = undefined;
     for (const reply of held) this.#pass(this.client, reply);
   }
 

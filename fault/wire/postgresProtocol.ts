@@ -15,7 +15,7 @@ export const postgresProtocol: Protocol = {
   requests: measureRequests,
   replies: () => measureMessage,
   isAnswered: (request) => ANSWERED.has(lastMessageType(request)),
-  endsAnswer: (reply) => reply[0] === READY_FOR_QUERY,
+  endsResponse: (reply) => reply[0] === READY_FOR_QUERY,
   // The end of authentication.
   greetings: 1,
 };

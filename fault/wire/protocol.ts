@@ -6,10 +6,10 @@ export interface Protocol {
   requests(): Measure;
   /** Measures what the server sends back. */
   replies(): Measure;
-  /** Whether the request gets a response that `endsAnswer` recognizes. */
+  /** Whether the request gets a response that `endsResponse` recognizes. */
   isAnswered(request: Buffer): boolean;
   /** Whether this unit completes a response. Responses arrive in the order of requests. */
-  endsAnswer(reply: Buffer): boolean;
+  endsResponse(reply: Buffer): boolean;
   /** Responses that arrive before any request. */
   readonly greetings: number;
 }

@@ -8,7 +8,7 @@ export const redisProtocol: Protocol = {
   requests: () => measureValue,
   replies: () => measureValue,
   isAnswered: () => true,
-  endsAnswer: () => true,
+  endsResponse: () => true,
   greetings: 0,
 };
 

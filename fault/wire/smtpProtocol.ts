@@ -9,7 +9,7 @@ export const smtpProtocol: Protocol = {
   requests: measureRequests,
   replies: () => measureReply,
   isAnswered: () => true,
-  endsAnswer: () => true,
+  endsResponse: () => true,
   greetings: 1,
 };
 

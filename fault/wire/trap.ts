@@ -5,7 +5,7 @@ export type Hold =
   /** Everything is forwarded except the message that commits. */
   | 'commit'
   /** The server has responded; the response is held. */
-  | 'answer';
+  | 'reply';
 
 /** A caught request. Its connection is blocked until it is released or cut. */
 export interface Caught {

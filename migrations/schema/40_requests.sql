@@ -8,7 +8,7 @@ create table rowpost.idempotency_key (
   key text not null check (octet_length(key) between 1 and 1020),
   request_hash bytea not null,
   -- Null in the transaction that makes the row, and if the response was not kept because of a quota.
-  answer text,
+  response text,
   -- of the response
   bytes int not null default 0,
   createtime timestamptz not null default now(),

@@ -219,7 +219,7 @@ begin
   insert into rowpost.idempotency_key as known (tenantid, roleid, visitor, key, request_hash)
     values (rowpost_tenant.tenantid(), $1, $2, $3, $4)
     on conflict (tenantid, roleid, visitor, key) do update
-      set request_hash = excluded.request_hash, answer = null, bytes = 0, createtime = now()
+      set request_hash = excluded.request_hash, response = null, bytes = 0, createtime = now()
       where known.createtime < now() - interval '24 hours';
   if not found then
     perform rowpost_tenant.refuse('requestClaimed');
@@ -230,7 +230,7 @@ end $$;
 
 -- Within the transaction that claimed the key. A response has at most 1 MB. Beyond the quotas of 128 MB for a tenant, 64 MB
 -- for a role and 1 MB for an anonymous client only the key is kept: the request took effect, and does not again.
-create function rowpost_tenant.keep_answer(roleid int, visitor text, key text, answer text) returns void
+create function rowpost_tenant.keep_response(roleid int, visitor text, key text, response text) returns void
   language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -238,7 +238,7 @@ declare
   is_kept boolean := true;
 begin
   if size > 1048576 then
-    perform rowpost_tenant.refuse('answerNotKept');
+    perform rowpost_tenant.refuse('responseNotKept');
   end if;
   if size > 4096 then
     select coalesce(sum(k.bytes), 0) + size <= 134217728
@@ -250,19 +250,19 @@ begin
       where k.tenantid = rowpost_tenant.tenantid() and k.bytes > 4096;
   end if;
   if is_kept then
-    update rowpost.idempotency_key k set answer = $4, bytes = size
+    update rowpost.idempotency_key k set response = $4, bytes = size
       where k.tenantid = rowpost_tenant.tenantid() and k.roleid = $1 and k.visitor = $2 and k.key = $3
-        and k.answer is null;
+        and k.response is null;
   end if;
 end $$;
 
-create function rowpost_tenant.first_answer(roleid int, visitor text, key text, request_hash bytea)
-  returns table (is_same boolean, answer text)
+create function rowpost_tenant.first_response(roleid int, visitor text, key text, request_hash bytea)
+  returns table (is_same boolean, response text)
   language sql stable security definer set search_path = pg_catalog, pg_temp
 begin atomic
-  select k.request_hash = first_answer.request_hash, k.answer from rowpost.idempotency_key k
-    where k.tenantid = rowpost_tenant.tenantid() and k.roleid = first_answer.roleid
-      and k.visitor = first_answer.visitor and k.key = first_answer.key
+  select k.request_hash = first_response.request_hash, k.response from rowpost.idempotency_key k
+    where k.tenantid = rowpost_tenant.tenantid() and k.roleid = first_response.roleid
+      and k.visitor = first_response.visitor and k.key = first_response.key
       and k.createtime >= now() - interval '24 hours';
 end;
 

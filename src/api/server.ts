@@ -96,7 +96,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const cors = createCors(config.corsOrigins);
 
   let inFlight = 0;
-  const answer = inTurn((req, res) => {
+  const response = inTurn((req, res) => {
     const path = pathOf(req);
     const id = requestIdOf(req);
     res.setHeader('x-request-id', id);
@@ -131,10 +131,10 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
       void graphqlAt(req, res);
       return;
     }
-    endSlowResponse(res, config.answerTimeoutMs);
+    endSlowResponse(res, config.responseTimeoutMs);
     pages(req, res);
   });
-  const server = createServer(answer).on('checkContinue', answer);
+  const server = createServer(response).on('checkContinue', response);
   server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   // File transfers may take hours and have time limits of their own. So do all other bodies.

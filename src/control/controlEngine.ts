@@ -9,7 +9,7 @@ import {
   type GraphQLSchema,
 } from 'graphql';
 import { AppError } from '../foundation/errors.js';
-import { isDatabaseAnswer, isSessionEnd } from '../db/sql/sqlState.js';
+import { isServerError, isSessionEnd } from '../db/sql/sqlState.js';
 import type { ControlDb, ControlTransaction } from '../db/pool/database.js';
 import { readPrincipal, type Principal } from '../db/roles/principal.js';
 import { failedResponse, requestError, type GraphqlResponse } from '../graphql/response.js';
@@ -101,7 +101,7 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
           serviceShare,
           reportFieldError: report('a control field failed'),
         };
-        return counted(run, await answer(run));
+        return counted(run, await reservation(run));
       } catch (error) {
         if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
         return failedResponse(explained(error, report('a control request failed')));
@@ -137,7 +137,7 @@ const NOTHING_PREPARED: Prepared = {
   },
 };
 
-async function answer(run: Run): Promise<GraphqlResponse> {
+async function reservation(run: Run): Promise<GraphqlResponse> {
   const { tenantid } = run.principal;
   const { operation, fragments } = run.ready;
   if (operation.operation !== OperationTypeNode.MUTATION) {
@@ -161,7 +161,7 @@ async function answer(run: Run): Promise<GraphqlResponse> {
 
 /** Counts the response against the budget until it is sent. Throws AppError TOO_BUSY, except for mutations, which always get a response. */
 function counted({ deps, principal, ready }: Run, given: GraphqlResponse): GraphqlResponse {
-  const { take, release } = deps.engine.answers.open(principal.tenantid);
+  const { take, release } = deps.engine.responses.open(principal.tenantid);
   const refusal = take(given.body.length);
   if (refusal?.code === 'TOO_BUSY' && ready.operation.operation !== OperationTypeNode.MUTATION) {
     release();
@@ -183,7 +183,7 @@ async function executeOutsideTransaction(run: Run, introspected?: Introspected):
   const document = introspected ? introspected.rest : run.ready.document;
   const executed = document ? await executeWith(context, run, document) : { data: {} };
   const result = introspected ? withIntrospected(executed, introspected) : executed;
-  requireResponseWithin(result.data, run.deps.config.maxAnswerBytes);
+  requireResponseWithin(result.data, run.deps.config.maxResponseBytes);
   return executionResponse(result, run.reportFieldError);
 }
 
@@ -212,7 +212,7 @@ async function mutateInTransaction(run: Run, prepared: Prepared): Promise<Graphq
       return executionResponse('data' in result ? { ...result, data: null } : result, run.reportFieldError);
     }
     // Before the commit, so that a response that is too large rolls back.
-    requireResponseWithin(result.data, deps.config.maxAnswerBytes);
+    requireResponseWithin(result.data, deps.config.maxResponseBytes);
     await commit(trx);
     for (const step of context.afterCommit) step();
     return executionResponse(result, run.reportFieldError);
@@ -238,7 +238,7 @@ async function commit(trx: ControlTransaction): Promise<void> {
     // knex resolves a failed commit, and only reports it here.
     await trx.executionPromise;
   } catch (error) {
-    if (isDatabaseAnswer(error) && !isSessionEnd(error)) throw error;
+    if (isServerError(error) && !isSessionEnd(error)) throw error;
     const message = 'The connection broke before the commit was confirmed.';
     throw new AppError('OUTCOME_UNKNOWN', message, { cause: error });
   }
@@ -281,7 +281,7 @@ function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext 
     serialize: (work) => fields.runExclusive(work),
     countRelatedRead: () => {
       if (++relatedReads <= MAX_RELATED_READS) return;
-      const message = `The answer leads to more than ${MAX_RELATED_READS} objects and lists.`;
+      const message = `The response leads to more than ${MAX_RELATED_READS} objects and lists.`;
       throw new AppError('DOCUMENT_TOO_COMPLEX', message);
     },
     afterCommit: [],

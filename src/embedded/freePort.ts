@@ -18,12 +18,12 @@ export async function findFreePort(wanted = 0): Promise<number> {
 async function isTaken(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
   // `once` rejects if the socket emits an error instead.
-  const answered = await once(socket, 'connect').then(
+  const isConnected = await once(socket, 'connect').then(
     () => true,
     () => false,
   );
   socket.destroy();
-  return answered;
+  return isConnected;
 }
 
 /** The port of the cluster's previous start, so that clients find it again; any free port at the first. */

@@ -33,9 +33,9 @@ const CODES = {
     422,
     'Generate a new key, such as a UUID, for each request, and repeat both unchanged.',
   ],
-  IDEMPOTENCY_ANSWER_NOT_KEPT: [
+  IDEMPOTENCY_RESPONSE_NOT_KEPT: [
     410,
-    'It took effect once: read the rows, and do not send it with another key. Smaller answers are always kept.',
+    'It took effect once: read the rows, and do not send it with another key. Smaller responses are always kept.',
   ],
   INTERNAL_ERROR: [500, 'Not your fault. Report the request id to the operator.'],
 

@@ -1,4 +1,4 @@
-import type { AnswerBudget } from '../db/pool/answerBudget.js';
+import type { ResponseBudget } from '../db/pool/responseBudget.js';
 import type { Catalog } from '../db/catalog/catalog.js';
 import type { EventKey, Reads } from '../db/failover/replica.js';
 import type { RecordedRow, StoredFile } from '../db/files/files.js';
@@ -47,7 +47,7 @@ export interface DataEngine {
    */
   explain(principal: Principal, request: GraphqlRequest): Promise<readonly ExplainedField[]>;
   /** Bounds all responses of the process, including those of control objects. */
-  readonly answers: AnswerBudget;
+  readonly responses: ResponseBudget;
   /** Planning for all tenants of the process, including control objects. */
   readonly planning: PlanningQueue;
   /** SDL and introspection JSON text of a tenant's /query, cached with its schema. */
@@ -102,7 +102,7 @@ export function createDataEngine(options: EngineOptions): DataEngine {
   const { catalogs, schemas, planning, conditions } = engine;
 
   return {
-    answers: engine.answers,
+    responses: engine.responses,
     planning,
     execute: (principal, request, options) => serveRequest(engine, principal, request, options),
     explain: (principal, request) => explainRequest(engine, principal, request),

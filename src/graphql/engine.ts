@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.js';
 import type { KeyRing } from '../config/secrets.js';
-import { AnswerBudget } from '../db/pool/answerBudget.js';
+import { ResponseBudget } from '../db/pool/responseBudget.js';
 import { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Database } from '../db/pool/database.js';
 import { TenantGate } from '../foundation/limits/tenantGate.js';
@@ -57,11 +57,11 @@ export function openEngine({ config, database, log, keyRing, onCommitted }: Engi
     limits: {
       defaultLimit: config.listDefaultLimit,
       maxLimit: config.listMaxLimit,
-      answerBytes: config.maxAnswerBytes,
+      responseBytes: config.maxResponseBytes,
     },
-    answers: new AnswerBudget({
-      requestBytes: config.maxAnswerBytes,
-      processBytes: config.maxAnswersInFlightBytes,
+    responses: new ResponseBudget({
+      requestBytes: config.maxResponseBytes,
+      processBytes: config.maxResponsesInFlightBytes,
     }),
     gate: new TenantGate({
       running: tenants.maxPerTenant * REQUESTS_PER_CONNECTION,

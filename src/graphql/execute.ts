@@ -1,4 +1,4 @@
-import type { AnswerShare } from '../db/pool/answerBudget.js';
+import type { ResponseReservation } from '../db/pool/responseBudget.js';
 import type { Catalog } from '../db/catalog/catalog.js';
 import type { Principal } from '../db/roles/principal.js';
 import type { Reads } from '../db/failover/replica.js';
@@ -22,7 +22,7 @@ import { rowsToWrite } from './write/rowsToWrite.js';
 
 export interface RunOptions {
   /** Counts the bytes of the response. */
-  readonly answer: AnswerShare;
+  readonly reservation: ResponseReservation;
   readonly span?: Span | undefined;
   /** Where a query reads; the primary by default. */
   readonly reads?: Reads | undefined;
@@ -50,11 +50,11 @@ export function execute(
     const planOwner = planOwnerOf(principal);
     const planned = await planning.run(planOwner, planRequest(engine, principal, catalog, request));
     if (planned.plan.kind === 'mutation') await admitMutation(planned, options);
-    const introspections = await introspectFields(engine, planOwner, planned, options.answer);
+    const introspections = await introspectFields(engine, planOwner, planned, options.reservation);
     const execution = await gate.run(principal.tenantid, () =>
       runPlan(engine, principal, catalog, planned, { ...options, introspections }),
     );
-    return respond(execution, options.answer);
+    return respond(execution, options.reservation);
   });
 }
 
@@ -64,20 +64,20 @@ export async function runPlan(
   principal: Principal,
   catalog: Catalog,
   { plan, variables }: PlannedRequest,
-  { answer, span, reads, idempotency, introspections, email }: RunOptions,
+  { reservation, span, reads, idempotency, introspections, email }: RunOptions,
 ): Promise<Execution> {
   const bound = bindStatements(plan, inputsOf(variables, engine.filters, principalInputs(principal)));
   const results = await runTransaction(bound, {
     transactions: reads ?? engine.transactions,
     tenantid: principal.tenantid,
     catalog,
-    answer,
+    reservation,
     span,
     rewrite: plan.hasFilePlaceholders ? (json) => engine.fileUrls.write(json, principal, email) : undefined,
     bracket: idempotency && plan.kind === 'mutation' ? bracketOf(principal, plan, idempotency) : undefined,
   });
   if (plan.kind === 'mutation') engine.onCommitted?.();
-  const utilities = await runUtilities(engine, principal, catalog.schema, plan, answer);
+  const utilities = await runUtilities(engine, principal, catalog.schema, plan, reservation);
   return assemble(plan, { results, utilities, introspections });
 }
 

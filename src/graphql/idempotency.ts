@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AnswerShare } from '../db/pool/answerBudget.js';
+import type { ResponseReservation } from '../db/pool/responseBudget.js';
 import { preparedText } from '../db/pool/preparedStatements.js';
 import type { Transactions, TransactionStatement } from '../db/pool/transactions.js';
 import type { Principal } from '../db/roles/principal.js';
@@ -22,25 +22,28 @@ export interface IdempotencyKey {
 export interface Idempotency extends IdempotencyKey {
   /** SHA-256 of the request, in hexadecimal. */
   readonly requestHash: string;
-  /** Whether another request was answered with this key: a mutation is refused. Queries may have any key. */
+  /** Whether another request used this key: a mutation is refused. Queries may have any key. */
   readonly isReused?: boolean;
 }
 
 /**
  * Responds with what was answered to the same request with its key, or else with what `serve` returns. Throws AppError
- * BAD_USER_INPUT if the variables are nested too deeply, whether the document declares them or not; IDEMPOTENCY_ANSWER_NOT_KEPT,
+ * BAD_USER_INPUT if the variables are nested too deeply, whether the document declares them or not; IDEMPOTENCY_RESPONSE_NOT_KEPT,
  * and the transaction's error.
  */
 export async function respondOnce(
   transactions: Transactions,
   principal: Principal,
   request: GraphqlRequest,
-  { key, answer }: { readonly key: IdempotencyKey | undefined; readonly answer: AnswerShare },
+  {
+    key,
+    reservation,
+  }: { readonly key: IdempotencyKey | undefined; readonly reservation: ResponseReservation },
   serve: (idempotency?: Idempotency) => Promise<GraphqlResponse>,
 ): Promise<GraphqlResponse> {
   if (!key) return serve();
   const idempotency = idempotencyOf(key, request);
-  const first = await findFirstAnswer(transactions, principal, idempotency, answer);
+  const first = await findFirstResponse(transactions, principal, idempotency, reservation);
   if (first?.body !== undefined) return { status: 200, body: first.body };
   return serve({ ...idempotency, isReused: first !== undefined });
 }
@@ -53,15 +56,15 @@ function idempotencyOf(
   return { ...given, requestHash: createHash('sha256').update(request).digest('hex') };
 }
 
-/** What was answered with this key in the last 24 hours, with its body if the request was the same. */
-async function findFirstAnswer(
+/** The response for this key in the last 24 hours, with its body if the request was the same. */
+async function findFirstResponse(
   transactions: Transactions,
   { tenantid, roleid }: Principal,
   { visitor, key, requestHash }: Idempotency,
-  answer: AnswerShare,
+  reservation: ResponseReservation,
 ): Promise<{ readonly body: string | undefined } | undefined> {
-  const statements = [{ statement: FIRST_ANSWER, values: [roleid, visitor, key, requestHash] }];
-  const outcome = await transactions.run({ tenantid, mode: 'read', statements, answer });
+  const statements = [{ statement: FIRST_RESPONSE, values: [roleid, visitor, key, requestHash] }];
+  const outcome = await transactions.run({ tenantid, mode: 'read', statements, reservation });
   if (outcome.kind === 'failed') throw outcome.error;
   const [row] = outcome.results[0] ?? [];
   if (!row) return undefined;
@@ -69,8 +72,8 @@ async function findFirstAnswer(
   if (isSame !== 't') return { body: undefined };
   if (body == null) {
     throw new AppError(
-      'IDEMPOTENCY_ANSWER_NOT_KEPT',
-      'The request with this Idempotency-Key was carried out, but its answer was not kept.',
+      'IDEMPOTENCY_RESPONSE_NOT_KEPT',
+      'The request with this Idempotency-Key was carried out, but its response was not kept.',
     );
   }
   return { body };
@@ -89,7 +92,7 @@ export function requireNewKey(idempotency: Idempotency | undefined): void {
 export function bracketOf(principal: Principal, plan: Plan, idempotency: Idempotency): TransactionBracket {
   return {
     before: claimKey(principal, idempotency),
-    after: (results) => keepAnswer(principal, idempotency, responseBody(assemble(plan, { results }))),
+    after: (results) => keepResponse(principal, idempotency, responseBody(assemble(plan, { results }))),
   };
 }
 
@@ -101,7 +104,7 @@ function claimKey({ roleid }: Principal, { visitor, key, requestHash }: Idempote
 const MAX_KEPT_BYTES = 1_048_576;
 
 /** Stores the response, if there is room. Fails the transaction if it is too large. */
-function keepAnswer(
+function keepResponse(
   { roleid }: Principal,
   { visitor, key }: Idempotency,
   body: string,
@@ -110,9 +113,9 @@ function keepAnswer(
   return { statement: KEEP, values: [roleid, visitor, key, body] };
 }
 
-const FIRST_ANSWER = preparedText(
-  "select is_same, answer from rowpost_tenant.first_answer($1, $2, $3, pg_catalog.decode($4, 'hex'))",
+const FIRST_RESPONSE = preparedText(
+  "select is_same, reservation from rowpost_tenant.first_response($1, $2, $3, pg_catalog.decode($4, 'hex'))",
 );
 const CLAIM = preparedText("select rowpost_tenant.claim_request($1, $2, $3, pg_catalog.decode($4, 'hex'))");
-const REFUSE = preparedText("select rowpost_tenant.refuse('answerNotKept')");
-const KEEP = preparedText('select rowpost_tenant.keep_answer($1, $2, $3, $4)');
+const REFUSE = preparedText("select rowpost_tenant.refuse('responseNotKept')");
+const KEEP = preparedText('select rowpost_tenant.keep_response($1, $2, $3, $4)');

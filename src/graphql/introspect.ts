@@ -12,7 +12,7 @@ import {
   type GraphQLResolveInfo,
   type GraphQLSchema,
 } from 'graphql';
-import { answerTooLarge } from '../db/pool/answerBudget.js';
+import { responseTooLarge } from '../db/pool/responseBudget.js';
 import { ownValue } from '../foundation/ownValue.js';
 import { collectFields } from './read/collectFields.js';
 import type { Steps } from './steps.js';
@@ -136,6 +136,6 @@ class Writer {
   #counted(text: string): string {
     this.#characters += text.length + 1;
     if (this.#characters <= this.introspection.maxCharacters) return text;
-    throw answerTooLarge();
+    throw responseTooLarge();
   }
 }

@@ -1,4 +1,4 @@
-import type { AnswerShare } from '../db/pool/answerBudget.js';
+import type { ResponseReservation } from '../db/pool/responseBudget.js';
 import type { FieldResult, IntrospectionResults } from './assemble.js';
 import type { Engine } from './engine.js';
 import { introspect } from './introspect.js';
@@ -13,22 +13,22 @@ export async function introspectFields(
   { planning, limits }: Pick<Engine, 'planning' | 'limits'>,
   owner: PlanOwner,
   planned: PlannedRequest,
-  answer: AnswerShare,
+  reservation: ResponseReservation,
 ): Promise<IntrospectionResults | undefined> {
   if (!planned.plan.fields.some(({ kind }) => kind === 'introspection')) return undefined;
-  return planning.run(owner, introspectInSteps(planned, limits.answerBytes, answer));
+  return planning.run(owner, introspectInSteps(planned, limits.responseBytes, reservation));
 }
 
 function* introspectInSteps(
   { plan, schema, ready: { fragments }, variables }: PlannedRequest,
   maxCharacters: number,
-  answer: AnswerShare,
+  reservation: ResponseReservation,
 ): Steps<IntrospectionResults> {
   const results = new Map<IntrospectionField, FieldResult>();
   for (const field of plan.fields) {
     if (field.kind !== 'introspection') continue;
     const json = yield* introspect({ schema, fragments, variables, maxCharacters }, field.nodes);
-    const error = answer.take(json.length);
+    const error = reservation.take(json.length);
     if (error) throw new FieldError(error, [field.key], field.nodes);
     results.set(field, json);
   }

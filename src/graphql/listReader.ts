@@ -1,6 +1,6 @@
 import type { FieldNode, GraphQLResolveInfo } from 'graphql';
 import type { Config } from '../config/config.js';
-import { answerTooLarge } from '../db/pool/answerBudget.js';
+import { responseTooLarge } from '../db/pool/responseBudget.js';
 import type { Catalog, Table } from '../db/catalog/catalog.js';
 import type { Database } from '../db/pool/database.js';
 import { boundStatement, compiledStatement } from '../db/pool/compiledStatement.js';
@@ -24,7 +24,7 @@ export interface ListReader {
   /**
    * Reads the rows of a root list field with everything selected below it in one statement: objects by response key.
    * Fields missing from the catalog are left to their own resolvers. Throws AppError, including when this reader has read
-   * more than MAX_ANSWER_BYTES in total.
+   * more than MAX_RESPONSE_BYTES in total.
    */
   read(info: GraphQLResolveInfo, tableName: string): Promise<unknown[]>;
   /** The objects of a field of `Aggregates`. Throws as `read` does. */
@@ -72,7 +72,7 @@ export function createListReader(deps: ListReaderDeps): ListReader {
     const [field] = info.fieldNodes;
     if (!field) throw new Error('a resolver is called for at least one field');
     const statement = await deps.plan(() => {
-      const list = bounded(compile(context, field), config.maxAnswerBytes);
+      const list = bounded(compile(context, field), config.maxResponseBytes);
       const inputs = inputsOf(info.variableValues, filters, principal);
       return boundStatement(compiledStatement(list), inputs);
     });
@@ -81,8 +81,8 @@ export function createListReader(deps: ListReaderDeps): ListReader {
     );
     const json = rows[0]?.[0];
     characters += json?.length ?? 0;
-    if (json == null || characters > config.maxAnswerBytes) {
-      throw answerTooLarge();
+    if (json == null || characters > config.maxResponseBytes) {
+      throw responseTooLarge();
     }
     deps.checkSize(json);
     return parseJson(json) as unknown[];

@@ -1,5 +1,5 @@
 import { requireHere } from '../db/cells/placement.js';
-import { INSUFFICIENT_PRIVILEGE, isDatabaseAnswer, isSessionEnd } from '../db/sql/sqlState.js';
+import { INSUFFICIENT_PRIVILEGE, isServerError, isSessionEnd } from '../db/sql/sqlState.js';
 import type { PostgresError } from '../db/sql/toAppError.js';
 import { AppError } from '../foundation/errors.js';
 import type { Engine } from './engine.js';
@@ -27,7 +27,7 @@ export async function redirectIfMoved<T>(
 
 /** PostgreSQL's refusal of a statement, or of its commit: nothing was changed. */
 function refusalBehind(error: unknown): PostgresError | undefined {
-  if (isDatabaseAnswer(error)) return isSessionEnd(error) ? undefined : error;
+  if (isServerError(error)) return isSessionEnd(error) ? undefined : error;
   if (error instanceof AppError && error.code === 'OUTCOME_UNKNOWN') return undefined;
   return error instanceof Error ? refusalBehind(error.cause) : undefined;
 }

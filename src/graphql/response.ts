@@ -1,6 +1,6 @@
 import type { ASTNode, GraphQLError, GraphQLFormattedError } from 'graphql';
 import { sqlState } from '../db/sql/sqlState.js';
-import type { AnswerShare } from '../db/pool/answerBudget.js';
+import type { ResponseReservation } from '../db/pool/responseBudget.js';
 import { AppError, shortened, type ErrorCode } from '../foundation/errors.js';
 
 export interface GraphqlResponse {
@@ -15,7 +15,7 @@ export interface GraphqlResponse {
   readonly release?: () => void;
 }
 
-/** An error with its position in the document and its path in the answer. */
+/** An error with its position in the document and its path in the response. */
 export class FieldError extends Error {
   constructor(
     readonly error: AppError,
@@ -54,7 +54,7 @@ const VISIBLE_STATUSES: ReadonlySet<number> = new Set([421, 429, 500, 503]);
 const IDEMPOTENCY_CODES: ReadonlySet<string> = new Set([
   'IDEMPOTENCY_IN_FLIGHT',
   'IDEMPOTENCY_KEY_REUSED',
-  'IDEMPOTENCY_ANSWER_NOT_KEPT',
+  'IDEMPOTENCY_RESPONSE_NOT_KEPT',
 ]);
 
 /** The operation as a whole failed. */
@@ -76,11 +76,11 @@ export interface Execution {
 }
 
 /** The response to an operation whose data was counted as it arrived; its errors are counted now. Throws AppError. */
-export function respond(execution: Execution, answer: AnswerShare): GraphqlResponse {
+export function respond(execution: Execution, reservation: ResponseReservation): GraphqlResponse {
   const { fields, errors } = execution;
   const body = responseBody(execution);
   if (errors.length > 0) {
-    const refusal = answer.take(body.length - fields.reduce((sum, [, json]) => sum + json.length, 0));
+    const refusal = reservation.take(body.length - fields.reduce((sum, [, json]) => sum + json.length, 0));
     if (refusal) throw refusal;
   }
   return { status: 200, body };

@@ -1,4 +1,4 @@
-import type { AnswerShare } from '../db/pool/answerBudget.js';
+import type { ResponseReservation } from '../db/pool/responseBudget.js';
 import type { Catalog } from '../db/catalog/catalog.js';
 import type { Transactions, TransactionStatement } from '../db/pool/transactions.js';
 import type { Rows } from '../db/pool/transactionRequest.js';
@@ -20,7 +20,7 @@ export interface TransactionOptions {
   readonly transactions: Pick<Transactions, 'run'>;
   readonly tenantid: number;
   readonly catalog: Catalog;
-  readonly answer: AnswerShare;
+  readonly reservation: ResponseReservation;
   readonly span?: Span | undefined;
   /** Rewrites PostgreSQL's results. */
   readonly rewrite?: ((json: string) => string) | undefined;
@@ -33,7 +33,7 @@ export interface TransactionOptions {
  */
 export async function runTransaction(
   { kind, inputs, statements, origins, refused }: BoundPlan,
-  { transactions, tenantid, catalog, answer, span, rewrite, bracket }: TransactionOptions,
+  { transactions, tenantid, catalog, reservation, span, rewrite, bracket }: TransactionOptions,
 ): Promise<StatementResults> {
   const results = new Map<StatementField, FieldResult>(refused);
   if (statements.length === 0) return results;
@@ -50,7 +50,7 @@ export async function runTransaction(
   };
   const around = bracket && { ...bracket, after: (rows: readonly Rows[]) => bracket.after(take(rows)) };
   const onlyInserts = origins.every(({ field }) => field.onlyInserts === true);
-  const request = { tenantid, mode, statements, onlyInserts, answer, span } as const;
+  const request = { tenantid, mode, statements, onlyInserts, reservation, span } as const;
   const outcome = await transactions.run(around ? { ...request, bracket: around } : request);
   if (outcome.kind === 'failed') {
     const failed = outcome.statement === undefined ? undefined : origins[outcome.statement];

@@ -1,4 +1,4 @@
-import type { AnswerShare } from '../db/pool/answerBudget.js';
+import type { ResponseReservation } from '../db/pool/responseBudget.js';
 import type { Principal } from '../db/roles/principal.js';
 import { AppError } from '../foundation/errors.js';
 import type { FieldResult, UtilityResults } from './assemble.js';
@@ -13,7 +13,7 @@ export async function runUtilities(
   principal: Principal,
   schema: string,
   plan: Plan,
-  answer: AnswerShare,
+  reservation: ResponseReservation,
 ): Promise<UtilityResults> {
   const results = new Map<UtilityField, FieldResult>();
   // Run once for all aliases of the field.
@@ -24,7 +24,7 @@ export async function runUtilities(
       if (inner.kind !== 'utility') continue;
       read ??= introspect(engine, principal, schema);
       const json = await read;
-      const error = json instanceof AppError ? json : answer.take(json.length);
+      const error = json instanceof AppError ? json : reservation.take(json.length);
       results.set(inner, error ? new FieldError(error, [field.key, inner.key]) : (json as string));
     }
   }

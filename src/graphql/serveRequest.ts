@@ -33,24 +33,24 @@ export async function serveRequest(
   const { tenantid, schema } = principal;
   const readFrom = options.readFrom ?? (principal.readsReplica ? 'replica' : 'primary');
   const key = allowMutation && schema !== null ? idempotencyKey : undefined;
-  const answer = engine.answers.open(tenantid);
+  const reservation = engine.responses.open(tenantid);
   try {
     const response = await redirectIfMoved(engine, tenantid, () =>
-      respondOnce(engine.transactions, principal, request, { key, answer }, (idempotency) => {
+      respondOnce(engine.transactions, principal, request, { key, reservation }, (idempotency) => {
         const reads = readFrom === 'replica' ? engine.replicas.reads() : undefined;
         return execute(engine, principal, request, {
           allowMutation,
           allowance,
-          answer,
+          reservation,
           idempotency,
           span,
           reads,
         });
       }),
     );
-    return { ...response, release: answer.release };
+    return { ...response, release: reservation.release };
   } catch (error) {
-    answer.release();
+    reservation.release();
     return errorResponse(error, (cause) =>
       engine.internalErrors.report(cause, 'a request failed', tenantid, requestId),
     );

@@ -13,12 +13,12 @@ export function cachedReading<T>(
   read: () => Promise<T>,
   { cacheMs, what, log }: { readonly cacheMs: number; readonly what: string; readonly log: Logger },
 ): () => Promise<T | undefined> {
-  let answer: Promise<T | undefined> | undefined;
+  let response: Promise<T | undefined> | undefined;
   let askedAtMs = -Infinity;
   let isReading = false;
   return () => {
     // A reading that takes longer than `cacheMs` is not started twice.
-    if (answer && (isReading || performance.now() - askedAtMs < cacheMs)) return answer;
+    if (response && (isReading || performance.now() - askedAtMs < cacheMs)) return response;
     askedAtMs = performance.now();
     isReading = true;
     const reading = read()
@@ -27,7 +27,7 @@ export function cachedReading<T>(
         return undefined;
       })
       .finally(() => (isReading = false));
-    answer = Promise.race([reading, delay(TIMEOUT_MS, undefined, { ref: false })]);
-    return answer;
+    response = Promise.race([reading, delay(TIMEOUT_MS, undefined, { ref: false })]);
+    return response;
   };
 }

@@ -64,7 +64,7 @@ export async function startHealthServer(deps: HealthServerDeps, port: number): P
       return;
     }
     Promise.resolve(page(res)).catch((error: unknown) => {
-      deps.log.error({ err: error }, 'a probe could not be answered');
+      deps.log.error({ err: error }, 'a probe got no response');
       res.destroy();
     });
   });

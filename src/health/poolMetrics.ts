@@ -30,7 +30,7 @@ export function registerPoolMetrics(
   );
   new Gauge({
     name: 'rowpost_replica_lag_seconds',
-    help: 'How far a replica is behind, accurate to the second between heartbeats; absent for one that does not answer.',
+    help: 'How far a replica is behind, accurate to the second between heartbeats; absent for one that does not respond.',
     labelNames: ['replica'],
     registers: [registry],
     collect() {

@@ -12,7 +12,7 @@ interface Inspection extends RedisFacts {
   readonly refusal: unknown;
 }
 
-/** Rejects when Redis doesn't answer in time. */
+/** Rejects when Redis is not responding in time. */
 export async function inspectRedis(url: string, prefix: string): Promise<Inspection> {
   const redis = createRedisClient(url, {
     connectTimeoutMs: TIMEOUT_MS,

@@ -84,7 +84,7 @@ export async function connectForTheFirstTime(client: RedisClient, timeoutMs: num
   };
   const failed = new Promise<never>((_resolve, reject) => {
     client.once('error', reject);
-    timer = setTimeout(() => reject(new Error(`ETIMEDOUT: no answer within ${timeoutMs} ms`)), timeoutMs);
+    timer = setTimeout(() => reject(new Error(`ETIMEDOUT: no response within ${timeoutMs} ms`)), timeoutMs);
   });
   for (const event of CAUSES) client.on(event, keepReason);
   try {

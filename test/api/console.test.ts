@@ -108,7 +108,7 @@ describe('the console', () => {
         await page.getByRole('button', { name: 'Sign in' }).click();
       };
       const status = (page: Page) => page.getByRole('status').first();
-      const answer = (page: Page) => page.getByRole('region', { name: 'Result Window' });
+      const response = (page: Page) => page.getByRole('region', { name: 'Result Window' });
       const run = (page: Page): Promise<void> => page.getByRole('button', { name: 'Execute query' }).click();
       /** What stands in the editor that is shown. */
       const editor = (page: Page) => page.getByRole('region', { name: 'Query Editor' });
@@ -133,7 +133,7 @@ describe('the console', () => {
           await page.getByLabel('Access token').press('Enter');
           await editor(page).getByText('limit').waitFor();
           await run(page);
-          await answer(page).getByText(rows).waitFor();
+          await response(page).getByText(rows).waitFor();
           await page.getByRole('button', { name: 'Add tab' }).click();
           await editor(page).getByText('limit').waitFor();
           await page.getByRole('button', { name: 'Close Tab' }).last().click();
@@ -169,7 +169,7 @@ describe('the console', () => {
         const { error } = (await (await refused).json()) as { readonly error: string };
         await status(page).getByText(error).waitFor();
         await run(page);
-        await answer(page).getByText(error).waitFor();
+        await response(page).getByText(error).waitFor();
         // The browser itself reports each refusal: two of the schema, which GraphiQL asks for in two ways, one of the run.
         expect(complaints.splice(0)).to.have.length(3);
       });
@@ -189,7 +189,7 @@ describe('the console', () => {
         await editor(page).getByText('limit').waitFor();
         await write(page, '{ shelf { shelf_id } }');
         await page.keyboard.press('Control+Enter');
-        await answer(page).getByText('"shelf"').waitFor();
+        await response(page).getByText('"shelf"').waitFor();
         // GraphiQL keeps what is written half a second later.
         const kept = (): Promise<string> => page.evaluate(`localStorage.getItem('/query graphiql:tabState')`);
         await waitFor('the document in storage', async () => (await kept()).includes('shelf_id'));
@@ -200,10 +200,10 @@ describe('the console', () => {
         await editor(page).getByText('limit').waitFor();
         expect(await editor(page).innerText()).not.to.include('shelf_id');
         await run(page);
-        await answer(page).getByText('"data"').waitFor();
+        await response(page).getByText('"data"').waitFor();
         await page.getByRole('button', { name: 'Sign out' }).click();
         await page.getByText('Sign in, or paste a token').waitFor();
-        expect(await answer(page).innerText()).not.to.include('data');
+        expect(await response(page).innerText()).not.to.include('data');
         expect(await page.getByLabel('Access token').inputValue()).to.equal('');
         expect(await page.getByLabel('Password').isVisible()).to.equal(true);
         expect(await page.evaluate('sessionStorage.length')).to.equal(0);

@@ -17,8 +17,8 @@ describe('the console’s addresses', () => {
   after(() => shop.close());
 
   const post = async (values: Readonly<Record<string, string>>): Promise<[number, string]> => {
-    const answer = await browser.post(ADDRESSES, { csrf, ...values });
-    return [answer.status, await answer.text()];
+    const response = await browser.post(ADDRESSES, { csrf, ...values });
+    return [response.status, await response.text()];
   };
 
   it('suppress an address, find it by any part, and remove the suppression', async () => {
@@ -72,7 +72,7 @@ describe('the console’s addresses', () => {
   });
 
   it("reject forms from other sites and forms without the session's token", async () => {
-    const answer = await browser.post(ADDRESSES, { csrf: 'x', action: 'add', address: 'eve@example.com' });
-    expect(answer.status).to.equal(403);
+    const response = await browser.post(ADDRESSES, { csrf: 'x', action: 'add', address: 'eve@example.com' });
+    expect(response.status).to.equal(403);
   });
 });

@@ -305,11 +305,11 @@ describe('deliveries in the console', () => {
       expect((await viewer.post(`/console/${path}`, { csrf, action: 'save' })).status, path).to.equal(403);
     }
     const token = (await shop.fixture.signIn(shop.tenantid, 'viewer', 'secret of the clerk')).access_token;
-    const answer = await shop.fixture.control(
+    const response = await shop.fixture.control(
       token,
       '{ email_delivery { deliveryid email_attempt_collection { attempt } } Aggregates { count(subquery: "{ email_delivery { deliveryid } }") } }',
     );
-    const rows = answer.data?.['email_delivery'] as { email_attempt_collection: unknown[] }[];
+    const rows = response.data?.['email_delivery'] as { email_attempt_collection: unknown[] }[];
     expect(rows.some((row) => row.email_attempt_collection.length > 0)).to.equal(true);
     const theirs = await shop.fixture.control(token, '{ email_delivery { change { old new } } }');
     expect(theirs.errors?.[0]?.extensions.code).to.equal('PERMISSION_DENIED');

@@ -32,8 +32,8 @@ describe('the console’s emails and rules', () => {
     key: '7',
   };
   const post = async (path: string, values: Readonly<Record<string, string>>): Promise<[number, string]> => {
-    const answer = await browser.post(path, { csrf, ...values });
-    return [answer.status, await answer.text()];
+    const response = await browser.post(path, { csrf, ...values });
+    return [response.status, await response.text()];
   };
 
   it('previews a draft with a row, in a frame without scripts, and saves nothing', async () => {
@@ -120,13 +120,13 @@ describe('the console’s emails and rules', () => {
     expect(await form.text())
       .to.match(/<button [^>]*formaction="\/console\/emails\/preview" formtarget="preview"/)
       .and.match(/<iframe [^>]*name="preview"/);
-    for (const answer of [await browser.get(PREVIEW), await browser.post(PREVIEW, { csrf, ...DRAFT })]) {
-      expect(answer.headers.get('content-security-policy'))
+    for (const response of [await browser.get(PREVIEW), await browser.post(PREVIEW, { csrf, ...DRAFT })]) {
+      expect(response.headers.get('content-security-policy'))
         .to.match(/^sandbox allow-same-origin; default-src 'none'/)
         .and.include("form-action 'none'; frame-ancestors 'self'")
         .and.not.include('script');
-      expect(answer.headers.get('x-frame-options')).to.equal('SAMEORIGIN');
-      expect(await answer.text()).not.to.include(csrf);
+      expect(response.headers.get('x-frame-options')).to.equal('SAMEORIGIN');
+      expect(await response.text()).not.to.include(csrf);
     }
     const [status, refused] = await post(PREVIEW, { csrf: 'x', ...DRAFT });
     expect([status, refused.includes('another session')]).to.deep.equal([403, true]);
@@ -368,9 +368,9 @@ describe('the console’s emails and rules', () => {
     const other = await shop.signedIn('other');
     expect(await other.page('/console/emails')).to.include('<a href="/console/sending">Set a carrier</a>');
     const values = { ...DRAFT, csrf: await other.csrf(EDIT), table: '', key: '', role: '', action: 'save' };
-    const answer = await other.post(EDIT, values);
-    expect(answer.status).to.equal(409);
-    expect(await answer.text())
+    const response = await other.post(EDIT, values);
+    expect(response.status).to.equal(409);
+    expect(await response.text())
       .to.include('<a href="/console/sending">Set a carrier</a>')
       .and.not.include('set_email_apikey');
   });

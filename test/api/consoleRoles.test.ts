@@ -39,7 +39,7 @@ describe('the console’s roles and policy rules', () => {
   });
 
   it('create a role that can sign in, and update it: an empty password keeps the current one', async () => {
-    const answer = await post(ROLES, {
+    const response = await post(ROLES, {
       login: 'ada',
       name: 'Ada <L>',
       secret: 'a secret of hers',
@@ -47,8 +47,8 @@ describe('the console’s roles and policy rules', () => {
       may_select: 'on',
       [`in_${await classid()}`]: 'on',
     });
-    expect(answer.status, await answer.text()).to.equal(303);
-    made = /id=(\d+)/.exec(answer.headers.get('location') ?? '')?.[1] ?? '';
+    expect(response.status, await response.text()).to.equal(303);
+    made = /id=(\d+)/.exec(response.headers.get('location') ?? '')?.[1] ?? '';
     expect(await signIn('ada', 'a secret of hers')).to.equal(200);
     const page = await browser.page(`${ROLES}/edit?id=${made}`);
     expect(page).to.include('Ada &lt;L&gt;').and.not.include('a secret of hers');
@@ -68,7 +68,7 @@ describe('the console’s roles and policy rules', () => {
 
   it('show what a role may do, by which rule, and which capabilities it lacks', async () => {
     expect(await browser.page(`${ROLES}/edit?id=${made}`)).to.include('No row of any table');
-    const answer = await post(POLICIES, {
+    const response = await post(POLICIES, {
       name: 'Paid <orders>',
       logins: 'ada',
       class_names: 'staff',
@@ -77,7 +77,7 @@ describe('the console’s roles and policy rules', () => {
       targets: 'orders',
       filter: "status = 'paid'",
     });
-    expect(answer.status, await answer.text()).to.equal(303);
+    expect(response.status, await response.text()).to.equal(303);
     const page = (await browser.page(`${ROLES}/edit?id=${made}`)).replace(/\s+/g, ' ');
     expect(page)
       .to.match(/<strong>select<\/strong> where <code>status = (&#39;|&#x27;)paid/)
@@ -135,9 +135,9 @@ describe('the console’s roles and policy rules', () => {
       [{ filter: 'status = (' }, 'role="alert"'],
     ] as const) {
       const given = { name: 'kept', may_select: 'on', targets: 'orders', ...values };
-      const answer = await post(POLICIES, given);
-      expect(answer.status).to.equal(400);
-      expect(await answer.text())
+      const response = await post(POLICIES, given);
+      expect(response.status).to.equal(400);
+      expect(await response.text())
         .to.include(complaint)
         .and.include('value="kept"');
     }

@@ -109,7 +109,7 @@ describe('the console’s rows', () => {
       .to.include('name="was_exact" value="12345678901234567890.10"')
       .and.not.include('name="value_id"')
       .and.not.include('doubled');
-    const answer = await send({
+    const response = await send({
       key: FIRST,
       action: 'save',
       value_name: 'Ada',
@@ -125,8 +125,8 @@ describe('the console’s rows', () => {
       value_done: '',
       was_done: 'true',
     });
-    expect(answer.status, await answer.text()).to.equal(303);
-    expect(await browser.page(answer.headers.get('location')!))
+    expect(response.status, await response.text()).to.equal(303);
+    expect(await browser.page(response.headers.get('location')!))
       .to.include('Saved.')
       .and.include('What became of it');
     expect(await stored(1)).to.equal(
@@ -189,9 +189,9 @@ describe('the console’s rows', () => {
         create trigger skip before insert on skipping for each row execute function skip()`,
     });
     await browser.post(TABLES, { csrf });
-    const answer = await browser.post(`${TABLES}/skipping/rows/edit`, { csrf, key: '', value_id: '1' });
-    expect(answer.status, await answer.text()).to.equal(303);
-    expect(await browser.page(answer.headers.get('location')!)).to.include(
+    const response = await browser.post(`${TABLES}/skipping/rows/edit`, { csrf, key: '', value_id: '1' });
+    expect(response.status, await response.text()).to.equal(303);
+    expect(await browser.page(response.headers.get('location')!)).to.include(
       '<p class="notice warnings" role="status">Nothing was written',
     );
   });
@@ -202,9 +202,9 @@ describe('the console’s rows', () => {
       [{ value_big: 'many' }, 'big'],
       [{ value_id: '1', value_Part: `it's \\ "a"` }, 'has a row with this'],
     ] as const) {
-      const answer = await send({ key: '', value_id: '80', value_Part: 'c', ...values });
-      const text = await answer.text();
-      expect(answer.status, text).to.be.within(400, 409);
+      const response = await send({ key: '', value_id: '80', value_Part: 'c', ...values });
+      const text = await response.text();
+      expect(response.status, text).to.be.within(400, 409);
       expect(text)
         .to.include(says)
         .and.include(Object.values(values)[0]!.replaceAll('"', '&#34;').replaceAll("'", '&#39;'));
@@ -234,8 +234,11 @@ describe('the console’s rows', () => {
       sql: `create table large (id int primary key, body text); insert into large select n, repeat('x', 100000) from generate_series(1, 20) n`,
     });
     await browser.post(TABLES, { csrf });
-    const answer = await browser.get(`${TABLES}/large/rows`);
-    expect([answer.status, (await answer.text()).includes('too large to show')]).to.deep.equal([400, true]);
+    const response = await browser.get(`${TABLES}/large/rows`);
+    expect([response.status, (await response.text()).includes('too large to show')]).to.deep.equal([
+      400,
+      true,
+    ]);
     const one = await browser.page(`${TABLES}/large/rows/edit?key=${encodeURIComponent('{"id":1}')}`);
     expect(one).to.include('Too long to edit here').and.not.include('xxxxx');
   });

@@ -18,8 +18,8 @@ describe('the console’s carrier page', () => {
   after(() => shop.close());
 
   const post = async (values: Readonly<Record<string, string>>): Promise<[number, string]> => {
-    const answer = await browser.post(SENDING, { csrf, ...values });
-    return [answer.status, await answer.text()];
+    const response = await browser.post(SENDING, { csrf, ...values });
+    return [response.status, await response.text()];
   };
 
   it('shows the carriers in use, and the webhook address of each', async () => {
@@ -29,9 +29,9 @@ describe('the console’s carrier page', () => {
   });
 
   it('accepts a secret, shows that it is set, and never reveals it', async () => {
-    const answer = await browser.post(SENDING, { csrf, what: 'resend', secret: SECRET });
-    expect(answer.status).to.equal(303);
-    const page = await browser.page(answer.headers.get('location') ?? '');
+    const response = await browser.post(SENDING, { csrf, what: 'resend', secret: SECRET });
+    expect(response.status).to.equal(303);
+    const page = await browser.page(response.headers.get('location') ?? '');
     expect(page).to.include('<p class="notice" role="status">The secret is set');
     expect(page).to.match(/Resend <span class="state sent">reports are accepted/);
     expect(page).to.not.include(SECRET);
@@ -109,8 +109,8 @@ describe('the console’s carrier page', () => {
   });
 
   it("rejects forms without the session's token", async () => {
-    const answer = await browser.post(SENDING, { csrf: 'x', what: 'resend', secret: SECRET });
-    expect(answer.status).to.equal(403);
-    expect(await answer.text()).to.not.include(SECRET);
+    const response = await browser.post(SENDING, { csrf: 'x', what: 'resend', secret: SECRET });
+    expect(response.status).to.equal(403);
+    expect(await response.text()).to.not.include(SECRET);
   });
 });

@@ -101,7 +101,7 @@ describe('sessions of the console', () => {
     }
   });
 
-  it('answer an unknown tenant, an unknown login and a wrong password identically', async () => {
+  it('responds to an unknown tenant, an unknown login and a wrong password identically', async () => {
     const pages = await Promise.all(
       [
         ['No Such Shop', ROOT_LOGIN],

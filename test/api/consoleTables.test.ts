@@ -44,8 +44,8 @@ describe('the console’s tables', () => {
 
   it('show whose changes are captured, and switch capture', async () => {
     expect(await browser.page(`${TABLES}/orders`)).to.include('Changes made through the API are events');
-    const answer = await browser.post(`${TABLES}/orders`, { csrf, writers: 'all' });
-    expect(answer.status, await answer.text()).to.equal(303);
+    const response = await browser.post(`${TABLES}/orders`, { csrf, writers: 'all' });
+    expect(response.status, await response.text()).to.equal(303);
     expect(await browser.page(`${TABLES}/orders`)).to.include('Every committed change is an event');
     expect(await browser.page(TABLES)).to.include('every change is an event');
     await browser.post(`${TABLES}/orders`, { csrf, writers: 'api' });
@@ -113,9 +113,9 @@ describe('the console’s tenants', () => {
 
   it('say what is wrong beside what was written, and never show a password again', async () => {
     const again = { action: 'create', name: 'shop', root_login: 'root', secret: 'a secret of theirs' };
-    const answer = await operator.post(TENANTS, { csrf, ...again });
-    const page = await answer.text();
-    expect(answer.status).to.equal(409);
+    const response = await operator.post(TENANTS, { csrf, ...again });
+    const page = await response.text();
+    expect(response.status).to.equal(409);
     expect(page).to.include('role="alert"').and.include('value="shop"').and.not.include(again.secret);
     const installation = await operator.post(TENANTS, { csrf, action: 'suspend', tenantid: '0' });
     expect(installation.status).to.equal(404);

@@ -28,9 +28,9 @@ describe('the console’s “Why did nothing happen?”', () => {
 
   it('offers the rows of a table, and keeps the input when there is no such table', async () => {
     expect(await browser.page('/console/why?table=orders')).to.include('?table=orders&amp;key=7">7</a>');
-    const answer = await browser.get('/console/why?table=oders&key=7');
-    expect(answer.status).to.equal(400);
-    expect(await answer.text())
+    const response = await browser.get('/console/why?table=oders&key=7');
+    expect(response.status).to.equal(400);
+    expect(await response.text())
       .to.include('There is no table')
       .and.include('name="table" value="oders"')
       .and.include('name="key" value="7"');
@@ -88,9 +88,9 @@ describe('the console’s “Why did nothing happen?”', () => {
       ['orders', EVIL, 'The key of orders is'],
       [EVIL, EVIL, 'There is no table'],
     ] as const) {
-      const answer = await browser.get(path(table, key));
-      const html = await answer.text();
-      expect([answer.status, html.includes(words)], `${table} ${key}`).to.deep.equal([400, true]);
+      const response = await browser.get(path(table, key));
+      const html = await response.text();
+      expect([response.status, html.includes(words)], `${table} ${key}`).to.deep.equal([400, true]);
       expect(html).not.to.include('<script>alert');
     }
     expect(await browser.page(`/console/why?table=orders&table=x&key=7`)).to.include('value=""');

@@ -84,7 +84,7 @@ for (const path of ['/query', '/roles_pbac'] as const) {
       });
     });
 
-    it('answers GET queries, and refuses mutations by GET with 405', async () => {
+    it('responds to GET queries, and refuses mutations by GET with 405', async () => {
       const search = new URLSearchParams({ query: QUERY, variables: '{"name":"Query"}' });
       expect(await (await send({}, `?${search.toString()}`)).json()).to.deep.equal(ANSWER);
       const mutation = new URLSearchParams({ query: 'mutation { __typename }' });
@@ -126,7 +126,7 @@ for (const path of ['/query', '/roles_pbac'] as const) {
       }
     });
 
-    it('answers an invalid GraphQL request with 400, and an unreadable body with its own status', async () => {
+    it('responds to an invalid GraphQL request with 400, and an unreadable body with its own status', async () => {
       const statusAndCode = async (response: Response): Promise<[number, unknown]> => {
         const body = (await response.json()) as Json & GraphqlResult;
         return [response.status, body.errors?.[0]?.extensions.code ?? body['code']];
@@ -152,7 +152,7 @@ for (const path of ['/query', '/roles_pbac'] as const) {
       expect(put.headers.get('allow')).to.equal('GET, POST');
     });
 
-    it('answers in the media type that the Accept header prefers, invalid requests too', async () => {
+    it('responds in the media type that the Accept header prefers, invalid requests too', async () => {
       const strict = 'application/graphql-response+json';
       for (const [accept, expected] of [
         [strict, strict],

@@ -71,13 +71,13 @@ describe('the header Idempotency-Key', () => {
   it('applies concurrent repeats once', async () => {
     for (let round = 0; round < 5; round++) {
       const body = `crowd ${round}`;
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 12 }, () => send(`crowd-${round}`, CREATE, { body })),
       );
-      const done = answers.filter(({ status }) => status === 200);
+      const done = responses.filter(({ status }) => status === 200);
       expect(done).not.to.be.empty;
-      expect(new Set(done.map((answer) => answer.body)).size).to.equal(1);
-      for (const { status, code } of answers) {
+      expect(new Set(done.map((response) => response.body)).size).to.equal(1);
+      for (const { status, code } of responses) {
         if (status !== 200) expect([status, code]).to.deep.equal([409, 'IDEMPOTENCY_IN_FLIGHT']);
       }
       expect([await notes(body), await events(body)]).to.deep.equal([1, 1]);
@@ -215,8 +215,8 @@ describe('the header Idempotency-Key', () => {
     expect(await notes(`${long}!`)).to.equal(0);
   });
 
-  it('rolls back a mutation whose response exceeds MAX_ANSWER_BYTES', async () => {
-    const small = await WebFixture.start({ env: { MAX_ANSWER_BYTES: '100000' } });
+  it('rolls back a mutation whose response exceeds MAX_RESPONSE_BYTES', async () => {
+    const small = await WebFixture.start({ env: { MAX_RESPONSE_BYTES: '100000' } });
     try {
       const { tenantid: id } = await small.createTenant('small', TABLES);
       const token = (await small.signIn(id)).access_token;

@@ -39,7 +39,7 @@ describe('the web process', () => {
     );
   });
 
-  it('answers 404 and 405 in the common error format', async () => {
+  it('responds with 404 and 405 in the common error format', async () => {
     const missing = await fixture.fetch('/nothing/here');
     expect([missing.status, await missing.json()]).to.deep.equal([
       404,
@@ -79,8 +79,8 @@ describe('the web process', () => {
     const stranger = await preflight('https://evil.example');
     expect(stranger.headers.get('access-control-allow-origin')).to.equal(null);
     expect(stranger.headers.get('access-control-allow-headers')).to.equal(null);
-    const answer = await fixture.fetch('/livez', { headers: { origin: 'https://app.example' } });
-    expect(answer.headers.get('access-control-allow-origin')).to.equal('https://app.example');
+    const response = await fixture.fetch('/livez', { headers: { origin: 'https://app.example' } });
+    expect(response.headers.get('access-control-allow-origin')).to.equal('https://app.example');
   });
 
   it('completes requests in flight when it stops, and accepts no more', async () => {

@@ -50,9 +50,9 @@ describe('the brand of a sign-in page', () => {
       [{ logo: 'data:text/html;base64,PGI+' }, 'data URI of an image'],
       [{ logo: `data:image/png;base64,${'A'.repeat(70_000)}` }, 'data URI of an image'],
     ] as const) {
-      const answer = await browser.post(BRAND, { csrf, name: 'kept', ...values });
-      const html = await answer.text();
-      expect([answer.status, html.includes(words)], html.slice(0, 4_000)).to.deep.equal([400, true]);
+      const response = await browser.post(BRAND, { csrf, name: 'kept', ...values });
+      const html = await response.text();
+      expect([response.status, html.includes(words)], html.slice(0, 4_000)).to.deep.equal([400, true]);
       if (!('name' in values)) expect(html).to.include('value="kept"');
     }
   });

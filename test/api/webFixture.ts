@@ -27,7 +27,7 @@ export const ROOT_PASSWORD = 'correct horse battery';
 const QUICK_COST_LOG2 = 4;
 const quickHash = (password: string): Promise<string> => hashPassword(password, QUICK_COST_LOG2);
 
-/** What signing in answers, as far as tests look at it. */
+/** What signing in responses, as far as tests look at it. */
 export interface AuthBody {
   readonly access_token: string;
   readonly refresh_token: string;
@@ -166,7 +166,7 @@ export class WebFixture {
   async signIn(tenantid: number, login = ROOT_LOGIN, password = ROOT_PASSWORD): Promise<AuthBody> {
     const response = await this.postJson('/auth', { tenantid, login, password });
     if (response.status !== 200)
-      throw new Error(`sign-in answered ${response.status}: ${await response.text()}`);
+      throw new Error(`sign-in responded ${response.status}: ${await response.text()}`);
     return (await response.json()) as AuthBody;
   }
 

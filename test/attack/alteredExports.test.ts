@@ -267,7 +267,7 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
       bytes: 2,
       key: 'k',
       request_hash: '\\x01',
-      answer: '{}',
+      response: '{}',
       createtime: '2026-01-01',
     },
   ],

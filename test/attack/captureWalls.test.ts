@@ -17,7 +17,7 @@ describe("attack: another tenant's events", () => {
   /** Of the oid of this database: roles belong to all databases of a server. */
   let mark: number;
   const sessions: pg.Client[] = [];
-  /** Who tries, each by what runs a statement and answers the SQLSTATE that it fails with. */
+  /** Who tries, each by what runs a statement and returns the SQLSTATE that it fails with. */
   const attackers: Record<string, (sql: string) => Promise<string | undefined>> = {};
 
   const connect = async (user: string): Promise<pg.Client> => {

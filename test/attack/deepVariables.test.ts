@@ -19,7 +19,7 @@ describe('attack: variables that nest deeper than the stack, with an Idempotency
     ['objects', `${'{"a":'.repeat(LEVELS)}1.0${'}'.repeat(LEVELS)}`],
   ] as const) {
     it(`are refused: ${what}`, async () => {
-      const answer = await fixture.fetch('/query', {
+      const response = await fixture.fetch('/query', {
         method: 'POST',
         headers: {
           'content-type': 'application/json',
@@ -28,8 +28,8 @@ describe('attack: variables that nest deeper than the stack, with an Idempotency
         },
         body: `{"query": "mutation { create_note(input: {id: 1}) { id } }", "variables": {"deep": ${value}}}`,
       });
-      expect(answer.status).to.equal(200);
-      expect(await answer.text()).to.include('BAD_USER_INPUT');
+      expect(response.status).to.equal(200);
+      expect(await response.text()).to.include('BAD_USER_INPUT');
     });
   }
 });

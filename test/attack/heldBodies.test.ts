@@ -18,13 +18,13 @@ describe('attack: bodies that are sent but for their last byte', () => {
   });
   after(() => fixture.stop());
 
-  /** A request with one byte to come, and the status of its answer. */
+  /** A request with one byte to come, and the status of its response. */
   const hold = (path: string, bytes: number, headers: readonly string[]): { status?: string } => {
     const held: { status?: string } = {};
     const socket = connect(fixture.web.port, '127.0.0.1');
     sockets.push(socket);
     socket.on('error', () => undefined);
-    socket.once('data', (answer: Buffer) => (held.status = answer.toString().slice(9, 12)));
+    socket.once('data', (response: Buffer) => (held.status = response.toString().slice(9, 12)));
     socket.write(
       [`POST ${path} HTTP/1.1`, 'host: x', ...headers, `content-length: ${bytes}`, '', ''].join('\r\n'),
     );
@@ -62,8 +62,8 @@ describe('attack: bodies that are sent but for their last byte', () => {
     const { tenantid } = await fixture.createTenant('busy');
     const { access_token: token } = await fixture.signIn(tenantid);
     const large = { query: '{ __typename }', more: ' '.repeat(900_000) };
-    const answer = await fixture.postJson('/query', large, { authorization: `Bearer ${token}` });
-    expect(answer.status).to.equal(200);
+    const response = await fixture.postJson('/query', large, { authorization: `Bearer ${token}` });
+    expect(response.status).to.equal(200);
   });
 
   for (const [path, from] of [
@@ -92,7 +92,7 @@ describe('attack: bodies that are sent but for their last byte', () => {
     const other = await fixture.createTenant('other');
     const { access_token: token } = await fixture.signIn(other.tenantid);
     const large = { query: '{ __typename }', more: ' '.repeat(500_000) };
-    const answer = await fixture.postJson('/query', large, { authorization: `Bearer ${token}` });
-    expect(answer.status).to.equal(200);
+    const response = await fixture.postJson('/query', large, { authorization: `Bearer ${token}` });
+    expect(response.status).to.equal(200);
   });
 });

@@ -22,12 +22,12 @@ describe("attack: results of an email's queries", () => {
   });
   after(() => fixture.stop());
 
-  it('count as answers in flight until it is composed', async () => {
+  it('count as responds in flight until it is composed', async () => {
     const { engine } = fixture;
     const pool = createTemplatePool();
     const held: number[] = [];
     const render: typeof pool.render = (job) => {
-      held.push(engine.answers.heldBytes);
+      held.push(engine.responses.heldBytes);
       return pool.render(job);
     };
     const queries = ['a', 'b'].map((outvar) => ({ query: '{ note { body } }', outvar }));
@@ -46,7 +46,7 @@ describe("attack: results of an email's queries", () => {
       { input: { ...type, email_type: undefined } },
     );
     expect(at(preview, 'data.Utility.preview_email.html')).to.equal('4');
-    expect(engine.answers.heldBytes).to.equal(0);
+    expect(engine.responses.heldBytes).to.equal(0);
     const composed = await composeEmail(
       {
         engine,
@@ -62,7 +62,7 @@ describe("attack: results of an email's queries", () => {
     expect(composed.kind).to.equal('email');
     expect(held).to.have.length(1);
     expect(held[0]).to.be.above(8_000_000);
-    expect(engine.answers.heldBytes).to.equal(0);
+    expect(engine.responses.heldBytes).to.equal(0);
     await pool.close();
   });
 
@@ -85,6 +85,6 @@ describe("attack: results of an email's queries", () => {
       },
     );
     expect(JSON.stringify(preview)).to.include('results of more than 12000000 characters in total');
-    expect(fixture.engine.answers.heldBytes).to.equal(0);
+    expect(fixture.engine.responses.heldBytes).to.equal(0);
   });
 });

@@ -71,7 +71,7 @@ describe('attack: a filter or an ordering asks a control object for what it does
   });
   after(() => fixture.stop());
 
-  /** The error without the name that was asked for; undefined for an answer. */
+  /** The error without the name that was asked for; undefined for a response. */
   const refusal = ({ errors }: GraphqlResult, column: string): string | undefined =>
     errors &&
     JSON.stringify(errors.map(({ message, extensions }) => [message, extensions])).replaceAll(column, '·');

@@ -8,7 +8,7 @@ const REQUESTS = Number(process.env['FUZZ_CASES'] ?? 250);
 
 /**
  * Non-interference: two tenants have the same visible rows and differ in the number and the content of hidden ones.
- * Whatever is asked, both answer the same bytes, errors included.
+ * Whatever is asked, both response the same bytes, errors included.
  */
 describe(`hidden rows change no response (FUZZ_SEED=${SEED})`, function () {
   this.timeout(240_000);
@@ -51,7 +51,7 @@ describe(`hidden rows change no response (FUZZ_SEED=${SEED})`, function () {
         else if (!/\[\]|\[\{"(count|max)":(0|null)\}\]/.test(a!.body)) rows++;
       }
       // Neither refusals nor empty lists make up the most.
-      expect(rows, 'answers with rows').to.be.above(REQUESTS / 5);
+      expect(rows, 'responds with rows').to.be.above(REQUESTS / 5);
       expect(errors, 'errors').to.be.below(REQUESTS * 0.7);
     });
   }

@@ -21,7 +21,7 @@ const storage: FileStorage = {
   close: () => Promise.resolve(),
 };
 
-describe("attack: attachments for a tenant's own server, which never answers", () => {
+describe("attack: attachments for a tenant's own server, which never responses", () => {
   let silent: Server;
   let provider: HttpServer;
   let transport: EmailTransport;
@@ -107,7 +107,7 @@ describe("attack: attachments for a tenant's own server, which never answers", (
     await Promise.all([...hanging, ...short]);
   });
 
-  it('of several tenants keep others waiting for one answer, not for all', async () => {
+  it('of several tenants keep others waiting for one response, not for all', async () => {
     const hanging = [1, 2, 3].flatMap((tenantid) => Array.from({ length: 2 }, () => hang(tenantid)));
     const startedAtMs = performance.now();
     expect((await send(4, resend, 20 * MEGABYTE, 5_000)).kind).to.equal('sent');

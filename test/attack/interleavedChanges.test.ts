@@ -233,12 +233,12 @@ describe('attack: two changes of control objects at once', () => {
     return withoutPassing(codeOf(result) ?? result.data);
   }
 
-  async function outcome(answers: () => Promise<readonly [unknown, unknown] | undefined>) {
+  async function outcome(responses: () => Promise<readonly [unknown, unknown] | undefined>) {
     await state.putBack();
     fixture.principals.forgetAll();
     // Both ask as what they are before the other changes it.
     for (const [tenantid, roleid] of principals.values()) await fixture.principals.load(tenantid, roleid);
-    const answered = await answers();
+    const answered = await responses();
     return answered && JSON.stringify([answered, await state.read()]);
   }
 
@@ -257,12 +257,12 @@ describe('attack: two changes of control objects at once', () => {
         const [first, second] = isSwapped ? [other, one] : [one, other];
         for (let statement = 1; statement <= MOST_STATEMENTS; statement++) {
           const found = await outcome(async () => {
-            const answers = await interleaving.run(
+            const responses = await interleaving.run(
               () => ask(first),
               () => ask(second),
               statement,
             );
-            return answers && (isSwapped ? [answers[1], answers[0]] : answers);
+            return responses && (isSwapped ? [responses[1], responses[0]] : responses);
           });
           if (found === undefined) break;
           runs += 1;

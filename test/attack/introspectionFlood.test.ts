@@ -84,11 +84,11 @@ describe('attack: introspection flood', () => {
   });
 
   it('is read once for all aliases of Utility { introspect }', async () => {
-    let answer: GraphqlResult = {};
+    let response: GraphqlResult = {};
     const held = await longestHold(async () => {
-      answer = await fixture.control(root, aliases(100, 'introspect'));
+      response = await fixture.control(root, aliases(100, 'introspect'));
     });
-    expect(codesOf(answer)).to.deep.equal(['DOCUMENT_TOO_COMPLEX']);
+    expect(codesOf(response)).to.deep.equal(['DOCUMENT_TOO_COMPLEX']);
     expect(held).to.be.below(1_000);
     expect(codesOf(await fixture.control(root, aliases(101, 'introspect')))).to.deep.equal([
       'DOCUMENT_TOO_COMPLEX',

@@ -37,8 +37,8 @@ describe('attack: requests that take much memory once parsed', function () {
     await fixture.graphql('/query', root, selecting(0, 't', 'a'));
     const before = heapMb();
     for (let at = 1; at <= 150; at++) {
-      const answer = await fixture.graphql('/query', root, selecting(at, 't', 'a'));
-      expect(answer.errors).to.equal(undefined);
+      const response = await fixture.graphql('/query', root, selecting(at, 't', 'a'));
+      expect(response.errors).to.equal(undefined);
     }
     expect(heapMb() - before).to.be.below(60);
   });
@@ -47,8 +47,8 @@ describe('attack: requests that take much memory once parsed', function () {
     await fixture.control(root, selecting(0, 'role', 'name'));
     const before = heapMb();
     for (let at = 1; at <= 50; at++) {
-      const answer = await fixture.control(root, selecting(at, 'role', 'name'));
-      expect(answer.errors).to.equal(undefined);
+      const response = await fixture.control(root, selecting(at, 'role', 'name'));
+      expect(response.errors).to.equal(undefined);
     }
     expect(heapMb() - before).to.be.below(20);
   });
@@ -64,8 +64,8 @@ describe('attack: requests that take much memory once parsed', function () {
     await fixture.graphql('/query', root, query, { filter: shape(0, '') });
     const before = heapMb();
     for (let at = 1; at <= 500; at++) {
-      const answer = await fixture.graphql('/query', root, query, { filter: shape(at, '') });
-      expect(answer.errors).to.equal(undefined);
+      const response = await fixture.graphql('/query', root, query, { filter: shape(at, '') });
+      expect(response.errors).to.equal(undefined);
     }
     expect(heapMb() - before).to.be.below(70);
   });

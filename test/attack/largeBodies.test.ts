@@ -26,9 +26,9 @@ describe('attack: bodies that take long to parse', () => {
 
   async function send(body: string): Promise<number> {
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${nobody}` };
-    const answer = await fixture.fetch('/query', { method: 'POST', headers, body });
-    await answer.arrayBuffer();
-    return answer.status;
+    const response = await fixture.fetch('/query', { method: 'POST', headers, body });
+    await response.arrayBuffer();
+    return response.status;
   }
 
   it('count as planning: others are served in between', async () => {
@@ -64,21 +64,21 @@ describe('attack: bodies that take long to parse', () => {
     it(`are limited in fields: ${what}`, async () => {
       const delays = monitorEventLoopDelay({ resolution: 5 });
       delays.enable();
-      const answer = await fixture.fetch('/query', {
+      const response = await fixture.fetch('/query', {
         method: 'POST',
         headers: { 'content-type': type, authorization: `Bearer ${other}` },
         body,
       });
-      expect(await answer.text()).to.include(`The form has more than ${most} fields.`);
+      expect(await response.text()).to.include(`The form has more than ${most} fields.`);
       delays.disable();
-      expect(answer.status).to.equal(400);
+      expect(response.status).to.equal(400);
       // It was 400 to 1,100.
       expect(delays.max / 1e6).to.be.below(200);
     });
   }
 
   it('are limited in parts by the boundary that they are parsed with', async () => {
-    const answer = await fixture.fetch('/query', {
+    const response = await fixture.fetch('/query', {
       method: 'POST',
       headers: {
         'content-type': 'multipart/form-data; x="; boundary=other"; boundary=b',
@@ -86,16 +86,16 @@ describe('attack: bodies that take long to parse', () => {
       },
       body: `${'--b\r\ncontent-disposition: form-data; name="query"\r\n\r\n{ note { id } }\r\n'.repeat(2_000)}--b--\r\n`,
     });
-    expect(answer.status).to.equal(400);
-    expect(await answer.text()).to.include('The multipart form does not parse.');
+    expect(response.status).to.equal(400);
+    expect(await response.text()).to.include('The multipart form does not parse.');
   });
 
   it('are limited in lines', async () => {
     const delays = monitorEventLoopDelay({ resolution: 5 });
     delays.enable();
-    const answer = await fixture.graphql('/query', other, LINES);
+    const response = await fixture.graphql('/query', other, LINES);
     delays.disable();
-    expect(answer.errors?.map(({ extensions }) => extensions.code)).to.deep.equal(['DOCUMENT_TOO_COMPLEX']);
+    expect(response.errors?.map(({ extensions }) => extensions.code)).to.deep.equal(['DOCUMENT_TOO_COMPLEX']);
     expect(delays.max / 1e6).to.be.below(300);
   });
 });

@@ -10,7 +10,7 @@ describe('attack: previews of large rows', () => {
   let tenantid: number;
 
   before(async () => {
-    fixture = await WebFixture.start({ env: { MAX_ANSWER_BYTES: '4000000' } });
+    fixture = await WebFixture.start({ env: { MAX_RESPONSE_BYTES: '4000000' } });
     ({ tenantid } = await fixture.createTenant(
       'hostile',
       `create table large (id int primary key, text text);
@@ -31,9 +31,9 @@ describe('attack: previews of large rows', () => {
     });
   });
 
-  it('and the keys of rows count as an answer', async () => {
+  it('and the keys of rows count as a response', async () => {
     const { errors } = await fixture.control(root, '{ Utility { recent_rows(target: "keys") { label } } }');
     expect(errors?.[0]?.extensions.code).to.equal('DOCUMENT_TOO_COMPLEX');
-    expect(fixture.engine.answers.heldBytes).to.equal(0);
+    expect(fixture.engine.responses.heldBytes).to.equal(0);
   });
 });

@@ -24,7 +24,7 @@ describe('attack: a name of 55,000 characters under 99 aliases', () => {
   let hostile: string;
   let other: string;
   before(async () => {
-    fixture = await WebFixture.start({ env: { MAX_ANSWER_BYTES: '500000' } });
+    fixture = await WebFixture.start({ env: { MAX_RESPONSE_BYTES: '500000' } });
     const open = async (name: string): Promise<string> => {
       const { tenantid } = await fixture.createTenant(name, 'create table item (id int primary key)');
       return (await fixture.signIn(tenantid)).access_token;
@@ -43,10 +43,10 @@ describe('attack: a name of 55,000 characters under 99 aliases', () => {
 
   for (const [path, field] of ENDPOINTS) {
     it(`is not repeated in the errors of ${path}`, async () => {
-      const answer = await (await send(path, manyTimes(field))).text();
-      expect(answer).to.include('xxxxx');
+      const response = await (await send(path, manyTimes(field))).text();
+      expect(response).to.include('xxxxx');
       // A message and a hint of 1,000 characters for each.
-      expect(answer.length).to.be.below(250_000);
+      expect(response.length).to.be.below(250_000);
     });
 
     it(`holds up no other tenant at ${path}`, async () => {
@@ -83,9 +83,9 @@ describe('attack: a name of 55,000 characters under 99 aliases', () => {
           variables: { input: { ...wrong, name: NAME } },
         },
       ]) {
-        const answer = await (await send(path, JSON.stringify(body))).text();
-        expect(answer).to.include('errors');
-        expect(answer.length, answer.slice(0, 300)).to.be.below(30_000);
+        const response = await (await send(path, JSON.stringify(body))).text();
+        expect(response).to.include('errors');
+        expect(response.length, response.slice(0, 300)).to.be.below(30_000);
       }
     });
   }
@@ -97,12 +97,12 @@ describe('attack: a name of 55,000 characters under 99 aliases', () => {
     expect(errors?.[0]?.message).to.include('a name of more than 1000 characters');
   });
 
-  it('errors count as an answer', async () => {
+  it('errors count as a response', async () => {
     const items = Array.from({ length: 900 }, (_, index) => `a${index}: item(filter: $f) { id }`);
     const query = `query ($f: String) { ${items.join(' ')} }`;
     const errors = async (name: string): Promise<readonly string[]> => {
-      const answer = await fixture.graphql('/query', hostile, query, { f: `${name} = 1` });
-      return [...new Set(answer.errors?.map(({ extensions }) => extensions.code))];
+      const response = await fixture.graphql('/query', hostile, query, { f: `${name} = 1` });
+      return [...new Set(response.errors?.map(({ extensions }) => extensions.code))];
     };
     expect(await errors('x')).to.deep.equal(['FILTER_UNKNOWN_COLUMN']);
     expect(await errors(NAME)).to.deep.equal(['DOCUMENT_TOO_COMPLEX']);

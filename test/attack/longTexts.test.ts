@@ -41,10 +41,10 @@ describe('attack: long texts that almost fit a pattern', () => {
   ): Promise<GraphqlResult> => {
     const delays = monitorEventLoopDelay({ resolution: 5 });
     delays.enable();
-    const answer = await fixture.graphql(path, token, query, variables);
+    const response = await fixture.graphql(path, token, query, variables);
     delays.disable();
     expect(delays.max / 1e6, query).to.be.below(MAX_HELD_MS);
-    return answer;
+    return response;
   };
 
   describe('of a visitor', () => {
@@ -57,8 +57,8 @@ describe('attack: long texts that almost fit a pattern', () => {
     };
     for (const [column, text] of Object.entries(almost)) {
       it(`for the column ${column}`, async () => {
-        const answer = await ask('/query', nobody, INSERT, { input: { id: 2, [column]: text } });
-        expect(codeOf(answer)).to.be.oneOf(['BAD_USER_INPUT', 'GRAPHQL_VALIDATION_FAILED']);
+        const response = await ask('/query', nobody, INSERT, { input: { id: 2, [column]: text } });
+        expect(codeOf(response)).to.be.oneOf(['BAD_USER_INPUT', 'GRAPHQL_VALIDATION_FAILED']);
       });
     }
 
@@ -78,8 +78,8 @@ describe('attack: long texts that almost fit a pattern', () => {
 
     it('as the name of a file', async () => {
       const upload = `mutation ($name: String!) { upload_note(id: 1, input: { filename: $name, mimetype: "text/plain" }) { storagekey } }`;
-      const answer = await ask('/query', nobody, upload, { name: `x${'.'.repeat(LENGTH)}x` });
-      expect(answer.errors).to.equal(undefined);
+      const response = await ask('/query', nobody, upload, { name: `x${'.'.repeat(LENGTH)}x` });
+      expect(response.errors).to.equal(undefined);
     });
   });
 
@@ -106,22 +106,22 @@ describe('attack: long texts that almost fit a pattern', () => {
       ]) {
         const check = 'query ($input: email_typesInput) { Utility { check_email(input: $input) { code } } }';
         await ask('/roles_pbac', root, check, { input });
-        const answer = await ask('/roles_pbac', root, PREVIEW, { input, target: 'note', key: 1 });
-        expect(JSON.stringify(answer)).to.match(/TEMPLATE_SYNTAX|BAD_USER_INPUT|TEMPLATE_FAILED/);
+        const response = await ask('/roles_pbac', root, PREVIEW, { input, target: 'note', key: 1 });
+        expect(JSON.stringify(response)).to.match(/TEMPLATE_SYNTAX|BAD_USER_INPUT|TEMPLATE_FAILED/);
       }
     });
 
     it('as an address of quotes', async () => {
       const input = { ...letter, sender: `{{ '"' * ${4 * LENGTH} }}` };
-      const answer = await ask('/roles_pbac', root, PREVIEW, { input, target: 'note', key: 1 });
-      expect(answer.data).to.deep.equal({
+      const response = await ask('/roles_pbac', root, PREVIEW, { input, target: 'note', key: 1 });
+      expect(response.data).to.deep.equal({
         Utility: { preview_email: { html: null, error: { code: 'SENDER_INVALID' } } },
       });
     });
 
     it('in a row that an email is about', async () => {
-      const answer = await ask('/roles_pbac', root, PREVIEW, { input: letter, target: 'note', key: 1 });
-      expect(answer.data).to.deep.equal({ Utility: { preview_email: { html: 'x', error: null } } });
+      const response = await ask('/roles_pbac', root, PREVIEW, { input: letter, target: 'note', key: 1 });
+      expect(response.data).to.deep.equal({ Utility: { preview_email: { html: 'x', error: null } } });
     });
   });
 });

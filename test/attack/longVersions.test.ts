@@ -59,18 +59,18 @@ describe('attack: versions of an email that take long to compare', function () {
   const compare = () => fixture.fetch('/console/emails/versions?type=long', { headers: { cookie } });
 
   it('are compared', async () => {
-    const answer = await compare();
-    expect(answer.status).to.equal(200);
-    expect(await answer.text()).to.include('Template (HTML)');
+    const response = await compare();
+    expect(response.status).to.equal(200);
+    expect(await response.text()).to.include('Template (HTML)');
   });
 
   it('in turn with the requests of others', async () => {
     let isOver = false;
     const flood = Array.from({ length: 8 }, async () => {
       while (!isOver) {
-        const answer = await compare();
-        expect(answer.status).to.be.oneOf([200, 503]);
-        await answer.text();
+        const response = await compare();
+        expect(response.status).to.be.oneOf([200, 503]);
+        await response.text();
       }
     });
     const times: number[] = [];

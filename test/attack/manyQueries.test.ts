@@ -45,10 +45,10 @@ describe('attack: emails with many queries', function () {
         worstMs = Math.max(worstMs, performance.now() - startedAtMs);
       }
     })();
-    const answer = await preview(queries);
+    const response = await preview(queries);
     done.abort();
     await watching;
-    expect(at(answer, 'data.Utility.preview_email')).to.deep.equal({ subject: 's', error: null });
+    expect(at(response, 'data.Utility.preview_email')).to.deep.equal({ subject: 's', error: null });
     expect(worstMs).to.be.below(500);
   });
 

@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../support/testDatabase.j
 
 /**
  * RFC 9700, 4.4. The attacker's own provider sends the browser on to the honest one, with the client id of the victim's tenant.
- * The honest provider, where the victim is signed in, answers with a code, which must never reach the attacker's token endpoint.
+ * The honest provider, where the victim is signed in, responds with a code, which must never reach the attacker's token endpoint.
  */
 describe("attack: another provider's code, by mixing up providers", () => {
   let fixture: OidcFixture;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { textAt, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 
-interface Answer {
+interface Response {
   readonly status: number;
   readonly retryAfter: number;
   readonly body: GraphqlResult & { readonly code?: string };
@@ -45,14 +45,14 @@ describe('a flood of anonymous visitors', () => {
     query: string,
     address = '192.0.2.1',
     variables: unknown = {},
-  ): Promise<Answer> => {
+  ): Promise<Response> => {
     const headers = { authorization: `Bearer ${token}`, 'x-forwarded-for': address };
     const response = await fixture.postJson(path, { query, variables }, headers);
-    const body = (await response.json()) as Answer['body'];
+    const body = (await response.json()) as Response['body'];
     return { status: response.status, retryAfter: Number(response.headers.get('retry-after')), body };
   };
 
-  const expectLimited = ({ status, retryAfter, body }: Answer): void => {
+  const expectLimited = ({ status, retryAfter, body }: Response): void => {
     expect([status, body.code ?? body.errors?.[0]?.extensions.code]).to.deep.equal([429, 'RATE_LIMITED']);
     expect(retryAfter).to.be.within(1, 60);
   };
@@ -66,8 +66,8 @@ describe('a flood of anonymous visitors', () => {
     await start();
     let made = 0;
     for (let request = 0; request < 20; request++) {
-      const answer = await ask('/roles_pbac', site.nobody, createRoles(`a${request}_`, 100));
-      expectLimited(answer);
+      const response = await ask('/roles_pbac', site.nobody, createRoles(`a${request}_`, 100));
+      expectLimited(response);
     }
     for (let address = 1; address <= 8; address++) {
       const from = `192.0.2.${address}`;
@@ -84,8 +84,8 @@ describe('a flood of anonymous visitors', () => {
     // Roles that sign in are not counted, nor are the visitors of another tenant.
     expect((await ask('/roles_pbac', site.root, createRoles('d_', 100))).body.errors).to.equal(undefined);
     const other = await openSite('other');
-    const answer = await ask('/roles_pbac', other.nobody, createRoles('e_', 10));
-    expect(textAt(answer.body, 'data.r9.roleid')).to.match(/^\d+$/);
+    const response = await ask('/roles_pbac', other.nobody, createRoles('e_', 10));
+    expect(textAt(response.body, 'data.r9.roleid')).to.match(/^\d+$/);
   });
 
   it('is held to the row limit, however rows are sent', async () => {
@@ -131,7 +131,7 @@ describe('a flood of anonymous visitors', () => {
   it('counts an IPv6 /64 as one address, in any notation', async () => {
     await start({ NOBODY_REQUESTS_PER_ADDRESS: '2' });
     const { nobody } = site;
-    const from = (address: string): Promise<Answer> => ask('/query', nobody, '{ __typename }', address);
+    const from = (address: string): Promise<Response> => ask('/query', nobody, '{ __typename }', address);
     expect((await from('2001:db8:1::5')).status).to.equal(200);
     expect((await from('2001:db8:1:0:8000:1:2:3')).status).to.equal(200);
     expectLimited(await from('2001:DB8:1::5:6:7'));

@@ -12,9 +12,9 @@ describe('attack: an anonymous visitor enumerates roles', () => {
     );
     const root = (await fixture.signIn(tenantid)).access_token;
     const control = async (token: string, document: string): Promise<unknown> => {
-      const answer = await fixture.control(token, document);
-      expect(answer.errors, document).to.equal(undefined);
-      return answer;
+      const response = await fixture.control(token, document);
+      expect(response.errors, document).to.equal(undefined);
+      return response;
     };
     await control(
       root,

@@ -45,10 +45,10 @@ describe('attack: an anonymous visitor queries a table without a grant', () => {
       'mutation { delete_vault(id: 1) { id } }',
       `{ lobby(filter: "vault.id = 1") { id } }`,
     ]) {
-      const answerTo = async (text: string): Promise<string> =>
+      const responseTo = async (text: string): Promise<string> =>
         JSON.stringify(await fixture.graphql('/query', visitor, text)).replaceAll(/vaulx|vault/g, '');
       const absent = document.replace('vault', 'vaulx').replace('_vault', '_vaulx');
-      expect(await answerTo(document), document).to.equal(await answerTo(absent));
+      expect(await responseTo(document), document).to.equal(await responseTo(absent));
     }
   });
 

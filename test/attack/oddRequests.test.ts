@@ -98,18 +98,18 @@ describe('attack: a request that a proxy in front may understand in another way'
       ...(method === 'GET' || /length|transfer/i.test(headers.join()) ? [] : ['Content-Length: 0']),
     ];
     const socket = connect(fixture.web.port, '127.0.0.1');
-    let answer = '';
+    let response = '';
     socket.setEncoding('latin1').on('data', (part: string) => {
-      answer += part;
+      response += part;
       // The response to an upgrade may keep the connection open.
-      if (answer.includes('\r\n\r\n')) socket.end();
+      if (response.includes('\r\n\r\n')) socket.end();
     });
     socket.on('error', () => undefined);
     socket.write(`${lines.join('\r\n')}\r\n\r\n${body}`);
     await once(socket, 'close');
-    return answer;
+    return response;
   };
-  const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1]);
+  const statusOf = (response: string): number => Number(/^HTTP\/1\.1 (\d+)/.exec(response)?.[1]);
 
   it('is sent to every route', () => {
     expect(ROUTES.length).to.be.above(35);
@@ -128,10 +128,10 @@ describe('attack: a request that a proxy in front may understand in another way'
         )
           continue;
         const expected = oddity.status ?? statusOf(await send(route));
-        const answer = await send(route, oddity);
-        const what = `${route.method} ${route.target}\n${answer.slice(0, 300)}`;
-        expect(statusOf(answer), what).to.equal(expected);
-        expect(answer, what).not.to.contain('evil.example');
+        const response = await send(route, oddity);
+        const what = `${route.method} ${route.target}\n${response.slice(0, 300)}`;
+        expect(statusOf(response), what).to.equal(expected);
+        expect(response, what).not.to.contain('evil.example');
       }
     });
   }

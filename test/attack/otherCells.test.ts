@@ -40,12 +40,12 @@ describe('attack: a token of another cell, which has the same keys', () => {
     ];
     expect(foreign.roleid, 'of the same id').to.equal(own.roleid);
     expect((await there.control(own.access_token, TENANTS)).errors).to.equal(undefined);
-    const answer = await there.postJson(
+    const response = await there.postJson(
       '/roles_pbac',
       { query: TENANTS },
       { authorization: `Bearer ${foreign.access_token}` },
     );
-    expect([answer.status, ((await answer.json()) as { code: string }).code]).to.deep.equal([
+    expect([response.status, ((await response.json()) as { code: string }).code]).to.deep.equal([
       401,
       'TOKEN_INVALID',
     ]);
@@ -59,11 +59,11 @@ describe('attack: a token of another cell, which has the same keys', () => {
     const { here, there } = cells;
     const { tenantid } = await here.createTenant('shop');
     const { access_token: token } = await here.signIn(tenantid);
-    const answer = await there.postJson(
+    const response = await there.postJson(
       '/query',
       { query: '{ __typename }' },
       { authorization: `Bearer ${token}` },
     );
-    expect(((await answer.json()) as { code: string }).code).to.equal('TENANT_MOVED');
+    expect(((await response.json()) as { code: string }).code).to.equal('TENANT_MOVED');
   });
 });

@@ -124,8 +124,8 @@ describe('attack: weak passwords', () => {
     });
     expect(withOld.status).to.equal(401);
     await waitFor('the end of the token', async () => {
-      const answer = await fixture.control(pxadmin, '{ tenant { name } }');
-      return (answer as Json)['code'] === 'TOKEN_REVOKED';
+      const response = await fixture.control(pxadmin, '{ tenant { name } }');
+      return (response as Json)['code'] === 'TOKEN_REVOKED';
     });
   }).timeout(90_000);
 });

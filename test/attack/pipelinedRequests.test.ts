@@ -50,14 +50,14 @@ describe('attack: requests that are sent ahead of the response to an earlier one
     for (let asked = 0; asked < 5; asked++) expect((await ask()).status).to.equal(200);
     socket.destroy();
     await fixture.postJson('/auth', WRONG);
-    expect(fixture.engine.answers.heldBytes).to.equal(0);
+    expect(fixture.engine.responses.heldBytes).to.equal(0);
   });
 
   it('are answered in their order', async () => {
-    let answers = '';
-    send(post('/auth', WRONG), PROBE).on('data', (data: Buffer) => (answers += data.toString()));
-    await waitFor('both answers', () => answers.includes('{"status":"ok"}'));
-    expect(answers.match(/HTTP\/1\.1 \d+/g)).to.deep.equal(['HTTP/1.1 401', 'HTTP/1.1 200']);
+    let responses = '';
+    send(post('/auth', WRONG), PROBE).on('data', (data: Buffer) => (responses += data.toString()));
+    await waitFor('both responses', () => responses.includes('{"status":"ok"}'));
+    expect(responses.match(/HTTP\/1\.1 \d+/g)).to.deep.equal(['HTTP/1.1 401', 'HTTP/1.1 200']);
   });
 
   it('are a limited number', async () => {

@@ -120,12 +120,12 @@ describe('unique documents, by settings', function () {
       const others = (async () => {
         while (!over.signal.aborted) await fixture.graphql('/query', other.access_token, randomDocument(1));
       })();
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 8 }, () => fixture.graphql('/query', token, randomDocument(FIELDS))),
       );
       over.abort();
       await others;
-      return answers.filter(({ errors }) => errors?.[0]?.extensions.code === 'TOO_BUSY').length;
+      return responses.filter(({ errors }) => errors?.[0]?.extensions.code === 'TOO_BUSY').length;
     };
     expect(await refusedOf(root)).to.equal(0);
     expect(await refusedOf(nobody)).to.be.above(3);

@@ -50,8 +50,8 @@ describe('attack: a signed-in role finds out which logins are taken', () => {
     const { roleid } = await fixture.signIn(tenantid, 'clerk', PASSWORD);
     const csrf = await browser.csrf('/console/roles');
     const form = { csrf, id: String(roleid), login: 'root', name: '' };
-    const answer = await browser.post(`/console/roles/edit?id=${roleid}`, form);
-    expect(await answer.text())
+    const response = await browser.post(`/console/roles/edit?id=${roleid}`, form);
+    expect(await response.text())
       .to.include('Too many logins were tried')
       .and.not.include('has the login');
   });

@@ -65,24 +65,24 @@ describe('attack: a tenant makes its role tree a loop', () => {
 
   it('by two moves at once: the second is refused', async () => {
     const { a, b } = ids as Record<'a' | 'b', number>;
-    const answers = await together(
+    const responses = await together(
       () => move(a, b),
       () => move(b, a),
     );
-    expect(answers.map(codeOf).sort()).to.deep.equal(['BAD_USER_INPUT', undefined]);
+    expect(responses.map(codeOf).sort()).to.deep.equal(['BAD_USER_INPUT', undefined]);
     expect(await parents()).to.include(tenant.rootRoleid);
     await Promise.all([move(a, tenant.rootRoleid), move(b, tenant.rootRoleid)]);
   });
 
   it('by placing a role below one that is being deleted', async () => {
     const { a, b } = ids as Record<'a' | 'b', number>;
-    const answers = await together(
+    const responses = await together(
       () => fixture.control(root, `mutation { delete_role(roleid: ${b}) { roleid } }`),
       () => move(a, b),
     );
     // The move came first, or there was no such role any more.
-    const [, moved] = answers.map(codeOf);
-    expect(answers.map(codeOf)[0]).to.equal(undefined);
+    const [, moved] = responses.map(codeOf);
+    expect(responses.map(codeOf)[0]).to.equal(undefined);
     expect(moved).to.be.oneOf([undefined, 'UNKNOWN_ROLE']);
     await fixture.control(root, `mutation { update_role(roleid: ${b}, input: {deleted: false}) { roleid } }`);
     await move(a, tenant.rootRoleid);

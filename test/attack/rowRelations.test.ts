@@ -131,7 +131,7 @@ describe('what a role may do to a row (docs/security.md)', () => {
 
   /** The rows of an email's query that runs as the caller. */
   async function ofEmail(field: string, roleid: number): Promise<GraphqlResult> {
-    const answer = await fixture.control(
+    const response = await fixture.control(
       root,
       `query ($input: email_typesInput, $role: Int) { Utility { preview_email(input: $input, context: {}, query_roleid: $role) {
         queries { result error } } } }`,
@@ -147,8 +147,8 @@ describe('what a role may do to a row (docs/security.md)', () => {
         },
       },
     );
-    expect(answer.errors).to.equal(undefined);
-    const [query] = at(answer, 'data.Utility.preview_email.queries') as {
+    expect(response.errors).to.equal(undefined);
+    const [query] = at(response, 'data.Utility.preview_email.queries') as {
       result: unknown;
       error: string | null;
     }[];
@@ -164,7 +164,7 @@ describe('what a role may do to a row (docs/security.md)', () => {
   async function outcomeOfRead(field: string, holder: Holder, owner: Owner): Promise<string> {
     const { roleid, token } = callers[holder];
     const text = filled(field, holder, owner);
-    const answers = [
+    const responses = [
       await sent(token, `{ ${text} }`),
       await sent(
         token,
@@ -172,7 +172,7 @@ describe('what a role may do to a row (docs/security.md)', () => {
       ),
       await ofEmail(text, roleid),
     ];
-    const cells = answers.map((answer) => read(answer, holder, owner));
+    const cells = responses.map((response) => read(response, holder, owner));
     expect(new Set(cells), `${text}: ${cells.join(', ')}`).to.have.length(1);
     return cells[0]!;
   }
@@ -212,7 +212,7 @@ describe('what a role may do to a row (docs/security.md)', () => {
     expectDocumentedTable('rows', `${head}\n${rows.join('\n')}`);
   });
 
-  it('answers a repeated request of another role with what that role may see', async () => {
+  it('responds to a repeated request of another role with what that role may see', async () => {
     const [mine, other] = [callers.with, callers.without];
     const headers = { 'idempotency-key': '"one key"' };
     const create = `mutation { create_note(input: {id: 2000, owner: ${mine.roleid}, body: "secret"}) { body } }`;

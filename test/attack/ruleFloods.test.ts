@@ -30,9 +30,9 @@ describe('attack: rules that are large together', () => {
     const ids: string[] = [];
     let refused: GraphqlResult | undefined;
     while (!refused && ids.length < 20) {
-      const answer = await create(`rule ${ids.length}`, 9_500);
-      if (answer.errors) refused = answer;
-      else ids.push(textAt(answer, 'data.create_policy_rule.ruleid'));
+      const response = await create(`rule ${ids.length}`, 9_500);
+      if (response.errors) refused = response;
+      else ids.push(textAt(response, 'data.create_policy_rule.ruleid'));
     }
     expect(ids.length).to.equal(10);
     expect(refused?.errors?.[0]?.extensions).to.include({ code: 'BAD_USER_INPUT', field: 'filter' });
@@ -70,12 +70,12 @@ describe('attack: rules that are large together', () => {
       targets: ['note'],
       roles: Array.from({ length: 70_000 }, (_, n) => 1_000_000 + n),
     };
-    const answer = await fixture.control(
+    const response = await fixture.control(
       root,
       'mutation ($input: policy_ruleInput) { create_policy_rule(input: $input) { ruleid } }',
       { input },
     );
-    expect(answer.errors?.[0]?.extensions).to.include({ code: 'UNKNOWN_ROLE', roleid: 1_000_000 });
+    expect(response.errors?.[0]?.extensions).to.include({ code: 'UNKNOWN_ROLE', roleid: 1_000_000 });
   });
 
   it('nor may email rules be, with which each batch of events is matched', async () => {
@@ -103,8 +103,8 @@ describe('attack: rules that are large together', () => {
     };
     const large = `new.${long(8_500)}`;
     for (let request = 0; request < 11; request++) {
-      const answer = await many(1, large, `large ${request}`);
-      expect(answer.errors).to.equal(undefined);
+      const response = await many(1, large, `large ${request}`);
+      expect(response.errors).to.equal(undefined);
     }
     expect(at(await many(1, large, 'too large'), 'errors.0.extensions.field')).to.equal('condition');
     for (let request = 0; request < 9; request++) {

@@ -124,7 +124,7 @@ for (const access of ['shared', 'own'] as const) {
       return shop;
     }
 
-    it('are run by none, and every answer is the same', async () => {
+    it('are run by none, and every response is the same', async () => {
       const [plain, trapped] = [await open(false), await open(true)];
       const { database } = trapped.test;
       expect(database.tenants.loginOf(trapped.tenant.tenantid)).to.equal(

@@ -28,10 +28,10 @@ describe('attack: a page of the console repeats a secret', () => {
   for (const [path, values] of FORMS) {
     for (const name of new Set(['secret', ...SECRET_FIELDS])) {
       it(`of the field ${name}, when ${path} is sent with another session's token`, async () => {
-        const answer = await browser.post(path, { ...values, csrf: 'x', [name]: SECRET });
-        expect(answer.status).to.equal(403);
+        const response = await browser.post(path, { ...values, csrf: 'x', [name]: SECRET });
+        expect(response.status).to.equal(403);
         // Sent again without it, the form would say something else.
-        expect(await answer.text())
+        expect(await response.text())
           .to.not.include(SECRET)
           .and.not.include('>Send it again<');
       });
@@ -49,8 +49,8 @@ describe('attack: a page of the console repeats a secret', () => {
   });
 
   it('while what else was written is kept', async () => {
-    const answer = await browser.post('/console/addresses', { csrf: 'x', address: 'someone@example.com' });
-    expect(await answer.text())
+    const response = await browser.post('/console/addresses', { csrf: 'x', address: 'someone@example.com' });
+    expect(await response.text())
       .to.include('value="someone@example.com"')
       .and.include('>Send it again<');
   });

@@ -269,7 +269,7 @@ if (HAS_PG_DUMP) {
         await run();
         const { capture: captures } = await test.database.tenants.names();
         const { role } = await moving();
-        // Notifications arrive with the answer.
+        // Notifications arrive with the response.
         await app.query('select');
         const sprung = await sprungTraps(test.database.pool);
         const strange = sprung.filter(

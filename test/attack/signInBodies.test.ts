@@ -4,11 +4,11 @@ import { expect } from 'chai';
 import { WebFixture, type AuthBody } from '../api/webFixture.js';
 import { waitFor } from '../support/waitFor.js';
 
-/** More than the system buffers for a connection, so that an answer that nobody reads stays with the service. */
+/** More than the system buffers for a connection, so that a response that nobody reads stays with the service. */
 const ANSWER_BYTES = 12_000_000;
 const LONG_NAME = 'x'.repeat(55);
 
-/** Tables with so many long names that the answer of a sign-in, which describes them, is large. */
+/** Tables with so many long names that the response of a sign-in, which describes them, is large. */
 const TABLES = Array.from({ length: 160 }, (_, table) => {
   const columns = Array.from({ length: 150 }, (_column, i) => `${LONG_NAME}_${i} text`);
   return `create table t${table} (id int primary key, ${columns.join(', ')});`;
@@ -19,7 +19,11 @@ describe('attack: sign-in request bodies', () => {
 
   before(async () => {
     fixture = await WebFixture.start({
-      env: { MAX_ANSWERS_IN_FLIGHT_BYTES: '80000000', ANSWER_STALL_MS: '5000', ANSWER_TIMEOUT_MS: '10000' },
+      env: {
+        MAX_RESPONSES_IN_FLIGHT_BYTES: '80000000',
+        RESPONSE_STALL_MS: '5000',
+        RESPONSE_TIMEOUT_MS: '10000',
+      },
     });
   });
   after(() => fixture.stop());
@@ -33,15 +37,19 @@ describe('attack: sign-in request bodies', () => {
         ['application/x-www-form-urlencoded', 'a&'.repeat(100_000)],
         ['multipart/form-data; boundary=b', `${part.repeat(5_000)}--b--\r\n`],
       ] as const) {
-        const answer = await fixture.fetch(path, { method: 'POST', headers: { 'content-type': type }, body });
-        expect(answer.status, `${path} ${type}`).to.equal(413);
+        const response = await fixture.fetch(path, {
+          method: 'POST',
+          headers: { 'content-type': type },
+          body,
+        });
+        expect(response.status, `${path} ${type}`).to.equal(413);
       }
     }
     const { tenantid } = await fixture.createTenant('wordy');
     const login = '\u{1F600}'.repeat(512);
     const longest = new URLSearchParams({ tenantid: String(tenantid), login, password: login });
-    const answer = await fixture.fetch('/auth', { method: 'POST', body: longest });
-    expect(answer.status).to.equal(401);
+    const response = await fixture.fetch('/auth', { method: 'POST', body: longest });
+    expect(response.status).to.equal(401);
   });
 
   it('leave room for others when their responses are not read', async () => {
@@ -60,9 +68,9 @@ describe('attack: sign-in request bodies', () => {
 
     const sockets = Array.from({ length: 12 }, () => ask(refresh_token));
     const status = async (): Promise<number> => {
-      const answer = await fixture.fetch('/auth', { headers });
-      await answer.arrayBuffer();
-      return answer.status;
+      const response = await fixture.fetch('/auth', { headers });
+      await response.arrayBuffer();
+      return response.status;
     };
     await waitFor('the hostile tenant to have its fill', async () => (await status()) === 503);
     expect((await fixture.signIn(tenantid)).tenantid).to.equal(tenantid);

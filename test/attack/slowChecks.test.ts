@@ -52,12 +52,12 @@ describe('attack: settings that take long to check', () => {
       ['fragment f0 on note0 { id ...f0 }'],
       ['fragment f0 on note0 { id a: note1 { ...f0 } b: note1 { ...f0 } }'],
     ]) {
-      let answer: GraphqlResult | undefined;
+      let response: GraphqlResult | undefined;
       const heldUpMs = await holdUp(async () => {
-        answer = await names(`{ note0 { ...f0 } } ${fragments.join(' ')}`);
+        response = await names(`{ note0 { ...f0 } } ${fragments.join(' ')}`);
       });
-      expect(answer?.errors).to.equal(undefined);
-      expect(at(answer, 'data.Utility.template_names.context')).to.include('notes');
+      expect(response?.errors).to.equal(undefined);
+      expect(at(response, 'data.Utility.template_names.context')).to.include('notes');
       expect(heldUpMs).to.be.below(400);
     }
     const nested = await names('{ note0 '.repeat(20_000));
@@ -79,11 +79,11 @@ describe('attack: settings that take long to check', () => {
       recipients: ['b@example.com'],
       queries,
     };
-    let answer: GraphqlResult | undefined;
+    let response: GraphqlResult | undefined;
     const heldUpMs = await holdUp(async () => {
-      answer = await fixture.control(root, CHECK, { input, target: 'note0' });
+      response = await fixture.control(root, CHECK, { input, target: 'note0' });
     });
-    expect(at(answer, 'data.Utility.check_email')).to.deep.equal([]);
+    expect(at(response, 'data.Utility.check_email')).to.deep.equal([]);
     expect(heldUpMs).to.be.below(400);
   });
 
@@ -94,11 +94,11 @@ describe('attack: settings that take long to check', () => {
     const targets = Array.from({ length: 20 }, () => tables).flat();
     const create = `mutation ($input: policy_ruleInput) { create_policy_rule(input: $input) { targets } }`;
     const input = { name: 'many', capabilities: ['select'], targets, filter: long('id') };
-    let answer: GraphqlResult | undefined;
+    let response: GraphqlResult | undefined;
     const heldUpMs = await holdUp(async () => {
-      answer = await fixture.control(root, create, { input });
+      response = await fixture.control(root, create, { input });
     });
-    expect(at(answer, 'data.create_policy_rule.targets')).to.deep.equal(tables);
+    expect(at(response, 'data.create_policy_rule.targets')).to.deep.equal(tables);
     expect(heldUpMs).to.be.below(400);
   });
 
@@ -112,11 +112,11 @@ describe('attack: settings that take long to check', () => {
       query_roleid: roleid,
       condition: long('new.id'),
     };
-    let answer: GraphqlResult | undefined;
+    let response: GraphqlResult | undefined;
     const heldUpMs = await holdUp(async () => {
-      answer = await fixture.control(root, create, { input });
+      response = await fixture.control(root, create, { input });
     });
-    expect(textAt(answer, 'data.create_email_rule.ruleid')).to.be.a('string');
+    expect(textAt(response, 'data.create_email_rule.ruleid')).to.be.a('string');
     expect(heldUpMs).to.be.below(400);
   });
 });

@@ -5,14 +5,14 @@ import { expect } from 'chai';
 import { PrivateAddress, publicLookup } from '../../src/foundation/net/publicLookup.js';
 import { waitFor } from '../support/waitFor.js';
 
-/** DNS's answer to a question (RFC 1035): the address, or that there is no such name. */
-function answerTo(query: Buffer, address: readonly number[] | undefined): Buffer {
-  const answer = Buffer.from(query.subarray(0, 12 + query.subarray(12).indexOf(0) + 5));
-  answer.writeUInt16BE(address ? 0x8180 : 0x8183, 2);
-  answer.writeUInt16BE(address ? 1 : 0, 6);
-  answer.writeUInt32BE(0, 8);
+/** DNS's response to a question (RFC 1035): the address, or that there is no such name. */
+function responseTo(query: Buffer, address: readonly number[] | undefined): Buffer {
+  const response = Buffer.from(query.subarray(0, 12 + query.subarray(12).indexOf(0) + 5));
+  response.writeUInt16BE(address ? 0x8180 : 0x8183, 2);
+  response.writeUInt16BE(address ? 1 : 0, 6);
+  response.writeUInt32BE(0, 8);
   const record = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...(address ?? [])];
-  return address ? Buffer.concat([answer, Buffer.from(record)]) : answer;
+  return address ? Buffer.concat([response, Buffer.from(record)]) : response;
 }
 
 const ADDRESSES: Readonly<Record<string, readonly number[]>> = {
@@ -29,10 +29,10 @@ describe('attack: names of SMTP servers and identity providers', () => {
     dns = createSocket('udp4', (query, { port, address }) => {
       const name = query.subarray(13, 13 + (query[12] ?? 0)).toString();
       const isIPv4 = query.readUInt16BE(12 + query.subarray(12).indexOf(0) + 1) === 1;
-      const answer = (): void =>
-        dns.send(answerTo(query, isIPv4 ? ADDRESSES[name] : undefined), port, address);
-      if (name === 'slow') unanswered.push(answer);
-      else answer();
+      const response = (): void =>
+        dns.send(responseTo(query, isIPv4 ? ADDRESSES[name] : undefined), port, address);
+      if (name === 'slow') unanswered.push(response);
+      else response();
     });
     dns.bind(0, '127.0.0.1');
     await once(dns, 'listening');
@@ -64,7 +64,7 @@ describe('attack: names of SMTP servers and identity providers', () => {
     const startedAt = performance.now();
     await dnsClient.lookup('localhost');
     expect(performance.now() - startedAt).to.be.below(1_000);
-    for (const answer of unanswered) answer();
+    for (const response of unanswered) response();
     await Promise.all(slow);
   });
 });

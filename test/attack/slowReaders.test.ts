@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { WebFixture } from '../api/webFixture.js';
 import { waitFor } from '../support/waitFor.js';
 
-/** More than the system buffers for a connection, so that an answer that nobody reads stays with the service. */
+/** More than the system buffers for a connection, so that a response that nobody reads stays with the service. */
 const ANSWER_BYTES = 12_000_000;
 const STALL_MS = 4_000;
 const TIMEOUT_MS = 10_000;
@@ -37,9 +37,9 @@ describe('unread responses', () => {
   before(async () => {
     fixture = await WebFixture.start({
       env: {
-        MAX_ANSWERS_IN_FLIGHT_BYTES: '64000000',
-        ANSWER_STALL_MS: String(STALL_MS),
-        ANSWER_TIMEOUT_MS: String(TIMEOUT_MS),
+        MAX_RESPONSES_IN_FLIGHT_BYTES: '64000000',
+        RESPONSE_STALL_MS: String(STALL_MS),
+        RESPONSE_TIMEOUT_MS: String(TIMEOUT_MS),
       },
     });
     const makeTenant = async (name: string, rows: number, bytes: number): Promise<string> => {
@@ -55,7 +55,7 @@ describe('unread responses', () => {
   });
   after(() => fixture.stop());
 
-  /** Requests whose answer is over, read or not. */
+  /** Requests whose response is over, read or not. */
   const ended = async (path: string): Promise<number> => {
     const metrics = await (await fixture.fetch('/metrics')).text();
     const counts = metrics.matchAll(/^rowpost_http_request_seconds_count\{.*route="(.*?)".*\} (\d+)$/gm);
@@ -99,7 +99,7 @@ describe('unread responses', () => {
     const before = await ended('/query');
     const socket = ask(fixture, '/query', hostile, '{ note { body } }');
     const trickle = setInterval(() => socket.resume().once('data', () => socket.pause()), 200);
-    await waitFor('the answer to end', async () => (await ended('/query')) > before, SELDOM);
+    await waitFor('the response to end', async () => (await ended('/query')) > before, SELDOM);
     clearInterval(trickle);
     expect(await drain(socket)).to.be.within(100_000, ANSWER_BYTES);
   });

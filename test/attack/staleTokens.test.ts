@@ -48,16 +48,16 @@ describe('attack: tokens asked for while the password is changed', () => {
   it('by a refresh token, of a process that has not noticed yet', async () => {
     const { refresh_token } = await fixture.signIn(tenantid);
     await changePassword('another password');
-    const answer = await fixture.fetch('/auth', authorized(refresh_token));
-    expect(answer.status, 'still in the cache').to.equal(200);
-    await expectRevoked((await answer.json()) as AuthBody);
+    const response = await fixture.fetch('/auth', authorized(refresh_token));
+    expect(response.status, 'still in the cache').to.equal(200);
+    await expectRevoked((await response.json()) as AuthBody);
   });
 
   it('by Utility.role_token, of a process that has not noticed yet', async () => {
     const { access_token } = await fixture.signIn(tenantid);
     await changePassword('another password');
-    const answer = await fixture.control(access_token, `{ Utility { role_token(roleid: ${roleid}) } }`);
-    const token = (answer.data?.['Utility'] as { role_token: string }).role_token;
+    const response = await fixture.control(access_token, `{ Utility { role_token(roleid: ${roleid}) } }`);
+    const token = (response.data?.['Utility'] as { role_token: string }).role_token;
     await expectRevoked({ access_token: token, refresh_token: token } as AuthBody);
   });
 

@@ -47,10 +47,10 @@ describe('attack: a role that is taken over', () => {
     const found = await signedIn();
     const session = await fixture.signIn(tenantid);
     aheadMs = 11 * 60_000;
-    const answer = await fixture.fetch('/auth', {
+    const response = await fixture.fetch('/auth', {
       headers: { authorization: `Bearer ${found.refresh_token}` },
     });
-    const refreshed = (await answer.json()) as AuthBody;
+    const refreshed = (await response.json()) as AuthBody;
     expect(codeOf(await change(refreshed, { password: 'the thief chose it' }))).to.equal(
       'REAUTHENTICATION_REQUIRED',
     );

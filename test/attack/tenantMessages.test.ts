@@ -29,9 +29,9 @@ describe('messages raised by tenant code', () => {
   ];
   for (const [what, body] of ways) {
     it(`${what} break the connection, and are not stored`, async () => {
-      const answer = await ask(body);
-      expect(answer).to.include('OUTCOME_UNKNOWN');
-      expect(answer.length).to.be.below(1_000);
+      const response = await ask(body);
+      expect(response).to.include('OUTCOME_UNKNOWN');
+      expect(response.length).to.be.below(1_000);
     });
   }
 

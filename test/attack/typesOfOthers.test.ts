@@ -34,7 +34,7 @@ describe('attack: a tenant without code computes with a type of another tenant',
   });
   after(() => shop.close());
 
-  const answer = async (sql: string, request: string): Promise<string> => {
+  const response = async (sql: string, request: string): Promise<string> => {
     const { tenantid, schema } = shop.tenant;
     await shop.sql(`drop view if exists v; drop table if exists t; ${sql}`);
     await shop.test.database.tenants.settle(tenantid, schema);
@@ -54,7 +54,7 @@ describe('attack: a tenant without code computes with a type of another tenant',
     ['record_in', async () => `record_in('(x)'::cstring, ${await oidOf('c')}, -1)::text`],
   ] as const) {
     it(`by ${by} in a view`, async () => {
-      expect(await answer(`create view v as select ${await value()} as a`, '{ v { a } }')).not.to.include(
+      expect(await response(`create view v as select ${await value()} as a`, '{ v { a } }')).not.to.include(
         'swordfish',
       );
     });
@@ -66,7 +66,7 @@ describe('attack: a tenant without code computes with a type of another tenant',
   ] as const) {
     it(`by ${by}`, async () => {
       const create = sql().replace('$', accomplice.schema);
-      expect(await answer(create, 'mutation { create_t(input: {id: 1}) { id } }')).not.to.include(
+      expect(await response(create, 'mutation { create_t(input: {id: 1}) { id } }')).not.to.include(
         'swordfish',
       );
     });

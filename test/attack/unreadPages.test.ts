@@ -19,8 +19,8 @@ describe('attack: large pages of the console that nobody reads', () => {
     await shop.close();
   });
 
-  const heldBytes = (): number => shop.fixture.engine.answers.heldBytes;
-  /** Sends a form whose template is quotes, each of which is five characters in a page. The answer is not read. */
+  const heldBytes = (): number => shop.fixture.engine.responses.heldBytes;
+  /** Sends a form whose template is quotes, each of which is five characters in a page. The response is not read. */
   const send = (path: string, cookie: string, csrf: string, quotes: number): Socket => {
     const body = `csrf=${csrf}&email_type=x/y&action=save&template=${'"'.repeat(quotes)}`;
     const { port } = shop.fixture.web;
@@ -54,7 +54,7 @@ describe('attack: large pages of the console that nobody reads', () => {
     expect(page.length).to.be.below(MIB);
   });
 
-  it("count as the tenant's answers until they are given up", async () => {
+  it("count as the tenant's responses until they are given up", async () => {
     const before = heldBytes();
     // Shown again, as no email may have this name.
     const csrf = await browser.csrf('/console/emails/edit');

@@ -42,9 +42,9 @@ describe('attack: unsubscribe links', () => {
       `/unsubscribe/${'A'.repeat(8_000)}`,
       linkOf('ada@example.com', testKeyRing, 999_999),
     ]) {
-      for (const answer of [await fixture.fetch(path), await post(path)]) {
-        expect(answer.status, path.slice(0, 60)).to.equal(404);
-        pages.add(await answer.text());
+      for (const response of [await fixture.fetch(path), await post(path)]) {
+        expect(response.status, path.slice(0, 60)).to.equal(404);
+        pages.add(await response.text());
       }
     }
     expect([...pages]).to.have.length(1);
@@ -77,10 +77,10 @@ describe('attack: unsubscribe links', () => {
 
   it('are rate-limited per recipient', async () => {
     const path = linkOf('flood@example.com');
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 40 }, (_, index) => post(path, `choice=${index % 2 ? 'all' : 'subscribe'}`)),
     );
-    expect(answers.filter(({ status }) => status === 429)).to.have.length(10);
+    expect(responses.filter(({ status }) => status === 429)).to.have.length(10);
     expect((await post(linkOf('other@example.com'))).status).to.equal(200);
   });
 });

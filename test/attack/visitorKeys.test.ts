@@ -53,7 +53,7 @@ describe('attack: an anonymous client takes the Idempotency-Key of another one',
     return rows[0]!.count;
   };
 
-  it('and neither reads its answer nor keeps its row from being created', async () => {
+  it('and neither reads its response nor keeps its row from being created', async () => {
     const [first, second] = [await visit(), await visit()];
     const ofFirst = await send(first.access_token, 'order-1', 'hello');
     const ofSecond = await send(second.access_token, 'order-1', 'hello');
@@ -65,7 +65,7 @@ describe('attack: an anonymous client takes the Idempotency-Key of another one',
     expect(await count('another')).to.equal(1);
   });
 
-  it('while its repeats with refreshed tokens still get the first answer', async () => {
+  it('while its repeats with refreshed tokens still get the first response', async () => {
     let tokens = await visit();
     const first = await send(tokens.access_token, 'order-2', 'once');
     for (let time = 0; time < 3; time++) {

@@ -128,7 +128,7 @@ describe('rowpost doctor', () => {
     const said = stdout + stderr;
     expect(code, said).to.equal(1);
     expect(said).to.not.include('hidden');
-    expect(said).to.match(/^✗ postgres +PostgreSQL does not answer \(ECONNREFUSED\)\. Is it running/m);
+    expect(said).to.match(/^✗ postgres +PostgreSQL does not respond \(ECONNREFUSED\)\. Is it running/m);
     expect(said).to.match(/^✗ queue +Redis can't be reached \(ECONNREFUSED\) → Start it/m);
     expect(said).to.match(/^✓ provider/m);
   });
@@ -243,7 +243,7 @@ describe('rowpost doctor', () => {
     try {
       await set(tenants[0]!, 're_good');
       await set(tenants[1]!, 're_bad');
-      api.answer = ({ headers }) => ({
+      api.reply = ({ headers }) => ({
         status: headers.authorization === 'Bearer re_good' ? 200 : 401,
         body: { name: 'missing_api_key', message: `no such key ${headers.authorization}` },
       });
@@ -256,7 +256,7 @@ describe('rowpost doctor', () => {
       expect(new Set(api.calls.map(({ method, path: at }) => `${method} ${at}`))).to.deep.equal(
         new Set(['GET /domains']),
       );
-      api.answer = () => ({ status: 503 });
+      api.reply = () => ({ status: 503 });
       const none = await diagnose({ RESEND_BASE_URL: api.url });
       expect(none.of('carriers')).to.match(/^✗ carriers +resend recognises 0 of 2/);
       expect(none.lines.join()).to.not.match(/re_(good|bad)/);

@@ -138,12 +138,12 @@ describe('docs/existing-database.md, with the built program', () => {
     expect(why).to.match(/ {2}rule \d+ "paid orders": matched[^]* delivery \d+ of "paid": (sent|sending)/);
     expect(why).to.match(/ insert by SQL [^]*"paid orders": condition_false[^]* {4}new\.paid_at = null\n/);
     expect(why).to.include('\n  rules about other tables: 1\n').and.not.include('"gone"');
-    const answer = await post(
+    const response = await post(
       `${baseUrl}/query`,
       { query: '{ customers { name orders_collection { total } } }' },
       token,
     );
-    expect(answer).to.deep.equal({
+    expect(response).to.deep.equal({
       data: { customers: [{ name: 'Ada', orders_collection: [{ total: 80 }] }] },
     });
   });

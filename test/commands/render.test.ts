@@ -96,41 +96,41 @@ describe('rowpost render', () => {
       '{"template": "{{ a | upcase }}", "context": {"a": "x"}, "syntax": "liquid"}',
       '{"template": "no context"}',
     ];
-    const answers = lines(await run(['--jsonl'], input.join('\n')));
+    const responses = lines(await run(['--jsonl'], input.join('\n')));
     const syntaxError = {
       message: "unexpected end of template, expected 'end of print statement'.",
       line: 1,
       column: 5,
       hint: 'close it with }}',
     };
-    expect(answers).to.have.length(input.length);
-    expect([answers[0], answers[2], answers[3], answers[6], answers[7]]).to.deep.equal([
+    expect(responses).to.have.length(input.length);
+    expect([responses[0], responses[2], responses[3], responses[6], responses[7]]).to.deep.equal([
       { output: '10.0 9007199254740993' },
       { output: '&lt;' },
       { error: syntaxError },
       { output: 'X' },
       { output: 'no context' },
     ]);
-    for (const bad of [answers[1], answers[4], answers[5]])
+    for (const bad of [responses[1], responses[4], responses[5]])
       expect(bad).to.have.nested.property('error.message');
   });
 
   it('reads lines across chunk boundaries, split at newlines only', async () => {
     const bytes = Buffer.from('{"template": "é\u2028{{ a }}", "context": {"a": "😀"}}\n{"template": "b"}\n');
-    const answers = lines(
+    const responses = lines(
       await run(
         ['--jsonl'],
         Array.from(bytes, (byte) => Buffer.from([byte])),
       ),
     );
-    expect(answers).to.deep.equal([{ output: 'é\u2028😀' }, { output: 'b' }]);
+    expect(responses).to.deep.equal([{ output: 'é\u2028😀' }, { output: 'b' }]);
   });
 
   it('handles thousands of lines', async () => {
     const input = Array.from({ length: 5_000 }, (_, i) =>
       JSON.stringify({ template: `${i} {{ n }}`, context: { n: i } }),
     );
-    const answers = lines(await run(['--jsonl'], `${input.join('\n')}\n`));
-    expect(answers).to.deep.equal(input.map((_, i) => ({ output: `${i} ${i}` })));
+    const responses = lines(await run(['--jsonl'], `${input.join('\n')}\n`));
+    expect(responses).to.deep.equal(input.map((_, i) => ({ output: `${i} ${i}` })));
   });
 });

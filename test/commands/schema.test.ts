@@ -100,10 +100,10 @@ describe('rowpost schema', () => {
       expect(
         await problemsOf(
           folder,
-          'const name: string | null | undefined = answer.order?.[0]?.customer?.name;',
+          'const name: string | null | undefined = response.order?.[0]?.customer?.name;',
         ),
       ).to.equal('');
-      expect(await problemsOf(folder, 'const name = answer.order?.[0]?.email;')).to.match(/email/);
+      expect(await problemsOf(folder, 'const name = response.order?.[0]?.email;')).to.match(/email/);
     } finally {
       await rm(folder, { recursive: true });
     }
@@ -115,7 +115,7 @@ async function problemsOf(folder: string, use: string): Promise<string> {
   const client = path.join(folder, 'client.ts');
   await writeFile(
     client,
-    `import type { OrdersQuery } from './rowpost';\nexport function read(answer: OrdersQuery) { ${use} return name; }\n`,
+    `import type { OrdersQuery } from './rowpost';\nexport function read(response: OrdersQuery) { ${use} return name; }\n`,
   );
   const program = ts.createProgram([client], {
     noEmit: true,

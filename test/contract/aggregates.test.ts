@@ -23,9 +23,9 @@ describe('contract 3.5: Aggregates', () => {
   after(() => fixture.stop());
 
   const aggregate = async (field: string): Promise<unknown> => {
-    const { data, errors } = await fixture.graphql('/query', root, `{ Aggregates { answer: ${field} } }`);
+    const { data, errors } = await fixture.graphql('/query', root, `{ Aggregates { response: ${field} } }`);
     expect(errors).to.equal(undefined);
-    return at(data, 'Aggregates.answer');
+    return at(data, 'Aggregates.response');
   };
 
   it('the subquery may be `query{group(ordering: …){…}}`: its ordering becomes that of the result', async () => {

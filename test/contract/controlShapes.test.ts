@@ -25,25 +25,25 @@ describe('contract 1 and 4: shapes of /auth and /roles_pbac', () => {
   });
 
   for (const path of ['/query', '/roles_pbac'] as const) {
-    it(`\`Utility { introspect }\` of ${path} answers {gql, json: {__schema}} of the tables as they are`, async () => {
+    it(`\`Utility { introspect }\` of ${path} responses {gql, json: {__schema}} of the tables as they are`, async () => {
       const name = path === '/query' ? 'one' : 'two';
       const client = await fixture.testDatabase.database.pool.connect();
       await client.query(`create table ${tenant.schema}.${name} (id int primary key)`);
       client.release();
       const { data, errors } = await fixture.graphql(path, root, '{ Utility { introspect } }');
       expect(errors).to.equal(undefined);
-      const answer = at(data, 'Utility.introspect') as { gql: string; json: Json };
-      expect(Object.keys(answer)).to.deep.equal(['gql', 'json']);
-      expect(Object.keys(buildSchema(answer.gql).getQueryType()!.getFields())).to.include(name);
-      const types = at(answer.json, '__schema.types') as { name: string }[];
+      const response = at(data, 'Utility.introspect') as { gql: string; json: Json };
+      expect(Object.keys(response)).to.deep.equal(['gql', 'json']);
+      expect(Object.keys(buildSchema(response.gql).getQueryType()!.getFields())).to.include(name);
+      const types = at(response.json, '__schema.types') as { name: string }[];
       expect(types.map((type) => type.name)).to.include(name);
       // It is what signing in shows.
       const { schema } = (await fixture.signIn(tenant.tenantid)) as unknown as { schema: Json };
-      expect(answer).to.deep.equal(schema);
+      expect(response).to.deep.equal(schema);
     });
   }
 
-  it("`anonymous_logins` answers the Nobody role's id when it is on, else null", async () => {
+  it("`anonymous_logins` responses the Nobody role's id when it is on, else null", async () => {
     const ask = async (args = ''): Promise<unknown> =>
       at(
         await fixture.control(root, `{ Utility { anonymous_logins${args} } }`),

@@ -192,8 +192,8 @@ describe('what a role may do to another (docs/security.md)', () => {
           .replaceAll('$id', String(targets.itself))
           .replaceAll(/\$(caller|class|config)/g, '1');
         const kind = name in OPERATIONS ? 'mutation ' : '';
-        const answer = (await fixture.control(token, `${kind}{ ${filled} }`)) as { code?: string };
-        expect(answer.code ?? codeOf(answer as GraphqlResult), name).to.equal('TENANT_SUSPENDED');
+        const response = (await fixture.control(token, `${kind}{ ${filled} }`)) as { code?: string };
+        expect(response.code ?? codeOf(response as GraphqlResult), name).to.equal('TENANT_SUSPENDED');
       }
     } finally {
       await pool.query('update rowpost.tenant set suspended = false where tenantid = $1', [tenant.tenantid]);

@@ -46,7 +46,7 @@ describe('roles_pbac: set_email_transport', () => {
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     const dkim = { domain: 'example.com', selector: 'email', private_key: pem };
     const before = server.emails.length;
-    const answer = await set(smtp({ dkim }));
+    const response = await set(smtp({ dkim }));
     const transport = {
       kind: 'smtp',
       host: '127.0.0.1',
@@ -55,7 +55,7 @@ describe('roles_pbac: set_email_transport', () => {
       username: 'shop',
       dkim_domain: 'example.com',
     };
-    expect(answer.data).to.deep.equal({
+    expect(response.data).to.deep.equal({
       Utility: { set_email_transport: { transports: [transport], paused_code: null } },
     });
     expect(server.emails).to.have.length(before);
@@ -64,7 +64,7 @@ describe('roles_pbac: set_email_transport', () => {
       .to.have.nested.property('Utility.email_transport.transports')
       .that.deep.equals([transport]);
     const row = await stored();
-    expect(JSON.stringify([row, answer, read]))
+    expect(JSON.stringify([row, response, read]))
       .to.not.include('canary')
       .and.not.include('PRIVATE');
     // Enough for the other settings, and to send by.

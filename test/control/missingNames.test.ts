@@ -52,15 +52,15 @@ describe('undefined names in an email type', () => {
     expect(errors).to.equal(undefined);
   }
   async function check(input: object): Promise<readonly string[]> {
-    const answer = await fixture.control(
+    const response = await fixture.control(
       token,
       `query ($input: email_typesInput) {
         Utility { check_email(email_type: "letter", input: $input) { field line column message hint } }
       }`,
       { input },
     );
-    expect(answer.errors).to.equal(undefined);
-    const found = at(answer, 'data.Utility.check_email') as readonly Warning[];
+    expect(response.errors).to.equal(undefined);
+    const found = at(response, 'data.Utility.check_email') as readonly Warning[];
     return found.map(({ field, line, column, message, hint }) =>
       [`${field} ${line}:${column}`, message, hint].filter(Boolean).join(' | '),
     );
@@ -173,13 +173,13 @@ describe('undefined names in an email type', () => {
   });
 
   it('are warnings of a preview, naming its table', async () => {
-    const answer = await fixture.control(
+    const response = await fixture.control(
       token,
       `query ($input: email_typesInput) { Utility {
         preview_email(input: $input, target: "guest", key: 1) { subject warnings { message } } } }`,
       { input: { ...LETTER, subject: 'Hello {{ records.new.gust }}!' } },
     );
-    expect(at(answer, 'data.Utility.preview_email')).to.deep.equal({
+    expect(at(response, 'data.Utility.preview_email')).to.deep.equal({
       subject: 'Hello !',
       warnings: [{ message: 'the table guest has no "gust"' }],
     });
@@ -193,13 +193,13 @@ describe('undefined names in an email type', () => {
           : "{{ records.new.gust | default: 'none' }}";
       const preview = async (subject: string, template = 'x'): Promise<unknown> => {
         const input = { ...LETTER, syntax, undefined: 'strict', subject, template };
-        const answer = await fixture.control(
+        const response = await fixture.control(
           token,
           `query ($input: email_typesInput) { Utility {
             preview_email(input: $input, target: "guest", key: 1) { subject error { code field line } } } }`,
           { input },
         );
-        return at(answer, 'data.Utility.preview_email');
+        return at(response, 'data.Utility.preview_email');
       };
       const failed = (field: string) => ({
         subject: null,

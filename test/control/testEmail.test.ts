@@ -42,10 +42,10 @@ describe('roles_pbac: send_test_email', () => {
   it("returns the provider's outcome without the key, and pauses nobody", async () => {
     const echo = JSON.stringify({ errors: [{ message: `bad key ${API_KEY}` }] });
     const cases: [Behaviour, string][] = [
-      [{ kind: 'answer', status: 401, body: echo }, 'APIKEY_REFUSED'],
-      [{ kind: 'answer', status: 400, body: echo }, 'PROVIDER_400'],
-      [{ kind: 'answer', status: 503, body: echo }, 'PROVIDER_503'],
-      [{ kind: 'answer', status: 429, headers: { 'retry-after': '7' } }, 'RATE_LIMITED'],
+      [{ kind: 'reply', status: 401, body: echo }, 'APIKEY_REFUSED'],
+      [{ kind: 'reply', status: 400, body: echo }, 'PROVIDER_400'],
+      [{ kind: 'reply', status: 503, body: echo }, 'PROVIDER_503'],
+      [{ kind: 'reply', status: 429, headers: { 'retry-after': '7' } }, 'RATE_LIMITED'],
       [{ kind: 'hang' }, 'PROVIDER_TIMEOUT'],
       [{ kind: 'reset-after' }, 'ECONNRESET'],
     ];

@@ -29,7 +29,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
   let pipeline: Pipeline;
   let tenant: TestTenant;
   let nextAfterDot: AfterDot[] = [];
-  let nextAnswers: Behaviour[] = [];
+  let nextResponses: Behaviour[] = [];
 
   before(async () => {
     db = await createTestDatabase();
@@ -52,10 +52,10 @@ describe('delivery: by carriers of the tenant’s choice', () => {
   beforeEach(async () => {
     tenant = await createTenant(db.database);
     nextAfterDot = [];
-    nextAnswers = [];
+    nextResponses = [];
     server.onRecipient = () => undefined;
     server.afterDot = () => nextAfterDot.shift() ?? { taken: true, reply: '250 2.0.0 queued as Q' };
-    provider.behave = () => nextAnswers.shift() ?? { kind: 'accept' };
+    provider.behave = () => nextResponses.shift() ?? { kind: 'accept' };
   });
 
   const smtp = (rest: Partial<SmtpAccount> = {}): SmtpAccount => ({
@@ -112,7 +112,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
       .and.not.include(undefined);
   });
 
-  it('a lost answer after the final dot is a possible duplicate, recorded; at most once sends no second one', async () => {
+  it('a lost response after the final dot is a possible duplicate, recorded; at most once sends no second one', async () => {
     await setTransports(smtp());
     nextAfterDot = [
       { taken: true, reply: 'cut' },
@@ -174,7 +174,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
         expect(await deliver(), outcome).to.include({ state: 'sent', attempts: 1 });
         expect(await attempts()).to.deep.equal([`smtp ${outcome}`, 'sendgrid sent']);
       }
-      // Known by now not to answer with this login: the next email does not ask.
+      // Known by now not to respond with this login: the next email does not ask.
       await writeEvents(db.database, tenant, 1);
       await waitFor('the second email', () => Promise.resolve(mine().sendgrid.length === 2));
       expect((await attempts()).filter((each) => each.startsWith('smtp'))).to.have.length(1);
@@ -182,11 +182,11 @@ describe('delivery: by carriers of the tenant’s choice', () => {
 
     it('is not tried after an outcome that can’t be known, however often the first one then fails', async () => {
       await setTransports({ kind: 'sendgrid' }, smtp());
-      nextAnswers = [
+      nextResponses = [
         { kind: 'reset-after' },
-        { kind: 'answer', status: 401 },
-        { kind: 'answer', status: 302 },
-        { kind: 'answer', status: 429, headers: { 'retry-after': '1' } },
+        { kind: 'reply', status: 401 },
+        { kind: 'reply', status: 302 },
+        { kind: 'reply', status: 429, headers: { 'retry-after': '1' } },
       ];
       expect(await deliver()).to.include({ state: 'sent' });
       expect(await attempts()).to.deep.equal([
@@ -201,14 +201,14 @@ describe('delivery: by carriers of the tenant’s choice', () => {
 
     it('is not tried for an email that the first one refuses for good', async () => {
       await setTransports({ kind: 'sendgrid' }, smtp());
-      nextAnswers = [{ kind: 'answer', status: 400 }];
+      nextResponses = [{ kind: 'reply', status: 400 }];
       expect(await deliver()).to.include({ state: 'failed', error_code: 'PROVIDER_400' });
       expect(await attempts()).to.deep.equal(['sendgrid rejected']);
     });
 
     it('pauses the tenant only once every account is refused', async () => {
       await setTransports(smtp({ password: 'canary-wrong' }), { kind: 'sendgrid' });
-      provider.behave = () => ({ kind: 'answer', status: 401 });
+      provider.behave = () => ({ kind: 'reply', status: 401 });
       expect(await deliver()).to.include({ state: 'paused', attempts: 0, error_code: 'APIKEY_REFUSED' });
       expect(await attempts()).to.deep.equal(['smtp paused', 'sendgrid paused']);
     });

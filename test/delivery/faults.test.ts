@@ -123,7 +123,7 @@ for (const backend of BACKENDS) {
     });
 
     it('PostgreSQL ends every connection now and then: nothing is lost, no process ends', async () => {
-      // On a busy machine an answer that is merely late would be sent again, and that again.
+      // On a busy machine a response that is merely late would be sent again, and that again.
       const patient = await pipelineConfig(backend, { ...env, SEND_DEADLINE_MS: '5000' });
       pipeline = await startPipeline(db.database, patient, { relays: 2, workers: 2 });
       let written = 0;

@@ -24,7 +24,7 @@ describe('delivery: a queue that refuses the hint at a retry', () => {
     const db = await createTestDatabase();
     const provider = await startFakeProvider();
     provider.behave = () =>
-      provider.calls.length === 0 ? { kind: 'answer', status: 500 } : { kind: 'accept' };
+      provider.calls.length === 0 ? { kind: 'reply', status: 500 } : { kind: 'accept' };
     const config = await pipelineConfig('postgres', { SENDGRID_BASE_URL: provider.url });
     const pipeline = await startPipeline(db.database, config, { workers: 0 });
     const lines: string[] = [];

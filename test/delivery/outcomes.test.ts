@@ -85,7 +85,7 @@ for (const backend of BACKENDS) {
       const row = await deliver(
         {},
         {},
-        { kind: 'answer', status: 500 },
+        { kind: 'reply', status: 500 },
         { kind: 'hang' },
         { kind: 'reset-after' },
       );
@@ -103,7 +103,7 @@ for (const backend of BACKENDS) {
       const row = await deliver(
         {},
         {},
-        ...Array.from({ length: 9 }, () => ({ kind: 'answer', status: 503 }) as const),
+        ...Array.from({ length: 9 }, () => ({ kind: 'reply', status: 503 }) as const),
       );
       expect(row).to.include({ state: 'failed', attempts: 4, error_code: 'PROVIDER_503' });
       expect(calls()).to.have.length(4);
@@ -117,7 +117,7 @@ for (const backend of BACKENDS) {
 
     it('a rejected email is failed, in the provider’s words', async () => {
       const body = JSON.stringify({ errors: [{ message: 'content is empty', field: 'content' }] });
-      const row = await deliver({}, {}, { kind: 'answer', status: 400, body });
+      const row = await deliver({}, {}, { kind: 'reply', status: 400, body });
       expect(row).to.include({ state: 'failed', error_code: 'PROVIDER_400', error: 'content is empty' });
       expect(await outcomes()).to.deep.equal(['rejected']);
     });
@@ -125,7 +125,7 @@ for (const backend of BACKENDS) {
     it('a refused key pauses its tenant alone, burns no attempt, and a new key resumes', async () => {
       const other = await createTenant(db.database);
       await createRule(db.database, other);
-      const paused = await deliver({}, {}, { kind: 'answer', status: 401 });
+      const paused = await deliver({}, {}, { kind: 'reply', status: 401 });
       expect(paused).to.include({ state: 'paused', attempts: 0, error_code: 'APIKEY_REFUSED' });
       await writeEvents(db.database, tenant, 3);
       await writeEvents(db.database, other, 3);
@@ -162,7 +162,7 @@ for (const backend of BACKENDS) {
       const other = await createTenant(db.database);
       await createRule(db.database, other);
       behaviours.set(String(tenant.tenantid), [
-        { kind: 'answer', status: 429, headers: { 'retry-after': '2' } },
+        { kind: 'reply', status: 429, headers: { 'retry-after': '2' } },
       ]);
       await createRule(db.database, tenant);
       await writeEvents(db.database, tenant, 1);
@@ -291,7 +291,7 @@ for (const backend of BACKENDS) {
     }
 
     it('a rule deleted before its email left ends as skipped', async () => {
-      behaviours.set(String(tenant.tenantid), [{ kind: 'answer', status: 500 }]);
+      behaviours.set(String(tenant.tenantid), [{ kind: 'reply', status: 500 }]);
       const ruleid = await createRule(db.database, tenant);
       await db.database
         .knex('rowpost.email_apikey')

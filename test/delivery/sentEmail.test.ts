@@ -64,10 +64,10 @@ describe('delivery: emails are kept as they were sent', () => {
 
   it('one for each attempt, as the provider was given it, encrypted', async () => {
     const tenant = await createTenant(db.database);
-    const answers = [503];
+    const responses = [503];
     provider.behave = () => {
-      const status = answers.shift();
-      return status === undefined ? { kind: 'accept' } : { kind: 'answer', status };
+      const status = responses.shift();
+      return status === undefined ? { kind: 'accept' } : { kind: 'reply', status };
     };
     await deliver(tenant);
     const emails = await kept(tenant);

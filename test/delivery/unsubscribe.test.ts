@@ -139,8 +139,8 @@ describe('unsubscribing', () => {
       .and.to.contain('Unsubscribe from “news”');
     expect(await list()).to.deep.equal([]);
     for (const body of [ONE_CLICK, ONE_CLICK]) {
-      const answer = await post(url, body);
-      expect([answer.status, answer.headers.get('set-cookie')]).to.deep.equal([200, null]);
+      const response = await post(url, body);
+      expect([response.status, response.headers.get('set-cookie')]).to.deep.equal([200, null]);
     }
     expect(await list()).to.deep.equal([
       { address: 'ada@example.com', email_types: ['news'], all_types: false, source: 'link' },
@@ -229,8 +229,8 @@ describe('unsubscribing', () => {
     const report = async (): Promise<void> => {
       const body = JSON.stringify([event]);
       const path = `/events/sendgrid/${tenant.tenantid}`;
-      const answer = await fixture.fetch(path, { method: 'POST', headers: reporter.sign(body), body });
-      expect(answer.status).to.equal(204);
+      const response = await fixture.fetch(path, { method: 'POST', headers: reporter.sign(body), body });
+      expect(response.status).to.equal(204);
     };
     await report();
     expect(await list()).to.deep.equal([
@@ -272,10 +272,10 @@ describe('unsubscribing', () => {
     const html = String(at(preview, 'data.Utility.preview_email.html'));
     const url = /href="([^"]*)"/.exec(html)?.[1] ?? '';
     expect(url).to.equal('http://localhost:8080/unsubscribe/preview');
-    const answers = [await fixture.fetch(pathOf(url)), await post(url, ONE_CLICK)];
-    for (const answer of answers) {
-      expect(answer.status).to.equal(200);
-      expect(await answer.text()).to.contain('a preview or a test');
+    const responses = [await fixture.fetch(pathOf(url)), await post(url, ONE_CLICK)];
+    for (const response of responses) {
+      expect(response.status).to.equal(200);
+      expect(await response.text()).to.contain('a preview or a test');
     }
     expect(await list()).to.deep.equal([]);
   });

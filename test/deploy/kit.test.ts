@@ -63,12 +63,12 @@ describe('the deployment kit', () => {
   });
 
   it('allows through proxies what Rowpost accepts', () => {
-    const { bodyLimitBytes, fileMaxBytes, requestTimeoutMs, answerTimeoutMs } = loadConfig({});
+    const { bodyLimitBytes, fileMaxBytes, requestTimeoutMs, responseTimeoutMs } = loadConfig({});
     const [nginx, haproxy] = [read('deploy/proxy/nginx.conf'), read('deploy/proxy/haproxy.cfg')];
     expect([bodyLimitBytes, fileMaxBytes]).to.deep.equal([2 ** 20, 5 * 2 ** 30]);
     expect(nginx).to.contain('client_max_body_size 1m;').and.to.contain('client_max_body_size 5g;');
     expect(haproxy).to.contain(`gt ${bodyLimitBytes} }`);
-    const longest = Math.max(requestTimeoutMs, answerTimeoutMs) / 1000;
+    const longest = Math.max(requestTimeoutMs, responseTimeoutMs) / 1000;
     for (const text of [nginx, haproxy]) {
       expect(Number(/(?:timeout server|proxy_read_timeout) (\d+)s/.exec(text)?.[1])).to.be.above(longest);
     }

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { setFileTable } from '../../src/db/files/fileTables.js';
 import { openShop, type Reply, type Shop } from '../graphql/support/shop.js';
 
-/** A `graphql` block of docs/api.md with the blocks that follow it: variables, and the data or the errors of the answer. */
+/** A `graphql` block of docs/api.md with the blocks that follow it: variables, and the data or the errors of the response. */
 interface Example {
   readonly line: number;
   readonly query: string;
@@ -110,7 +110,7 @@ function readExamples(): { tables: string; examples: readonly Example[] } {
       errors: parsed('json errors') as Example['errors'],
     };
     if (example.data === undefined && example.errors === undefined) {
-      throw new Error(`docs/api.md, line ${block.line}: the example has no answer`);
+      throw new Error(`docs/api.md, line ${block.line}: the example has no response`);
     }
     return [example];
   });

@@ -16,9 +16,9 @@ describe('docs/letter.md', () => {
       const { tenantid } = await fixture.createTenant('shop', SHOP_SQL + ROWS);
       const { access_token: token } = await fixture.signIn(tenantid);
       const control = async (query: string): Promise<unknown> => {
-        const answer = await fixture.control(token, query);
-        expect(answer.errors).to.equal(undefined);
-        return answer;
+        const response = await fixture.control(token, query);
+        expect(response.errors).to.equal(undefined);
+        return response;
       };
       await control('mutation { set_email_apikey(apikey: "SG.key") { apikey } }');
       await control(

@@ -25,7 +25,7 @@ describe('README.md', () => {
       expect(email.errors).to.equal(undefined);
       const customer = await fixture.graphql('/query', token, createCustomer!);
       const key = at(customer, 'data.create_customers.customer_id');
-      const answer = await fixture.control(
+      const response = await fixture.control(
         token,
         `query ($greeter: Int!, $key: GenericScalar!) { Utility {
           explain_event(target: "customers", key: $key) { events { rules { name reason } } }
@@ -33,8 +33,8 @@ describe('README.md', () => {
             subject recipients html error { message } } } }`,
         { greeter, key },
       );
-      expect(answer.errors).to.equal(undefined);
-      expect(at(answer, 'data.Utility')).to.deep.equal({
+      expect(response.errors).to.equal(undefined);
+      expect(at(response, 'data.Utility')).to.deep.equal({
         explain_event: { events: [{ rules: [{ name: 'welcome customers', reason: 'will_match' }] }] },
         preview_email: {
           subject: 'Welcome, Mary Shelley',

@@ -80,11 +80,11 @@ describe('embedded PostgreSQL', () => {
 
   it('keeps its data and port across a restart', async () => {
     const first = await start();
-    await query(first.url, 'create table kept as select 42 as answer');
+    await query(first.url, 'create table kept as select 42 as response');
     await first.stop();
     const second = await start();
     expect(second.url).to.equal(first.url);
-    expect(await query(second.url, 'select answer from kept')).to.deep.equal([{ answer: 42 }]);
+    expect(await query(second.url, 'select response from kept')).to.deep.equal([{ response: 42 }]);
   });
 
   it('uses another port when its own is taken', async () => {
@@ -105,12 +105,12 @@ describe('embedded PostgreSQL', () => {
   it('recovers all committed data after its server was killed', async () => {
     const lines: string[] = [];
     const first = await start((line) => lines.push(line));
-    await query(first.url, 'create table kept as select 42 as answer');
+    await query(first.url, 'create table kept as select 42 as response');
     process.kill(await serverPid(), 'SIGKILL');
     await waitFor('the loss to be told', () => lines.some((line) => line.includes('ended unexpectedly')));
     const second = await start();
     expect(second.owned).to.be.true;
-    expect(await query(second.url, 'select answer from kept')).to.deep.equal([{ answer: 42 }]);
+    expect(await query(second.url, 'select response from kept')).to.deep.equal([{ response: 42 }]);
   });
 
   it('ignores a stale postmaster.pid whose pid belongs to another program', async () => {
@@ -177,10 +177,10 @@ describe('embedded PostgreSQL', () => {
       try {
         expect(home).to.match(/^\/var\/lib\/rowpost\//);
         expect(lines.join()).to.include(home);
-        await query(first.url, 'create table kept as select 42 as answer');
+        await query(first.url, 'create table kept as select 42 as response');
         await first.stop();
         const second = await start();
-        expect(await query(second.url, 'select answer from kept')).to.deep.equal([{ answer: 42 }]);
+        expect(await query(second.url, 'select response from kept')).to.deep.equal([{ response: 42 }]);
         await second.stop();
       } finally {
         await rm(home, { recursive: true, force: true });

@@ -42,7 +42,7 @@ describe('the primary is replaced by its synchronous standby under load', functi
   it('clients of a planned switchover meet a pause, or 503 with Retry-After', () => {
     const planned = result.rows.find(({ way }) => way === 'switched over');
     expect(
-      Object.keys(planned?.answers ?? {}).filter((answer) => answer !== '503 DATABASE_UNAVAILABLE'),
+      Object.keys(planned?.responses ?? {}).filter((response) => response !== '503 DATABASE_UNAVAILABLE'),
     ).to.deep.equal([]);
     expect(planned?.withoutRetryAfter).to.equal(0);
   });

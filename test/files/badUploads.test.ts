@@ -29,8 +29,8 @@ describe('files: bad uploads', () => {
   });
 
   const expectRefused = async (url: string, body: string, status: number, code: string): Promise<void> => {
-    const answer = await shop.put(url, body);
-    expect([answer.status, answer.body.code]).to.deep.equal([status, code]);
+    const response = await shop.put(url, body);
+    expect([response.status, response.body.code]).to.deep.equal([status, code]);
   };
 
   describe('an address', () => {
@@ -116,7 +116,7 @@ describe('files: bad uploads', () => {
         `content-length: ${MAX_BYTES + 1}`,
         'expect: 100-continue',
       ]);
-      expect(await put.answer()).to.deep.equal({ status: 413, code: 'FILE_TOO_LARGE' });
+      expect(await put.response()).to.deep.equal({ status: 413, code: 'FILE_TOO_LARGE' });
       const declared = await shop.ask(
         'mutation { upload_doc(id: 1, input: { filename: "a", size: 1000001 }) { upload_url } }',
       );
@@ -126,13 +126,13 @@ describe('files: bad uploads', () => {
     it('exceeded during the upload aborts it', async () => {
       const put = await startRawPut(await shop.promise({ size: 10 }), ['transfer-encoding: chunked']);
       put.send(Buffer.from('ff\r\n' + 'x'.repeat(255) + '\r\n'));
-      expect(await put.answer()).to.deep.equal({ status: 400, code: 'FILE_LENGTH_MISMATCH' });
+      expect(await put.response()).to.deep.equal({ status: 400, code: 'FILE_LENGTH_MISMATCH' });
     });
 
     it('that falls short is refused', async () => {
       const put = await startRawPut(await shop.promise({ size: 10 }), ['transfer-encoding: chunked']);
       put.send(Buffer.from('4\r\nabcd\r\n0\r\n\r\n'));
-      expect(await put.answer()).to.deep.equal({ status: 400, code: 'FILE_LENGTH_MISMATCH' });
+      expect(await put.response()).to.deep.equal({ status: 400, code: 'FILE_LENGTH_MISMATCH' });
     });
 
     it('other than declared is refused at once', async () => {
@@ -141,7 +141,7 @@ describe('files: bad uploads', () => {
 
     it('is required', async () => {
       const put = await startRawPut(await shop.promise(), ['transfer-encoding: chunked']);
-      expect(await put.answer()).to.deep.equal({ status: 411, code: 'FILE_LENGTH_REQUIRED' });
+      expect(await put.response()).to.deep.equal({ status: 411, code: 'FILE_LENGTH_REQUIRED' });
     });
 
     it('must not be negative', async () => {
@@ -156,13 +156,13 @@ describe('files: bad uploads', () => {
     it('that stops sending is disconnected', async () => {
       const put = await startRawPut(await shop.promise(), ['content-length: 100000']);
       put.send(Buffer.from('x'.repeat(5_000)));
-      expect(await put.answer()).to.deep.equal({ status: 408, code: 'FILE_UPLOAD_STALLED' });
+      expect(await put.response()).to.deep.equal({ status: 408, code: 'FILE_UPLOAD_STALLED' });
     });
 
     it('that trickles bytes is disconnected', async () => {
       const put = await startRawPut(await shop.promise(), ['content-length: 100000']);
       const drip = setInterval(() => put.send(Buffer.from('x')), 20);
-      expect(await put.answer()).to.deep.equal({ status: 408, code: 'FILE_UPLOAD_STALLED' });
+      expect(await put.response()).to.deep.equal({ status: 408, code: 'FILE_UPLOAD_STALLED' });
       clearInterval(drip);
     });
 
@@ -173,8 +173,8 @@ describe('files: bad uploads', () => {
       await waitFor('bytes in the storage', async () => (await shop.objects()).length === 1);
       put.socket.destroy();
       await waitFor('the end', async () => (await shop.rows(IN_HAND)).length === 0);
-      const answer = await shop.put(url, 'complete');
-      expect(answer.status).to.equal(201);
+      const response = await shop.put(url, 'complete');
+      expect(response.status).to.equal(201);
       await shop.data('mutation { delete_file_doc(id: 1, filenum: 1) { filename } }');
       await sweepNow(shop);
       await shop.sql('delete from rowpost.outbox');
@@ -189,7 +189,7 @@ describe('files: bad uploads', () => {
     await shop.rows('update rowpost.file_object set due = now()');
     await sweepNow(shop);
     put.send(Buffer.from('def'));
-    expect(await put.answer()).to.deep.equal({ status: 503, code: 'STORAGE_UNAVAILABLE' });
+    expect(await put.response()).to.deep.equal({ status: 503, code: 'STORAGE_UNAVAILABLE' });
     expect((await shop.put(url, 'abcdef')).status).to.equal(201);
     await shop.reset();
   });
@@ -212,8 +212,8 @@ describe('files: bad uploads', () => {
   });
 
   it('an encoded body is refused', async () => {
-    const answer = await shop.put(await shop.promise(), 'x', { 'content-encoding': 'gzip' });
-    expect([answer.status, answer.body.code]).to.deep.equal([415, 'UNSUPPORTED_MEDIA_TYPE']);
+    const response = await shop.put(await shop.promise(), 'x', { 'content-encoding': 'gzip' });
+    expect([response.status, response.body.code]).to.deep.equal([415, 'UNSUPPORTED_MEDIA_TYPE']);
   });
 
   it('a row deleted before or during the upload gets no file', async () => {
@@ -224,7 +224,7 @@ describe('files: bad uploads', () => {
     await waitFor('bytes in the storage', async () => (await shop.objects()).length === 1);
     await shop.data('mutation { delete_doc(id: 7) { id } }');
     put.send(Buffer.from('def'));
-    expect(await put.answer()).to.deep.equal({ status: 404, code: 'NOT_FOUND' });
+    expect(await put.response()).to.deep.equal({ status: 404, code: 'NOT_FOUND' });
     await expectRefused(before, 'x', 404, 'NOT_FOUND');
   });
 

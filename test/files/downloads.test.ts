@@ -35,7 +35,7 @@ describe('files: downloads', () => {
     ['bytes=x', 200, '0123456789', null],
   ];
   for (const [range, status, body, contentRange] of ranges) {
-    it(`answers ${range} with ${status}`, async () => {
+    it(`responses ${range} with ${status}`, async () => {
       const response = await get({ range });
       expect([response.status, await response.text()]).to.deep.equal([status, body]);
       expect(response.headers.get('content-range')).to.equal(contentRange);
@@ -44,7 +44,7 @@ describe('files: downloads', () => {
     });
   }
 
-  it('answers 416 for ranges beyond the end', async () => {
+  it('responds with 416 for ranges beyond the end', async () => {
     const response = await get({ range: 'bytes=10-' });
     expect([response.status, response.headers.get('content-range')]).to.deep.equal([416, 'bytes */10']);
     expect(((await response.json()) as { code: string }).code).to.equal('FILE_RANGE_INVALID');
@@ -58,7 +58,7 @@ describe('files: downloads', () => {
     expect([unchanged.status, await unchanged.text()]).to.deep.equal([304, '']);
   });
 
-  it('answers HEAD without the bytes', async () => {
+  it('responses HEAD without the bytes', async () => {
     const response = await get({}, 'HEAD');
     expect([response.status, response.headers.get('content-length'), await response.text()]).to.deep.equal([
       200,
@@ -111,8 +111,8 @@ describe('files: downloads', () => {
       ['words.txt', 'text/plain', '<svgs> are <htmlish>', 'text/plain'],
     ];
     for (const [filename, mimetype, body, seen] of pages) {
-      const answer = await shop.put(await shop.promise({ filename, mimetype }, 3), body);
-      expect(answer.body['mimetype'], filename).to.equal(seen);
+      const response = await shop.put(await shop.promise({ filename, mimetype }, 3), body);
+      expect(response.body['mimetype'], filename).to.equal(seen);
     }
     for (const { url } of await shop.files(3)) {
       const { headers } = await fetch(url!);
@@ -188,7 +188,7 @@ describe('files: downloads', () => {
     }
   });
 
-  it('answers 404 once the file is gone', async () => {
+  it('responds with 404 once the file is gone', async () => {
     await shop.reset();
     await shop.store('a', 'a');
     const [{ url }] = (await shop.files()) as [FileJson];

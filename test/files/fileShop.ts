@@ -31,7 +31,7 @@ export interface FileShop {
     url: string,
     body: string | Uint8Array<ArrayBuffer> | ReadableStream,
     headers?: Record<string, string>,
-  ): Promise<PutAnswer>;
+  ): Promise<PutResponse>;
   /** Puts a file to doc `id`. @returns its record */
   store(filename: string, body: string | Uint8Array<ArrayBuffer>, id?: number): Promise<FileJson>;
   files(id?: number, token?: string): Promise<readonly FileJson[]>;
@@ -52,7 +52,7 @@ export interface FileJson {
   readonly url: string | null;
 }
 
-export interface PutAnswer {
+export interface PutResponse {
   readonly status: number;
   readonly body: Json & { readonly code?: string };
 }
@@ -96,7 +96,7 @@ function fileShop(fixture: WebFixture, tenantid: number, root: string, folder: s
   };
   const put: FileShop['put'] = async (url, body, headers = {}) => {
     const response = await fetch(url, { method: 'PUT', body, headers });
-    return { status: response.status, body: (await response.json()) as PutAnswer['body'] };
+    return { status: response.status, body: (await response.json()) as PutResponse['body'] };
   };
   return {
     fixture,
@@ -119,9 +119,9 @@ function fileShop(fixture: WebFixture, tenantid: number, root: string, folder: s
       return (await pool.query(text, values)).rows as Row[];
     },
     async store(filename, body, id = 1) {
-      const answer = await put(await promise({ filename }, id), body);
-      if (answer.status !== 201) throw new Error(JSON.stringify(answer));
-      return answer.body as unknown as FileJson;
+      const response = await put(await promise({ filename }, id), body);
+      if (response.status !== 201) throw new Error(JSON.stringify(response));
+      return response.body as unknown as FileJson;
     },
     async files(id = 1, token) {
       const reply = await data(

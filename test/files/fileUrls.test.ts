@@ -19,9 +19,9 @@ describe('files: URLs in responses', () => {
     const mark = (key: string): string => `${String(urls.terms.placeholders.GET(NO_INPUTS))}${key}:;"`;
     const placeholders = [...Array<string>(1_000).fill(mark(KEY)), mark(KEY.replace('3', '4'))];
 
-    const answer = urls.write(`[${placeholders.join(',')}]`, { tenantid: 7, roleid: 8 } as never);
+    const response = urls.write(`[${placeholders.join(',')}]`, { tenantid: 7, roleid: 8 } as never);
 
-    const written = JSON.parse(answer) as string[];
+    const written = JSON.parse(response) as string[];
     expect([written.length, new Set(written).size, sealed]).to.deep.equal([1_001, 2, 2]);
   });
 });

@@ -5,8 +5,8 @@ import { once } from 'node:events';
 export interface RawPut {
   readonly socket: Socket;
   send(bytes: Buffer): void;
-  /** The answer's status and body, when it has come whole. */
-  answer(): Promise<{ status: number; code: string | undefined }>;
+  /** The response's status and body, when it has come whole. */
+  response(): Promise<{ status: number; code: string | undefined }>;
 }
 
 /** @param headers as lines, e.g. `content-length: 5` */
@@ -22,7 +22,7 @@ export async function startRawPut(url: string, headers: readonly string[]): Prom
   return {
     socket,
     send: (bytes) => socket.write(bytes),
-    async answer() {
+    async response() {
       await Promise.race([closed, whole(socket, () => received)]);
       const status = Number(/^HTTP\/1\.1 (\d+)/.exec(received)?.[1]);
       return { status, code: /"code":"(\w+)"/.exec(received)?.[1] };

@@ -31,8 +31,8 @@ describe('files of rows', () => {
   it('are replaced: the old bytes are deleted, the number remains', async () => {
     const old = await shop.store('a.txt', 'old');
     await shop.store('b.txt', 'b');
-    const answer = await shop.put(await shop.promise({ filename: 'c.txt', filenum: 1 }), 'new');
-    expect(answer.body).to.include({ filenum: 1, filename: 'c.txt' });
+    const response = await shop.put(await shop.promise({ filename: 'c.txt', filenum: 1 }), 'new');
+    expect(response.body).to.include({ filenum: 1, filename: 'c.txt' });
     expect(namesOf(await shop.files())).to.deep.equal([
       [1, 'c.txt'],
       [2, 'b.txt'],
@@ -145,17 +145,17 @@ describe('files of rows', () => {
     const urls = await Promise.all(
       ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => shop.promise({ filename: name })),
     );
-    const answers = await Promise.all(urls.map((url) => shop.put(url, 'x')));
-    expect(answers.map(({ status }) => status)).to.deep.equal(urls.map(() => 201));
+    const responses = await Promise.all(urls.map((url) => shop.put(url, 'x')));
+    expect(responses.map(({ status }) => status)).to.deep.equal(urls.map(() => 201));
     expect((await shop.files()).map(({ filenum }) => filenum)).to.deep.equal([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
   it('are accepted once per URL, even concurrently', async () => {
     const url = await shop.promise();
-    const answers = await Promise.all([1, 2, 3].map(() => shop.put(url, 'x'.repeat(100_000))));
-    const statuses = answers.map(({ status }) => status).sort();
+    const responses = await Promise.all([1, 2, 3].map(() => shop.put(url, 'x'.repeat(100_000))));
+    const statuses = responses.map(({ status }) => status).sort();
     expect(statuses[0]).to.equal(201);
-    for (const { status, body } of answers) {
+    for (const { status, body } of responses) {
       if (status !== 201) expect(body.code).to.be.oneOf(['FILE_UPLOAD_IN_HAND', 'FILE_UPLOADED_ALREADY']);
     }
     const again = await shop.put(url, 'other');
@@ -196,8 +196,8 @@ describe('files of rows', () => {
     const [file] = await shop.files(1, clerk.token);
     expect(await (await fetch(file!.url!)).text()).to.equal('one');
     const put = await shop.promise({}, 1, clerk.token);
-    const answer = await shop.put(put, 'x');
-    expect(answer.status).to.equal(201);
+    const response = await shop.put(put, 'x');
+    expect(response.status).to.equal(201);
     const [event] = await shop.rows<{ roleid: number }>(
       "select roleid from rowpost.outbox where operation = 'upload' order by eventid desc limit 1",
     );

@@ -24,8 +24,8 @@ describe('files: a folder as storage', () => {
     const shop = await openFileShop({ env: { STORAGE_URL: `file:${mount}/files` } });
     try {
       const url = await shop.promise();
-      const answer = await shop.put(url, LARGE);
-      expect([answer.status, answer.body.code]).to.deep.equal([507, 'STORAGE_FULL']);
+      const response = await shop.put(url, LARGE);
+      expect([response.status, response.body.code]).to.deep.equal([507, 'STORAGE_FULL']);
       expect(await shop.rows(IN_HAND)).to.deep.equal([]);
       expect((await shop.put(url, 'small')).status).to.equal(201);
     } finally {
@@ -127,7 +127,7 @@ describe('files: S3 as storage', () => {
     put.socket.destroy();
     await waitFor('its end', async () => (await shop.rows(IN_HAND)).length === 0);
     const stalled = await startRawPut(await shop.promise(), ['content-length: 1000000']);
-    expect(await stalled.answer()).to.deep.equal({ status: 408, code: 'FILE_UPLOAD_STALLED' });
+    expect(await stalled.response()).to.deep.equal({ status: 408, code: 'FILE_UPLOAD_STALLED' });
     await waitFor('its end', async () => (await shop.rows(IN_HAND)).length === 0);
     // This server keeps half an object when it notices late that its client is gone.
     await shop.rows('update rowpost.file_object set due = now()');
@@ -143,8 +143,8 @@ describe('files: S3 as storage', () => {
     const [file] = await shop.files();
     const url = await shop.promise();
     await server.close();
-    const answer = await shop.put(url, 'b');
-    expect([answer.status, answer.body.code]).to.deep.equal([503, 'STORAGE_UNAVAILABLE']);
+    const response = await shop.put(url, 'b');
+    expect([response.status, response.body.code]).to.deep.equal([503, 'STORAGE_UNAVAILABLE']);
     expect((await fetch(file!.url!)).status).to.equal(503);
     server = new S3rver({ port, silent: true, directory: folder });
     await server.run();

@@ -11,9 +11,9 @@ describe('files: uploads and downloads', () => {
   it('stores a file, records it with its event, and serves it', async () => {
     const body = randomBytes(300_000);
     const url = await shop.promise({ filename: 'data.bin', size: body.length });
-    const answer = await shop.put(url, body);
-    expect(answer.status).to.equal(201);
-    expect(answer.body).to.include({ filenum: 1, filename: 'data.bin', size: 300_000 });
+    const response = await shop.put(url, body);
+    expect(response.status).to.equal(201);
+    expect(response.body).to.include({ filenum: 1, filename: 'data.bin', size: 300_000 });
 
     const [file] = await shop.files();
     expect(file).to.include({

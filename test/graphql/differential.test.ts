@@ -19,7 +19,7 @@ const QUERIES = 200;
 
 /**
  * Random tables, rows, policies and queries, answered by the engine and by graphql-js walking rows in memory. The
- * answers must be equal byte for byte.
+ * responses must be equal byte for byte.
  */
 describe(`engine against graphql-js over a naive implementation (FUZZ_SEED=${SEED})`, () => {
   for (let n = 0; n < SCHEMAS; n++) {

@@ -27,7 +27,7 @@ const GRANTS: readonly Grant[] = [
 ];
 
 /**
- * Random mutations, several to a request, under random rules, against plain maps in memory: the answers, the errors, the
+ * Random mutations, several to a request, under random rules, against plain maps in memory: the responses, the errors, the
  * rows that are left and the events must be the same.
  */
 describe(`mutations against a naive implementation (FUZZ_SEED=${SEED})`, function () {
@@ -161,7 +161,7 @@ function apply(before: State, changes: readonly Change[], grants: Record<TableNa
     const old = state[table].get(id) ?? null;
     const outcome = outcomeOf(change, old, (item) => grants[table]?.holds(item) ?? false);
     if (typeof outcome === 'string') return { kind: 'refused', code: outcome, at };
-    data[`f${at}`] = shownAs(outcome.answer);
+    data[`f${at}`] = shownAs(outcome.response);
     if (outcome.operation === undefined) continue;
     if (outcome.row) state[table].set(id, outcome.row);
     else state[table].delete(id);
@@ -175,21 +175,21 @@ interface Outcome {
   /** Undefined when nothing was changed. */
   readonly operation?: 'insert' | 'update' | 'delete';
   readonly row: Item | null;
-  readonly answer: Item | null;
+  readonly response: Item | null;
 }
 
 function outcomeOf(change: Change, old: Item | null, holds: (item: Item) => boolean): Outcome | string {
   const { kind, id, values, onConflict } = change;
   if (kind === 'delete') {
-    return old && holds(old) ? { operation: 'delete', row: null, answer: old } : 'NOT_FOUND';
+    return old && holds(old) ? { operation: 'delete', row: null, response: old } : 'NOT_FOUND';
   }
   if (kind === 'update' && !(old && holds(old))) return 'NOT_FOUND';
   if (kind === 'create' && old && onConflict === 'fail') return 'UNIQUE_VIOLATION';
-  if (kind === 'create' && old && onConflict === 'ignore') return { row: old, answer: null };
+  if (kind === 'create' && old && onConflict === 'ignore') return { row: old, response: null };
   if (kind === 'create' && old && !holds(old)) return 'PERMISSION_DENIED';
   const row: Item = { ...(old ?? { id, n: null, s: null }), ...values };
   if (!holds(row)) return 'PERMISSION_DENIED';
-  return { operation: old ? 'update' : 'insert', row, answer: row };
+  return { operation: old ? 'update' : 'insert', row, response: row };
 }
 
 function shownAs(item: Item | null): Json | null {

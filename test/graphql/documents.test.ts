@@ -69,7 +69,7 @@ describe('documents of /query', () => {
   });
 
   it('limits responses, whatever the list limits would allow', async () => {
-    const small = await openShop(SHOP_DDL, { MAX_ANSWER_BYTES: '1024' });
+    const small = await openShop(SHOP_DDL, { MAX_RESPONSE_BYTES: '1024' });
     try {
       await small.sql("insert into customer (name) select repeat('x', 100) from generate_series(1, 20)");
       const reply = await small.ask('{ customer { name } }');
@@ -84,7 +84,7 @@ describe('documents of /query', () => {
   });
 
   it('limits a response across all root fields', async () => {
-    const small = await openShop(SHOP_DDL, { MAX_ANSWER_BYTES: '100000', PG_POOL: '4' });
+    const small = await openShop(SHOP_DDL, { MAX_RESPONSE_BYTES: '100000', PG_POOL: '4' });
     try {
       await small.sql("insert into customer (name) select repeat('x', 30000) from generate_series(1, 3)");
       const aliases = (count: number): string =>
@@ -95,7 +95,7 @@ describe('documents of /query', () => {
       for (let time = 0; time < 4; time++) {
         const reply = await small.ask(`{ ${aliases(200)} }`);
         expect(reply.errors![0]!.extensions.code).to.equal('DOCUMENT_TOO_COMPLEX');
-        expect(reply.errors![0]!.message).to.include('MAX_ANSWER_BYTES');
+        expect(reply.errors![0]!.message).to.include('MAX_RESPONSE_BYTES');
         expect(reply.data).to.equal(null);
       }
       expect(await small.data(`{ ${aliases(3)} }`)).to.have.keys('a0', 'a1', 'a2');
@@ -120,7 +120,7 @@ describe('documents of /query', () => {
   });
 
   it('refuses large responses while the process is at its limit, and accepts them afterwards', async () => {
-    const small = await openShop(SHOP_DDL, { MAX_ANSWERS_IN_FLIGHT_BYTES: '100000' });
+    const small = await openShop(SHOP_DDL, { MAX_RESPONSES_IN_FLIGHT_BYTES: '100000' });
     try {
       await small.sql("insert into customer (name) values (repeat('x', 60000))");
       const query = `{ customer(filter: "name like 'xxx%'") { name } }`;
@@ -152,7 +152,7 @@ describe('documents of /query', () => {
     }
   });
 
-  it('answers introspection along with data', async () => {
+  it('responds introspection along with data', async () => {
     const data = await shop.data(
       '{ __schema { queryType { name } } mine: __type(name: "customer") { name } customer(limit: 1) { name } }',
     );
@@ -164,23 +164,23 @@ describe('documents of /query', () => {
   });
 
   it('rejects mutations where only queries are allowed', async () => {
-    const answer = await shop.engine.execute(
+    const response = await shop.engine.execute(
       shop.root,
       { query: 'mutation { delete_customer(customer_id: 1) { name } }' },
       { allowMutation: false },
     );
-    expect(answer.status).to.equal(405);
+    expect(response.status).to.equal(405);
     expect(await shop.events()).to.deep.equal([]);
   });
 
   it('selects the operation by name', async () => {
     const query = 'query a { customer(limit: 1) { name } } query b { orders(limit: 1) { order_id } }';
-    const answer = await shop.engine.execute(
+    const response = await shop.engine.execute(
       shop.root,
       { query, operationName: 'b' },
       { allowMutation: true },
     );
-    expect(answer.body).to.equal('{"data":{"orders":[{"order_id":"1"}]}}');
+    expect(response.body).to.equal('{"data":{"orders":[{"order_id":"1"}]}}');
   });
 
   it('uses one plan per filter shape', async () => {

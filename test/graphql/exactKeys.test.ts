@@ -27,8 +27,8 @@ describe('exact keys: never an adjacent row', () => {
   for (const way of Object.keys(WAYS)) {
     it(`a key sent ${way} changes exactly its row`, async () => {
       const update = 'mutation ($id: ID!) { update_big_key(id: $id, input: { note: "named" }) { id note } }';
-      const answer = await site.ask(update, `{"id":${ODD}}`, way);
-      expect(answer.body).to.equal(`{"data":{"update_big_key":{"id":"${ODD}","note":"named"}}}`);
+      const response = await site.ask(update, `{"id":${ODD}}`, way);
+      expect(response.body).to.equal(`{"data":{"update_big_key":{"id":"${ODD}","note":"named"}}}`);
       expect(await notes('big_key')).to.deep.equal(['even', 'even', 'named']);
     });
   }
@@ -41,8 +41,10 @@ describe('exact keys: never an adjacent row', () => {
     expect(await notes('long_key')).to.deep.equal(['named', 'this']);
     const pair =
       'mutation ($a: ID!, $b: ID!) { update_pair_key(a: $a, b: $b, input: { note: "named" }) { a b } }';
-    const answer = await site.ask(pair, `{"a":${ODD},"b":"12345678901234567890.5"}`);
-    expect(answer.body).to.equal(`{"data":{"update_pair_key":{"a":"${ODD}","b":"12345678901234567890.5"}}}`);
+    const response = await site.ask(pair, `{"a":${ODD},"b":"12345678901234567890.5"}`);
+    expect(response.body).to.equal(
+      `{"data":{"update_pair_key":{"a":"${ODD}","b":"12345678901234567890.5"}}}`,
+    );
     expect(await notes('pair_key')).to.deep.equal(['named', 'that']);
   });
 
@@ -70,8 +72,8 @@ describe('exact keys: never an adjacent row', () => {
   it('a row is deleted by the exact key, with its event', async () => {
     await site.ask(`mutation { create_big_key(input: { id: 9007199254740995 }) { id } }`);
     const remove = 'mutation ($id: ID!) { delete_big_key(id: $id) { id } }';
-    const answer = await site.ask(remove, '{"id":9007199254740995}');
-    expect(answer.body).to.equal('{"data":{"delete_big_key":{"id":"9007199254740995"}}}');
+    const response = await site.ask(remove, '{"id":9007199254740995}');
+    expect(response.body).to.equal('{"data":{"delete_big_key":{"id":"9007199254740995"}}}');
     const [key] = await site.texts(
       "select key::text from rowpost.outbox where operation = 'delete' order by eventid desc limit 1",
     );

@@ -160,8 +160,8 @@ describe('exact numbers: every type and input path', () => {
         const expected = type === 'jsonb' || type.startsWith('json') ? stored : stored.replace(/\s/g, '');
         const [text] = await inDatabase(column);
         expect(unquoted(text)).to.equal(expected);
-        const answer = await site.ask(`{ held(filter: "id = ${id}") { ${column} } }`);
-        expect(answer.body).to.equal(`{"data":{"held":[{"${column}":${unquoted(text)}}]}}`);
+        const response = await site.ask(`{ held(filter: "id = ${id}") { ${column} } }`);
+        expect(response.body).to.equal(`{"data":{"held":[{"${column}":${unquoted(text)}}]}}`);
         const [event] = await site.texts(
           `select (new -> '${column}')::text from rowpost.outbox where key ->> 'id' = $1 order by eventid desc limit 1`,
           [String(id)],
@@ -226,8 +226,11 @@ describe('exact numbers: every type and input path', () => {
     );
     expect(one.body).to.contain('invalid value 9007199254740993').and.to.contain('BAD_USER_INPUT');
     for (const variables of ['9007199254740993', '"9007199254740993"', '[1.0]']) {
-      const answer = await site.ask('{ held { id } }', variables);
-      expect([answer.status, answer.body.includes('variables must be an object')]).to.deep.equal([400, true]);
+      const response = await site.ask('{ held { id } }', variables);
+      expect([response.status, response.body.includes('variables must be an object')]).to.deep.equal([
+        400,
+        true,
+      ]);
     }
   });
 });

@@ -18,7 +18,7 @@ import { openShop, roleWith, SHOP_DDL, type Shop } from './support/shop.js';
 
 /**
  * One folder a case, to be read as documentation: query.graphql, variables.json, role.json (its rules) → the statements
- * it compiles to (expected.sql, without `pg_catalog`) → the answer (expected.json). UPDATE_GOLDEN=1 writes what is there now, to be read
+ * it compiles to (expected.sql, without `pg_catalog`) → the response (expected.json). UPDATE_GOLDEN=1 writes what is there now, to be read
  * before it is committed.
  */
 const FOLDER = fileURLToPath(new URL('golden', import.meta.url));
@@ -82,7 +82,7 @@ async function statementsOf(
     schema,
     policy: policyOf(principal, { catalog, aliases, brokenRules: new BrokenRules(testLog) }),
     aliases,
-    limits: { defaultLimit: 100, maxLimit: 1000, answerBytes: 67_108_864 },
+    limits: { defaultLimit: 100, maxLimit: 1000, responseBytes: 67_108_864 },
   });
   const plan = complete(steps);
   // The schema's number differs from run to run.

@@ -24,7 +24,7 @@ const SCHEMA = buildSchema(`
   directive @twice(times: Int = 2) repeatable on FIELD | QUERY
 `);
 
-/** As graphql-js answers, and as this does; both as JSON text. */
+/** As graphql-js responses, and as this does; both as JSON text. */
 function both(document: string, variables: Record<string, unknown> = {}, maxCharacters = 1e6) {
   const parsed = parse(document);
   const fragments = new Map<string, FragmentDefinitionNode>();
@@ -69,7 +69,7 @@ describe('introspection in steps', () => {
       { type: 'Note', yes: true },
     ],
   ] as const) {
-    it(`answers ${title} as graphql-js does`, () => {
+    it(`responses ${title} as graphql-js does`, () => {
       const { own, expected } = both(document, variables);
       expect(own).to.equal(expected);
     });
@@ -78,7 +78,7 @@ describe('introspection in steps', () => {
   it('stops when the response becomes too large', () => {
     expect(() => both('{ __schema { types { name fields { name } } } }', {}, 500)).to.throw(
       AppError,
-      'MAX_ANSWER_BYTES',
+      'MAX_RESPONSE_BYTES',
     );
   });
 

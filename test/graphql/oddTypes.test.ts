@@ -130,14 +130,14 @@ describe('values that few columns have', () => {
       parts: ['AP8=', null, ''],
     };
     const columns = Object.keys(row).join(' ');
-    const answer = await shop.data(
+    const response = await shop.data(
       `mutation ($a: settingsInput!, $b: settingsInput!) {
         one: create_settings(input: $a) { ${columns} }
         many: create_many_settings(input: [$b]) { ${columns} }
       }`,
       { a: { id: 1, ...row }, b: { id: 2, ...row } },
     );
-    expect(answer).to.deep.equal({ one: row, many: [row] });
+    expect(response).to.deep.equal({ one: row, many: [row] });
     const { rows } = await shop.test.database.pool.query(
       `select count(distinct (s.j::text, s.b, s.js::text, s.bs, s.bytes, s.parts))::int as kinds
        from ${shop.tenant.schema}.settings s`,
@@ -296,7 +296,7 @@ describe('values that few columns have', () => {
       row: 3,
     };
     const all = Object.keys(row).join(' ');
-    const answer = { ...row, nid: '1' };
+    const response = { ...row, nid: '1' };
     await shop.events();
     const written = await shop.data(
       `mutation ($row: nodeInput!) {
@@ -311,12 +311,12 @@ describe('values that few columns have', () => {
     );
     const kept = { ...row, gone: false };
     expect(written).to.deep.equal({
-      a: answer,
-      b: { ...answer, gone: false },
-      c: answer,
-      d: [answer],
-      e: answer,
-      f: [answer],
+      a: response,
+      b: { ...response, gone: false },
+      c: response,
+      d: [response],
+      e: response,
+      f: [response],
     });
     const events = await shop.events();
     expect(events.map(({ operation, old, new: now }) => [operation, old, now])).to.deep.equal([

@@ -45,7 +45,7 @@ describe('reads on a replica', () => {
     };
   };
   const ask = async (query: string, mayReadReplica = true, by = root, from = engine): Promise<unknown> => {
-    const answer = await from.execute(
+    const response = await from.execute(
       by,
       { query },
       {
@@ -53,8 +53,8 @@ describe('reads on a replica', () => {
         readFrom: mayReadReplica ? 'replica' : 'primary',
       },
     );
-    answer.release?.();
-    return JSON.parse(answer.body) as unknown;
+    response.release?.();
+    return JSON.parse(response.body) as unknown;
   };
   /** @returns its number */
   const insert = async (): Promise<number> => {
@@ -118,7 +118,7 @@ describe('reads on a replica', () => {
     // The login is made, and its password known to the replica, when it is first needed.
     await ask(query, true, other);
     await waitFor(
-      'an answer of the replica',
+      'a response of the replica',
       async () => (await counted('served', () => ask(query, true, other))) === 1,
     );
     expect(await ask(query, true, other)).to.deep.equal({ data: { counted: [{ twice: 8 }] } });
@@ -223,7 +223,7 @@ describe('reads on a replica', () => {
       } finally {
         await postgres.resumeStandby();
       }
-      await waitFor('an answer of the replica', async () => (await counted('served', () => has(id))) === 1);
+      await waitFor('a response of the replica', async () => (await counted('served', () => has(id))) === 1);
     });
 
     it('queries no server that follows another primary', async () => {

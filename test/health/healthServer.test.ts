@@ -93,8 +93,8 @@ describe('HEALTH_PORT of a relay or worker', () => {
       `insert into rowpost.outbox (tenantid, roleid, operation, target, key, time) values (1, 1, 'insert', 'x', '{}', now() - interval '9 seconds')`,
     );
     const late = await waitFor('the alarm', async () => {
-      const answer = await get('/readyz');
-      return answer.status === 503 ? answer : undefined;
+      const response = await get('/readyz');
+      return response.status === 503 ? response : undefined;
     });
     expect(JSON.parse(late.text)).to.deep.include({ status: 'unavailable', down: [] });
     expect(late.text).to.include('"overdue":[{"place":"events","count":1,"oldestSeconds":');

@@ -43,9 +43,9 @@ describe('private parts of openid-client', () => {
   });
 
   it('a token response without an ID token is accepted', async () => {
-    const answer = '{"access_token": "unused", "token_type": "bearer"}';
+    const response = '{"access_token": "unused", "token_type": "bearer"}';
     const thrown: unknown = await exchange(() =>
-      Promise.resolve(new Response(answer, { headers: { 'content-type': 'application/json' } })),
+      Promise.resolve(new Response(response, { headers: { 'content-type': 'application/json' } })),
     ).then(
       () => undefined,
       (error: unknown) => error,

@@ -189,7 +189,7 @@ describe('private parts of pg', () => {
     await first;
     must(
       internalsOf(client)._activeQuery !== active,
-      '_activeQuery is no longer the first without an answer',
+      '_activeQuery is no longer the first without a response',
     );
     await second;
     must((internalsOf(client)._activeQuery ?? null) === null, '_activeQuery is no longer empty at the end');

@@ -20,7 +20,7 @@ describe('lost workers', () => {
     fleet = await createFleet({
       postgres: 18,
       redisUrl: await createTestRedis(),
-      // The provider of the tests does not answer the doctor, who waits that long.
+      // The provider of the tests does not respond the doctor, who waits that long.
       settings: { BACKLOG_ALARM_SECONDS: String(ALARM_SECONDS), SEND_DEADLINE_MS: '1000' },
     });
     await fleet.start('web');
@@ -48,8 +48,8 @@ describe('lost workers', () => {
     await createOrders(fleet, 5);
     const committedAtMs = performance.now();
     const { code, body } = await waitFor('the alarm', async () => {
-      const answer = await readiness();
-      return answer.body.overdue && answer;
+      const response = await readiness();
+      return response.body.overdue && response;
     });
     const rangAfter = (performance.now() - committedAtMs) / 1000;
     expect(rangAfter).to.be.within(ALARM_SECONDS - 1, ALARM_SECONDS + 3);

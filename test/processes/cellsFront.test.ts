@@ -71,7 +71,7 @@ if (has('haproxy') && has('pg_dump')) {
     const query = (token: string): RequestInit =>
       json({ query: '{ orders { order_id } }' }, { authorization: `Bearer ${token}` });
 
-    /** Whatever names the tenant leads to its cell: another one would answer TENANT_MOVED. */
+    /** Whatever names the tenant leads to its cell: another one would respond TENANT_MOVED. */
     const expectServed = async (): Promise<void> => {
       for (const { tenantid, token } of rig.shops) {
         expect((await ask('/query', query(token))).text).to.equal('{"data":{"orders":[]}}');

@@ -27,7 +27,7 @@ export interface Fleet {
   web(): { readonly baseUrl: string; readonly token: string };
   /** Ends its processes. Those started from then on use the database at the URL. */
   moveTo(url: string): Promise<void>;
-  /** Sends a GraphQL request to one of the web processes, in turn. Rejects when no answer came. */
+  /** Sends a GraphQL request to one of the web processes, in turn. Rejects when no payload came. */
   request<T>(endpoint: '/query' | '/roles_pbac', query: string, variables?: object): Promise<T>;
   stop(): Promise<void>;
 }
@@ -106,8 +106,8 @@ export async function createFleet(options: {
     },
     web: () => ({ baseUrl: nextWeb(), token }),
     async request<T>(endpoint: string, query: string, variables = {}) {
-      const answer = await postJson<{ data: T }>(`${nextWeb()}${endpoint}`, { query, variables }, token);
-      return answer.data;
+      const payload = await postJson<{ data: T }>(`${nextWeb()}${endpoint}`, { query, variables }, token);
+      return payload.data;
     },
     async stop() {
       await stopProcesses();
@@ -162,7 +162,7 @@ export async function setUpConfirmations(fleet: Fleet): Promise<void> {
 
 /**
  * Creates orders with the ids from 1 to `count` from 16 clients at once.
- * @returns ids whose mutation was acknowledged, and those that got no answer: committed or not, nobody knows
+ * @returns ids whose mutation was acknowledged, and those that got no payload: committed or not, nobody knows
  */
 export async function createOrders(
   fleet: Fleet,
@@ -219,7 +219,7 @@ async function postJson<T>(url: string, body: unknown, token?: string): Promise<
     },
     body: JSON.stringify(body),
   });
-  const answer = (await response.json()) as T & { errors?: unknown; error?: unknown };
-  if (answer.errors ?? answer.error) throw new Error(`${url} answered ${JSON.stringify(answer)}`);
-  return answer;
+  const payload = (await response.json()) as T & { errors?: unknown; error?: unknown };
+  if (payload.errors ?? payload.error) throw new Error(`${url} responded ${JSON.stringify(payload)}`);
+  return payload;
 }

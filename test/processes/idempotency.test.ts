@@ -34,7 +34,7 @@ describe('requests with an Idempotency-Key, over connections that are cut and we
         webs.push(await fleet.start('web'));
       }
     };
-    /** @returns undefined when no answer came, or none that is final */
+    /** @returns undefined when no response came, or none that is final */
     const attempt = async (key: string): Promise<string | undefined> => {
       const { baseUrl, token } = fleet.web();
       // Half of them are cut, before or after the commit.
@@ -60,13 +60,13 @@ describe('requests with an Idempotency-Key, over connections that are cut and we
       }
       return undefined;
     };
-    const answers = new Map<string, Set<string>>();
+    const responses = new Map<string, Set<string>>();
     const client = async (): Promise<void> => {
       while (sent < REQUESTS) {
         const key = `request ${sent++}`;
         const times = 1 + Math.floor(Math.random() * MAX_TIMES);
         const given = new Set<string>();
-        answers.set(key, given);
+        responses.set(key, given);
         for (let time = 0; time < times; time++) {
           let body: string | undefined;
           while ((body = await attempt(key)) === undefined) await delay(RETRY_MS);
@@ -79,7 +79,7 @@ describe('requests with an Idempotency-Key, over connections that are cut and we
     isOver = true;
     await kills;
 
-    expect([...answers].filter(([, given]) => given.size !== 1)).to.deep.equal([]);
+    expect([...responses].filter(([, given]) => given.size !== 1)).to.deep.equal([]);
     const { pool } = fleet.testDatabase.database;
     const schema = `tenant_${fleet.tenantid}`;
     const { rows } = await pool.query<{ rows: number; names: number; events: number }>(
@@ -88,6 +88,6 @@ describe('requests with an Idempotency-Key, over connections that are cut and we
          (select count(*)::int from rowpost.outbox where new->>'name' like 'request %') as events`,
     );
     expect(rows[0]).to.deep.equal({ rows: REQUESTS, names: REQUESTS, events: REQUESTS });
-    expect(cut, 'answers that never came').to.be.above(REQUESTS / 20);
+    expect(cut, 'responses that never came').to.be.above(REQUESTS / 20);
   });
 });

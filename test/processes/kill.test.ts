@@ -37,7 +37,7 @@ for (const { victim, redis } of CASES) {
           (['web', 'relay', 'worker'] as const).map(async (part) => [part, await fleet.start(part)] as const),
         ),
       );
-      // The second web process answers while the first one is away.
+      // The second web process responses while the first one is away.
       if (victim === 'web') await fleet.start('web');
       await setUpConfirmations(fleet);
 
@@ -68,7 +68,7 @@ for (const { victim, redis } of CASES) {
   });
 }
 
-/** A mutation without an answer has either both its row and its email, or neither. */
+/** A mutation without a response has either both its row and its email, or neither. */
 async function expectOnlyCommittedOrders(fleet: Fleet): Promise<void> {
   const { orders } = await fleet.request<{ orders: { order_id: string }[] }>(
     '/query',

@@ -54,11 +54,11 @@ describe('failing startup', () => {
       .and.include('PG_POOL');
   });
 
-  it('when PostgreSQL does not answer a command', async () => {
+  it('when PostgreSQL does not respond a command', async () => {
     const said = await refusal(['tenant', 'list'], {
       DATABASE_URL: 'postgres://rowpost:hidden-password@127.0.0.1:1/rowpost',
     });
-    expect(said).to.include('PostgreSQL does not answer (ECONNREFUSED)').and.include('DATABASE_URL');
+    expect(said).to.include('PostgreSQL does not respond (ECONNREFUSED)').and.include('DATABASE_URL');
     expect(said).to.not.include('hidden-password');
   });
 
@@ -75,7 +75,7 @@ describe('failing startup', () => {
     expect(await refusal(['web'], { DATABASE_URL: demanding.href })).to.match(/offers no TLS.*DATABASE_URL/);
     const itself = { isServer: true, key: SNS_KEY, cert: SNS_CERTIFICATE };
     const server = createServer((socket) => {
-      // In answer to the request for TLS.
+      // In response to the request for TLS.
       socket.once('data', () => {
         socket.write('S');
         new TLSSocket(socket, itself).on('error', () => undefined);

@@ -38,7 +38,7 @@ describe('traces', () => {
 
   before(async () => {
     collector = await startFakeApi();
-    collector.answer = () => ({ status: 200, body: {} });
+    collector.reply = () => ({ status: 200, body: {} });
     fleet = await createFleet({
       postgres: 18,
       redisUrl: await createTestRedis(),
@@ -71,7 +71,7 @@ describe('traces', () => {
     String(Object.values(attributes.find((attribute) => attribute.key === key)?.value ?? {})[0]);
   const createOrder = async (id: number, traceparent: string): Promise<void> => {
     const { baseUrl, token } = fleet.web();
-    const answer = await fetch(`${baseUrl}/query`, {
+    const response = await fetch(`${baseUrl}/query`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, traceparent },
       body: JSON.stringify({
@@ -80,7 +80,7 @@ describe('traces', () => {
         variables: { input: { order_id: id, customer_id: 1, status: SECRET } },
       }),
     });
-    expect(await answer.json()).to.deep.equal({ data: { create_orders: { order_id: String(id) } } });
+    expect(await response.json()).to.deep.equal({ data: { create_orders: { order_id: String(id) } } });
   };
   const emailOf = async (id: number): Promise<void> => {
     await waitFor(`the email of order ${id}`, () => emailsPerOrder(fleet).has(id));
@@ -196,14 +196,14 @@ describe('traces', () => {
   });
 
   it('delay neither emails nor shutdown when the collector is down', async () => {
-    collector.answer = () => 'hang';
+    collector.reply = () => 'hang';
     await createOrder(7, `00-5${CALLER.slice(1)}-b7ad6b7169203331-01`);
     await emailOf(7);
     const relay = await fleet.start('relay');
     const beganAtMs = performance.now();
     await relay.kill('SIGTERM');
     expect(performance.now() - beganAtMs).to.be.below(5_000);
-    collector.answer = () => ({ status: 200, body: {} });
+    collector.reply = () => ({ status: 200, body: {} });
   });
 
   it('sample a share of requests, and those sampled by the caller', async () => {

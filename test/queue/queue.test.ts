@@ -118,7 +118,7 @@ for (const backend of BACKENDS) {
 
 describe('delivery: a queue that can’t be used', () => {
   let redis: RedisServer;
-  /** Accepts connections, and never answers. */
+  /** Accepts connections, and never responses. */
   let silent: Server;
   let silentPort: number;
   before(async () => {

@@ -5,14 +5,14 @@ import { watchQueue } from '../../src/queue/queueWatch.js';
 import { waitFor } from '../support/waitFor.js';
 
 describe('watching the queue', () => {
-  it('logs the beginning and the end of an outage and each reason once, and times the answers', async () => {
+  it('logs the beginning and the end of an outage and each reason once, and times the responses', async () => {
     const lines: { msg: string }[] = [];
     const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as { msg: string }) });
     const countOf = async (metric: {
       get(): Promise<{ values: { value: number; metricName?: string }[] }>;
     }) =>
       (await metric.get()).values.findLast(({ metricName = '' }) => !metricName.endsWith('_sum'))?.value ?? 0;
-    const before = { failures: await countOf(queueFailures), answers: await countOf(queueRoundTrips) };
+    const before = { failures: await countOf(queueFailures), responses: await countOf(queueRoundTrips) };
     let works = false;
     let reason = 'ECONNREFUSED';
     const check = (): Promise<void> => (works ? Promise.resolve() : Promise.reject(new Error(reason)));
@@ -23,14 +23,14 @@ describe('watching the queue', () => {
       const failures = await countOf(queueFailures);
       await waitFor('more failures', async () => (await countOf(queueFailures)) > failures + 3);
       works = true;
-      await waitFor('some answers', async () => (await countOf(queueRoundTrips)) > before.answers + 3);
+      await waitFor('some responses', async () => (await countOf(queueRoundTrips)) > before.responses + 3);
     } finally {
       await watch.stop();
     }
     expect(lines.map(({ msg }) => msg)).to.deep.equal([
-      'the queue does not answer',
-      'the queue still does not answer',
-      'the queue answers again',
+      'the queue does not respond',
+      'the queue still does not respond',
+      'the queue has recovered',
     ]);
   });
 });

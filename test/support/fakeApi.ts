@@ -10,16 +10,16 @@ export interface ApiCall {
 }
 
 /** `cut` breaks the connection instead of answering, `hang` says nothing. */
-export type ApiAnswer =
+export type ApiResponse =
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: unknown }
   | 'cut'
   | 'hang';
 
-/** A carrier's API: a real HTTP server that reads a request and answers as it is told. */
+/** A carrier's API: a real HTTP server that reads a request and responds as it is told. */
 export interface FakeApi {
   readonly url: string;
   readonly calls: readonly ApiCall[];
-  answer: (call: ApiCall) => ApiAnswer;
+  reply: (call: ApiCall) => ApiResponse;
   stop(): Promise<void>;
 }
 
@@ -32,11 +32,11 @@ export async function startFakeApi(): Promise<FakeApi> {
     const { method = '', url = '', headers } = request;
     const call = { method, path: url, headers, body: Buffer.concat(parts) };
     calls.push(call);
-    const answer = api.answer(call);
-    if (answer === 'hang') return;
-    if (answer === 'cut') return void response.socket?.resetAndDestroy();
-    response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
-    response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body ?? {}));
+    const reply = api.reply(call);
+    if (reply === 'hang') return;
+    if (reply === 'cut') return void response.socket?.resetAndDestroy();
+    response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });
+    response.end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? {}));
   };
   const server = http.createServer((request, response) => {
     // A client that is killed breaks its request off.
@@ -52,7 +52,7 @@ export async function startFakeApi(): Promise<FakeApi> {
       return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     },
     calls,
-    answer: () => ({ status: 200 }),
+    reply: () => ({ status: 200 }),
     async stop() {
       const closed = once(server, 'close');
       server.close();

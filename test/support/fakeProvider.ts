@@ -7,18 +7,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 export type Behaviour =
   | { readonly kind: 'accept' }
   | {
-      readonly kind: 'answer';
+      readonly kind: 'reply';
       readonly status: number;
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string;
     }
-  /** Takes the email and answers 202, after a while. */
+  /** Takes the email and responds with 202, after a while. */
   | { readonly kind: 'slow'; readonly ms: number }
   /** Reads everything, says nothing. */
   | { readonly kind: 'hang' }
   /** Sends a header every 50 ms, without end. */
   | { readonly kind: 'header-drip' }
-  /** Takes the email, answers 202, and sends the body a byte every 50 ms without end. */
+  /** Takes the email, responds with 202, and sends the body a byte every 50 ms without end. */
   | { readonly kind: 'body-drip' }
   /** Breaks the connection before it has read the email. */
   | { readonly kind: 'reset-before' }
@@ -104,7 +104,7 @@ export async function startFakeProvider(): Promise<FakeProvider> {
     const behaviour = provider.behave(call);
     const accepted =
       ['accept', 'slow', 'body-drip', 'reset-after'].includes(behaviour.kind) ||
-      (behaviour.kind === 'answer' && behaviour.status === 202);
+      (behaviour.kind === 'reply' && behaviour.status === 202);
     calls.push({ ...call, accepted });
     await respond(behaviour, response, calls.length);
   };
@@ -163,7 +163,7 @@ async function respond(behaviour: Behaviour, response: http.ServerResponse, numb
       await delay(behaviour.ms);
       response.writeHead(202, { 'x-message-id': `message-${number}` }).end();
       return;
-    case 'answer':
+    case 'reply':
       response.writeHead(behaviour.status, behaviour.headers).end(behaviour.body ?? '');
       return;
     case 'hang':

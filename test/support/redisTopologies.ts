@@ -232,7 +232,7 @@ function connect(port: number): Redis {
   return client;
 }
 
-function toRecord(answer: unknown): Record<string, string> {
-  const items = answer as string[];
+function toRecord(response: unknown): Record<string, string> {
+  const items = response as string[];
   return Object.fromEntries(items.flatMap((item, i) => (i % 2 === 0 ? [[item, items[i + 1]!]] : [])));
 }

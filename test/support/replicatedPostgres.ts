@@ -30,7 +30,7 @@ export interface ReplicatedPostgres {
   readonly standby: ReplicaServer | undefined;
   /** Ends the primary: SIGQUIT at once, SIGINT as `pg_ctl stop -m fast` does. It is no more. */
   stopPrimary(signal: 'SIGQUIT' | 'SIGINT'): Promise<void>;
-  /** Stops the primary as it is: its connections stay, and nobody answers on them. `removeOld` ends it. */
+  /** Stops the primary as it is: its connections stay, and nobody responds on them. `removeOld` ends it. */
   pausePrimary(): Promise<void>;
   /** The one before goes on where it was stopped, and thinks itself the primary. */
   resumeOld(): Promise<void>;

@@ -12,7 +12,7 @@ const SHARE_OF_WAIT = 1 / 50;
 const MAX_INTERVAL_MS = 50;
 
 /**
- * Asks until the answer is truthy and returns it. A probe that throws is asked again.
+ * Asks until the response is truthy and returns it. A probe that throws is asked again.
  * @param what completes "timed out waiting for …"
  */
 export async function waitFor<T>(
@@ -23,13 +23,13 @@ export async function waitFor<T>(
   const startedAt = Date.now();
   const deadline = startedAt + timeoutMs;
   for (;;) {
-    const answer = await ask(probe);
-    if (answer.value) return answer.value;
+    const response = await ask(probe);
+    if (response.value) return response.value;
     if (Date.now() >= deadline) {
       throw new Error(
-        `timed out after ${timeoutMs} ms waiting for ${what}; last answer: ${describe(answer)}`,
+        `timed out after ${timeoutMs} ms waiting for ${what}; last response: ${describe(response)}`,
         {
-          cause: answer.error,
+          cause: response.error,
         },
       );
     }
@@ -38,12 +38,12 @@ export async function waitFor<T>(
   }
 }
 
-interface Answer<T> {
+interface Response<T> {
   readonly value?: T;
   readonly error?: unknown;
 }
 
-async function ask<T>(probe: () => T | Promise<T>): Promise<Answer<T>> {
+async function ask<T>(probe: () => T | Promise<T>): Promise<Response<T>> {
   try {
     return { value: await probe() };
   } catch (error) {
@@ -51,7 +51,8 @@ async function ask<T>(probe: () => T | Promise<T>): Promise<Answer<T>> {
   }
 }
 
-function describe(answer: Answer<unknown>): string {
-  if (answer.error !== undefined) return answer.error instanceof Error ? answer.error.message : 'an error';
-  return answer.value === undefined ? 'undefined' : JSON.stringify(answer.value);
+function describe(response: Response<unknown>): string {
+  if (response.error !== undefined)
+    return response.error instanceof Error ? response.error.message : 'an error';
+  return response.value === undefined ? 'undefined' : JSON.stringify(response.value);
 }

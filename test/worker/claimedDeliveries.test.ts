@@ -10,7 +10,7 @@ describe('leases of claimed deliveries', () => {
   let claimed: ClaimedDeliveries;
   /** What was asked of PostgreSQL, as the parameters of each statement. */
   let asked: (readonly unknown[])[];
-  /** @param renew what PostgreSQL answers to a renewal */
+  /** @param renew what PostgreSQL responds to a renewal */
   const open = (renew: () => readonly { position: number }[] | Promise<never>): void => {
     asked = [];
     const ledger = {

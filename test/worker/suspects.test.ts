@@ -44,7 +44,7 @@ describe('deliveries whose attempts were lost with their processes', () => {
 
   /** Tried once, refused for now, and as if processes had ended with them since. */
   const leaveOpen = async (lost: number): Promise<void> => {
-    provider.behave = () => ({ kind: 'answer', status: 500 });
+    provider.behave = () => ({ kind: 'reply', status: 500 });
     await writeEvents(db.database, tenant, SUSPECTS);
     const retrying = async () => (await countStates(db.database, tenant.tenantid))['retrying'] === SUSPECTS;
     await waitFor('refusals', retrying);

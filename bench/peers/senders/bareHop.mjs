@@ -1,4 +1,4 @@
-// The least that an email for a row takes: `web` inserts the row, adds a BullMQ job after the commit and answers; `worker`
+// The least that an email for a row takes: `web` inserts the row, adds a BullMQ job after the commit and responds; `worker`
 // takes the job and calls @sendgrid/mail. Nothing is lost only while nothing fails.
 //   node bareHop.mjs web|worker '{"database": …, "store": …, "provider": …, "concurrency": …}'
 import { createServer } from 'node:http';

@@ -10,17 +10,17 @@ export function authRoutes(deps: RouteDeps): Router {
     const values = await readSignIn(deps, req, res);
     const credentials = readCredentials(values);
     const principal = await deps.limits.byLogin(req, credentials, () => signIn(deps, credentials));
-    await deps.answerSignIn(res, principal);
+    await deps.responseSignIn(res, principal);
   };
   const byRefreshToken: RequestHandler = async (req, res) => {
     const { principal, claims } = await deps.authenticator.authenticate(req.headers.authorization, 'refresh');
     await requireSignInAllowed(deps, principal);
-    await deps.answerSignIn(res, principal, claims);
+    await deps.responseSignIn(res, principal, claims);
   };
   const anonymously: RequestHandler = async (req, res) => {
     const values = await readSignIn(deps, req, res);
     const principal = await signInAnonymously(deps, readTenantid(values));
-    await deps.answerSignIn(res, principal);
+    await deps.responseSignIn(res, principal);
   };
   return Router()
     .use(['/auth', '/anonauth'], refuseOtherSites(deps.config), deps.limits.byAddress)

@@ -38,7 +38,7 @@ export function createSignInResponder({ config, engine, control }: WebDeps, toke
     const schemas = `"schema":${jsonOf(tables)},"rpb_schema":${jsonOf(control.describe())}`;
     const body = `${head.slice(0, -1)},${schemas}}`;
     // It contains the schema, and may be large.
-    const { take, release } = engine.answers.open(tenantid);
+    const { take, release } = engine.responses.open(tenantid);
     const refusal = take(body.length);
     whenGone(res, release);
     if (refusal?.code === 'TOO_BUSY') throw refusal;

@@ -9,7 +9,7 @@ export type Ask = <Data>(document: string, variables?: Readonly<Record<string, u
 
 type Extensions = ErrorDetails & { readonly code?: string; readonly hint?: string };
 
-interface Answer {
+interface Response {
   readonly data?: unknown;
   readonly errors?: readonly {
     readonly message: string;
@@ -22,7 +22,7 @@ export interface AskOptions {
   readonly allowance?: Allowance | undefined;
   /** When the session began. */
   readonly authTimeMs?: number;
-  /** A longer answer is not parsed, because other requests would wait meanwhile: it is an error. */
+  /** A longer response is not parsed, because other requests would wait meanwhile: it is an error. */
   readonly maxCharacters?: number;
 }
 
@@ -41,7 +41,7 @@ export function askAs(
         hint: 'Choose fewer with a filter, or read them with GraphQL.',
       });
     }
-    const { data, errors } = parseJson(body) as Answer;
+    const { data, errors } = parseJson(body) as Response;
     const [error] = errors ?? [];
     if (error) throw toAppError(error.message, error.extensions);
     return data as Data;

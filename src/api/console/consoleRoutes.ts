@@ -153,11 +153,11 @@ export function consoleRoutes(deps: RouteDeps): Router {
     .use(CONSOLE, failedPage(deps));
 }
 
-/** What a role's pages take is its tenant's, as its answers are. */
+/** What a role's pages take is its tenant's, as its responses are. */
 function shareOf({ engine, config }: RouteDeps, { principal }: ConsoleSession): PageShare {
   return {
     inTurn: (work) => engine.planning.run(planOwnerOf(principal), oneStep(work)),
-    open: () => engine.answers.open(principal.tenantid),
+    open: () => engine.responses.open(principal.tenantid),
     limits: config,
   };
 }

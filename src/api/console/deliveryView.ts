@@ -188,7 +188,7 @@ function attemptOf(
     facts: given([
       ['Carrier', carrier],
       ['Status', http_status],
-      [outcome === REDRIVEN ? 'Before' : http_status === null ? 'Error' : "Provider's answer", error],
+      [outcome === REDRIVEN ? 'Before' : http_status === null ? 'Error' : "Provider's response", error],
       ['Took', tookMs === undefined || outcome === REDRIVEN ? null : `${tookMs} ms`],
     ]),
   };

@@ -257,17 +257,17 @@ async function readType(
   mayBeNew: boolean,
 ): Promise<{ texts: Record<string, string>; about: Values; version: string } | undefined> {
   // Always queried, because it rejects roles that may not write email types.
-  const answer = await ask<Readonly<Record<string, readonly Values[]>>>(ONE, {
+  const response = await ask<Readonly<Record<string, readonly Values[]>>>(ONE, {
     filter: `email_type = ${literal(type)}`,
     sentAs: `email_type in [${sentAs(type).map(literal).join(', ')}]`,
   });
   if (type === '') return undefined;
-  const found = answer['email_types']?.[0];
+  const found = response['email_types']?.[0];
   if (!found && mayBeNew) return undefined;
   if (!found) throw new AppError('NOT_FOUND', 'There is no such email.');
-  const rule = answer['email_rule']?.[0] as
+  const rule = response['email_rule']?.[0] as
     { email_type: string; operations: string[]; targets: string[]; query_roleid: number } | undefined;
-  const last = answer['email_delivery']?.[0];
+  const last = response['email_delivery']?.[0];
   const about = {
     table: last?.['target'] ?? rule?.targets[0] ?? '',
     // A deleted row can't be previewed: the table's last one is, as if it were.

@@ -17,14 +17,14 @@ export function createFilesEndpoint(
   const deps = { ...given, transfers: new Transfers() };
   return async (req, res) => {
     try {
-      await answer(deps, req, res);
+      await response(deps, req, res);
     } catch (error) {
       fail(deps, req, res, error);
     }
   };
 }
 
-async function answer(deps: FileDeps, req: IncomingMessage, res: ServerResponse): Promise<void> {
+async function response(deps: FileDeps, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const method = req.method === 'HEAD' ? 'GET' : req.method;
   if (method !== 'GET' && method !== 'PUT') {
     throw new AppError('METHOD_NOT_ALLOWED', `${req.method ?? ''} is not allowed here.`);

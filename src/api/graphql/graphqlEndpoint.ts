@@ -56,14 +56,14 @@ export function createGraphqlEndpoint(
 ): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
   const handle = createHandler<IncomingMessage, Context>({
     parseRequestParams: (request) => parse(request, deps),
-    onSubscribe: (request, params) => answer(executor, request, params),
+    onSubscribe: (request, params) => response(executor, request, params),
   });
   return async (req, res) => {
     const { method = '', url = '', headers } = req;
     let context: Context | undefined;
     const fail = (error: AppError, more?: Readonly<Record<string, string>>): void => {
       context?.release?.();
-      endSlowResponse(res, deps.config.answerTimeoutMs);
+      endSlowResponse(res, deps.config.responseTimeoutMs);
       sendFailure(res, error, more);
     };
     try {
@@ -140,7 +140,7 @@ async function parse(
   }
 }
 
-async function answer(
+async function response(
   executor: GraphqlExecutor,
   request: Request<IncomingMessage, Context>,
   { query, variables, operationName }: RequestParams,
@@ -189,6 +189,6 @@ function errorEnvelope(error: AppError): string {
 }
 
 function notAcceptable(status: number): AppError {
-  if (status !== 406) throw new Error(`graphql-http answered ${status} without a body`);
+  if (status !== 406) throw new Error(`graphql-http responded ${status} without a body`);
   return new AppError('NOT_ACCEPTABLE', 'None of the media types in the Accept header can be sent.');
 }

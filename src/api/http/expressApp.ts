@@ -55,7 +55,7 @@ export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, r
   const routeDeps: RouteDeps = {
     ...deps,
     limits: new SignInLimits(deps),
-    answerSignIn: createSignInResponder(deps, tokens),
+    responseSignIn: createSignInResponder(deps, tokens),
     consoleSessions: new ConsoleSessions(deps, tokens, authenticator),
     providerKeys: new ProviderKeys(deps.callProvider, deps.clock),
   };

@@ -23,7 +23,7 @@ export class HttpMetrics {
     collectProcessMetrics();
     this.#requests = new Histogram({
       name: 'rowpost_http_request_seconds',
-      help: 'Time from the request to the end of its answer.',
+      help: 'Time from the request to the end of its response.',
       labelNames: ['method', 'route', 'status'],
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
       registers: [this.registry],

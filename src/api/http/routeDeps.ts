@@ -15,7 +15,7 @@ export interface RouteDeps extends WebDeps {
   readonly tokens: Tokens;
   readonly authenticator: Authenticator;
   readonly limits: SignInLimits;
-  readonly answerSignIn: SignInResponder;
+  readonly responseSignIn: SignInResponder;
   readonly consoleSessions: ConsoleSessions;
   readonly bodies: BodyBudget;
   readonly visitors: VisitorLimits;

@@ -2,10 +2,10 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Config } from '../../config/config.js';
 
 /**
- * A client that reads less than 64 KiB within `answerStallMs` is disconnected, and one that has not read a whole response
- * after `answerTimeoutMs`.
+ * A client that reads less than 64 KiB within `responseStallMs` is disconnected, and one that has not read a whole response
+ * after `responseTimeoutMs`.
  */
-export type SlownessLimits = Pick<Config, 'answerStallMs' | 'answerTimeoutMs'>;
+export type SlownessLimits = Pick<Config, 'responseStallMs' | 'responseTimeoutMs'>;
 
 /** Bytes written to the socket at a time: the client's progress is measured per chunk. */
 const CHUNK_BYTES = 65_536;
@@ -36,16 +36,16 @@ export function sendResponse(
     return;
   }
   if (release) whenGone(res, release);
-  limitSending(res, limits.answerTimeoutMs);
+  limitSending(res, limits.responseTimeoutMs);
 }
 
 function sendPieces(
   res: ServerResponse,
   bytes: Buffer,
-  { answerStallMs, answerTimeoutMs }: SlownessLimits,
+  { responseStallMs, responseTimeoutMs }: SlownessLimits,
 ): void {
-  const stall = setTimeout(() => res.destroy(), answerStallMs);
-  const timeout = setTimeout(() => res.destroy(), answerTimeoutMs);
+  const stall = setTimeout(() => res.destroy(), responseStallMs);
+  const timeout = setTimeout(() => res.destroy(), responseTimeoutMs);
   res.once('close', () => {
     clearTimeout(stall);
     clearTimeout(timeout);

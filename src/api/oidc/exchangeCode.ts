@@ -48,15 +48,15 @@ async function request(
   const issuer =
     readIssuer(registration, callbackUrl) ?? provider.issuer ?? new URL(provider.auth_uri).origin;
   const configuration = clientConfiguration(registration, issuer, clientAuth);
-  const answer = takeIdToken(callProvider);
-  configuration[customFetch] = answer.fetch;
+  const response = takeIdToken(callProvider);
+  configuration[customFetch] = response.fetch;
   await authorizationCodeGrant(configuration, callbackUrl, {
     expectedState: state,
     pkceCodeVerifier: codeVerifier,
   });
-  const idToken = answer.idToken();
+  const idToken = response.idToken();
   if (idToken !== undefined) return idToken;
-  throw oidcFailure('OIDC_PROVIDER_ERROR', 'The provider answered the code without an ID token.');
+  throw oidcFailure('OIDC_PROVIDER_ERROR', 'The provider responded to the code without an ID token.');
 }
 
 /**
@@ -100,12 +100,12 @@ function takeIdToken(callProvider: ProviderClient): {
   return {
     idToken: () => idToken,
     fetch: async (url, { headers, body }) => {
-      const answer = await callProvider(new URL(url), {
+      const response = await callProvider(new URL(url), {
         method: 'POST',
         headers: Object.fromEntries(new Headers(headers)),
         body: formText(body),
       });
-      const { status, text } = conform(answer);
+      const { status, text } = conform(response);
       const token = status === 200 ? parseJsonObject(text)?.['id_token'] : undefined;
       if (typeof token === 'string') idToken = token;
       const empty = [204, 205, 304].includes(status);
@@ -118,7 +118,7 @@ function takeIdToken(callProvider: ProviderClient): {
   };
 }
 
-/** An answer as RFC 6749, 5.2, wants it, where it is clear what the provider means. */
+/** A response as RFC 6749, 5.2, wants it, where it is clear what the provider means. */
 function conform({ status, text }: ProviderResponse): ProviderResponse {
   const values = parseJsonObject(text);
   const saysError = typeof values?.['error'] === 'string';

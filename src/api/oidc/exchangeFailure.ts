@@ -4,7 +4,7 @@ import { oidcFailure } from './oidcFailure.js';
 
 /**
  * Whether the token endpoint does not accept how the client authenticates, or its secret. RFC 6749 names only
- * `invalid_client` for that; others answer 401 with a code of their own: Auth0 `access_denied`, Keycloak
+ * `invalid_client` for that; others respond with 401 with a code of their own: Auth0 `access_denied`, Keycloak
  * `unauthorized_client`.
  */
 function refusesClient(error: unknown): error is ResponseBodyError {
@@ -28,7 +28,7 @@ export function explainExchangeError(error: unknown, callbackUrl: URL): unknown 
     return explainProviderError(error.error, error.error_description, callbackUrl);
   }
   if (error instanceof ClientError) {
-    return oidcFailure('OIDC_PROVIDER_ERROR', `The provider's answer can't be used: ${error.message}.`);
+    return oidcFailure('OIDC_PROVIDER_ERROR', `The provider's response can't be used: ${error.message}.`);
   }
   return error;
 }
@@ -58,7 +58,7 @@ function explainProviderError(code: string, description: string | undefined, cal
     case 'unauthorized_client':
       return clientRefused(code);
     default:
-      return oidcFailure('OIDC_PROVIDER_ERROR', `The provider answered ${shown}.`);
+      return oidcFailure('OIDC_PROVIDER_ERROR', `The provider responded ${shown}.`);
   }
 }
 

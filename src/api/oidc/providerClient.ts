@@ -54,8 +54,8 @@ export function createProviderClient(options: ProviderClientOptions): ProviderCl
     try {
       return await new Promise<ProviderResponse>((resolve, reject) => {
         const start = url.protocol === 'https:' ? httpsRequest : httpRequest;
-        start(url, requestOptions, (answer) => {
-          readAnswer(answer).then(resolve, reject);
+        start(url, requestOptions, (response) => {
+          readResponse(response).then(resolve, reject);
         })
           .on('error', reject)
           .end(body);
@@ -66,18 +66,18 @@ export function createProviderClient(options: ProviderClientOptions): ProviderCl
   };
 }
 
-async function readAnswer(answer: IncomingMessage): Promise<ProviderResponse> {
+async function readResponse(response: IncomingMessage): Promise<ProviderResponse> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
+  for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length;
     if (bytes > MAX_BYTES) {
-      answer.destroy();
+      response.destroy();
       throw new TooLarge();
     }
     chunks.push(chunk);
   }
-  return { status: answer.statusCode ?? 0, text: new TextDecoder().decode(Buffer.concat(chunks, bytes)) };
+  return { status: response.statusCode ?? 0, text: new TextDecoder().decode(Buffer.concat(chunks, bytes)) };
 }
 
 class TooLarge extends Error {}
@@ -97,9 +97,9 @@ const PRIVATE_HINT = 'OIDC_ALLOW_PRIVATE_NETWORK=true allows it to this installa
 
 /** The cause in terms that an administrator can act on; contains no addresses. */
 function describe(error: unknown, timeoutMs: number): string {
-  if (error instanceof TooLarge) return `answered more than ${MAX_BYTES} bytes`;
+  if (error instanceof TooLarge) return `sent more than ${MAX_BYTES} bytes`;
   if (error instanceof PrivateAddress) return PRIVATE;
   const { name, code } = error as NodeJS.ErrnoException;
-  if (name === 'AbortError' || name === 'TimeoutError') return `did not answer within ${timeoutMs} ms`;
+  if (name === 'AbortError' || name === 'TimeoutError') return `did not respond within ${timeoutMs} ms`;
   return `can't be reached (${code ?? 'connection failed'})`;
 }

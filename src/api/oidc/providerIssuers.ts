@@ -10,18 +10,18 @@ import { AppError } from '../../foundation/errors.js';
 import type { WebDeps } from '../http/webDeps.js';
 import type { ProviderClient } from './providerClient.js';
 
-/** How soon to retry a provider without a discovery document, and one that gave no answer. */
+/** How soon to retry a provider without a discovery document, and one that gave no response. */
 const RETRY_AFTER_MS = 600_000;
-const RETRY_UNANSWERED_AFTER_MS = 60_000;
+const RETRY_NO_RESPONSE_AFTER_MS = 60_000;
 const MAX_PROVIDERS = 1_000;
 /** Discovery URLs tried per provider. */
 const MAX_DISCOVERY_URLS = 8;
 const WELL_KNOWN = '/.well-known/openid-configuration';
 
 const ABSENT = Symbol('the URL has no discovery document');
-const UNANSWERED = Symbol('the provider gave no answer');
+const NO_RESPONSE = Symbol('the provider gave no response');
 /** What a document says, or why there is none. */
-type Found = Discovered | typeof ABSENT | typeof UNANSWERED;
+type Found = Discovered | typeof ABSENT | typeof NO_RESPONSE;
 
 const isDocument = (found: Found): found is Discovered => typeof found === 'object';
 
@@ -37,7 +37,7 @@ export class ProviderIssuers {
     this.#failed = new LRUCache({ max: MAX_PROVIDERS, ttl: RETRY_AFTER_MS, ttlResolution: 0, perf: clock });
   }
 
-  /** The registration with what can be discovered of its provider. What is known stays known while that gives no answer. */
+  /** The registration with what can be discovered of its provider. What is known stays known while that gives no response. */
   async complete(deps: WebDeps, registration: OidcRegistration): Promise<OidcRegistration> {
     const provider = await this.learn(deps, registration.provider);
     return {
@@ -55,7 +55,7 @@ export class ProviderIssuers {
     const found = await this.#discover(provider);
     const document = found.find(isDocument);
     if (document === undefined) {
-      const ttl = found.includes(UNANSWERED) ? RETRY_UNANSWERED_AFTER_MS : RETRY_AFTER_MS;
+      const ttl = found.includes(NO_RESPONSE) ? RETRY_NO_RESPONSE_AFTER_MS : RETRY_AFTER_MS;
       this.#failed.set(key, true, { ttl });
       const { providerid, issuer } = provider;
       if (issuer === null) {
@@ -83,19 +83,19 @@ export class ProviderIssuers {
     if (!URL.canParse(address) || !/^https?:/.test(address)) return ABSENT;
     const url = new URL(address);
     try {
-      const answer = await this.callProvider(url, {
+      const response = await this.callProvider(url, {
         method: 'GET',
         headers: { accept: 'application/json' },
       });
-      if (answer.status >= 500 || answer.status === 429) return UNANSWERED;
-      if (answer.status !== 200) return ABSENT;
-      const document: unknown = JSON.parse(answer.text);
+      if (response.status >= 500 || response.status === 429) return NO_RESPONSE;
+      if (response.status !== 200) return ABSENT;
+      const document: unknown = JSON.parse(response.text);
       const { issuer, jwks_uri, ...more } = document as Readonly<Record<string, unknown>>;
       if (typeof issuer !== 'string' || jwks_uri !== provider.jwks_uri) return ABSENT;
       if (issuer !== (provider.issuer ?? issuer) || issuer.replace(/\/$/, '') !== place) return ABSENT;
       return { issuer, sendsIss: more['authorization_response_iss_parameter_supported'] === true };
     } catch (error) {
-      if (error instanceof AppError) return UNANSWERED;
+      if (error instanceof AppError) return NO_RESPONSE;
       // No document.
       if (error instanceof SyntaxError || error instanceof TypeError) return ABSENT;
       throw error;

@@ -42,11 +42,11 @@ export class ProviderKeys {
 }
 
 async function fetchKeySet(callProvider: ProviderClient, url: URL): Promise<KeySet> {
-  const answer = await callProvider(url, { method: 'GET', headers: { accept: 'application/json' } });
+  const response = await callProvider(url, { method: 'GET', headers: { accept: 'application/json' } });
   const where = `The key set at ${url.host}`;
-  if (answer.status !== 200) throw unusable(`${where} answered ${answer.status}.`);
+  if (response.status !== 200) throw unusable(`${where} responded ${response.status}.`);
   try {
-    return createLocalJWKSet(JSON.parse(answer.text) as JSONWebKeySet);
+    return createLocalJWKSet(JSON.parse(response.text) as JSONWebKeySet);
   } catch {
     throw unusable(`${where} is no JSON Web Key Set.`);
   }

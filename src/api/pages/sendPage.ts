@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Response } from 'express';
 import { fileURLToPath } from 'node:url';
 import { Liquid } from 'liquidjs';
-import type { AnswerShare } from '../../db/pool/answerBudget.js';
+import type { ResponseReservation } from '../../db/pool/responseBudget.js';
 import type { AppError } from '../../foundation/errors.js';
 import type { InTurn } from '../http/readFields.js';
 import { sendResponse, type SlownessLimits } from '../http/sendResponse.js';
@@ -58,7 +58,7 @@ export interface PageShare {
   /** Renders. Throws AppError TOO_BUSY. */
   readonly inTurn: InTurn;
   /** Counts the page until it has been sent. */
-  readonly open: () => AnswerShare;
+  readonly open: () => ResponseReservation;
   readonly limits: SlownessLimits;
 }
 
@@ -105,7 +105,7 @@ export async function sendPage(
   sendHtml(res, status, html, share);
 }
 
-/** Throws AppError TOO_BUSY, or DOCUMENT_TOO_COMPLEX for a page beyond MAX_ANSWER_BYTES. */
+/** Throws AppError TOO_BUSY, or DOCUMENT_TOO_COMPLEX for a page beyond MAX_RESPONSE_BYTES. */
 function sendHtml(res: Response, status: number, html: string, share: PageShare | undefined): void {
   if (!share) {
     res.status(status).type('html').send(html);

@@ -20,12 +20,12 @@ const NO_ROLE = 0;
 export function signInForm(
   deps: RouteDeps,
   show: (res: Response, values: Values, error: AppError) => Promise<void>,
-  answer: (req: Request, res: Response, values: Values) => Promise<void>,
+  response: (req: Request, res: Response, values: Values) => Promise<void>,
 ): RequestHandler {
   return async (req, res) => {
     const values = await readSignIn(deps, req, res);
     try {
-      await answer(req, res, values);
+      await response(req, res, values);
     } catch (error) {
       if (!(error instanceof AppError) || error.status >= 500) throw error;
       res.set(retryAfter(error));

@@ -25,7 +25,7 @@ const MAX_FETCHES = 2;
 /** Limits on the fetches of one tenant, which may name certificates that don't exist. */
 const FETCHES = { running: 1, waiting: 50, waitMs: 10_000 };
 const FETCH_MS = 5_000;
-const MAX_ANSWER_BYTES = 64 * 1024;
+const MAX_RESPONSE_BYTES = 64 * 1024;
 const ALGORITHMS: Readonly<Record<string, string>> = { '1': 'sha1', '2': 'sha256' };
 const TOPIC = /^arn:aws(?:-cn|-us-gov)?:sns:([a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}):\d{12}:[\w-]{1,256}$/;
 
@@ -90,7 +90,7 @@ export class SnsCheck {
     }
   }
 
-  /** A failure is answered so that SNS sends the message again. */
+  /** A failure is the response so that SNS sends the message again. */
   async #fetch(url: URL): Promise<string> {
     try {
       return await this.#fetches.runExclusive(() => this.read(url));
@@ -130,17 +130,17 @@ function toSign(message: Json, fields: readonly string[]): string {
 }
 
 async function readSns(url: URL): Promise<string> {
-  const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(FETCH_MS) });
-  if (answer.status !== 200 || !answer.body) {
-    await answer.body?.cancel();
-    throw new Error(`SNS answered ${answer.status}`);
+  const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(FETCH_MS) });
+  if (response.status !== 200 || !response.body) {
+    await response.body?.cancel();
+    throw new Error(`SNS responded ${response.status}`);
   }
   const parts: Uint8Array[] = [];
   let bytes = 0;
-  for await (const part of answer.body as AsyncIterable<Uint8Array>) {
+  for await (const part of response.body as AsyncIterable<Uint8Array>) {
     parts.push(part);
     bytes += part.length;
-    if (bytes > MAX_ANSWER_BYTES) throw new Error('SNS answered too much');
+    if (bytes > MAX_RESPONSE_BYTES) throw new Error('SNS sent too much');
   }
   return Buffer.concat(parts).toString('utf8');
 }

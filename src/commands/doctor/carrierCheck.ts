@@ -89,7 +89,7 @@ function judgeAccounts(verdicts: readonly AccountVerdict[], total: number): Find
     ? good(says)
     : bad(
         says,
-        "Check the carrier's status page and the accounts with it; if it did not answer, DNS and outbound network access.",
+        "Check the carrier's status page and the accounts with it; if it did not respond, DNS and outbound network access.",
       );
 }
 

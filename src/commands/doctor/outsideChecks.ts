@@ -27,7 +27,7 @@ export function outsideChecks(config: Config, usesSendgrid: boolean): Checks {
   };
 }
 
-/** By the first word of Redis's answer to a write. */
+/** By the first word of Redis's response to a write. */
 const REFUSALS: Readonly<Record<string, string>> = {
   OOM: 'Its memory is full: raise maxmemory.',
   READONLY: 'It is a replica: REDIS_URL has to lead to the primary.',
@@ -76,9 +76,9 @@ async function checkProvider({ sendgridBaseUrl, sendDeadlineMs }: Config): Promi
   const startedAt = performance.now();
   const signal = AbortSignal.timeout(sendDeadlineMs);
   try {
-    const answer = await fetch(sendgridBaseUrl, { signal, redirect: 'manual' });
-    await answer.body?.cancel();
-    return judgeProvider(answer.status, Math.ceil(performance.now() - startedAt));
+    const response = await fetch(sendgridBaseUrl, { signal, redirect: 'manual' });
+    await response.body?.cancel();
+    return judgeProvider(response.status, Math.ceil(performance.now() - startedAt));
   } catch (error) {
     const why = signal.aborted ? `no response within ${sendDeadlineMs} ms` : codeOf(error);
     return bad(

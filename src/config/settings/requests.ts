@@ -34,26 +34,26 @@ export const REQUESTS = {
     'Default `limit` of a list, at every level.',
   ),
   listMaxLimit: setting('LIST_MAX_LIMIT', integer(1), 1000, 'Maximum `limit` of a list, at every level.'),
-  maxAnswerBytes: setting(
-    'MAX_ANSWER_BYTES',
+  maxResponseBytes: setting(
+    'MAX_RESPONSE_BYTES',
     integer(1024, 134_217_728),
     16_777_216,
     'Maximum size of one response, all root fields together, in bytes.',
   ),
-  maxAnswersInFlightBytes: setting(
-    'MAX_ANSWERS_IN_FLIGHT_BYTES',
+  maxResponsesInFlightBytes: setting(
+    'MAX_RESPONSES_IN_FLIGHT_BYTES',
     integer(1024),
     134_217_728,
     'Maximum size of all responses in flight in one process, in bytes; beyond that, requests get 503. They take a few times as much memory.',
   ),
-  answerStallMs: setting(
-    'ANSWER_STALL_MS',
+  responseStallMs: setting(
+    'RESPONSE_STALL_MS',
     integer(100),
     10_000,
     'A client that reads less than 64 KiB of a response in this time is disconnected.',
   ),
-  answerTimeoutMs: setting(
-    'ANSWER_TIMEOUT_MS',
+  responseTimeoutMs: setting(
+    'RESPONSE_TIMEOUT_MS',
     integer(100),
     60_000,
     'Maximum time for a client to read a response.',

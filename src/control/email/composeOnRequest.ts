@@ -1,5 +1,5 @@
 import { GraphQLString, type GraphQLFieldConfigArgumentMap } from 'graphql';
-import type { AnswerShare } from '../../db/pool/answerBudget.js';
+import type { ResponseReservation } from '../../db/pool/responseBudget.js';
 import type { EmailType } from '../../db/email/emailTypes.js';
 import { composeEmail, type Composed } from '../../email/composeEmail.js';
 import { EmailProblem, type EmailTrigger } from '../../email/email.js';
@@ -57,15 +57,15 @@ export async function composeOnRequest(context: ControlContext, args: ComposeArg
     const read = await readEmailType(context, args);
     if (!read.ok) return { kind: 'failed', failure: read.failure, queries: [] };
     // Counts the row until the email is composed.
-    const answer = deps.engine.answers.open(principal.tenantid);
+    const reservation = deps.engine.responses.open(principal.tenantid);
     try {
-      const trigger = await readTrigger(context, schema, args, answer);
+      const trigger = await readTrigger(context, schema, args, reservation);
       return await compose(context, trigger, read);
     } catch (error) {
       if (!(error instanceof EmailProblem)) throw error;
       return { kind: error.kind, failure: error.failure, queries: [] };
     } finally {
-      answer.release();
+      reservation.release();
     }
   });
 }
@@ -98,13 +98,13 @@ async function readTrigger(
   context: ControlContext,
   schema: string,
   args: ComposeArgs,
-  answer: AnswerShare,
+  reservation: ResponseReservation,
 ): Promise<EmailTrigger> {
   const { principal } = context;
   const { tenantid } = principal;
   const queryRoleid = args.query_roleid ?? principal.roleid;
   await requireKnownRoles(context, [queryRoleid], 'query_roleid');
-  const what = args.context == null ? await fromRow(context, schema, args, answer) : fromContext(args);
+  const what = args.context == null ? await fromRow(context, schema, args, reservation) : fromContext(args);
   return { tenantid, queryRoleid, ...what };
 }
 
@@ -115,18 +115,18 @@ async function fromRow(
   context: ControlContext,
   schema: string,
   { target, key, operation }: ComposeArgs,
-  answer: AnswerShare,
+  reservation: ResponseReservation,
 ): Promise<What> {
   if (target == null)
     throw badInput('target', 'Give target, and the key of its row if it is not the last one; or context.');
   const done = readOperation(operation);
-  const row = await readCurrentRow(context, schema, target, key, answer);
+  const row = await readCurrentRow(context, schema, target, key, reservation);
   return {
     operation: done,
     target,
     new: done === 'delete' ? null : row,
     old: done === 'insert' ? null : row,
-    file: done === 'upload' ? await readNewestFile(context, schema, target, key, answer) : null,
+    file: done === 'upload' ? await readNewestFile(context, schema, target, key, reservation) : null,
   };
 }
 

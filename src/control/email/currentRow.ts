@@ -1,7 +1,7 @@
 import type { Table } from '../../db/catalog/catalog.js';
 import { equal } from '../../db/catalog/operators.js';
 import { fullSqlType } from '../../db/catalog/types.js';
-import type { AnswerShare } from '../../db/pool/answerBudget.js';
+import type { ResponseReservation } from '../../db/pool/responseBudget.js';
 import type { Rows } from '../../db/pool/transactionRequest.js';
 import { readLarge } from '../../db/pool/runStatement.js';
 import { MAX_RECORD_BYTES, RECORD_TOO_LARGE } from '../../db/outbox/recordSize.js';
@@ -25,7 +25,7 @@ export async function readCurrentRow(
   schema: string,
   target: string,
   key: unknown,
-  answer: AnswerShare,
+  reservation: ResponseReservation,
 ): Promise<string> {
   const table = await requireTable(context, schema, target);
   const json = sql`select pg_catalog.row_to_json(t.*)::pg_catalog.text from ${tableSql(table)} t ${oneRow(table, key)}`;
@@ -33,7 +33,7 @@ export async function readCurrentRow(
     context,
     sql`select case when pg_catalog.octet_length(r.j) operator(pg_catalog.<=) ${wholeNumber(MAX_RECORD_BYTES)} then r.j end
       from (${json}) r(j)`,
-    answer,
+    reservation,
   );
   if (!row) {
     throw new AppError('NOT_FOUND', `${target} has no row${key == null ? ' yet' : ' with this key'}.`);
@@ -49,7 +49,7 @@ export async function readNewestFile(
   schema: string,
   target: string,
   key: unknown,
-  answer: AnswerShare,
+  reservation: ResponseReservation,
 ): Promise<string | null> {
   const table = await requireTable(context, schema, target);
   if (!table.fileColumn) return null;
@@ -58,7 +58,7 @@ export async function readNewestFile(
     context,
     sql`select pg_catalog.row_to_json(f.*)::pg_catalog.text from (select * from ${tableSql(table)} t ${oneRow(table, key)}) t, lateral ${files} f
       order by f.createtime desc, f.filenum desc limit 1`,
-    answer,
+    reservation,
   );
   return newest?.[0] ?? null;
 }
@@ -78,9 +78,9 @@ export async function requireTable(
 export function readRowsOf(
   { principal, deps }: ControlContext,
   piece: Sql,
-  answer: AnswerShare,
+  reservation: ResponseReservation,
 ): Promise<Rows> {
-  return readLarge(deps.database.transactions, principal.tenantid, piece, answer);
+  return readLarge(deps.database.transactions, principal.tenantid, piece, reservation);
 }
 
 /** The row with the key, or the last one. */

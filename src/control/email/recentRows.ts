@@ -47,12 +47,12 @@ export const recentRows: GraphQLFieldConfig<unknown, ControlContext, { readonly 
     const schema = requireTenantAdmin(context.principal);
     const table = await requireTable(context, schema, target);
     if (table.primaryKey.length === 0) return [];
-    const answer = context.deps.engine.answers.open(context.principal.tenantid);
+    const reservation = context.deps.engine.responses.open(context.principal.tenantid);
     try {
-      const rows = await readRowsOf(context, rowsSql(table), answer);
+      const rows = await readRowsOf(context, rowsSql(table), reservation);
       return rows.map(([key, label]) => ({ key: parseJson(key ?? ''), label: label ?? '' }));
     } finally {
-      answer.release();
+      reservation.release();
     }
   },
 };

@@ -90,16 +90,16 @@ export const USES_CONDITION: ReadonlySet<Reason> = new Set([
   'changed_since',
 ]);
 
-type Answer = readonly [reason: Reason, explanation: string];
+type Response = readonly [reason: Reason, explanation: string];
 
-function ofDelivery({ deliveryid, error_code, error }: RowDelivery): Answer {
+function ofDelivery({ deliveryid, error_code, error }: RowDelivery): Response {
   return error_code === 'CONDITION_FAILED'
     ? ['condition_failed', error ?? '']
     : ['matched', `The rule matched: delivery ${deliveryid}.`];
 }
 
 /** Reasons that don't depend on the row. */
-function plainReason(rule: TenantRule, event: EventOfTable): Answer | undefined {
+function plainReason(rule: TenantRule, event: EventOfTable): Response | undefined {
   const { operation, target, progress, timeSeconds } = event;
   if (!rule.targets.includes(target)) {
     return ['other_table', `The rule is about ${listed(rule.targets)}, not ${target}.`];
@@ -119,7 +119,7 @@ function ofCondition(
   { progress }: EventOfTable,
   judgement: Judgement | undefined,
   { neverHolds, related }: ConditionFacts,
-): Answer {
+): Response {
   if (condition !== null && judgement === undefined) {
     return ['not_evaluated', 'There was no time left to evaluate the condition.'];
   }

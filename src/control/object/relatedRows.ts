@@ -57,7 +57,7 @@ async function read(
 function pageOf<T>(rows: readonly T[], { deps: { config } }: ControlContext, args: Args): readonly T[] {
   for (const arg of ['filter', 'ordering']) {
     if (ownValue(args, arg) != null)
-      throw badInput(arg, `Lists in a mutation's answer take limit and offset; query with ${arg}.`);
+      throw badInput(arg, `Lists in a mutation's response take limit and offset; query with ${arg}.`);
   }
   const limit = (args['limit'] as number | null | undefined) ?? config.listDefaultLimit;
   const offset = (args['offset'] as number | null | undefined) ?? 0;

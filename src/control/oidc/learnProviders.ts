@@ -10,7 +10,7 @@ const MAX_PROVIDERS = 3;
 
 /**
  * Looks at the discovery documents of the providers of new configurations, where these decide the redirect URI. Before the
- * transaction, because a provider may be slow; one that gives no answer promises nothing.
+ * transaction, because a provider may be slow; one that gives no response promises nothing.
  */
 export async function learnProviders(
   { database: { knex } }: Pick<ControlEngineDeps, 'database'>,

@@ -55,6 +55,6 @@ export function createValueCounter(): (rows: readonly unknown[]) => void {
 function tooManyValues(most: number): AppError {
   return new AppError(
     'DOCUMENT_TOO_COMPLEX',
-    `The answer holds more than ${most} values: select fewer fields, or page with limit and offset.`,
+    `The response holds more than ${most} values: select fewer fields, or page with limit and offset.`,
   );
 }

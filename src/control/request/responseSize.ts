@@ -1,4 +1,4 @@
-import { answerTooLarge } from '../../db/pool/answerBudget.js';
+import { responseTooLarge } from '../../db/pool/responseBudget.js';
 import { AppError } from '../../foundation/errors.js';
 
 /** Same limit as templates. A row's own JSON may be deeper, and serializing it recurses. */
@@ -12,7 +12,7 @@ export function requireResponseWithin(data: unknown, maxBytes: number): void {
   let bytes = 0;
   const add = (value: unknown, levels: number): void => {
     if (levels > MAX_LEVELS) {
-      throw new AppError('DOCUMENT_TOO_COMPLEX', `The answer nests deeper than ${MAX_LEVELS} levels.`);
+      throw new AppError('DOCUMENT_TOO_COMPLEX', `The response nests deeper than ${MAX_LEVELS} levels.`);
     }
     if (typeof value === 'string') bytes += value.length + 2;
     else if (typeof value !== 'object' || value === null) bytes += 1;
@@ -23,7 +23,7 @@ export function requireResponseWithin(data: unknown, maxBytes: number): void {
         add(item, levels + 1);
       }
     }
-    if (bytes > maxBytes) throw answerTooLarge();
+    if (bytes > maxBytes) throw responseTooLarge();
   };
   add(data, 0);
 }

@@ -121,11 +121,11 @@ export class Primary {
       } catch (error) {
         const { code } = error as { code?: unknown };
         if (isRefusal(code)) refusal ??= error;
-        reasons.push(`${name}: ${typeof code === 'string' ? code : 'no answer'}`);
+        reasons.push(`${name}: ${typeof code === 'string' ? code : 'no response'}`);
       }
     });
-    const answered = Promise.all(all);
-    await Promise.race([answered, first.then(() => delay(GRACE_MS))]);
+    const isConnected = Promise.all(all);
+    await Promise.race([isConnected, first.then(() => delay(GRACE_MS))]);
     const [best] = found.sort((one, other) => other.timeline.localeCompare(one.timeline));
     if (best) return best.host;
     // A rejected password is not an outage, whatever the other servers report.

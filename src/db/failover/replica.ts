@@ -57,17 +57,17 @@ export class Replica implements Reads {
   async run(request: TransactionRequest): Promise<TransactionOutcome> {
     const { name, transactions, primary, log } = this.parts;
     if (request.mode === 'write') return primary.run(request);
-    const { answer } = request;
+    const { reservation } = request;
     let taken = 0;
-    const counted = answer && {
-      ...answer,
+    const counted = reservation && {
+      ...reservation,
       take: (bytes: number) => {
         taken += bytes;
-        return answer.take(bytes);
+        return reservation.take(bytes);
       },
     };
     const outcome = await transactions
-      .run(counted ? { ...request, answer: counted } : request)
+      .run(counted ? { ...request, reservation: counted } : request)
       .catch((error: unknown) => ({ kind: 'broken' as const, error }));
     if (outcome.kind === 'done' || (outcome.kind === 'failed' && FINAL_ERRORS.has(outcome.error.code))) {
       replicaReads.inc({ outcome: 'served' });
@@ -76,7 +76,7 @@ export class Replica implements Reads {
     // Expected while it is behind or away; the counter tells whether it lasts.
     log.debug({ replica: name, err: outcome.error }, 'a read failed on a replica; the primary repeats it');
     replicaReads.inc({ outcome: 'failed' });
-    answer?.take(-taken);
+    reservation?.take(-taken);
     return primary.run(request);
   }
 
@@ -85,7 +85,7 @@ export class Replica implements Reads {
     try {
       const asked = this.parts.pool.query<{ time: string }>(HEARTBEAT);
       const { rows } = await orLate(asked, LOOK_TIMEOUT_MS, () => {
-        throw new Error('the replica does not answer');
+        throw new Error('the replica does not respond');
       });
       return rows[0]?.time ?? '';
     } catch (error) {

@@ -1,7 +1,7 @@
 import { AppError } from '../../foundation/errors.js';
 import {
   isConnectionFailure,
-  isDatabaseAnswer,
+  isServerError,
   isRaised,
   isRefusal,
   isSessionEnd,
@@ -40,10 +40,10 @@ export function outcomeOf(
 ): TransactionOutcome {
   const { rows, refusal, error, hasBegun } = ended;
   if (refusal && (mode === 'read' || bracket)) return failed(refusal);
-  if (refusal && error === undefined) return failed(committedUnanswered(refusal));
+  if (refusal && error === undefined) return failed(committedWithoutResponse(refusal));
   if (error === undefined) return { kind: 'done', results: rows };
   const isCommit = rows.length === statements.length;
-  if (!isDatabaseAnswer(error) || isConnectionFailure(error) || (isCommit && isSessionEnd(error))) {
+  if (!isServerError(error) || isConnectionFailure(error) || (isCommit && isSessionEnd(error))) {
     if (mode === 'read') return failed(toAppError(error));
     const message = 'The connection broke before the commit was confirmed.';
     return failed(new AppError('OUTCOME_UNKNOWN', message, { cause: error }));
@@ -68,8 +68,8 @@ export function lateOutcomeOf(request: JudgedRequest, ended: EndedStatements): T
   return failed(new AppError('REQUEST_TIMEOUT', message, { cause: ended.error }));
 }
 
-function committedUnanswered(refusal: AppError): AppError {
-  const message = `The changes were made, but their rows can't be answered: ${refusal.message}`;
+function committedWithoutResponse(refusal: AppError): AppError {
+  const message = `The changes were made, but their rows gets no response: ${refusal.message}`;
   const hint = 'Read the rows before repeating the mutation.';
   return new AppError('OUTCOME_UNKNOWN', message, { hint, cause: refusal });
 }

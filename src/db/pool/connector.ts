@@ -3,7 +3,7 @@ import { parseDatabaseUrl } from '../../config/databaseUrl.js';
 import type { Logger } from '../../foundation/observability/log.js';
 import { orLate } from '../../foundation/orLate.js';
 import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
-import { breakWithoutAnswer } from '../failover/lostAnswers.js';
+import { severDeadConnections } from '../failover/deadConnections.js';
 import {
   backendOf,
   breakConnection,
@@ -43,8 +43,8 @@ export interface Connector {
   severAll(): void;
   /** With several servers, checks every second that the current one responds, and switches to another that accepts writes. */
   watch(isAlive: () => Promise<unknown>): Stoppable;
-  /** Breaks connections whose answer was lost. Not for those of a pooler, which answers for sessions of others. */
-  watchAnswers(): Stoppable;
+  /** Breaks connections whose response was lost. Not for those of a pooler, which responds for sessions of others. */
+  watchResponses(): Stoppable;
 }
 
 /**
@@ -136,7 +136,7 @@ export function createConnector(options: ConnectorOptions): Connector {
       await sendCancelRequest(canceler, other);
     },
     severAll: () => primary.severAll(),
-    watchAnswers: () => breakWithoutAnswer(open, createClient),
+    watchResponses: () => severDeadConnections(open, createClient),
     watch: (isAlive) => (isChoice ? watchPrimary(primary, isAlive) : { stop: () => Promise.resolve() }),
   };
 }

@@ -155,7 +155,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     maxLagMs: options.maxReplicaLagMs ?? DEFAULT_MAX_REPLICA_LAG_MS,
     log,
   });
-  const watches = [pooled.watch(() => pool.query('select')), direct.watchAnswers()];
+  const watches = [pooled.watch(() => pool.query('select')), direct.watchResponses()];
   if (isPooled) watches.push(direct.watch(() => ledgerPool.query('select')));
   return {
     tenants,

@@ -53,13 +53,13 @@ async function runTransaction(
 ): Promise<unknown[][]> {
   const client = await pool.connect();
   try {
-    const answers = inOneWrite(client, () => [
+    const responses = inOneWrite(client, () => [
       client.query(BEGIN),
       ...steps.map(([statement, values]) => client.query({ ...statement, values: [...values] })),
       // Rolls back when a step has failed.
       client.query('commit'),
     ]);
-    const results = await Promise.allSettled(answers);
+    const results = await Promise.allSettled(responses);
     const failed = results.find((result) => result.status === 'rejected');
     if (failed) throw failed.reason;
     client.release();

@@ -1,4 +1,4 @@
-import type { AnswerShare } from './answerBudget.js';
+import type { ResponseReservation } from './responseBudget.js';
 import { NO_INPUTS, type Inputs, type Sql } from '../sql/sql.js';
 import { boundStatement, compiledStatement } from './compiledStatement.js';
 import type { Rows, TransactionRequest } from './transactionRequest.js';
@@ -28,15 +28,15 @@ export async function runBoundStatement(
   return resultOf(transactions, { tenantid, mode, statements: [statement], statementTimeoutMs });
 }
 
-/** Runs a read whose result may be large. @param answer counts it; released by the caller. Throws AppError. */
+/** Runs a read whose result may be large. @param reservation counts it; released by the caller. Throws AppError. */
 export async function readLarge(
   transactions: Transactions,
   tenantid: number,
   piece: Sql,
-  answer: AnswerShare,
+  reservation: ResponseReservation,
 ): Promise<Rows> {
   const statement = boundStatement(compiledStatement(piece), NO_INPUTS);
-  return resultOf(transactions, { tenantid, mode: 'read', statements: [statement], answer });
+  return resultOf(transactions, { tenantid, mode: 'read', statements: [statement], reservation });
 }
 
 async function resultOf(transactions: Transactions, request: TransactionRequest): Promise<Rows> {

@@ -1,5 +1,5 @@
-import type { AnswerShare } from './answerBudget.js';
-import { isConnectionFailure, isDatabaseAnswer, isSessionEnd } from '../sql/sqlState.js';
+import type { ResponseReservation } from './responseBudget.js';
+import { isConnectionFailure, isServerError, isSessionEnd } from '../sql/sqlState.js';
 import type { PipelineResult } from '../wire/index.js';
 import {
   lateOutcomeOf,
@@ -8,7 +8,7 @@ import {
   type TransactionOutcome,
 } from '../failover/transactionOutcome.js';
 
-export type SharingRequest = JudgedRequest & { readonly answer?: AnswerShare };
+export type SharingRequest = JudgedRequest & { readonly reservation?: ResponseReservation };
 
 /** How the transaction of the requests went. */
 interface Course {
@@ -53,7 +53,7 @@ function ofOne(
   const isComplete = rows.length >= end && !(end === last && error);
   const ended = {
     rows: rows.slice(first, end),
-    refusal: request.answer && refusals.get(request.answer),
+    refusal: request.reservation && refusals.get(request.reservation),
     error: isComplete ? undefined : error,
     hasBegun: rows.length >= opening,
   };
@@ -69,7 +69,7 @@ function ofInsert(
 ): TransactionOutcome | 'repeat' {
   const ended = {
     rows: error && rows.length < last ? [] : rows.slice(first, end),
-    refusal: request.answer && refusals.get(request.answer),
+    refusal: request.reservation && refusals.get(request.reservation),
     error,
     hasBegun: rows.length >= opening,
   };
@@ -79,5 +79,5 @@ function ofInsert(
 
 /** Whether PostgreSQL said so. */
 function isRolledBack(error: Error): boolean {
-  return isDatabaseAnswer(error) && !isSessionEnd(error) && !isConnectionFailure(error);
+  return isServerError(error) && !isSessionEnd(error) && !isConnectionFailure(error);
 }

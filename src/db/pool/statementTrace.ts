@@ -32,9 +32,9 @@ export function traceClient(client: pg.ClientBase, trace: StatementTrace): void 
       };
       return send(...args.slice(0, -1), callback);
     }
-    const answer = send(...args) as Promise<unknown>;
-    answer.then(end, end);
-    return answer;
+    const reservation = send(...args) as Promise<unknown>;
+    reservation.then(end, end);
+    return reservation;
   };
   client.query = traced as typeof client.query;
 }

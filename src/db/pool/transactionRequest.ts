@@ -1,5 +1,5 @@
 import type { Span } from '../../foundation/observability/tracing/tracing.js';
-import type { AnswerShare } from './answerBudget.js';
+import type { ResponseReservation } from './responseBudget.js';
 import type { Rows } from '../wire/index.js';
 import type { PreparedText } from './preparedStatements.js';
 
@@ -26,7 +26,7 @@ export interface TransactionRequest {
     readonly after: (results: readonly Rows[]) => TransactionStatement;
   };
   /** Counts the bytes that arrive; released by the caller. Absent if the result is known to be small. */
-  readonly answer?: AnswerShare;
+  readonly reservation?: ResponseReservation;
   /** The parent of the transaction's span. */
   readonly span?: Span | undefined;
 }

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { AppError } from '../../foundation/errors.js';
-import type { AnswerShare } from './answerBudget.js';
+import type { ResponseReservation } from './responseBudget.js';
 import type { Lease } from './connectionPool.js';
 import type { Canceler } from './deadline.js';
 import type { TenantConnections } from '../isolation/tenantConnections.js';
@@ -14,7 +14,7 @@ import { WriteGroups } from './writeGroups.js';
 import { failed, type TransactionOutcome } from '../failover/transactionOutcome.js';
 import type { TransactionRequest, TransactionStatement } from './transactionRequest.js';
 import { tracedTransaction } from './transactionSpan.js';
-import { isDatabaseAnswer, isRaised, isSessionEnd, READ_ONLY } from '../sql/sqlState.js';
+import { isServerError, isRaised, isSessionEnd, READ_ONLY } from '../sql/sqlState.js';
 
 export type { TransactionOutcome } from '../failover/transactionOutcome.js';
 export type { TransactionRequest, TransactionStatement } from './transactionRequest.js';
@@ -229,15 +229,18 @@ export class Transactions {
       isShared,
       isPooled: this.options.canceler.isPooled,
     });
-    const step = ({ statement, values }: TransactionStatement, answer?: AnswerShare): PipelineStep => ({
+    const step = (
+      { statement, values }: TransactionStatement,
+      reservation?: ResponseReservation,
+    ): PipelineStep => ({
       text: statement.text,
       values,
-      answer,
+      reservation,
       ...this.#prepared.use(client, statement),
     });
     const steps = [
       ...opening.map((item) => step(item)),
-      ...group.flatMap(({ request }) => request.statements.map((item) => step(item, request.answer))),
+      ...group.flatMap(({ request }) => request.statements.map((item) => step(item, request.reservation))),
     ];
     // A write is not cut off: nobody would know whether it was committed. Neither is what others come after.
     const onExcess = mode === 'read' && !isShared ? 'stop' : 'finish';
@@ -287,12 +290,12 @@ const REFUSED_ROLE_STATES = new Set(['42501', '22023']);
 
 /** Whether the shared login may not switch to the tenant's role; nothing has run then. */
 function isRefusedRole({ error, rows }: PipelineResult, opening: number): boolean {
-  return rows.length < opening && isDatabaseAnswer(error) && REFUSED_ROLE_STATES.has(error.code ?? '');
+  return rows.length < opening && isServerError(error) && REFUSED_ROLE_STATES.has(error.code ?? '');
 }
 
 /** Whether PostgreSQL ended the session before the first statement was completed, so that nothing was committed. */
 function wasEndedBefore({ error, rows }: PipelineResult): boolean {
-  return rows.length === 0 && isDatabaseAnswer(error) && error.code === TERMINATED && !isRaised(error);
+  return rows.length === 0 && isServerError(error) && error.code === TERMINATED && !isRaised(error);
 }
 
 /**
@@ -332,5 +335,5 @@ const STATEMENTS_DIFFER = new Set(['26000', '42P05', READ_ONLY]);
 /** A connection returns to the pool only if PostgreSQL responded, the session goes on, and its state is known. */
 function isUsable(error: Error): boolean {
   const { code } = error as { code?: string };
-  return isDatabaseAnswer(error) && !isSessionEnd(error) && !STATEMENTS_DIFFER.has(code ?? '');
+  return isServerError(error) && !isSessionEnd(error) && !STATEMENTS_DIFFER.has(code ?? '');
 }

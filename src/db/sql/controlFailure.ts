@@ -1,6 +1,6 @@
 import { AppError } from '../../foundation/errors.js';
 import { NoPrimaryError } from '../failover/primary.js';
-import { isDatabaseAnswer } from './sqlState.js';
+import { isServerError } from './sqlState.js';
 import { toAppError } from './toAppError.js';
 
 const CONNECTION_LOST = /Connection terminated|timeout exceeded when trying to connect|Connection ended/;
@@ -12,7 +12,7 @@ const CONNECTION_LOST = /Connection terminated|timeout exceeded when trying to c
 export function explainControlError(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
   if (!(error instanceof Error)) return undefined;
-  if (isDatabaseAnswer(error)) {
+  if (isServerError(error)) {
     return error.code?.startsWith('22') === true
       ? new AppError('BAD_USER_INPUT', 'A value is out of range or has the wrong form.', { cause: error })
       : toAppError(error);

@@ -17,10 +17,10 @@ export type Refusal =
   | 'notFound'
   | 'policyDenied'
   | 'noReference'
-  | 'answerTooLarge'
+  | 'responseTooLarge'
   | 'uploadGone'
   | 'requestClaimed'
-  | 'answerNotKept';
+  | 'responseNotKept';
 
 /** Tables, columns, functions or types that existed when the plan was compiled are gone. */
 const STALE_SCHEMA_STATES = new Set(['42P01', '42703', '42883', '42704', '42P10', '42804', '3F000', '2BP01']);
@@ -56,7 +56,7 @@ export function isRefusedRow(error: unknown): boolean {
 }
 
 /** Whether PostgreSQL itself responded, so that the statement's outcome is known. */
-export function isDatabaseAnswer(error: unknown): error is pg.DatabaseError {
+export function isServerError(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError;
 }
 

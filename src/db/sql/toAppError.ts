@@ -153,7 +153,7 @@ const BY_STATE: Readonly<
   // PostgreSQL limits values to 1 GB.
   XX000: (error) =>
     error.message.startsWith('invalid memory alloc request size')
-      ? ['DOCUMENT_TOO_COMPLEX', 'The answer is larger than PostgreSQL can write.']
+      ? ['DOCUMENT_TOO_COMPLEX', 'The response is larger than PostgreSQL can write.']
       : undefined,
   [INSUFFICIENT_PRIVILEGE]: (error) =>
     error.routine === CHECKS_ROW_SECURITY ? refusedBySecurity(error) : notOwned(error),
@@ -202,14 +202,14 @@ function refusalOf({ message, column = '' }: pg.DatabaseError): Description | un
       return ['PERMISSION_DENIED', 'No policy rule grants this change.'];
     case 'noReference':
       return ['FOREIGN_KEY_VIOLATION', `No row for ${column}, or none that this role may read.`, { column }];
-    case 'answerTooLarge':
-      return ['DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.'];
+    case 'responseTooLarge':
+      return ['DOCUMENT_TOO_COMPLEX', 'The response is larger than MAX_RESPONSE_BYTES.'];
     case 'uploadGone':
       return ['FILE_URL_EXPIRED', 'The upload took too long, or another took its place.'];
-    case 'answerNotKept':
+    case 'responseNotKept':
       return [
         'DOCUMENT_TOO_COMPLEX',
-        'The answer is larger than 1 MiB, which is the most that is kept for an Idempotency-Key.',
+        'The response is larger than 1 MiB, which is the most that is kept for an Idempotency-Key.',
         undefined,
         'Select less in the mutation, and read the rest by a query.',
       ];

@@ -3,7 +3,7 @@ import { internalsOf } from './pgClient.js';
 
 /** Maximum size of a message other than a row: errors and notices contain text from tenants' code. */
 const MAX_MESSAGE_BYTES = 1_048_576;
-/** Maximum size of a row: more than MAX_ANSWER_BYTES can be set to. */
+/** Maximum size of a row: more than MAX_RESPONSE_BYTES can be set to. */
 const MAX_ROW_BYTES = 142_606_336;
 /** Maximum total size of notices, notifications and parameter changes in one transaction. */
 const MAX_UNREQUESTED_BYTES = 1_048_576;

@@ -10,7 +10,7 @@ interface PgInternals {
   readonly connection: PgConnection;
   readonly processID: number;
   readonly secretKey: number;
-  /** The first of those that were sent and not answered. */
+  /** The first of those that were sent and got no response. */
   readonly _activeQuery?: object | null;
   /** Clients of a pool have it too. */
   end(): Promise<void>;

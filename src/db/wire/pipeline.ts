@@ -32,7 +32,7 @@ export interface PipelineStep {
   readonly parse: boolean;
   readonly close: readonly string[];
   /** Counts its rows as they arrive; absent if they are known to be few. */
-  readonly answer?: RowMeter | undefined;
+  readonly reservation?: RowMeter | undefined;
 }
 
 export interface PipelineResult {
@@ -66,7 +66,7 @@ class Pipeline extends PgQuery {
   #rows: (string | null)[][] = [];
   #stream: PgConnection['stream'] | undefined;
   /** For `trace`: when the previous statement's result arrived, or the first statement was sent. */
-  #lastAnswerAt = 0;
+  #lastResponseAt = 0;
   /** pg expects one. */
   readonly callback = (): void => undefined;
 
@@ -81,30 +81,30 @@ class Pipeline extends PgQuery {
   }
 
   submit(connection: PgConnection): null {
-    if (this.options.trace) this.#lastAnswerAt = performance.now();
+    if (this.options.trace) this.#lastResponseAt = performance.now();
     this.#stream = connection.stream;
     connection.stream.write(this.#message);
     return null;
   }
 
   handleDataRow(message: { readonly length: number; readonly fields: (string | null)[] }): void {
-    const answer = this.steps[this.#completed.length]?.answer;
-    if (answer) {
-      if (this.#refusals.has(answer)) return;
-      const refusal = answer.take(message.length);
+    const reservation = this.steps[this.#completed.length]?.reservation;
+    if (reservation) {
+      if (this.#refusals.has(reservation)) return;
+      const refusal = reservation.take(message.length);
       if (refusal) {
-        this.#refuse(answer, refusal);
+        this.#refuse(reservation, refusal);
         return;
       }
     }
     this.#rows.push(message.fields);
   }
 
-  #refuse(answer: RowMeter, refusal: AppError): void {
-    this.#refusals.set(answer, refusal);
+  #refuse(reservation: RowMeter, refusal: AppError): void {
+    this.#refusals.set(reservation, refusal);
     this.#rows = [];
     this.steps.forEach((step, index) => {
-      if (step.answer === answer && index < this.#completed.length) this.#completed[index] = [];
+      if (step.reservation === reservation && index < this.#completed.length) this.#completed[index] = [];
     });
     if (this.options.onExcess !== 'stop') return;
     // PostgreSQL ends the statements when it can't write to its client.
@@ -133,8 +133,8 @@ class Pipeline extends PgQuery {
     const { trace } = this.options;
     if (!trace || !step) return;
     const now = performance.now();
-    trace(step, now - this.#lastAnswerAt);
-    this.#lastAnswerAt = now;
+    trace(step, now - this.#lastResponseAt);
+    this.#lastResponseAt = now;
   }
 
   #end(error?: Error): void {

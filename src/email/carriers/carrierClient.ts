@@ -39,7 +39,7 @@ export interface CallTerms {
 
 const MAX_SOCKETS = 256;
 /** Responses are a few hundred bytes. */
-const MAX_ANSWER_BYTES = 256 * 1024;
+const MAX_RESPONSE_BYTES = 256 * 1024;
 
 /** Calls the provider's API over keep-alive connections. Follows no redirects, which would send key and email elsewhere. */
 export class CarrierClient {
@@ -127,7 +127,7 @@ function readResponseInto(exchange: Exchange, response: http.IncomingMessage): v
   response.on('data', (part: Buffer) => {
     parts.push(part);
     bytes += part.length;
-    if (bytes > MAX_ANSWER_BYTES) response.destroy();
+    if (bytes > MAX_RESPONSE_BYTES) response.destroy();
   });
   response.once('end', () => {
     exchange.body = parseJson(Buffer.concat(parts).toString());

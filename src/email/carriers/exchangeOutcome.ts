@@ -23,7 +23,7 @@ export interface CarrierResponse {
  */
 export function readExchange(
   exchange: Exchange,
-  readResponse: (answer: CarrierResponse) => SendOutcome,
+  readResponse: (response: CarrierResponse) => SendOutcome,
   secrets: readonly string[],
 ): SendOutcome {
   if (exchange.fenced) return { kind: 'fenced' };
@@ -32,27 +32,27 @@ export function readExchange(
   if (status !== undefined) return cleanOutcome(readResponse({ status, headers, body }), secrets);
   const code = exchange.late ? 'PROVIDER_TIMEOUT' : networkCode(exchange.error);
   const fate = exchange.begun ? 'the email may have been accepted' : 'the email did not leave';
-  const what = exchange.late ? 'the provider did not answer in time' : `the call broke (${code})`;
+  const what = exchange.late ? 'the provider did not respond in time' : `the call broke (${code})`;
   return { kind: 'retry', ambiguous: exchange.begun, httpStatus: null, code, message: `${what}; ${fate}` };
 }
 
 /** Whether a carrier recognises an account, judged by its response to a request that sends nothing. */
 export function verificationOf(
   exchange: Exchange,
-  describe: (answer: CarrierResponse) => string,
+  describe: (response: CarrierResponse) => string,
   secrets: readonly string[],
 ): Verification {
   const { status, headers, body } = exchange;
   if (status !== undefined && status >= 200 && status < 300) return { ok: true };
   if (status === undefined) {
     const why = exchange.late
-      ? 'did not answer in time'
+      ? 'did not respond in time'
       : `can't be reached (${networkCode(exchange.error)})`;
     return { ok: false, message: `the provider ${why}` };
   }
   const words = redact(describe({ status, headers, body }), secrets);
-  const answered = statusOnly(status);
-  return { ok: false, message: words === answered ? answered : `${answered}: ${words}` };
+  const fallback = statusOnly(status);
+  return { ok: false, message: words === fallback ? fallback : `${fallback}: ${words}` };
 }
 
 /** Interprets statuses with the same meaning everywhere; carriers handle their own first. */
@@ -84,7 +84,7 @@ export function wordsOf(words: unknown, status: number): string {
     : statusOnly(status);
 }
 
-const statusOnly = (status: number): string => `the provider answered ${status}`;
+const statusOnly = (status: number): string => `the provider responded ${status}`;
 
 export function networkCode(error: unknown): string {
   const code = (error as { code?: unknown } | undefined)?.code;

@@ -11,12 +11,12 @@ import type { SendOutcome } from './transport.js';
 export interface HttpCarrier<A extends Account> {
   readonly limits: EmailLimits;
   toRequest(email: LoadedEmail, account: A): CarrierRequest | Promise<CarrierRequest>;
-  readResponse(answer: CarrierResponse): SendOutcome;
+  readResponse(response: CarrierResponse): SendOutcome;
   /** A request that sends nothing and only succeeds for a known account. */
   verifyRequest(account: A): CarrierRequest | Promise<CarrierRequest>;
   /** Whether a response other than 2xx also proves that the account is known. */
-  recognises?(answer: CarrierResponse): boolean;
-  describe(answer: CarrierResponse): string;
+  recognises?(response: CarrierResponse): boolean;
+  describe(response: CarrierResponse): string;
 }
 
 /** Tenants choose the region of SES, which may be one that does not exist. */
@@ -41,7 +41,11 @@ export function createHttpCarrier<A extends Account>(
       const { account } = context;
       const request = await carrier.toRequest(email, account);
       const exchange = await clientOf(account).call(request, context).catch(newExchange);
-      const outcome = readExchange(exchange, (answer) => carrier.readResponse(answer), secretsOf(account));
+      const outcome = readExchange(
+        exchange,
+        (response) => carrier.readResponse(response),
+        secretsOf(account),
+      );
       return IDEMPOTENT_CARRIERS.includes(account.kind) ? withoutDuplicate(outcome) : outcome;
     },
     async verify(account, deadlineMs) {
@@ -52,7 +56,7 @@ export function createHttpCarrier<A extends Account>(
       if (status !== undefined && carrier.recognises?.({ status, headers, body }) === true) {
         return { ok: true };
       }
-      return verificationOf(exchange, (answer) => carrier.describe(answer), secretsOf(account));
+      return verificationOf(exchange, (response) => carrier.describe(response), secretsOf(account));
     },
     close() {
       for (const client of clients.values()) client.close();

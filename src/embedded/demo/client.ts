@@ -42,7 +42,7 @@ export async function signIn(baseUrl: string, credentials: Credentials): Promise
       auth.access_token,
     )) as GraphqlBody;
     const [error] = body.errors ?? [];
-    if (error) throw new Error(`${route} answered: ${error.message}\n${document}`);
+    if (error) throw new Error(`${route} responded: ${error.message}\n${document}`);
     return body.data;
   };
   return {
@@ -69,7 +69,8 @@ async function post(url: string, body: unknown, token?: string): Promise<unknown
     },
     body: JSON.stringify(body),
   });
-  const answer = (await response.json()) as { error?: unknown };
-  if (typeof answer.error === 'string') throw new Error(`${new URL(url).pathname} answered: ${answer.error}`);
-  return answer;
+  const payload = (await response.json()) as { error?: unknown };
+  if (typeof payload.error === 'string')
+    throw new Error(`${new URL(url).pathname} responded: ${payload.error}`);
+  return payload;
 }

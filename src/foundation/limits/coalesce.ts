@@ -4,13 +4,13 @@ import { setImmediate as endOfTick } from 'node:timers/promises';
  * Coalesces requests into batches: those of one tick of the event loop run together, and so do those that arrive while a
  * batch runs. So one statement serves many deliveries under load, without adding latency when idle.
  */
-export function coalesce<Request, Answer>(
-  run: (requests: readonly Request[]) => Promise<readonly Answer[]>,
+export function coalesce<Request, Response>(
+  run: (requests: readonly Request[]) => Promise<readonly Response[]>,
   maxBatchSize: number,
-): (request: Request) => Promise<Answer> {
+): (request: Request) => Promise<Response> {
   interface Waiting {
     readonly request: Request;
-    readonly resolve: (answer: Answer) => void;
+    readonly resolve: (response: Response) => void;
     readonly reject: (error: unknown) => void;
   }
   let waiting: Waiting[] = [];
@@ -18,8 +18,8 @@ export function coalesce<Request, Answer>(
 
   const runTogether = async (group: readonly Waiting[]): Promise<void> => {
     try {
-      const answers = await run(group.map((item) => item.request));
-      group.forEach((item, index) => item.resolve(answers[index] as Answer));
+      const responses = await run(group.map((item) => item.request));
+      group.forEach((item, index) => item.resolve(responses[index] as Response));
     } catch (error) {
       const [only] = group;
       if (group.length === 1) only?.reject(error);

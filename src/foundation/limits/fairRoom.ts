@@ -13,7 +13,7 @@ interface Account {
 }
 
 /**
- * Divides memory among tenants, whose work waits for it, and may hold it for long: attachments until the carrier has answered,
+ * Divides memory among tenants, whose work waits for it, and may hold it for long: attachments until the carrier has responded,
  * which a tenant's own server may delay. So a tenant may hold as much as all leave free: half for one tenant, a third each for
  * two. And the next is the one that has waited longest for a turn, however much work others have.
  */

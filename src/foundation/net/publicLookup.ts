@@ -25,7 +25,7 @@ interface Resolved {
   readonly family: 4 | 6;
 }
 
-/** Throws PrivateAddress, and what DNS answers if there is no address. */
+/** Throws PrivateAddress, and what DNS responds if there is no address. */
 async function addressesOf(hostname: string): Promise<readonly [Resolved, ...Resolved[]]> {
   // Names without a dot, such as localhost, are local by convention.
   if (!hostname.includes('.')) throw new PrivateAddress();
@@ -36,6 +36,6 @@ async function addressesOf(hostname: string): Promise<readonly [Resolved, ...Res
   return [first, ...others];
 }
 
-function resolved(answer: PromiseSettledResult<string[]>, family: Resolved['family']): Resolved[] {
-  return answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family })) : [];
+function resolved(response: PromiseSettledResult<string[]>, family: Resolved['family']): Resolved[] {
+  return response.status === 'fulfilled' ? response.value.map((address) => ({ address, family })) : [];
 }

@@ -18,13 +18,13 @@ export function startOutage(log: Logger, what: string): Outage {
       const reason = error instanceof Error ? error.message : String(error);
       const isNew = reasons.size < MAX_REASONS && !reasons.has(reason);
       if (isNew) reasons.add(reason);
-      if (sinceMs === undefined) log.error({ err: error }, `${what} does not answer`);
-      else if (isNew) log.error({ err: error }, `${what} still does not answer`);
+      if (sinceMs === undefined) log.error({ err: error }, `${what} does not respond`);
+      else if (isNew) log.error({ err: error }, `${what} still does not respond`);
       sinceMs ??= performance.now();
     },
     works() {
       if (sinceMs === undefined) return;
-      log.info({ seconds: Math.round((performance.now() - sinceMs) / 1000) }, `${what} answers again`);
+      log.info({ seconds: Math.round((performance.now() - sinceMs) / 1000) }, `${what} has recovered`);
       sinceMs = undefined;
       reasons.clear();
     },

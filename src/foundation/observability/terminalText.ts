@@ -1,6 +1,6 @@
 /**
  * Names and messages of tenants reach the operator's terminal, to which some characters are commands: they move the cursor, hide
- * text, or answer for the user. Files and pipes get them as they are.
+ * text, or reply for the user. Files and pipes get them as they are.
  */
 export function guardTerminal(stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>): void {
   if (!stream.isTTY) return;

@@ -32,7 +32,7 @@ const MAX_FRAGMENTS = 250;
 /** Validation takes quadratic time in the repetitions of a response key. */
 const MAX_REPEATS = 50;
 
-/** Answers repeat names: an alias in the path of each error below it, for instance. PostgreSQL's have at most 63 bytes. */
+/** Responses repeat names: an alias in the path of each error below it, for instance. PostgreSQL's have at most 63 bytes. */
 const MAX_NAME_CHARACTERS = 1_000;
 
 const tooComplex = (what: string): AppError => new AppError('DOCUMENT_TOO_COMPLEX', `The document ${what}.`);

@@ -1,5 +1,5 @@
 import { OperationTypeNode } from 'graphql';
-import type { AnswerShare } from '../../db/pool/answerBudget.js';
+import type { ResponseReservation } from '../../db/pool/responseBudget.js';
 import type { Catalog } from '../../db/catalog/catalog.js';
 import type { Reads } from '../../db/failover/replica.js';
 import type { Principal } from '../../db/roles/principal.js';
@@ -73,7 +73,7 @@ export interface EmailQueryOptions {
   readonly span?: Span | undefined;
   /** Where to read; the primary by default. */
   readonly reads?: Reads | undefined;
-  /** Takes the result, which counts as an answer in flight until `release` is called. If it throws, there is none. */
+  /** Takes the result, which counts as a response in flight until `release` is called. If it throws, there is none. */
   readonly hold?: ((json: string, release: () => void) => void) | undefined;
 }
 
@@ -86,13 +86,13 @@ export async function runEmailQuery(
   { query, ...variables }: EmailQuery,
   { span, reads, hold = (_json, release) => release() }: EmailQueryOptions = {},
 ): Promise<EmailQueryResult> {
-  const { release, take } = engine.answers.open(principal.tenantid);
+  const { release, take } = engine.responses.open(principal.tenantid);
   try {
     const result = await readEmailQuery(
       engine,
       principal,
       { query, ...variables },
-      { span, reads, answer: { release, take } },
+      { span, reads, reservation: { release, take } },
     );
     hold(result.json, release);
     return result;
@@ -106,7 +106,11 @@ async function readEmailQuery(
   engine: Engine,
   principal: Principal,
   { query, ...variables }: EmailQuery,
-  { span, reads, answer }: Omit<EmailQueryOptions, 'hold'> & { readonly answer: AnswerShare },
+  {
+    span,
+    reads,
+    reservation,
+  }: Omit<EmailQueryOptions, 'hold'> & { readonly reservation: ResponseReservation },
 ): Promise<EmailQueryResult> {
   const files: string[] = [];
   const email = { onFile: (storagekey: string) => files.push(storagekey) };
@@ -116,8 +120,8 @@ async function readEmailQuery(
     const request = planRequest(engine, principal, catalog, { query, variables }, true);
     const planned = await engine.planning.run(planOwner, request);
     if (planned.plan.kind === 'mutation') throw mutationError();
-    const introspections = await introspectFields(engine, planOwner, planned, answer);
-    return runPlan(engine, principal, catalog, planned, { answer, span, reads, introspections, email });
+    const introspections = await introspectFields(engine, planOwner, planned, reservation);
+    return runPlan(engine, principal, catalog, planned, { reservation, span, reads, introspections, email });
   }).catch((error: unknown) => {
     if (error instanceof DocumentError) throw asInvalid(error);
     throw error instanceof FieldError ? error.error : error;

@@ -1,4 +1,4 @@
-import { isDatabaseAnswer } from '../../db/sql/sqlState.js';
+import { isServerError } from '../../db/sql/sqlState.js';
 import { AppError } from '../../foundation/errors.js';
 
 const UNTRANSLATABLE = '22P05';
@@ -14,7 +14,7 @@ const NO_VALUE =
  */
 export function readError(error: AppError): AppError {
   const { cause, message } = error;
-  if (!isDatabaseAnswer(cause) || !cause.code?.startsWith('22')) return error;
+  if (!isServerError(cause) || !cause.code?.startsWith('22')) return error;
   const hint = cause.code === UNTRANSLATABLE ? ZERO_IN_JSON : NO_VALUE;
   return new AppError('FILTER_TYPE', message, { hint, cause });
 }

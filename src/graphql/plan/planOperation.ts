@@ -35,7 +35,7 @@ export interface PlanLimits {
   readonly defaultLimit: number;
   readonly maxLimit: number;
   /** Maximum size of one field's result, in bytes. */
-  readonly answerBytes: number;
+  readonly responseBytes: number;
 }
 
 /**
@@ -79,7 +79,7 @@ export function* planOperation(
 
 /** Makes PostgreSQL reject a larger result, so that it never reaches this process. */
 function bounded(piece: Sql, bytes: number): Sql {
-  return sql`select case when pg_catalog.octet_length(a.j) operator(pg_catalog.<=) ${wholeNumber(bytes)} then a.j else ${refuse('answerTooLarge')} end from (${piece}) a(j)`;
+  return sql`select case when pg_catalog.octet_length(a.j) operator(pg_catalog.<=) ${wholeNumber(bytes)} then a.j else ${refuse('responseTooLarge')} end from (${piece}) a(j)`;
 }
 
 function* planQueryField(
@@ -107,7 +107,7 @@ function planList(context: ReadContext, limits: PlanLimits, key: string, nodes: 
     key,
     path: [key],
     nodes,
-    statements: [compiledStatement(bounded(list, limits.answerBytes))],
+    statements: [compiledStatement(bounded(list, limits.responseBytes))],
   };
 }
 
@@ -134,7 +134,7 @@ function* planAggregates(
     const field = refuseErrors(path, fieldNodes, (): PlannedField => {
       const [node] = fieldNodes;
       if (node.name.value === '__typename') return { kind: 'constant', key: inner, json: '"Aggregates"' };
-      const statements = [compiledStatement(bounded(aggregateJson(context, node), limits.answerBytes))];
+      const statements = [compiledStatement(bounded(aggregateJson(context, node), limits.responseBytes))];
       return { kind: 'statement', key: inner, path, nodes: fieldNodes, statements };
     });
     fields.push(field);
@@ -162,7 +162,7 @@ function planMutationField(
     onlyInserts,
     statements: statements.map((piece, index) =>
       // A second statement reads what the first has written.
-      compiledStatement(index === 0 ? piece : bounded(piece, deps.limits.answerBytes)),
+      compiledStatement(index === 0 ? piece : bounded(piece, deps.limits.responseBytes)),
     ),
   };
 }

@@ -1,7 +1,7 @@
 import type { Catalog, Column, Table } from '../../db/catalog/catalog.js';
 import type { CompiledStatement } from '../../db/pool/compiledStatement.js';
 import type { Inputs, Slot } from '../../db/sql/sql.js';
-import { isDatabaseAnswer } from '../../db/sql/sqlState.js';
+import { isServerError } from '../../db/sql/sqlState.js';
 import { isOfRule, toAppError } from '../../db/sql/toAppError.js';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
@@ -19,7 +19,7 @@ export function writeError(
   inputs: Inputs,
 ): AppError {
   const { code, message, cause } = error;
-  if (!isDatabaseAnswer(cause)) return error;
+  if (!isServerError(cause)) return error;
   const table = field.table === undefined ? undefined : catalog.tables.get(field.table);
   if (cause.code?.startsWith('23')) return constraintError(error, catalog, table);
   // PostgreSQL reports no table.
@@ -41,7 +41,7 @@ export function writeError(
 /** A constraint violation by API names. No field is to blame if the constraint is deferred. */
 export function constraintError(error: AppError, catalog: Catalog, table?: Table): AppError {
   const { cause } = error;
-  if (!isDatabaseAnswer(cause) || !cause.code?.startsWith('23')) return error;
+  if (!isServerError(cause) || !cause.code?.startsWith('23')) return error;
   return toAppError(cause, errorLocation(catalog, table));
 }
 

@@ -4,7 +4,7 @@ import type { Insertion } from './insertSql.js';
 import { withReferences } from './references.js';
 import { refuse, type WriteContext } from './writeContext.js';
 import {
-  answerOf,
+  responseOf,
   checked,
   keyTexts,
   recorded,
@@ -24,12 +24,12 @@ export function rowStatements(
   const row = writtenAlias(change.row);
   const value =
     keySetting === undefined
-      ? answerOf(context, row, returning)
+      ? responseOf(context, row, returning)
       : remember(keySetting, sql`pg_catalog.json_build_array(${keyTexts(change.row.table, row)})`);
   const referring = withReferences(context, change, [change], value);
-  const answer = sql`select ${checked(change.row, referring)} from ${change.from}`;
+  const reservation = sql`select ${checked(change.row, referring)} from ${change.from}`;
   const write = sql`with ${join([...change.ctes, ...recorded([change])], ', ')}
-    ${none ? sql`select coalesce((${answer}), ${none})` : answer}`;
+    ${none ? sql`select coalesce((${reservation}), ${none})` : reservation}`;
   if (keySetting === undefined) return [write];
   return [write, sql`select coalesce((${writtenRowsJson(context, returning)}), 'null')`];
 }
@@ -46,7 +46,7 @@ export function listStatements(
     const alias = writtenAlias(row);
     const value =
       keySetting === undefined
-        ? answerOf(context, alias, returning)
+        ? responseOf(context, alias, returning)
         : sql`${keyTexts(row.table, alias)}::pg_catalog.text`;
     const referring = withReferences(context, item, insertions, value);
     return sql`select ${checked(row, referring)} as j from ${from}`;

@@ -76,7 +76,7 @@ export function checked(row: WrittenRow, value: Sql): Sql {
 }
 
 /** The result for one row: its JSON, or `null` if the principal may not read it. */
-export function answerOf(context: WriteContext, row: Sql, { selection, path }: Returning): Sql {
+export function responseOf(context: WriteContext, row: Sql, { selection, path }: Returning): Sql {
   const visible = context.access.predicate(selection.table, row);
   if (visible === 'none') return sql`'null'`;
   const json = rowJson(context, selection, row, path);

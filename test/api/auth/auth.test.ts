@@ -69,15 +69,15 @@ describe('POST /auth, GET /auth', () => {
     expect(json.status).to.equal(200);
   });
 
-  it('answers a wrong password, an unknown login and an unknown tenant identically', async () => {
-    const answers = await Promise.all(
+  it('responds to a wrong password, an unknown login and an unknown tenant identically', async () => {
+    const responses = await Promise.all(
       [{ password: 'wrong' }, { login: 'nobody here' }, { tenantid: 999_999 }].map(async (change) => {
         const response = await fixture.postJson('/auth', { ...credentials(), ...change });
         return [response.status, await response.text()];
       }),
     );
     const failure = '{"error":"Login failed.","status":401,"code":"LOGIN_FAILED"}';
-    expect(answers).to.deep.equal([
+    expect(responses).to.deep.equal([
       [401, failure],
       [401, failure],
       [401, failure],

@@ -65,7 +65,7 @@ describe('signing in to the console with a provider', () => {
       .and.include('<strong>shop</strong>');
   });
 
-  it('shows people a page if the sign-in is over or of another browser, and answers programs in JSON', async () => {
+  it('shows people a page if the sign-in is over or of another browser, and responds to programs in JSON', async () => {
     const browser = new HttpBrowser();
     const started = await choose(browser, { login: 'somebody' });
     const isProvider = (next: string): boolean => !next.startsWith(fixture.baseUrl);
@@ -87,7 +87,7 @@ describe('signing in to the console with a provider', () => {
     }
   });
 
-  it('answers an unknown tenant as one without such a provider', async () => {
+  it('responds to an unknown tenant as one without such a provider', async () => {
     for (const [tenant, id] of [
       ['shop', '999999'],
       ['no such shop', String(confid)],

@@ -35,7 +35,7 @@ const CASES: readonly [string, Misbehaviour, number, string][] = [
   ['a number as the claim', { claims: { sub: 7 as unknown as string } }, 403, 'OIDC_CLAIM_MISSING'],
   ['no such claim', { claims: { sub: undefined as unknown as string } }, 403, 'OIDC_CLAIM_MISSING'],
   [
-    'a token endpoint that answers 400',
+    'a token endpoint that responds with 400',
     { token: (res) => json(res, 400, { error: 'invalid_request' }) },
     502,
     'OIDC_PROVIDER_ERROR',
@@ -67,19 +67,19 @@ const CASES: readonly [string, Misbehaviour, number, string][] = [
     'OIDC_ID_TOKEN_INVALID',
   ],
   [
-    'a token endpoint that answers 500',
+    'a token endpoint that responds with 500',
     { token: (res) => res.writeHead(500).end() },
     502,
     'OIDC_PROVIDER_ERROR',
   ],
   [
-    'a token endpoint that answers HTML',
+    'a token endpoint that responds HTML',
     { token: (res) => res.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sorry</h1>') },
     502,
     'OIDC_PROVIDER_ERROR',
   ],
   ['a token endpoint that hangs up', { token: (res) => res.destroy() }, 502, 'OIDC_PROVIDER_ERROR'],
-  ['a token endpoint that never answers', { token: () => undefined }, 502, 'OIDC_PROVIDER_ERROR'],
+  ['a token endpoint that never responses', { token: () => undefined }, 502, 'OIDC_PROVIDER_ERROR'],
   [
     'a token endpoint that redirects',
     { token: (res) => res.writeHead(302, { location: 'http://127.0.0.1:1/' }).end() },
@@ -87,12 +87,12 @@ const CASES: readonly [string, Misbehaviour, number, string][] = [
     'OIDC_PROVIDER_ERROR',
   ],
   [
-    'an answer without an ID token',
+    'a response without an ID token',
     { token: (res) => json(res, 200, { access_token: 'opaque', token_type: 'Bearer' }) },
     502,
     'OIDC_PROVIDER_ERROR',
   ],
-  ['null instead of an answer', { token: (res) => json(res, 200, null) }, 502, 'OIDC_PROVIDER_ERROR'],
+  ['null instead of a response', { token: (res) => json(res, 200, null) }, 502, 'OIDC_PROVIDER_ERROR'],
   ['an error beside the state', { callback: { error: 'access_denied' } }, 403, 'OIDC_LOGIN_REFUSED'],
   ['an error of its own', { callback: { error: 'server_error' } }, 502, 'OIDC_PROVIDER_ERROR'],
   ['neither a code nor an error', { callback: {} }, 502, 'OIDC_PROVIDER_ERROR'],
@@ -214,7 +214,7 @@ describe('sign-in through a provider that misbehaves', () => {
     });
   });
 
-  it('asks for its discovery document again a minute after it gave no answer', async () => {
+  it('asks for its discovery document again a minute after it gave no response', async () => {
     const fresh = await fixture.createConfig(await fixture.createProvider(provider.endpoints));
     await fixture.map(roleid, fresh, SUB_ID);
     const signIn = (): Promise<Response> => fixture.signIn(roleid, fresh);
@@ -254,13 +254,13 @@ describe('sign-in through a provider that misbehaves', () => {
   });
 
   it('retries with client_secret_post when the provider refuses HTTP Basic', async () => {
-    const answers = [
+    const responses = [
       (res: ServerResponse) => json(res, 401, { error: 'invalid_client' }),
       (res: ServerResponse) => json(res, 400, { error: 'invalid_client' }),
     ];
-    provider.misbehaviour = { token: (res) => answers.shift()?.(res) };
+    provider.misbehaviour = { token: (res) => responses.shift()?.(res) };
     await expectFailure(await fixture.signIn(roleid, confid), 502, 'OIDC_CLIENT_REFUSED');
-    expect(answers).to.have.length(0);
+    expect(responses).to.have.length(0);
     expect(provider.lastForm.get('client_secret')).to.equal(CLIENT.client_secret);
     expect(provider.lastAuthorization).to.equal(undefined);
   });

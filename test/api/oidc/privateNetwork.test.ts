@@ -69,8 +69,8 @@ describe('addresses of providers', () => {
 
     it('are called where that is allowed', async () => {
       const allowed = createProviderClient({ timeoutMs: 2_000, allowPrivateNetwork: true });
-      const answer = await allowed(new URL(provider.endpoints.jwks_uri), { method: 'GET', headers: {} });
-      expect(answer.status).to.equal(200);
+      const response = await allowed(new URL(provider.endpoints.jwks_uri), { method: 'GET', headers: {} });
+      expect(response.status).to.equal(200);
     });
 
     it('are refused when a provider is saved', async () => {

@@ -81,7 +81,7 @@ describe('sign-in through providers with habits of their own', () => {
     expect((await fixture.signIn(roleid, fresh)).status).to.equal(401);
   });
 
-  it('is asked for uncompressed answers, by name', async () => {
+  it('is asked for uncompressed responses, by name', async () => {
     await fixture.readAuthBody(await signIn());
     expect(provider.lastHeaders).to.include({ 'accept-encoding': 'identity', 'user-agent': 'rowpost' });
   });

@@ -75,7 +75,7 @@ describe('POST /oidc and its callback', () => {
       }
     });
 
-    it('answers 200 to clients that prefer JSON', async () => {
+    it('responds with 200 to clients that prefer JSON', async () => {
       for (const [accept, status] of [
         ['application/json', 200],
         ['application/json, */*;q=0.5', 200],
@@ -278,7 +278,7 @@ describe('POST /oidc and its callback', () => {
     expect(await knex('rowpost.oidc_sign_in').select('confid')).to.have.length(1);
   });
 
-  it('answers 405 to other methods', async () => {
+  it('responds with 405 to other methods', async () => {
     const response = await fetch(fixture.redirectUri, { method: 'PUT' });
     expect(response.status).to.equal(405);
     expect(response.headers.get('allow')).to.equal('GET, POST');

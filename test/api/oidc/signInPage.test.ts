@@ -93,7 +93,7 @@ describe('GET /signin', () => {
     }
   });
 
-  it('answers an unknown login and one without an identity identically', async () => {
+  it('responds to an unknown login and one without an identity identically', async () => {
     const pages = await Promise.all(
       ['nobody', ROOT_LOGIN].map(async (login) => {
         const response = await submit('/signin/oidc', { login, confid: String(confid) });

@@ -154,13 +154,13 @@ describe('SendGrid webhooks', () => {
     it('makes a nonexistent tenant indistinguishable from a wrong signature', async () => {
       const other = await fixture.createTenant('no webhook');
       const signed = reporter.sign('[]');
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         [999_999, 0, other.tenantid, 'nobody', '1e3', '99999999999999999999'].map(async (tenant) =>
           (await post('[]', signed, tenant)).text(),
         ),
       );
       const wrong = await (await post('[]', new Reporter().sign('[]'))).text();
-      expect(new Set(answers)).to.deep.equal(new Set([wrong]));
+      expect(new Set(responses)).to.deep.equal(new Set([wrong]));
     });
 
     it("accepts the provider's published example", async () => {
@@ -179,10 +179,10 @@ describe('SendGrid webhooks', () => {
 
     it('is accepted for 25 hours, as long as the provider retries', async () => {
       const seconds = Math.floor(nowMs / 1000);
-      const answer = async (signedAt: number) => post('[]', reporter.sign('[]', signedAt));
-      expect((await answer(seconds - 24 * HOUR_SECONDS)).status).to.equal(204);
+      const response = async (signedAt: number) => post('[]', reporter.sign('[]', signedAt));
+      expect((await response(seconds - 24 * HOUR_SECONDS)).status).to.equal(204);
       for (const signedAt of [seconds - 26 * HOUR_SECONDS, seconds + HOUR_SECONDS, Number.NaN]) {
-        expect(await refusal(await answer(signedAt))).to.deep.equal([403, 'EVENT_SIGNATURE_EXPIRED']);
+        expect(await refusal(await response(signedAt))).to.deep.equal([403, 'EVENT_SIGNATURE_EXPIRED']);
       }
     });
   });
@@ -336,18 +336,18 @@ describe('SendGrid webhooks', () => {
 
     it('of 10 MB is refused', async () => {
       const body = JSON.stringify([{ event: 'open', padding: 'x'.repeat(10_000_000) }]);
-      const answer = await post(body, reporter.sign(body)).catch((error: unknown) => error as Error);
-      // The connection is closed without reading it all: a client may see that before the answer.
-      if (answer instanceof Response) {
-        expect(await refusal(answer)).to.deep.equal([413, 'BODY_TOO_LARGE']);
+      const response = await post(body, reporter.sign(body)).catch((error: unknown) => error as Error);
+      // The connection is closed without reading it all: a client may see that before the response.
+      if (response instanceof Response) {
+        expect(await refusal(response)).to.deep.equal([413, 'BODY_TOO_LARGE']);
       }
       expect((await fixture.fetch('/livez')).status).to.equal(200);
     });
 
     it('accepts POST only', async () => {
-      const answer = await fixture.fetch(`/events/sendgrid/${tenantid}`);
-      expect(answer.headers.get('allow')).to.equal('POST');
-      expect(await refusal(answer)).to.deep.equal([405, 'METHOD_NOT_ALLOWED']);
+      const response = await fixture.fetch(`/events/sendgrid/${tenantid}`);
+      expect(response.headers.get('allow')).to.equal('POST');
+      expect(await refusal(response)).to.deep.equal([405, 'METHOD_NOT_ALLOWED']);
     });
   });
 });

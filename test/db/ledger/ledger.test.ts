@@ -511,7 +511,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       expect(await start(sending, 1)).to.equal(true);
     });
 
-    it('is not paused by an answer about an older key', async () => {
+    it('is not paused by a response about an older key', async () => {
       const { key } = await deliver();
       await start(key, 0);
       await pauseTenant(ledger, tenant.tenantid, 0, 'APIKEY_REFUSED', 'old');

@@ -64,7 +64,7 @@ describe('delivery: what waits for another session, and then looks again', () =>
       await other.query(`update rowpost.delivery set ${change} where deliveryid = any ($1)`, [
         keys.map((key) => key.deliveryid),
       ]);
-      const answer = run();
+      const response = run();
       await waitFor('it to wait', async () => {
         const { rows } = await db.database.pool.query(
           `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
@@ -72,7 +72,7 @@ describe('delivery: what waits for another session, and then looks again', () =>
         return rows.length > 0;
       });
       await other.query('commit');
-      return await answer;
+      return await response;
     } finally {
       other.release();
     }

@@ -102,15 +102,15 @@ if (hasPgBouncer()) {
       try {
         const seen = new Map<string, number>();
         for (let round = 0; round < 40; round++) {
-          const answers = processes.flatMap((process, owner) =>
+          const responses = processes.flatMap((process, owner) =>
             STATEMENTS[owner]!.map(async (statement, index) => {
-              const answer = await read(process, statement);
+              const response = await read(process, statement);
               const kind =
-                answer === `${owner}.${index}` ? 'own' : /^\d/.test(answer) ? 'another' : 'refused';
+                response === `${owner}.${index}` ? 'own' : /^\d/.test(response) ? 'another' : 'refused';
               seen.set(kind, (seen.get(kind) ?? 0) + 1);
             }),
           );
-          await Promise.all(answers);
+          await Promise.all(responses);
         }
         expect(seen.get('another')).to.equal(undefined);
         expect(seen.get('own')).to.be.above(0);

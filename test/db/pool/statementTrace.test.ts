@@ -72,7 +72,7 @@ describe('LOG_LEVEL=trace', () => {
     const plans = traced.map(({ plan }) => plan);
     expect(plans[0]).to.equal(null);
     expect(plans[4]).to.be.a('string').and.equal(slow.statement.name);
-    // Counted from the answer before, which may have come late.
+    // Counted from the response before, which may have come late.
     for (const { ms } of traced) expect(ms).to.be.at.least(25);
     expect(statements("set_config('role', $1, true)"), 'what enters the role').to.not.deep.equal([]);
     expect(JSON.stringify(lines)).to.not.include('a value');

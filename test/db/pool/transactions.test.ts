@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { AnswerBudget } from '../../../src/db/pool/answerBudget.js';
+import { ResponseBudget } from '../../../src/db/pool/responseBudget.js';
 import type { Lease } from '../../../src/db/pool/connectionPool.js';
 import { preparedText, type PreparedText } from '../../../src/db/pool/preparedStatements.js';
 import { Transactions, type TransactionOutcome } from '../../../src/db/pool/transactions.js';
@@ -138,27 +138,27 @@ describe('transactions', () => {
       expect(new Set(seen).size).to.equal(4);
     });
 
-    it('are refused alone when their answer is too large', async () => {
-      const answers = new AnswerBudget({ requestBytes: 1_000, processBytes: 1_000_000 });
+    it('are refused alone when their reservation is too large', async () => {
+      const responses = new ResponseBudget({ requestBytes: 1_000, processBytes: 1_000_000 });
       const statement = await hot("select repeat('x', coalesce($1::int, 0))");
       const sizes = Array.from({ length: 32 }, (_, n) => (n % 3 === 0 ? 2_000 : 10));
       const outcomes = await Promise.all(
         sizes.map(async (size) => {
-          const answer = answers.open(1);
+          const reservation = responses.open(1);
           const outcome = await shop.test.database.transactions.run({
             tenantid: null,
             mode: 'read',
             statements: [{ statement, values: [size] }],
-            answer,
+            reservation,
           });
-          answer.release();
+          reservation.release();
           return outcome;
         }),
       );
       expect(texts(outcomes)).to.deep.equal(
         sizes.map((size) => (size > 1_000 ? 'DOCUMENT_TOO_COMPLEX' : 'x'.repeat(size))),
       );
-      expect(answers.heldBytes).to.equal(0);
+      expect(responses.heldBytes).to.equal(0);
     });
 
     it('fail alone, even ahead of others on their connection', async () => {
@@ -326,7 +326,7 @@ describe('inserts of one tenant at the same time', () => {
       setImmediate(() => connection.stream.destroy());
       return lease;
     };
-    // Otherwise PostgreSQL might answer first.
+    // Otherwise PostgreSQL might reservation first.
     const locker = await shop.test.database.pool.connect();
     await locker.query(`begin; lock table ${shop.tenant.schema}.label in share mode`);
     try {

@@ -9,7 +9,7 @@ import { TEST_BUDGET, testKeyRing, testLog } from '../../support/testConfig.js';
 import { waitFor } from '../../support/waitFor.js';
 import { fixed } from '../../../src/db/sql/sql.js';
 
-describe('a commit whose synchronous standby does not answer', () => {
+describe('a commit whose synchronous standby does not respond', () => {
   let server: EmbeddedPostgres;
   let database: Database;
   let operator: pg.Client;

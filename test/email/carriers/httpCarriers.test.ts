@@ -6,7 +6,7 @@ import { createMailgun } from '../../../src/email/carriers/mailgun/mailgun.js';
 import { createPostmark } from '../../../src/email/carriers/postmark/postmark.js';
 import { createResend } from '../../../src/email/carriers/resend/resend.js';
 import type { Carrier } from '../../../src/email/carriers/carrier.js';
-import { startFakeApi, type ApiAnswer, type FakeApi } from '../../support/fakeApi.js';
+import { startFakeApi, type ApiResponse, type FakeApi } from '../../support/fakeApi.js';
 
 const EMAIL: LoadedEmail = {
   tenantid: 7,
@@ -33,7 +33,7 @@ const EMAIL: LoadedEmail = {
 };
 const KEY = 'canary-key';
 
-/** The documented answers of a carrier, and what each means. */
+/** The documented responses of a carrier, and what each means. */
 type Fixtures = readonly (readonly [
   status: number,
   body: unknown,
@@ -160,8 +160,8 @@ describe('delivery: through HTTP carriers', () => {
     before(() => {
       carrier = open(create(api.url));
     });
-    const send = (answer: ApiAnswer, email = EMAIL, mayStart = () => true) => {
-      api.answer = () => answer;
+    const send = (response: ApiResponse, email = EMAIL, mayStart = () => true) => {
+      api.reply = () => response;
       return carrier.send(email, { account, deadlineMs: 400, mayStart });
     };
 
@@ -180,11 +180,11 @@ describe('delivery: through HTTP carriers', () => {
     });
 
     it('verifies an account without sending', async () => {
-      api.answer = ({ method, path }) => ({ status: method === 'GET' && path === verifyPath ? 200 : 500 });
+      api.reply = ({ method, path }) => ({ status: method === 'GET' && path === verifyPath ? 200 : 500 });
       expect(await carrier.verify(account, 400)).to.deep.equal({ ok: true });
-      api.answer = () => ({ status: 401, body: { message: `bad ${KEY}`, Message: `bad ${KEY}` } });
+      api.reply = () => ({ status: 401, body: { message: `bad ${KEY}`, Message: `bad ${KEY}` } });
       const refused = await carrier.verify(account, 400);
-      expect(refused).to.deep.equal({ ok: false, message: 'the provider answered 401: bad [key]' });
+      expect(refused).to.deep.equal({ ok: false, message: 'the provider responded 401: bad [key]' });
     });
   }
 
@@ -193,7 +193,7 @@ describe('delivery: through HTTP carriers', () => {
     behaves(account, createResend, RESEND, '/domains');
 
     it("receives the whole email, and the delivery's idempotency key", async () => {
-      api.answer = () => ({ status: 200, body: { id: '1' } });
+      api.reply = () => ({ status: 200, body: { id: '1' } });
       await opened[0]!.send(EMAIL, { account, deadlineMs: 400, mayStart: () => true });
       const { method, path, headers, body } = api.calls.at(-1)!;
       expect([method, path]).to.deep.equal(['POST', '/emails']);
@@ -224,7 +224,7 @@ describe('delivery: through HTTP carriers', () => {
     });
 
     it('recognises a send-only key', async () => {
-      api.answer = () => ({ status: 401, body: { name: 'restricted_api_key', message: 'x' } });
+      api.reply = () => ({ status: 401, body: { name: 'restricted_api_key', message: 'x' } });
       expect(await opened[0]!.verify(account, 400)).to.deep.equal({ ok: true });
     });
   });
@@ -234,7 +234,7 @@ describe('delivery: through HTTP carriers', () => {
     behaves(account, createPostmark, POSTMARK, '/server');
 
     it('receives the whole email', async () => {
-      api.answer = () => ({ status: 200, body: { MessageID: '1' } });
+      api.reply = () => ({ status: 200, body: { MessageID: '1' } });
       await opened[1]!.send(EMAIL, { account, deadlineMs: 400, mayStart: () => true });
       const { method, path, headers, body } = api.calls.at(-1)!;
       expect([method, path]).to.deep.equal(['POST', '/email']);
@@ -270,7 +270,7 @@ describe('delivery: through HTTP carriers', () => {
     behaves(account, (url) => createMailgun({ us: url, eu: url }), MAILGUN, '/v3/domains/mg.example.com');
 
     it('receives the raw message', async () => {
-      api.answer = () => ({ status: 200, body: { id: '1' } });
+      api.reply = () => ({ status: 200, body: { id: '1' } });
       await opened[2]!.send(EMAIL, { account, deadlineMs: 400, mayStart: () => true });
       const { method, path, headers, body } = api.calls.at(-1)!;
       expect([method, path]).to.deep.equal(['POST', '/v3/mg.example.com/messages.mime']);

@@ -52,7 +52,7 @@ describe('Aggregates', () => {
     return JSON.parse(Object.values(rows[0]!)[0]!);
   }
 
-  const cases: [field: string, answer: unknown][] = [
+  const cases: [field: string, response: unknown][] = [
     ['count(subquery: "{ orders { id } }")', [{ count: 4 }]],
     ['count(subquery: "query named { orders { total } }")', [{ count: 3 }]],
     ['sum(subquery: "{ orders { total } }")', [{ sum: 60.5 }]],
@@ -141,8 +141,8 @@ describe('Aggregates', () => {
       [{ count: 4 }],
     ],
   ];
-  for (const [field, answer] of cases) {
-    it(field, async () => expect(await run(field)).to.deep.equal(answer));
+  for (const [field, response] of cases) {
+    it(field, async () => expect(await run(field)).to.deep.equal(response));
   }
 
   it('filter and having as variables: the statement does not depend on their values', async () => {

@@ -7,7 +7,7 @@ export interface ExactRequest {
   readonly variables?: string;
 }
 
-export interface ExactAnswer {
+export interface ExactResponse {
   readonly status: number;
   /** Not parsed: its digits are what counts. */
   readonly body: string;
@@ -65,14 +65,14 @@ export class ExactSite {
     });
   }
 
-  async ask(query: string, variables?: string, way = 'as JSON'): Promise<ExactAnswer> {
+  async ask(query: string, variables?: string, way = 'as JSON'): Promise<ExactResponse> {
     const send = WAYS[way];
     if (!send) throw new Error(`there is no way "${way}"`);
     const response = await send(this, { query, ...(variables === undefined ? {} : { variables }) });
     return { status: response.status, body: await response.text() };
   }
 
-  async get(query: string, variables = '{}'): Promise<ExactAnswer> {
+  async get(query: string, variables = '{}'): Promise<ExactResponse> {
     const search = new URLSearchParams({ query, variables }).toString();
     const response = await this.fixture.fetch(`${this.path}?${search}`, {
       headers: { authorization: `Bearer ${this.token}` },

@@ -23,7 +23,7 @@ export interface Shop {
   close(): Promise<void>;
 }
 
-/** An answer, walked by name and index; leaves are compared whole. */
+/** A response, walked by name and index; leaves are compared whole. */
 export interface Json {
   readonly [key: string]: Json;
 }
@@ -67,12 +67,12 @@ export async function openShop(ddl: string, settings: Record<string, string> = {
   const root = await new PrincipalSource(knex).load(tenant.tenantid, tenant.rootRoleid);
   if (!root) throw new Error('the tenant has no root role');
   const ask: Shop['ask'] = async (query, variables, principal = root) => {
-    const answer = await engine.execute(
+    const response = await engine.execute(
       principal,
       { query, ...(variables ? { variables } : {}) },
       { allowMutation: true },
     );
-    return toReply(answer);
+    return toReply(response);
   };
   let seen = 0;
   return {

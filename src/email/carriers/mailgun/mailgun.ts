@@ -47,16 +47,16 @@ async function toForm(email: LoadedEmail): Promise<FormData> {
   return form;
 }
 
-function readResponse(answer: CarrierResponse): SendOutcome {
-  const { status, body } = answer;
-  const message = describe(answer);
+function readResponse(response: CarrierResponse): SendOutcome {
+  const { status, body } = response;
+  const message = describe(response);
   if (status >= 200 && status < 300) return sentAs(fieldsOf(body)['id'], status);
   if (status === 401) return { kind: 'tenant_paused', httpStatus: status, code: 'APIKEY_REFUSED', message };
   // The domain or the account is disabled or missing.
   if (status === 402 || status === 403 || status === 404) {
     return { kind: 'tenant_paused', httpStatus: status, code: 'ACCOUNT_BLOCKED', message };
   }
-  return readCommonStatus(answer, message);
+  return readCommonStatus(response, message);
 }
 
 function describe({ status, body }: CarrierResponse): string {

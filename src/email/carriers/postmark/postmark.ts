@@ -83,15 +83,15 @@ const CODES: ReadonlyMap<number, readonly ['tenant_paused' | 'rejected', string]
   [413, ['tenant_paused', 'ACCOUNT_BLOCKED']],
 ]);
 
-function readResponse(answer: CarrierResponse): SendOutcome {
-  const { status, body } = answer;
+function readResponse(response: CarrierResponse): SendOutcome {
+  const { status, body } = response;
   const { ErrorCode: code, MessageID: id } = fieldsOf(body);
-  const message = describe(answer);
+  const message = describe(response);
   if (status >= 200 && status < 300) return sentAs(id, status);
   if (status === 401) return { kind: 'tenant_paused', httpStatus: status, code: 'APIKEY_REFUSED', message };
   const known = status === 422 && typeof code === 'number' ? CODES.get(code) : undefined;
   if (known) return { kind: known[0], httpStatus: status, code: known[1], message };
-  return readCommonStatus(answer, message);
+  return readCommonStatus(response, message);
 }
 
 function describe({ status, body }: CarrierResponse): string {

@@ -69,10 +69,10 @@ function toBody(email: LoadedEmail): object {
 }
 
 /** Uses the documented error names, because they share statuses. */
-function readResponse(answer: CarrierResponse): SendOutcome {
-  const { status, body } = answer;
+function readResponse(response: CarrierResponse): SendOutcome {
+  const { status, body } = response;
   const { id, name } = fieldsOf(body);
-  const message = describe(answer);
+  const message = describe(response);
   if (status >= 200 && status < 300) return sentAs(id, status);
   switch (name) {
     case 'invalid_idempotent_request':
@@ -99,7 +99,7 @@ function readResponse(answer: CarrierResponse): SendOutcome {
       ? { kind: 'rejected', httpStatus: status, code: 'SENDER_NOT_VERIFIED', message }
       : { kind: 'tenant_paused', httpStatus: status, code: 'ACCOUNT_BLOCKED', message };
   }
-  return readCommonStatus(answer, message);
+  return readCommonStatus(response, message);
 }
 
 function describe({ status, body }: CarrierResponse): string {

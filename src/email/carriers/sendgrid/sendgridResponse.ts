@@ -2,9 +2,9 @@ import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } fro
 import type { SendOutcome } from '../transport.js';
 
 /** Interprets the response by the statuses that the provider documents. */
-export function readSendgridResponse(answer: CarrierResponse): SendOutcome {
-  const { status, headers, body } = answer;
-  const message = describeBody(answer);
+export function readSendgridResponse(response: CarrierResponse): SendOutcome {
+  const { status, headers, body } = response;
+  const message = describeBody(response);
   if (status >= 200 && status < 300) return sentAs(headers['x-message-id'], status);
   if (status === 401) {
     const code = /credit/i.test(message) ? 'CREDITS_EXCEEDED' : 'APIKEY_REFUSED';
@@ -16,7 +16,7 @@ export function readSendgridResponse(answer: CarrierResponse): SendOutcome {
       ? { kind: 'rejected', httpStatus: status, code: 'SENDER_NOT_VERIFIED', message }
       : { kind: 'tenant_paused', httpStatus: status, code: 'ACCOUNT_BLOCKED', message };
   }
-  return readCommonStatus(answer, message);
+  return readCommonStatus(response, message);
 }
 
 interface ProviderError {

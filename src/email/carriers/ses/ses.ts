@@ -34,7 +34,7 @@ export function createSes(baseUrl: string | undefined): Carrier<SesAccount> {
     verifyRequest: (account) =>
       signRequest(account, hostOf(account), { method: 'GET', url: '/v2/email/account', headers: JSON_TYPE }),
     // A key that may send but not read the account: its signature was verified.
-    recognises: (answer) => answer.status === 403 && errorOf(answer) === 'AccessDeniedException',
+    recognises: (response) => response.status === 403 && errorOf(response) === 'AccessDeniedException',
     describe,
   });
 }
@@ -67,16 +67,16 @@ const WAITS = ['TooManyRequestsException', 'ThrottlingException', 'Throttling', 
 const NOT_SENT = ['RequestExpired', 'RequestAbortedException', 'RequestTimeoutException'];
 
 /** Uses the documented error names, because they share statuses. */
-function readResponse(answer: CarrierResponse): SendOutcome {
-  const { status, body } = answer;
-  const message = describe(answer);
+function readResponse(response: CarrierResponse): SendOutcome {
+  const { status, body } = response;
+  const message = describe(response);
   if (status >= 200 && status < 300) return sentAs(fieldsOf(body)['MessageId'], status);
-  const name = errorOf(answer);
-  if (status >= 500) return readCommonStatus(answer, message);
+  const name = errorOf(response);
+  if (status >= 500) return readCommonStatus(response, message);
   if (WAITS.includes(name)) {
     const waitMs = name === 'LimitExceededException' || /daily/i.test(message) ? QUOTA_WAIT_MS : undefined;
     if (waitMs !== undefined) return { kind: 'rate_limited', httpStatus: status, waitMs };
-    return readCommonStatus({ ...answer, status: 429 }, message);
+    return readCommonStatus({ ...response, status: 429 }, message);
   }
   const isExpired = /signature expired|not yet current/i.test(message);
   if (NOT_SENT.includes(name) || isExpired) {
@@ -90,7 +90,7 @@ function readResponse(answer: CarrierResponse): SendOutcome {
   if (status === 401 || status === 403) {
     return { kind: 'tenant_paused', httpStatus: status, code: 'APIKEY_REFUSED', message };
   }
-  return readCommonStatus(answer, message);
+  return readCommonStatus(response, message);
 }
 
 /** The error name, such as `MessageRejected`: in a header, followed by a URL, or in the body, preceded by a namespace. */

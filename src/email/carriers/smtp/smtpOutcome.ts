@@ -49,7 +49,7 @@ export function readFailure(error: unknown, { fenced, dotMayHaveLeft }: Transmis
   const cause = networkCode({ code: smtp.originalCode ?? smtp.code });
   const [code, what] =
     error instanceof Late
-      ? ['PROVIDER_TIMEOUT', 'the server did not answer in time']
+      ? ['PROVIDER_TIMEOUT', 'the server did not respond in time']
       : [IS_TLS.test(cause) ? 'SMTP_TLS_FAILED' : cause, `the connection broke (${cause})`];
   return { kind: 'retry', ambiguous: dotMayHaveLeft, httpStatus: null, code, message: `${what}; ${fate}` };
 }
@@ -98,5 +98,5 @@ function replyCode(response: string): number | null {
 
 function wordsOf(response: string): string {
   const text = response.replace(/\s+/g, ' ').trim().slice(0, MAX_REASON_CHARACTERS);
-  return `the server answered: ${text}`;
+  return `the server responded: ${text}`;
 }

@@ -5,12 +5,12 @@ import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
 
 const { clients } = JSON.parse(process.env.PROVIDER_OPTIONS ?? '{}');
-let answer;
-const server = createServer((req, res) => answer(req, res));
+let response;
+const server = createServer((req, res) => response(req, res));
 server.listen(Number(process.env.PROVIDER_PORT ?? 0), '127.0.0.1', () => {
   const issuer = `http://localhost:${server.address().port}`;
   const start = () => {
-    answer = createProvider(issuer);
+    response = createProvider(issuer);
     if (process.send) process.send({ issuer });
     else console.log(`a provider for trying out, at ${issuer}`);
   };

@@ -26,7 +26,7 @@ export class HttpBrowser {
     return other;
   }
 
-  /** Follows redirects for as long as `goOn` likes where they lead. @returns the last answer and its address. */
+  /** Follows redirects for as long as `goOn` likes where they lead. @returns the last response and its address. */
   async follow(
     url: string,
     goOn: (url: string) => boolean = () => true,
@@ -52,7 +52,7 @@ export class HttpBrowser {
     const body = new URLSearchParams({ prompt, ...values });
     const response = await this.send(url, { method: 'POST', body });
     const location = response.headers.get('location');
-    if (location === null) throw new Error(`the form at ${page} answered ${response.status}`);
+    if (location === null) throw new Error(`the form at ${page} responded ${response.status}`);
     return new URL(location, url).href;
   }
 }

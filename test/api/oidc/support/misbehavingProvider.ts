@@ -15,25 +15,25 @@ import {
 
 /** How an ID token is signed. */
 export type Signature = 'right' | 'other key' | 'none' | 'HS256 with the public key' | 'without kid';
-type Answer = (res: ServerResponse) => void;
+type Response = (res: ServerResponse) => void;
 
 /** What to do wrong. All is done right when nothing is set. */
 export interface Misbehaviour {
   readonly claims?: JWTPayload;
   readonly signature?: Signature;
   readonly idToken?: string;
-  readonly token?: Answer;
-  /** The answer to token requests with HTTP Basic only. */
-  readonly basic?: Answer;
+  readonly token?: Response;
+  /** The response to token requests with HTTP Basic only. */
+  readonly basic?: Response;
   /** How JSON is written. */
   readonly json?: typeof json;
   /** What comes with the ID token, instead of an access token. */
   readonly besides?: object;
-  readonly jwks?: Answer;
+  readonly jwks?: Response;
   /** What stands at a `/.well-known/openid-configuration`, by its path; nothing by default. */
   readonly discovery?: Readonly<Record<string, object>>;
-  /** The answer at each `/.well-known/openid-configuration`, instead. */
-  readonly wellKnown?: Answer;
+  /** The response at each `/.well-known/openid-configuration`, instead. */
+  readonly wellKnown?: Response;
   /** The parameters of the redirect back; `code` and `state` are added to none. */
   readonly callback?: Readonly<Record<string, string>>;
 }
@@ -52,7 +52,7 @@ export class MisbehavingProvider {
   #otherKey: CryptoKey | undefined;
   readonly #nonces = new Map<string, { nonce: string; clientId: string }>();
   readonly #server = createServer((req, res) => {
-    void this.#answer(req, res);
+    void this.#response(req, res);
   });
 
   static async start(): Promise<MisbehavingProvider> {
@@ -89,12 +89,12 @@ export class MisbehavingProvider {
   async stop(): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
-    // Also those that came until now and that it answers never.
+    // Also those that came until now and that it responds never.
     this.#server.closeAllConnections();
     await closed;
   }
 
-  async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async #response(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const url = new URL(req.url ?? '/', this.issuer);
     if (!url.pathname.endsWith('/authorize')) this.lastHeaders = req.headers;
     const wellKnown = /^(.*)\/\.well-known\/openid-configuration$/.exec(url.pathname)?.[1];
@@ -137,9 +137,9 @@ export class MisbehavingProvider {
     this.lastForm = new URLSearchParams(body);
     this.lastAuthorization = req.headers.authorization;
     const { token, basic } = this.misbehaviour;
-    const answer = token ?? (this.lastAuthorization === undefined ? undefined : basic);
-    if (answer) {
-      answer(res);
+    const response = token ?? (this.lastAuthorization === undefined ? undefined : basic);
+    if (response) {
+      response(res);
       return;
     }
     const known = this.#nonces.get(this.lastForm.get('code') ?? '');

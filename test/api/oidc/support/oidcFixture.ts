@@ -19,7 +19,7 @@ export interface ProviderInput {
   readonly comparison_field?: string;
 }
 
-/** What a failed sign-in answers. */
+/** What a failed sign-in responses. */
 export interface FailureBody {
   readonly error: string;
   readonly status: number;
@@ -110,7 +110,7 @@ export class OidcFixture {
     return textAt(await response.json(), 'authorization_url');
   }
 
-  /** Through a provider that asks nothing. @returns the answer of the callback. */
+  /** Through a provider that asks nothing. @returns the response of the callback. */
   async signIn(
     roleid: number,
     confid: number,

@@ -115,17 +115,17 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
   });
 
   it('keeps the message id', async () => {
-    expect(await send({ kind: 'answer', status: 202, headers: { 'x-message-id': 'abc' } })).to.include({
+    expect(await send({ kind: 'reply', status: 202, headers: { 'x-message-id': 'abc' } })).to.include({
       providerMessageId: 'abc',
     });
   });
 
-  const answers: readonly [number, string, Readonly<Record<string, string>>, object][] = [
+  const responses: readonly [number, string, Readonly<Record<string, string>>, object][] = [
     [400, errors('bad content'), {}, { kind: 'rejected', code: 'PROVIDER_400', message: 'bad content' }],
     [404, '', {}, { kind: 'rejected', code: 'PROVIDER_404' }],
     [405, '', {}, { kind: 'rejected' }],
     [406, '', {}, { kind: 'rejected' }],
-    [413, '<html><h1>too large</h1></html>', {}, { kind: 'rejected', message: 'the provider answered 413' }],
+    [413, '<html><h1>too large</h1></html>', {}, { kind: 'rejected', message: 'the provider responded 413' }],
     [451, '', {}, { kind: 'rejected' }],
     [
       401,
@@ -152,15 +152,15 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     [202, '<<< not json', {}, { kind: 'sent' }],
     [400, errors(`key ${KEY} is odd`), {}, { message: 'key [key] is odd' }],
   ];
-  for (const [status, body, headers, expected] of answers) {
+  for (const [status, body, headers, expected] of responses) {
     it(`${status} ${body.slice(0, 60)} → ${JSON.stringify(expected)}`, async () => {
-      expect(await send({ kind: 'answer', status, body, headers })).to.deep.include(expected);
+      expect(await send({ kind: 'reply', status, body, headers })).to.deep.include(expected);
     });
   }
 
   it('429 → waits until X-RateLimit-Reset, or for Retry-After, within bounds', async () => {
     const wait = async (headers: Readonly<Record<string, string>>): Promise<number> => {
-      const outcome = await send({ kind: 'answer', status: 429, headers });
+      const outcome = await send({ kind: 'reply', status: 429, headers });
       if (outcome.kind !== 'rate_limited') throw new Error(outcome.kind);
       return outcome.waitMs;
     };
@@ -176,7 +176,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     expect(await wait({ 'x-ratelimit-reset': '99999999999' })).to.equal(3_600_000);
   });
 
-  it('a provider that does not answer in time may have taken the email', async () => {
+  it('a provider that does not respond in time may have taken the email', async () => {
     for (const kind of ['hang', 'header-drip'] as const) {
       const outcome = await send({ kind });
       expect(outcome).to.include({ kind: 'retry', ambiguous: true, code: 'PROVIDER_TIMEOUT' });
@@ -191,16 +191,16 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
 
   it('an oversized response is judged by its status', async () => {
     const body = JSON.stringify({ errors: [{ message: 'x'.repeat(2_000_000) }] });
-    expect(await send({ kind: 'answer', status: 400, body }, { deadlineMs: 5_000 })).to.deep.include({
+    expect(await send({ kind: 'reply', status: 400, body }, { deadlineMs: 5_000 })).to.deep.include({
       kind: 'rejected',
-      message: 'the provider answered 400',
+      message: 'the provider responded 400',
     });
   });
 
   it('an empty error list is judged by its status', async () => {
     const body = '{"errors":[null,1,"x",{}]}';
-    expect(await send({ kind: 'answer', status: 202, body })).to.include({ kind: 'sent' });
-    expect(await send({ kind: 'answer', status: 400, body })).to.include({ kind: 'rejected' });
+    expect(await send({ kind: 'reply', status: 202, body })).to.include({ kind: 'sent' });
+    expect(await send({ kind: 'reply', status: 400, body })).to.include({ kind: 'rejected' });
   });
 
   it('a key invalid in a header sends nothing', async () => {

@@ -3,7 +3,7 @@ import { simpleParser } from 'mailparser';
 import { expect } from 'chai';
 import type { LoadedEmail } from '../../../../src/email/carriers/carrier.js';
 import { createSes } from '../../../../src/email/carriers/ses/ses.js';
-import { startFakeApi, type ApiAnswer, type ApiCall, type FakeApi } from '../../../support/fakeApi.js';
+import { startFakeApi, type ApiResponse, type ApiCall, type FakeApi } from '../../../support/fakeApi.js';
 
 const SECRET = 'canary-secret';
 const ACCOUNT = {
@@ -120,8 +120,8 @@ describe('delivery: through Amazon SES', () => {
     carrier.close();
     await api.stop();
   });
-  const send = (answer: ApiAnswer, mayStart = () => true) => {
-    api.answer = () => answer;
+  const send = (response: ApiResponse, mayStart = () => true) => {
+    api.reply = () => response;
     return carrier.send(EMAIL, { account: ACCOUNT, deadlineMs: 400, mayStart });
   };
 
@@ -180,7 +180,7 @@ describe('delivery: through Amazon SES', () => {
   });
 
   it('verifies an account without sending, even a send-only one', async () => {
-    api.answer = (call) => ({
+    api.reply = (call) => ({
       status:
         call.method === 'GET' &&
         call.path === '/v2/email/account' &&
@@ -189,17 +189,17 @@ describe('delivery: through Amazon SES', () => {
           : 500,
     });
     expect(await carrier.verify(ACCOUNT, 400)).to.deep.equal({ ok: true });
-    const refuse = (name: string): ApiAnswer => ({
+    const refuse = (name: string): ApiResponse => ({
       status: 403,
       headers: { 'x-amzn-errortype': name },
       body: { message: `no ${SECRET}` },
     });
-    api.answer = () => refuse('AccessDeniedException');
+    api.reply = () => refuse('AccessDeniedException');
     expect(await carrier.verify(ACCOUNT, 400)).to.deep.equal({ ok: true });
-    api.answer = () => refuse('UnrecognizedClientException');
+    api.reply = () => refuse('UnrecognizedClientException');
     expect(await carrier.verify(ACCOUNT, 400)).to.deep.equal({
       ok: false,
-      message: 'the provider answered 403: no [key]',
+      message: 'the provider responded 403: no [key]',
     });
   });
 });

@@ -276,7 +276,7 @@ describe('delivery: through SMTP', () => {
         refused: [
           {
             address: 'cc@example.com',
-            reason: 'the server answered: 550 5.1.1 no such user',
+            reason: 'the server responded: 550 5.1.1 no such user',
             status: '5.1.1',
             isGone: true,
           },
@@ -387,7 +387,7 @@ describe('delivery: through SMTP', () => {
       }
       expect(starttls.emails.at(-1)!.secure).to.equal(true);
       expect(implicit.emails.at(-1)!.secure).to.equal(true);
-      // A server without STARTTLS, or one in the middle that takes the word out of its answer, gets neither email nor login.
+      // A server without STARTTLS, or one in the middle that takes the word out of its response, gets neither email nor login.
       const before = server.emails.length;
       expect(await send(SHORT, { security: 'starttls', ...LOGIN })).to.include({
         kind: 'tenant_paused',

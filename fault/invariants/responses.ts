@@ -1,8 +1,8 @@
 import { isLost } from '../rig/timeMachine.js';
 import type { Invariant } from './invariant.js';
 
-export const answersTrue: Invariant = {
-  name: "11 answers to clients are true: acknowledged orders exist, refused ones don't, all others were reported as unknown",
+export const responsesTrue: Invariant = {
+  name: "11 responds to clients are true: acknowledged orders exist, refused ones don't, all others were reported as unknown",
   breaches({ accounts, rig }) {
     const committed = new Set(accounts.expected.map(({ order }) => order.mark));
     return [...rig.load.orders.values()].flatMap(({ mark, acknowledgedAtMs, refusal }) => {

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { storeAccounts } from '../../src/db/email/emailAccounts.js';
 import { redriveDeliveries } from '../../src/db/ledger/redrive.js';
 import type { StoredTransport } from '../../src/email/carriers/openAccounts.js';
-import { startFakeApi, type ApiAnswer, type FakeApi } from '../support/fakeApi.js';
+import { startFakeApi, type ApiResponse, type FakeApi } from '../support/fakeApi.js';
 import { startFakeSmtp, type FakeSmtp } from '../support/fakeSmtp.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { waitFor } from '../support/waitFor.js';
@@ -22,10 +22,10 @@ import {
 } from './pipelineSetup.js';
 
 const STRIKES = 200;
-/** Lost answers of one delivery, one after the other. */
+/** Lost responses of one delivery, one after the other. */
 const LOST_EACH = 2;
 
-describe('delivery: lost answers, by carrier', function () {
+describe('delivery: lost responses, by carrier', function () {
   this.timeout(180_000);
   let db: TestDatabase;
   let api: FakeApi;
@@ -34,8 +34,8 @@ describe('delivery: lost answers, by carrier', function () {
   let env: Readonly<Record<string, string>>;
   /** Ids of the emails that the carrier took, by idempotency key: its own books. */
   const taken = new Map<string, string>();
-  /** What happens to an email's answer, by how often the carrier was asked for it. */
-  let onAnswer: (times: number) => 'answer' | 'cut' | 'hang';
+  /** What happens to an email's response, by how often the carrier was asked for it. */
+  let onResponse: (times: number) => 'reply' | 'cut' | 'hang';
   const asked = new Map<string, number>();
 
   beforeEach(async () => {
@@ -46,22 +46,22 @@ describe('delivery: lost answers, by carrier', function () {
     await createRule(db.database, tenant);
     taken.clear();
     asked.clear();
-    onAnswer = () => 'answer';
-    api.answer = ({ headers }): ApiAnswer => {
+    onResponse = () => 'reply';
+    api.reply = ({ headers }): ApiResponse => {
       const key = String(headers['idempotency-key']);
       const times = (asked.get(key) ?? 0) + 1;
       asked.set(key, times);
       const id = taken.get(key) ?? `email-${taken.size + 1}`;
       taken.set(key, id);
-      const what = onAnswer(times);
-      return what === 'answer' ? { status: 200, body: { id } } : what;
+      const what = onResponse(times);
+      return what === 'reply' ? { status: 200, body: { id } } : what;
     };
     env = await pipelineEnv('postgres', {
       DATABASE_URL: db.url,
       RESEND_BASE_URL: api.url,
       MAX_ATTEMPTS: '6',
       WORKER_CONCURRENCY: '200',
-      SEND_DEADLINE_MS: '10000', // 200 at once: answers that are merely slow are not the lost ones
+      SEND_DEADLINE_MS: '10000', // 200 at once: responses that are merely slow are not the lost ones
     });
   });
   afterEach(async () => {
@@ -89,9 +89,9 @@ describe('delivery: lost answers, by carrier', function () {
         'error',
       );
 
-  it(`with idempotency keys: ${STRIKES} emails, each answer lost ${LOST_EACH} times, and no duplicate`, async () => {
+  it(`with idempotency keys: ${STRIKES} emails, each response lost ${LOST_EACH} times, and no duplicate`, async () => {
     await setTransport({ kind: 'resend', apikey: 're_canary' });
-    onAnswer = (times) => (times <= LOST_EACH ? 'cut' : 'answer');
+    onResponse = (times) => (times <= LOST_EACH ? 'cut' : 'reply');
     const config = await pipelineConfig('postgres', env);
     const pipeline = await startPipeline(db.database, config, { templates: plainRenderer });
     await writeEvents(db.database, tenant, STRIKES);
@@ -99,7 +99,7 @@ describe('delivery: lost answers, by carrier', function () {
     await pipeline.stop();
 
     expect(taken.size, 'emails that the carrier took').to.equal(STRIKES);
-    // More where the machine is so busy that an answer comes too late as well.
+    // More where the machine is so busy that a response comes too late as well.
     expect(api.calls.length).to.be.at.least(STRIKES * (LOST_EACH + 1));
     const lost = (await attempts()).filter(({ outcome }) => outcome === 'ambiguous');
     expect(lost).to.have.length(api.calls.length - STRIKES);
@@ -125,17 +125,17 @@ describe('delivery: lost answers, by carrier', function () {
     await pipeline.stop();
   });
 
-  it('with idempotency keys: data that changed after a lost answer may become a duplicate, which is recorded', async () => {
+  it('with idempotency keys: data that changed after a lost response may become a duplicate, which is recorded', async () => {
     await setTransport({ kind: 'resend', apikey: 're_canary' });
     const keys: string[] = [];
-    const answers: ApiAnswer[] = [
+    const responses: ApiResponse[] = [
       'cut',
       { status: 409, body: { name: 'invalid_idempotent_request', message: 'different payload' } },
       'cut',
     ];
-    api.answer = ({ headers }) => {
+    api.reply = ({ headers }) => {
       keys.push(String(headers['idempotency-key']));
-      return answers[keys.length - 1] ?? { status: 200, body: { id: 'email-1' } };
+      return responses[keys.length - 1] ?? { status: 200, body: { id: 'email-1' } };
     };
     const config = await pipelineConfig('postgres', env);
     const pipeline = await startPipeline(db.database, config, { templates: plainRenderer });
@@ -153,7 +153,7 @@ describe('delivery: lost answers, by carrier', function () {
     tenant = await createTenant(db.database);
     await setTransport({ kind: 'resend', apikey: 're_canary' });
     await createRule(db.database, tenant, { delivery: 'at_most_once' });
-    api.answer = () => ({ status: 409, body: { name: 'invalid_idempotent_request', message: 'x' } });
+    api.reply = () => ({ status: 409, body: { name: 'invalid_idempotent_request', message: 'x' } });
     const config = await pipelineConfig('postgres', env);
     const pipeline = await startPipeline(db.database, config, { templates: plainRenderer });
     await writeEvents(db.database, tenant, 1);
@@ -163,7 +163,7 @@ describe('delivery: lost answers, by carrier', function () {
   });
 
   for (const carrier of ['resend', 'smtp'] as const) {
-    it(`${carrier}: a worker killed with the email taken and no answer: ${carrier === 'resend' ? 'no duplicate' : 'each is recorded'}`, async () => {
+    it(`${carrier}: a worker killed with the email taken and no response: ${carrier === 'resend' ? 'no duplicate' : 'each is recorded'}`, async () => {
       await setTransport(
         carrier === 'resend'
           ? { kind: 'resend', apikey: 're_canary' }
@@ -176,7 +176,7 @@ describe('delivery: lost answers, by carrier', function () {
               maxConnections: 20,
             },
       );
-      onAnswer = () => 'hang';
+      onResponse = () => 'hang';
       server.afterDot = () => ({ taken: true, reply: 'hang' });
       const held = carrier === 'resend' ? 100 : 20;
       const inFlight = () => (carrier === 'resend' ? api.calls.length : server.emails.length);
@@ -185,10 +185,10 @@ describe('delivery: lost answers, by carrier', function () {
       });
       const doomed = await forkWorker(env);
       await writeEvents(db.database, tenant, held);
-      await waitFor('emails without an answer', () => inFlight() >= held);
+      await waitFor('emails without a response', () => inFlight() >= held);
       doomed.kill('SIGKILL');
       await once(doomed, 'exit');
-      onAnswer = () => 'answer';
+      onResponse = () => 'reply';
       server.afterDot = () => ({ taken: true, reply: '250 taken' });
       const next = await forkWorker(env);
       await waitFor('all emails', () => allSent(held));

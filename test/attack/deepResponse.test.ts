@@ -41,11 +41,11 @@ describe("attack: rows that nest deeper than the service's stack", () => {
   });
 
   it('are read as they are', async () => {
-    const answer = await fixture.postJson(
+    const response = await fixture.postJson(
       '/query',
       { query: '{ deep { doc } }' },
       { authorization: `Bearer ${root}` },
     );
-    expect(await answer.text()).to.include('['.repeat(5_000));
+    expect(await response.text()).to.include('['.repeat(5_000));
   });
 });

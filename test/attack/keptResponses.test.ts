@@ -3,7 +3,7 @@ import { WebFixture } from '../api/webFixture.js';
 
 const ALIASES = 98;
 const TEXT = 'x'.repeat(10_000);
-/** 10 KB, selected 98 times: an answer of almost 1 MB. */
+/** 10 KB, selected 98 times: a response of almost 1 MB. */
 const AMPLIFIED = `mutation ($body: String) { create_note(input: {body: $body}) { ${Array.from(
   { length: ALIASES },
   (_, n) => `b${n}: body`,
@@ -15,7 +15,7 @@ interface Answered {
   readonly body: string;
 }
 
-describe('attack: a client fills the database with kept answers', () => {
+describe('attack: a client fills the database with kept responses', () => {
   let fixture: WebFixture;
   let tenantid: number;
   let schema: string;
@@ -49,11 +49,11 @@ describe('attack: a client fills the database with kept answers', () => {
       (await fixture.testDatabase.database.pool.query<{ n: string }>(`select (${sql}) as n`)).rows[0]!.n,
     );
   const keptBytes = (where = 'true'): Promise<number> =>
-    numberOf(`select coalesce(sum(octet_length(answer)), 0) from rowpost.idempotency_key where ${where}`);
-  /** As if the role had answers of this size kept. */
+    numberOf(`select coalesce(sum(octet_length(response)), 0) from rowpost.idempotency_key where ${where}`);
+  /** As if the role had responses of this size kept. */
   const fill = async (roleid: number, bytes: number): Promise<void> => {
     await fixture.testDatabase.database.pool.query(
-      `insert into rowpost.idempotency_key (tenantid, roleid, visitor, key, request_hash, answer, bytes)
+      `insert into rowpost.idempotency_key (tenantid, roleid, visitor, key, request_hash, response, bytes)
        select $1, $2, '', 'filled ' || n, '', '{}', $3 from generate_series(1, $4) n`,
       [tenantid, roleid, MIB, Math.ceil(bytes / MIB)],
     );
@@ -62,18 +62,18 @@ describe('attack: a client fills the database with kept answers', () => {
     (JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { roleid: number }).roleid;
   afterEach(() => fixture.testDatabase.database.pool.query('truncate rowpost.idempotency_key'));
 
-  it('as an anonymous client, and has one answer kept; all the others took effect once', async () => {
+  it('as an anonymous client, and has one response kept; all the others took effect once', async () => {
     const visitor = await visit();
-    const answers: Answered[] = [];
-    for (let n = 0; n < 5; n++) answers.push(await send(visitor, `k${n}`));
-    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 200]);
+    const responses: Answered[] = [];
+    for (let n = 0; n < 5; n++) responses.push(await send(visitor, `k${n}`));
+    expect(responses.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 200]);
     expect(await keptBytes()).to.be.below(MIB);
     const rows = await numberOf(`select count(*) from ${schema}.note`);
-    expect(await send(visitor, 'k0')).to.deep.equal(answers[0]);
+    expect(await send(visitor, 'k0')).to.deep.equal(responses[0]);
     for (const key of ['k1', 'k4']) {
       const repeat = await send(visitor, key);
       expect(repeat.status).to.equal(410);
-      expect(repeat.body).to.contain('IDEMPOTENCY_ANSWER_NOT_KEPT');
+      expect(repeat.body).to.contain('IDEMPOTENCY_RESPONSE_NOT_KEPT');
     }
     expect((await send(visitor, 'k1', AMPLIFIED, 'another')).status).to.equal(422);
     expect(await numberOf(`select count(*) from ${schema}.note`)).to.equal(rows);
@@ -113,9 +113,9 @@ describe('attack: a client fills the database with kept answers', () => {
       await client.query(`begin; set local role ${role}`);
       await client.query("select rowpost_tenant.claim_request(1, '', 'k', '')");
       const stored = await client
-        .query("select rowpost_tenant.keep_answer(1, '', 'k', repeat('x', 2000000))")
+        .query("select rowpost_tenant.keep_response(1, '', 'k', repeat('x', 2000000))")
         .catch((error: unknown) => error);
-      expect(String(stored)).to.contain('answerNotKept');
+      expect(String(stored)).to.contain('responseNotKept');
     } finally {
       await client.query('rollback');
       client.release();

@@ -1,11 +1,11 @@
 import { AppError } from '../../foundation/errors.js';
 import { FairBytes } from '../../foundation/limits/fairBytes.js';
 
-export function answerTooLarge(): AppError {
-  return new AppError('DOCUMENT_TOO_COMPLEX', 'The answer is larger than MAX_ANSWER_BYTES.');
+export function responseTooLarge(): AppError {
+  return new AppError('DOCUMENT_TOO_COMPLEX', 'The response is larger than MAX_RESPONSE_BYTES.');
 }
 
-export interface AnswerLimits {
+export interface ResponseLimits {
   /** Maximum size of one request's response, all root fields together. */
   readonly requestBytes: number;
   /** Maximum size of all responses in the process. */
@@ -13,7 +13,7 @@ export interface AnswerLimits {
 }
 
 /** A request's share of the budget, from the arrival of its rows until its response has been sent. */
-export interface AnswerShare {
+export interface ResponseReservation {
   /**
    * Counts received bytes.
    * @returns the error that aborts the read if the response is too large for the request or for the remaining budget
@@ -24,10 +24,10 @@ export interface AnswerShare {
 }
 
 /** Bounds the memory for responses, however many root fields, aliases or callers there are, and divides it among tenants. */
-export class AnswerBudget {
+export class ResponseBudget {
   readonly #bytes: FairBytes<number>;
 
-  constructor(private readonly limits: AnswerLimits) {
+  constructor(private readonly limits: ResponseLimits) {
     this.#bytes = new FairBytes(limits.processBytes);
   }
 
@@ -35,16 +35,16 @@ export class AnswerBudget {
     return this.#bytes.held;
   }
 
-  open(tenantid: number): AnswerShare {
+  open(tenantid: number): ResponseReservation {
     const { take, release } = this.#bytes.open(tenantid);
     let taken = 0;
     return {
       take: (bytes) => {
         taken += bytes;
         const fits = take(bytes);
-        if (taken > this.limits.requestBytes) return answerTooLarge();
+        if (taken > this.limits.requestBytes) return responseTooLarge();
         if (fits) return undefined;
-        return new AppError('TOO_BUSY', 'Too many large answers are being sent at the moment.', {
+        return new AppError('TOO_BUSY', 'Too many large responses are being sent at the moment.', {
           hint: 'Request less, read responses promptly, or retry after the time given in Retry-After.',
         });
       },

@@ -29,7 +29,7 @@ describe('a network that drops packets', () => {
     await once(network, 'listening');
     const url = Object.assign(new URL(db.url), { port: String((network.address() as AddressInfo).port) });
     connector = createConnector({ url: url.href, config: {}, connectTimeoutMs: 5_000, log: testLog });
-    watch = connector.watchAnswers();
+    watch = connector.watchResponses();
   });
   after(async () => {
     await watch.stop();
@@ -38,18 +38,18 @@ describe('a network that drops packets', () => {
     await db.drop();
   });
 
-  it('breaks connections whose answer it lost, and none that PostgreSQL works for', async () => {
+  it('breaks connections whose response it lost, and none that PostgreSQL works for', async () => {
     const [lost, working] = [connector.createClient(), connector.createClient()];
     await lost.connect();
     const [client, server] = pipes[0]!;
     client.unpipe(server);
     server.unpipe(client);
     await working.connect();
-    const [answer, result] = await Promise.allSettled([
+    const [response, result] = await Promise.allSettled([
       lost.query('select 1'),
       working.query(`select pg_sleep(${LONG_S})`),
     ]);
-    expect(answer.status).to.equal('rejected');
+    expect(response.status).to.equal('rejected');
     expect(result.status).to.equal('fulfilled');
     await working.end();
   });

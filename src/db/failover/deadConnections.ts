@@ -12,16 +12,16 @@ const LATE_MS = 5_000;
 const ASK_TIMEOUT_MS = 2_000;
 
 /**
- * Breaks connections whose answer can't come any more: the server has no such session, or has nothing to do in it. A network
+ * Breaks connections whose response can't come any more: the server has no such session, or has nothing to do in it. A network
  * that drops packets and a server that is replaced under its name break no connection, and TCP goes on for a quarter of an
  * hour.
  */
-export function breakWithoutAnswer(
+export function severDeadConnections(
   connections: Iterable<Waiting>,
   createClient: (config: pg.ClientConfig) => pg.Client,
 ): Stoppable {
   const waitingSinceMs = new WeakMap<object, number>();
-  /** Statements that the server was not working for. Their answers may have been on the way. */
+  /** Statements that the server was not working for. Their responses may have been on the way. */
   const unserved = new WeakSet<object>();
   const look = async (): Promise<void> => {
     const late = [...connections].flatMap((connection) => {
