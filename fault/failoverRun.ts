@@ -49,7 +49,7 @@ export function runFailovers({
     ...(isRedis ? {} : { replicated: true }),
     async disturb(rig) {
       const slow = { kind: 'slow', ms: PROVIDER_MS } as const;
-      await rig.provider.behave(Object.fromEntries(rig.shops.map(({ apiKey }) => [apiKey, slow])));
+      await rig.carrier.behave(Object.fromEntries(rig.shops.map(({ apiKey }) => [apiKey, slow])));
       const failovers: Failover[] = [];
       const untilMs = Date.now() + (minutes ?? Infinity) * 60_000;
       for (let turn = 0; turn < kills && Date.now() < untilMs; turn++) {

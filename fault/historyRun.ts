@@ -38,7 +38,7 @@ export function runHistory({
     postgresSettings: TIME_MACHINE_SETTINGS,
     async disturb(rig) {
       const slow = { kind: 'slow', ms: PROVIDER_MS } as const;
-      await rig.provider.behave(Object.fromEntries(rig.shops.map(({ apiKey }) => [apiKey, slow])));
+      await rig.carrier.behave(Object.fromEntries(rig.shops.map(({ apiKey }) => [apiKey, slow])));
       await delay(WARM_UP_MS);
       const strikes: HistoryStrike[] = [];
       const untilMs = Date.now() + (minutes ?? Infinity) * 60_000;

@@ -19,7 +19,7 @@ export interface RunResult<Row> {
   readonly emailsDueBySql: number;
   readonly emailsAccepted: number;
   readonly seconds: number;
-  /** Of all processes: the product's, PostgreSQL, Redis, the provider and this one. */
+  /** Of all processes: the product's, PostgreSQL, Redis, the carrier and this one. */
   readonly cpuSeconds: number;
 }
 

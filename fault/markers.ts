@@ -90,10 +90,10 @@ export const sendingStart: Marker = {
   concerns: (request) => ({ deliveryids: secondList(request) }),
 };
 
-/** An email is sent to the provider. */
+/** An email is sent to the carrier. */
 export const email: Marker = {
-  name: 'a call of the provider',
-  on: 'provider',
+  name: 'a call of the carrier',
+  on: 'carrier',
   matches: (request) => request.startsWith('POST ') || /^Message-ID: <delivery\./im.test(request),
   // Every carrier is told the delivery's Message-ID, or its id with a name.
   concerns: (request) => ({

@@ -122,7 +122,7 @@ async function judge(
   );
   const emailsOf = (): ReadonlyMap<string, number> => {
     const emails = new Map<string, number>();
-    for (const { body, accepted } of rig.provider.calls) {
+    for (const { body, accepted } of rig.carrier.calls) {
       const order = body.subject.replace(/^Order /, '');
       if (accepted) emails.set(order, (emails.get(order) ?? 0) + 1);
     }

@@ -39,7 +39,7 @@ export function runPatroni({
     strength: { web: 2, relay: 2, worker: 2 },
     async disturb(rig) {
       const slow = { kind: 'slow', ms: PROVIDER_MS } as const;
-      await rig.provider.behave(Object.fromEntries(rig.shops.map(({ apiKey }) => [apiKey, slow])));
+      await rig.carrier.behave(Object.fromEntries(rig.shops.map(({ apiKey }) => [apiKey, slow])));
       const failovers: Failover[] = [];
       const untilMs = Date.now() + (minutes ?? Infinity) * 60_000;
       let left: PatroniWay[] = [];

@@ -68,7 +68,7 @@ console.log(
   `${describeMachine()}, ${DELIVERIES} deliveries, ${EMAIL_TYPES} email types, ${EMAILS_PER_SECOND} emails/s`,
 );
 await withSite(async (site) => {
-  const { installation, shop, provider } = site;
+  const { installation, shop, carrier } = site;
   const many = await site.addShop();
   const pool = new pg.Pool({ connectionString: installation.databaseUrl, max: 1 });
   const { rows } = await pool.query<{ ruleid: string }>(
@@ -126,10 +126,10 @@ await withSite(async (site) => {
   for (const each of views) each.ms.length = 0;
 
   const mutator = mutateRowpost(baseUrl, shop, CONNECTIONS);
-  await runClosedLoad(mutator, provider, WARM_UP);
+  await runClosedLoad(mutator, carrier, WARM_UP);
   const pace = { perSecond: EMAILS_PER_SECOND, seconds: SECONDS };
   for (let round = 1; round <= 2; round++) {
-    console.log(`without the console: ${describeLatency(await measureLatency(mutator, provider, pace))}`);
+    console.log(`without the console: ${describeLatency(await measureLatency(mutator, carrier, pace))}`);
     const over = new AbortController();
     const person = (async () => {
       for (let turn = 0; !over.signal.aborted; turn++) {
@@ -138,7 +138,7 @@ await withSite(async (site) => {
         await delay(THINK_MS);
       }
     })();
-    const measured = await measureLatency(mutator, provider, pace);
+    const measured = await measureLatency(mutator, carrier, pace);
     over.abort();
     await person;
     console.log(`with it:             ${describeLatency(measured)}`);

@@ -13,7 +13,7 @@ export interface BareHop {
 
 /** @param concurrency emails in flight at once */
 export async function startBareHop(
-  { installation, redis, provider }: Site,
+  { installation, redis, carrier }: Site,
   backend: Backend,
   options: { readonly connections: number; readonly concurrency: number },
 ): Promise<BareHop> {
@@ -22,7 +22,7 @@ export async function startBareHop(
   const settings = JSON.stringify({
     database,
     store,
-    provider: provider.url,
+    carrier: carrier.url,
     concurrency: options.concurrency,
   });
   const script = peerFile('senders/bareHop.mjs');

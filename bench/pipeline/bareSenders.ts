@@ -34,7 +34,7 @@ function graphile(name: string, batched: boolean): BareSender {
 export interface SenderOptions {
   /** Address of Redis or of a PostgreSQL database that it has for itself. */
   readonly store: string;
-  readonly provider: string;
+  readonly carrier: string;
   readonly events: number;
   /** Emails in hand at once. */
   readonly concurrency: number;

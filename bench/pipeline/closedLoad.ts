@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Mutator } from './mutations.js';
-import type { Provider } from './provider.js';
+import type { Carrier } from './carrier.js';
 
 export interface Sustained {
   readonly mutationsPerSecond: number;
@@ -29,17 +29,17 @@ const HOLD_MS = 5;
  */
 export async function runClosedLoad(
   mutator: Mutator,
-  provider: Provider,
+  carrier: Carrier,
   load: ClosedLoad,
 ): Promise<Sustained> {
-  await provider.reset();
+  await carrier.reset();
   let stopped = false;
   let acknowledged = 0;
   let accepted = 0;
   let maxBehind = 0;
   const look = async (): Promise<void> => {
     while (!stopped) {
-      accepted = (await provider.counts()).accepted;
+      accepted = (await carrier.counts()).accepted;
       maxBehind = Math.max(maxBehind, acknowledged - accepted);
       await delay(LOOK_EVERY_MS);
     }
@@ -57,7 +57,7 @@ export async function runClosedLoad(
   };
   const read = async () => {
     const atMs = performance.now();
-    return { atMs, acknowledged, accepted: (await provider.counts()).accepted };
+    return { atMs, acknowledged, accepted: (await carrier.counts()).accepted };
   };
   const looking = look();
   const connections = Array.from({ length: load.connections }, connection);
@@ -78,7 +78,7 @@ export async function runClosedLoad(
     await looking;
   }
   await failed;
-  await provider.untilAccepted(acknowledged);
+  await carrier.untilAccepted(acknowledged);
   const { from, to } = measured;
   const seconds = (to.atMs - from.atMs) / 1000;
   return {

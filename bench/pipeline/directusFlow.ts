@@ -1,6 +1,6 @@
 import type { ChildServer } from '../support/childServer.js';
 import { DIRECTUS_TOKEN, startDirectus } from '../support/directus.js';
-import type { Provider } from './provider.js';
+import type { Carrier } from './carrier.js';
 import type { Site } from './site.js';
 
 const POOL = 16;
@@ -13,14 +13,14 @@ const HTML = `<p>Dear {{read.order_id.customer_id.name}},</p>
 
 /**
  * Directus on the site's tables, with a flow: an item is created → the order is read with its customer and items → the
- * email goes to the provider by a web request, which costs less than its email operation by SMTP.
+ * email goes to the carrier by a web request, which costs less than its email operation by SMTP.
  */
 export async function startDirectusFlow(site: Site): Promise<Omit<ChildServer, 'pid'>> {
   const { databaseUrl, schema } = site.installation;
-  // The provider listens on this machine, where Directus would not send requests.
+  // The carrier listens on this machine, where Directus would not send requests.
   const directus = await startDirectus(databaseUrl, schema, POOL, { IMPORT_IP_DENY_LIST: '' });
   try {
-    await createFlow(directus.url, site.provider);
+    await createFlow(directus.url, site.carrier);
   } catch (error) {
     await directus.stop();
     throw error;
@@ -28,7 +28,7 @@ export async function startDirectusFlow(site: Site): Promise<Omit<ChildServer, '
   return directus;
 }
 
-async function createFlow(url: string, provider: Provider): Promise<void> {
+async function createFlow(url: string, carrier: Carrier): Promise<void> {
   const create = (collection: string, body: object): Promise<string> => send(url, 'POST', collection, body);
   const flow = await create('flows', {
     name: 'confirm',
@@ -37,7 +37,7 @@ async function createFlow(url: string, provider: Provider): Promise<void> {
     accountability: null,
     options: { type: 'action', scope: ['items.create'], collections: ['item'] },
   });
-  const email = await create('operations', { ...emailOperation(provider), flow });
+  const email = await create('operations', { ...emailOperation(carrier), flow });
   const read = await create('operations', { ...READ_OPERATION, flow, resolve: email });
   await send(url, 'PATCH', `flows/${flow}`, { operation: read });
 }
@@ -59,7 +59,7 @@ const READ_OPERATION = {
   },
 };
 
-const emailOperation = (provider: Provider) => ({
+const emailOperation = (carrier: Carrier) => ({
   name: 'email',
   key: 'email',
   type: 'request',
@@ -67,7 +67,7 @@ const emailOperation = (provider: Provider) => ({
   position_y: 1,
   options: {
     method: 'POST',
-    url: `${provider.url}v3/mail/send`,
+    url: `${carrier.url}v3/mail/send`,
     headers: [{ header: 'Authorization', value: 'Bearer SG.bench' }],
     body: JSON.stringify({
       from: { email: 'shop@example.com' },

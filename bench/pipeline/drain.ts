@@ -13,7 +13,7 @@ import { makeEmptyDatabase } from './emptyDatabase.js';
 import type { Findings } from './findings.js';
 import type { Backend, Options } from './options.js';
 import { cpuSeconds } from './processFigures.js';
-import type { Provider } from './provider.js';
+import type { Carrier } from './carrier.js';
 import { withSite, type Site } from './site.js';
 
 /** Emails in hand at once, of everybody: what the worker has by default. */
@@ -49,14 +49,14 @@ async function drainRowpost(
   events: number,
   findings: Findings,
 ): Promise<number> {
-  const { installation, shop, provider } = site;
+  const { installation, shop, carrier } = site;
   await writeBacklog(installation, shop, events);
-  await provider.reset();
+  await carrier.reset();
   const { relay, worker } = await site.startDelivery(backend, { WORKER_CONCURRENCY: String(CONCURRENCY) });
-  await provider.untilAccepted(events);
+  await carrier.untilAccepted(events);
   const used = await Promise.all([relay, worker].map(({ child }) => cpuSeconds(child.pid ?? 0)));
   await delay(SETTLE_MS);
-  const rate = await readRate(provider, events);
+  const rate = await readRate(carrier, events);
   await Promise.all([relay.kill('SIGTERM'), worker.kill('SIGTERM')]);
   const states = await countStates(installation, shop);
   if (states['sent'] !== events) throw new Error(`the ledger says ${JSON.stringify(states)}`);
@@ -73,24 +73,24 @@ async function drainBare(
   events: number,
   findings: Findings,
 ): Promise<number> {
-  const { provider } = site;
+  const { carrier } = site;
   const store =
     sender.store === 'redis'
       ? `${site.redis.url}/1`
       : await makeEmptyDatabase(site.installation, sender.script);
-  const options = { store, provider: provider.url, events, concurrency: CONCURRENCY };
+  const options = { store, carrier: carrier.url, events, concurrency: CONCURRENCY };
   await fill(sender, options);
-  await provider.reset();
+  await carrier.reset();
   const worker = work(sender, options);
   let used: number;
   try {
-    await provider.untilAccepted(events);
+    await carrier.untilAccepted(events);
     used = await cpuSeconds(worker.pid);
     await delay(SETTLE_MS);
   } finally {
     await worker.stop();
   }
-  const rate = await readRate(provider, events);
+  const rate = await readRate(carrier, events);
   findings.note(`${sender.name}: ${shown(rate)}; CPU an email: ${((used * 1000) / events).toFixed(3)} ms`);
   return rate.overall;
 }
@@ -102,9 +102,9 @@ interface Rate {
   readonly median: number;
 }
 
-/** The provider's own account. Throws when it is not exactly one email an event. */
-async function readRate(provider: Provider, events: number): Promise<Rate> {
-  const { accepted, firstMs, lastMs, perSecond } = await provider.reset();
+/** The carrier's own account. Throws when it is not exactly one email an event. */
+async function readRate(carrier: Carrier, events: number): Promise<Rate> {
+  const { accepted, firstMs, lastMs, perSecond } = await carrier.reset();
   if (accepted !== events) throw new Error(`${accepted} emails for ${events} events`);
   return {
     overall: accepted / (((lastMs ?? 0) - (firstMs ?? 0)) / 1000),

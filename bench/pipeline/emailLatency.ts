@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Mutator } from './mutations.js';
 import { percentile } from './numbers.js';
 import { runPaced, type Pace } from './pacedLoad.js';
-import type { Provider } from './provider.js';
+import type { Carrier } from './carrier.js';
 import { readTimedSubject } from './timedSubject.js';
 
 const PATIENCE_MS = 60_000;
@@ -10,26 +10,22 @@ const LOOK_EVERY_MS = 100;
 
 /** How long emails took, in milliseconds, one figure an email. */
 export interface EmailLatency {
-  /** From the row's clock_timestamp(), just before its commit, to the provider. */
+  /** From the row's clock_timestamp(), just before its commit, to the carrier. */
   readonly fromWrite: readonly number[];
-  /** From the mutation's response to the provider; negative when the email was there first. */
+  /** From the mutation's response to the carrier; negative when the email was there first. */
   readonly fromResponse: readonly number[];
 }
 
 /** Paced mutations and the receipts of their emails. Throws when a mutation failed or an email is missing. */
-export async function measureLatency(
-  mutator: Mutator,
-  provider: Provider,
-  pace: Pace,
-): Promise<EmailLatency> {
-  await provider.reset();
+export async function measureLatency(mutator: Mutator, carrier: Carrier, pace: Pace): Promise<EmailLatency> {
+  await carrier.reset();
   const { answeredMs, failed, failure } = await runPaced(mutator, pace);
   if (failed > 0) throw new Error(`${failed} mutations failed`, { cause: failure });
   const fromWrite: number[] = [];
   const fromResponse: number[] = [];
   const missing = new Set(answeredMs.keys());
   const take = async (): Promise<void> => {
-    for (const { subject, atMs } of (await provider.reset()).receipts) {
+    for (const { subject, atMs } of (await carrier.reset()).receipts) {
       const { itemid, writtenMs } = readTimedSubject(subject);
       const answered = answeredMs.get(itemid);
       // Of an earlier load.

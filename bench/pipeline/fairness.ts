@@ -20,20 +20,20 @@ const TIMES = 2;
 export async function fairness({ events, seconds, backends }: Options, findings: Findings): Promise<void> {
   for (const backend of backends ?? (['redis'] as const)) {
     await withSite(async (site) => {
-      const { installation, shop, provider } = site;
+      const { installation, shop, carrier } = site;
       const busy = await site.addShop();
       const { baseUrl } = await site.startAll(backend);
       const mutator = mutateRowpost(baseUrl, shop, CONNECTIONS);
-      await measureLatency(mutator, provider, WARM_UP);
+      await measureLatency(mutator, carrier, WARM_UP);
       const pace = { perSecond: PER_SECOND, seconds };
-      const alone = await measureLatency(mutator, provider, pace);
+      const alone = await measureLatency(mutator, carrier, pace);
       findings.note(`${backend}, alone: ${describeLatency(alone)}`);
 
       const backlog = events * BACKLOGS;
       await writeBacklog(installation, busy, backlog);
       const before = await countSent(installation, busy);
       const begun = performance.now();
-      const beside = await measureLatency(mutator, provider, pace);
+      const beside = await measureLatency(mutator, carrier, pace);
       const took = (performance.now() - begun) / 1000;
       const after = await countSent(installation, busy);
       if (after >= backlog) findings.note('the backlog was drained before the end: use --events');

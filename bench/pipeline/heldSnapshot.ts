@@ -26,7 +26,7 @@ const DEAD_PER_EVENT = 0.01;
 export async function heldSnapshot({ minutes, backends }: Options, findings: Findings): Promise<void> {
   for (const backend of backends ?? (['redis'] as const)) {
     await withSite(async (site) => {
-      const { installation, shop, provider } = site;
+      const { installation, shop, carrier } = site;
       const { databaseUrl } = installation;
       const proxy = await startStatementProxy(databaseUrl);
       const client = new pg.Client({ connectionString: databaseUrl });
@@ -35,7 +35,7 @@ export async function heldSnapshot({ minutes, backends }: Options, findings: Fin
       await client.connect();
       const running = await site.startAll(backend, { DATABASE_URL: proxy.url });
       const mutator = mutateRowpost(running.baseUrl, shop, CONNECTIONS);
-      await measureLatency(mutator, provider, WARM_UP);
+      await measureLatency(mutator, carrier, WARM_UP);
       const release = await holdSnapshot(databaseUrl);
       proxy.take();
       let worstP99 = 0;
@@ -43,7 +43,7 @@ export async function heldSnapshot({ minutes, backends }: Options, findings: Fin
       const dead = [{ x: 0, y: sumOf(await countDeadTuples(client, 'rowpost')) }];
       for (let minute = 1; minute <= Math.ceil(minutes); minute++) {
         const seconds = Math.min(1, minutes - minute + 1) * MINUTE_SECONDS;
-        const measured = await measureLatency(mutator, provider, { perSecond: PER_SECOND, seconds });
+        const measured = await measureLatency(mutator, carrier, { perSecond: PER_SECOND, seconds });
         const statements = proxy.take();
         const claims = claimsAmong(statements);
         for (const name of claims) worstP99 = Math.max(worstP99, p99(statements, name));

@@ -26,29 +26,29 @@ const P50_RATIO = 2;
 const P99_RATIO = 2.5;
 
 /**
- * From the commit to the provider, at a steady rate through one web, one relay and one worker, in turns with two processes
+ * From the commit to the carrier, at a steady rate through one web, one relay and one worker, in turns with two processes
  * that insert a row, add a job after the commit and send.
  */
 export async function latency({ seconds, backends }: Options, findings: Findings): Promise<void> {
   for (const backend of backends ?? (['redis', 'postgres'] as const)) {
     await withSite(async (site) => {
-      const { shop, provider } = site;
+      const { shop, carrier } = site;
       const { baseUrl } = await site.startAll(backend);
       const hop = await startBareHop(site, backend, { connections: CONNECTIONS, concurrency: CONCURRENCY });
       const rowpost = mutateRowpost(baseUrl, shop, CONNECTIONS);
-      for (const mutator of [rowpost, hop.mutator]) await runClosedLoad(mutator, provider, WARM_UP);
+      for (const mutator of [rowpost, hop.mutator]) await runClosedLoad(mutator, carrier, WARM_UP);
 
-      const slow = await measureLatency(rowpost, provider, { perSecond: 10, seconds });
+      const slow = await measureLatency(rowpost, carrier, { perSecond: 10, seconds });
       findings.note(`${backend}, 10/s: ${describeLatency(slow)}`);
       compareWithLimits(`${backend}, 10/s`, [slow], findings);
 
-      const seldom = await measureLatency(rowpost, provider, SELDOM);
+      const seldom = await measureLatency(rowpost, carrier, SELDOM);
       findings.note(`${backend}, each 12 s: ${describeLatency(seldom)}`);
 
       const [ours, bare]: [EmailLatency[], EmailLatency[]] = [[], []];
       for (let round = 0; round < ROUNDS; round++) {
-        ours.push(await measureLatency(rowpost, provider, { perSecond: 200, seconds }));
-        bare.push(await measureLatency(hop.mutator, provider, { perSecond: 200, seconds }));
+        ours.push(await measureLatency(rowpost, carrier, { perSecond: 200, seconds }));
+        bare.push(await measureLatency(hop.mutator, carrier, { perSecond: 200, seconds }));
       }
       for (const each of ours) findings.note(`${backend}, 200/s: ${describeLatency(each)}`);
       for (const each of bare) findings.note(`${backend}, 200/s, bare hop: ${describeLatency(each)}`);

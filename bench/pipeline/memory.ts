@@ -24,11 +24,11 @@ export interface Sample {
 export async function memory({ minutes, backends }: Options, findings: Findings): Promise<void> {
   for (const backend of backends ?? (['redis'] as const)) {
     await withSite(async (site) => {
-      const { shop, provider } = site;
+      const { shop, carrier } = site;
       const running = await site.startAll(backend);
       const mutator = mutateRowpost(running.baseUrl, shop, CONNECTIONS);
       const over = new AbortController();
-      const sampling = sampleMemory(pidsOf(running), over.signal, () => provider.reset(), findings);
+      const sampling = sampleMemory(pidsOf(running), over.signal, () => carrier.reset(), findings);
       const { failed, answeredMs } = await runPaced(mutator, {
         perSecond: PER_SECOND,
         seconds: minutes * 60,
@@ -81,7 +81,7 @@ async function sampleMemory(
   try {
     for (;;) {
       await delay(SAMPLE_MS, undefined, { signal });
-      // The provider's list of receipts must not grow without end.
+      // The carrier's list of receipts must not grow without end.
       await everySample();
       const mib = await readMemory(pids);
       const minute = (performance.now() - begun) / 60_000;

@@ -1,7 +1,7 @@
-// An email provider that accepts everything and counts, as cheaply as it can, because it shares the machine with what is
+// An carrier that accepts everything and counts, as cheaply as it can, because it shares the machine with what is
 // measured: it reads just enough of HTTP to find where a request ends. Prints its port.
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import type { ProviderCounts } from './provider.js';
+import type { ProviderCounts } from './carrier.js';
 import { nowMs } from './numbers.js';
 import { TIMED } from './timedSubject.js';
 

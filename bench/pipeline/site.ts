@@ -3,14 +3,14 @@ import type { RowpostProcess } from '../../test/support/rowpostProcess.js';
 import { createInstallation, type BenchInstallation } from '../support/installation.js';
 import { EMAIL_SHOP_TABLES, setUpEmailShop, type EmailShop } from './emailShop.js';
 import type { Backend } from './options.js';
-import { startProvider, type Provider } from './provider.js';
+import { startProvider, type Carrier } from './carrier.js';
 
-/** A durable PostgreSQL with a shop, a Redis and a provider of its own, on which the shipped processes run. */
+/** A durable PostgreSQL with a shop, a Redis and a carrier of its own, on which the shipped processes run. */
 export interface Site {
   readonly installation: BenchInstallation;
   readonly shop: EmailShop;
   readonly redis: RedisServer;
-  readonly provider: Provider;
+  readonly carrier: Carrier;
   /** One more tenant with the same shop, and a template of its own if one is given. */
   addShop(template?: string): Promise<EmailShop>;
   /** Starts a web, a relay and a worker. @param env further settings of relay and worker */
@@ -37,8 +37,8 @@ export async function withSite(
 ): Promise<void> {
   const installation = await createInstallation(EMAIL_SHOP_TABLES, options);
   const redis = await startRedis();
-  const provider = await startProvider();
-  const email = { MAIL_TRANSPORT: 'sendgrid', SENDGRID_BASE_URL: provider.url };
+  const carrier = await startProvider();
+  const email = { MAIL_TRANSPORT: 'sendgrid', SENDGRID_BASE_URL: carrier.url };
   const settings = (backend: Backend, env: Readonly<Record<string, string>>) => ({
     ...email,
     ...(backend === 'redis' ? { REDIS_URL: redis.url } : {}),
@@ -58,7 +58,7 @@ export async function withSite(
       installation,
       shop,
       redis,
-      provider,
+      carrier,
       async addShop(template) {
         const tenant = await installation.addTenant(EMAIL_SHOP_TABLES);
         const web = await installation.startWeb(email);
@@ -77,6 +77,6 @@ export async function withSite(
   } finally {
     await installation.stop();
     await redis.stop();
-    await provider.stop();
+    await carrier.stop();
   }
 }

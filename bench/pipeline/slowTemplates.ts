@@ -21,19 +21,19 @@ const TIMES = 2;
 export async function slowTemplates({ seconds, backends }: Options, findings: Findings): Promise<void> {
   for (const backend of backends ?? (['redis'] as const)) {
     await withSite(async (site) => {
-      const { installation, provider } = site;
+      const { installation, carrier } = site;
       const hostile = await site.addShop(SLOW_TEMPLATE);
       // Too large to be rendered in place: it needs one of the threads that the slow ones are in.
       const other = await site.addShop(LARGE_TEMPLATE);
       const { baseUrl } = await site.startAll(backend);
       const mutator = mutateRowpost(baseUrl, other, CONNECTIONS);
-      await measureLatency(mutator, provider, WARM_UP);
+      await measureLatency(mutator, carrier, WARM_UP);
       const pace = { perSecond: PER_SECOND, seconds };
-      const alone = await measureLatency(mutator, provider, pace);
+      const alone = await measureLatency(mutator, carrier, pace);
       findings.note(`${backend}, alone: ${describeLatency(alone)}`);
 
       await writeBacklog(installation, hostile, SLOW_EVENTS);
-      const beside = await measureLatency(mutator, provider, pace);
+      const beside = await measureLatency(mutator, carrier, pace);
       const { sent = 0, failed = 0 } = await countStates(installation, hostile);
       if (sent + failed >= SLOW_EVENTS) findings.note('the slow ones had ended before: use fewer --seconds');
       findings.note(

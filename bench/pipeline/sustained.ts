@@ -25,7 +25,7 @@ export async function sustained({ seconds, backends }: Options, findings: Findin
       const running = await site.startAll(backend);
       const mutator = mutateRowpost(running.baseUrl, site.shop, CONNECTIONS);
       const before = await readCpu(site, running);
-      const result = await runClosedLoad(mutator, site.provider, load);
+      const result = await runClosedLoad(mutator, site.carrier, load);
       const after = await readCpu(site, running);
       mutator.close();
       rates.set(backend, result.emailsPerSecond);
@@ -41,7 +41,7 @@ export async function sustained({ seconds, backends }: Options, findings: Findin
     const directus = await startDirectusFlow(site);
     try {
       const mutator = mutateDirectus(directus.url, DIRECTUS_TOKEN, CONNECTIONS);
-      const result = await runClosedLoad(mutator, site.provider, load);
+      const result = await runClosedLoad(mutator, site.carrier, load);
       mutator.close();
       findings.note(`Directus flow: ${shown(result)}`);
       for (const [backend, rate] of rates) {

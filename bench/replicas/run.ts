@@ -40,7 +40,7 @@ console.log(
 );
 console.log('| --- | --- | --- | --- | --- |');
 await withSite(
-  async ({ installation, shop, provider, redis }) => {
+  async ({ installation, shop, carrier, redis }) => {
     const { baseUrl } = await installation.startWeb({ MAIL_TRANSPORT: 'sendgrid' });
     const root = await signInAsRoot(baseUrl, shop.tenantid);
     const control = (query: string): Promise<unknown> => post(`${baseUrl}/roles_pbac`, { query }, root);
@@ -69,24 +69,24 @@ await withSite(
         }
       };
       await Promise.all(Array.from({ length: CONNECTIONS }, (_, own) => connection(own)));
-      await provider.untilAccepted(emails);
+      await carrier.untilAccepted(emails);
     };
     const measure = async (name: string, env: Readonly<Record<string, string>>): Promise<void> => {
       const relay = await installation.startPart('relay', { REDIS_URL: redis.url });
       const worker = await installation.startPart('worker', {
         REDIS_URL: redis.url,
         MAIL_TRANSPORT: 'sendgrid',
-        SENDGRID_BASE_URL: provider.url,
+        SENDGRID_BASE_URL: carrier.url,
         HEALTH_PORT: String(PROBE_PORT),
         ...env,
       });
-      await provider.reset();
+      await carrier.reset();
       await change(CONNECTIONS * 100);
-      await provider.reset();
+      await carrier.reset();
       const [before, counted] = [await postgresCpuSeconds(installation.databaseUrl), await readCounts()];
       await change(EMAILS);
       const [after, counts] = [await postgresCpuSeconds(installation.databaseUrl), await readCounts()];
-      const { receipts } = await provider.reset();
+      const { receipts } = await carrier.reset();
       const served = (counts['served'] ?? 0) - (counted['served'] ?? 0);
       console.log(
         `| ${name} | ${receipts.length} | ${countOlder(receipts.map(({ subject }) => subject))} | ${((100 * served) / EMAILS).toFixed(0)} % | ${((1_000 * (after - before)) / EMAILS).toFixed(2)} ms |`,

@@ -13,7 +13,7 @@ export interface Processes {
   readonly relayBatch: number;
   /** WORKER_CONCURRENCY */
   readonly concurrency: number;
-  /** Whether the load and the provider run here as well, on the same cores. */
+  /** Whether the load and the carrier run here as well, on the same cores. */
   readonly withPeers: boolean;
 }
 
@@ -23,11 +23,11 @@ export class Installation {
   readonly queue = new Queue();
   mutated = 0;
   accepted = 0;
-  /** From the row's write to the provider, of each email since this was last emptied. */
+  /** From the row's write to the carrier, of each email since this was last emptied. */
   latenciesMs: number[] = [];
   readonly #webs: readonly Web[];
   readonly #load: Thread | undefined;
-  readonly #provider: Thread | undefined;
+  readonly #carrier: Thread | undefined;
 
   constructor(
     private readonly site: Site,
@@ -42,7 +42,7 @@ export class Installation {
     }
     if (!withPeers) return;
     this.#load = site.startThread('load');
-    this.#provider = site.startThread('provider');
+    this.#carrier = site.startThread('carrier');
   }
 
   /** Changes that are committed and not emailed yet. */
@@ -67,7 +67,7 @@ export class Installation {
       simulation.after(terms.providerMs() + terms.hopMs, then);
     };
     simulation.after(terms.hopMs, () => {
-      if (this.#provider) this.#provider.run({ email: 1 }, response);
+      if (this.#carrier) this.#carrier.run({ email: 1 }, response);
       else response();
     });
   }

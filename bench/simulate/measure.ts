@@ -74,12 +74,12 @@ export async function measureInstallation(tenants: number): Promise<Measurements
     };
     const paced = (perSecond: number) =>
       run({ kind: 'paced', perSecond }, async () => {
-        const { fromWrite } = await measureLatency(mutator, site.provider, { perSecond, seconds: SECONDS });
+        const { fromWrite } = await measureLatency(mutator, site.carrier, { perSecond, seconds: SECONDS });
         const at = (share: number): number => percentile(fromWrite, share);
         return { emails: fromWrite.length, latencyMs: { p50: at(0.5), p95: at(0.95), p99: at(0.99) } };
       });
 
-    await runClosedLoad(mutator, site.provider, WARM_UP);
+    await runClosedLoad(mutator, site.carrier, WARM_UP);
     await run({ kind: 'idle' }, async () => {
       await delay(SECONDS * 1000);
       return { emails: 0 };
@@ -87,7 +87,7 @@ export async function measureInstallation(tenants: number): Promise<Measurements
     for (const perSecond of [CALIBRATION_PER_SECOND, 50, 200]) await paced(perSecond);
     const closed = { connections: CONNECTIONS, maxBehind: MAX_BEHIND };
     const saturated = await run({ kind: 'closed', ...closed }, async () => {
-      const { emails, emailsPerSecond } = await runClosedLoad(mutator, site.provider, {
+      const { emails, emailsPerSecond } = await runClosedLoad(mutator, site.carrier, {
         ...closed,
         warmUpSeconds: 1,
         seconds: SECONDS,
@@ -99,7 +99,7 @@ export async function measureInstallation(tenants: number): Promise<Measurements
       await measureBacklog(site, relay, mutator, { emails: BACKLOG, relayBatch: FULL_BATCH }, run);
       await relay.kill('SIGTERM');
       relay = await site.startRelay('redis', { RELAY_BATCH: '1' });
-      await measureLatency(mutator, site.provider, WARM_UP_OF_RELAY);
+      await measureLatency(mutator, site.carrier, WARM_UP_OF_RELAY);
       await measureBacklog(site, relay, mutator, { emails: BACKLOG_OF_SINGLES, relayBatch: 1 }, run);
     }
     mutator.close();
@@ -115,13 +115,13 @@ async function measureBacklog(
   { emails, relayBatch }: { readonly emails: number; readonly relayBatch: number },
   run: Run,
 ): Promise<void> {
-  await site.provider.reset();
+  await site.carrier.reset();
   child.kill('SIGSTOP');
   try {
     await run({ kind: 'mutations', connections: CONNECTIONS }, () => mutateAll(mutator, emails));
     await run({ kind: 'drain', relayBatch }, async () => {
       child.kill('SIGCONT');
-      await site.provider.untilAccepted(emails);
+      await site.carrier.untilAccepted(emails);
       return { emails };
     });
   } finally {
@@ -205,7 +205,7 @@ async function readCounters(site: Site, { web, relay, worker }: Running): Promis
       worker: await cpuSeconds(worker.child.pid ?? 0),
       postgres: await postgresCpuSeconds(site.installation.databaseUrl),
       redis: await cpuSeconds(site.redis.pid),
-      provider: await cpuSeconds(site.provider.pid),
+      carrier: await cpuSeconds(site.carrier.pid),
       load: (own.user + own.system) / 1e6,
     },
   };

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 export const CALIBRATION_PER_SECOND = 25;
 
 /** Whose CPU time is told apart. */
-export const COMPONENTS = ['web', 'relay', 'worker', 'postgres', 'redis', 'provider', 'load'] as const;
+export const COMPONENTS = ['web', 'relay', 'worker', 'postgres', 'redis', 'carrier', 'load'] as const;
 export type Component = (typeof COMPONENTS)[number];
 export type PerComponent = Readonly<Record<Component, number>>;
 
@@ -37,7 +37,7 @@ export interface MeasuredPart {
   readonly ticks: number;
   readonly batches: number;
   readonly cpuSeconds: PerComponent;
-  /** From the row's commit to the provider, of paced loads. */
+  /** From the row's commit to the carrier, of paced loads. */
   readonly latencyMs?: Latencies;
 }
 

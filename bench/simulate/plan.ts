@@ -30,7 +30,7 @@ type PerPart = Readonly<Record<(typeof PARTS)[number], number>>;
 
 /** Of each machine at the peak, so that what is lost elsewhere finds room. */
 const TARGET_USE = 0.6;
-/** WORKER_CONCURRENCY, four times the default: a provider that takes 100 ms keeps an email in its slot for most of the time. */
+/** WORKER_CONCURRENCY, four times the default: a carrier that takes 100 ms keeps an email in its slot for most of the time. */
 export const CONCURRENCY = 256;
 const WARM_UP_MS = 2_000;
 const WINDOW_MS = 5_000;
@@ -74,7 +74,7 @@ export function runCell(
 ): CellRun {
   const simulation = new Simulation();
   const random = new Random(SEED);
-  const providers = new Random(SEED + 1);
+  const carriers = new Random(SEED + 1);
   const cores = { processes: size.web + size.workers + 1, postgres: size.postgresCores, redis: 1 };
   const processes = size.web + size.workers;
   const transactions =
@@ -85,9 +85,9 @@ export function runCell(
     draw: (from) => tenants.draw(from),
     strangeness: (tenantid) => Math.exp(-transactions * tenants.shareOf(tenantid)),
   };
-  const provider = () => 50 + providers.exponential(50);
+  const carrier = () => 50 + carriers.exponential(50);
   const costMs = withTenants(terms.costMs);
-  const site = new Site(simulation, random, { ...terms, costMs, providerMs: provider, crowd }, cores);
+  const site = new Site(simulation, random, { ...terms, costMs, providerMs: carrier, crowd }, cores);
   const installation = new Installation(site, {
     ...size,
     relayBatch: 100,

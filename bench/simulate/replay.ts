@@ -24,7 +24,7 @@ export interface SimulatedPart {
 
 const SEED = 1;
 
-/** The same loads as were measured, one web, one relay and one worker on the same number of cores, with load and provider. */
+/** The same loads as were measured, one web, one relay and one worker on the same number of cores, with load and carrier. */
 export function simulateParts(
   { cores, tenants }: Measurements,
   parts: readonly MeasuredPart[],

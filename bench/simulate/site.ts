@@ -13,7 +13,7 @@ export interface Terms {
   readonly costMs: Costs;
   /** Times of writes to the disk, to draw from. */
   readonly flushMs: readonly number[];
-  /** From the worker to the provider's response, without CPU time of the provider's that is modelled. */
+  /** From the worker to the carrier's response, without CPU time of the carrier's that is modelled. */
   readonly providerMs: () => number;
   /** One way, between processes. */
   readonly hopMs: number;
@@ -70,7 +70,7 @@ export class Site {
       worker: account('worker'),
       postgres: account('postgres'),
       redis: account('redis'),
-      provider: account('provider'),
+      carrier: account('carrier'),
       load: account('load'),
     };
     this.#processes = machine(typeof cores === 'number' ? cores : cores.processes);

@@ -11,7 +11,7 @@ const LEDGER_CONNECTIONS = 6;
 const MAX_PRELOADED = 8;
 const MAX_COALESCED = 200;
 
-/** A worker process: from a job to the provider's response, as `src/worker/evaluateBatch.ts`. */
+/** A worker process: from a job to the carrier's response, as `src/worker/evaluateBatch.ts`. */
 export class Worker {
   readonly #thread: Thread;
   readonly #slots: Slots;

@@ -1,4 +1,4 @@
-import type { ProviderEntry } from '../provider/ledger.js';
+import type { ProviderEntry } from '../carrier/ledger.js';
 import type { AttemptRow, DeliveryRow } from '../rig/ledger.js';
 import type { Order } from '../rig/load.js';
 import type { Rig } from '../rig/rig.js';
@@ -13,7 +13,7 @@ export interface Expected {
   readonly delivery: DeliveryRow | undefined;
 }
 
-/** Everything that the invariants compare: the tenants' tables, the product's ledger and the provider's. */
+/** Everything that the invariants compare: the tenants' tables, the product's ledger and the carrier's. */
 export interface Accounts {
   readonly expected: readonly Expected[];
   /** Orders whose mutation did not commit. */
@@ -23,7 +23,7 @@ export interface Accounts {
   readonly unexpected: readonly DeliveryRow[];
   readonly attempts: ReadonlyMap<string, readonly AttemptRow[]>;
   /**
-   * Emails accepted by the provider by delivery, oldest first; see standingEmails.
+   * Emails accepted by the carrier by delivery, oldest first; see standingEmails.
    */
   readonly accepted: ReadonlyMap<string, readonly ProviderEntry[]>;
   /** Marks of the orders in each batch. */
@@ -34,7 +34,7 @@ export interface Accounts {
 }
 
 export async function readAccounts(rig: Rig): Promise<Accounts> {
-  await rig.provider.refresh();
+  await rig.carrier.refresh();
   const deliveries = await rig.ledger.deliveries();
   const attempts = groupBy(await rig.ledger.attempts(), ({ deliveryid }) => deliveryid);
   const committed = new Map<number, ReadonlySet<number>>();
@@ -67,7 +67,7 @@ export async function readAccounts(rig: Rig): Promise<Accounts> {
     deliveries: new Map(deliveries.map((row) => [row.deliveryid, row])),
     unexpected: [...byRuleAndOrder.values()],
     attempts,
-    accepted: groupBy(standingEmails(rig.provider.entries, lostTimes), ({ deliveryid }) => deliveryid),
+    accepted: groupBy(standingEmails(rig.carrier.entries, lostTimes), ({ deliveryid }) => deliveryid),
     batches: await rig.ledger.ordersOfBatches(struckBatches),
     ofOrder,
     shopOf: (tenantid) => byTenant.get(String(tenantid)),

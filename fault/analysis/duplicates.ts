@@ -6,7 +6,7 @@ import type { Accounts } from './accounts.js';
 import { groupBy } from './groupBy.js';
 import { struckDeliveries } from './struck.js';
 
-/** An email that the provider accepted again. */
+/** An email that the carrier accepted again. */
 export interface Duplicate {
   readonly deliveryid: string;
   /** Whether the ledger holds an ambiguous attempt for it. */
@@ -19,13 +19,13 @@ export interface Duplicate {
   readonly explained: boolean;
   /** The sender of the first email, and how long the ledger considered its attempt to be in flight. */
   readonly first: FirstEmail | undefined;
-  /** All provider calls for this delivery seen on the wire. */
+  /** All carrier calls for this delivery seen on the wire. */
   readonly calls: readonly Call[];
   /** The last strike on the sender before the first email. */
   readonly before: Strike | undefined;
 }
 
-/** An email that was sent again: from the provider call until the ledger gave up the attempt. */
+/** An email that was sent again: from the carrier call until the ledger gave up the attempt. */
 export interface FirstEmail {
   readonly by: string;
   readonly sentAtMs: number;
@@ -40,7 +40,7 @@ export interface WhatWasDone {
 
 /**
  * An email is sent again after its attempt was given up. The explanation must be something done to the process that
- * sent the first email, between its provider call and the moment the ledger gave up: an undisturbed process should
+ * sent the first email, between its carrier call and the moment the ledger gave up: an undisturbed process should
  * have kept its lease and recorded the outcome.
  */
 export function findDuplicates(accounts: Accounts, done: WhatWasDone): readonly Duplicate[] {
@@ -55,7 +55,7 @@ export function findDuplicates(accounts: Accounts, done: WhatWasDone): readonly 
       const strike = first && strikesOn.get(first.by)?.find((candidate) => concerns(candidate, first));
       const tenantid = accounts.deliveries.get(deliveryid)?.tenantid;
       const span = first && spanOver(done.spans, first, tenantid);
-      // In flight to the provider when their process was struck for another reason: that counts as W8, whatever the
+      // In flight to the carrier when their process was struck for another reason: that counts as W8, whatever the
       // strike.
       const window =
         strike && (struckDeliveries(strike, accounts).includes(deliveryid) ? strike.window : 'W8');

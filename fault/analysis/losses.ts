@@ -8,7 +8,7 @@ export function lossOf({ delivery, order }: Expected, { accepted }: Accounts): s
   if (!delivery) return `order ${order.mark} has no delivery`;
   const { deliveryid, state, errorCode, policy } = delivery;
   if (state === 'sent') {
-    return accepted.has(deliveryid) ? undefined : `delivery ${deliveryid} is sent, the provider never had it`;
+    return accepted.has(deliveryid) ? undefined : `delivery ${deliveryid} is sent, the carrier never had it`;
   }
   if (state === 'unknown') {
     return policy === 'at_most_once'

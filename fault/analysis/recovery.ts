@@ -9,11 +9,11 @@ export interface Recovery {
   /** When it lost its process, in milliseconds since the epoch. */
   readonly fromMs: number;
   /**
-   * Until it progressed: accepted by the provider, finished otherwise, or taken by another process, as the next
+   * Until it progressed: accepted by the carrier, finished otherwise, or taken by another process, as the next
    * strike on that one shows. The next strike's recovery counts from its own time.
    */
   readonly movedMs: number;
-  /** Until accepted by the provider or finished, however often it was struck in between. */
+  /** Until accepted by the carrier or finished, however often it was struck in between. */
   readonly settledMs: number;
 }
 

@@ -1,9 +1,9 @@
-import type { ProviderEntry } from '../provider/ledger.js';
+import type { ProviderEntry } from '../carrier/ledger.js';
 import { isLost, type LostTime } from '../rig/timeMachine.js';
 
 /**
- * Emails that the provider accepted, without those from a time that PostgreSQL has lost. An email that was sent in such a time
- * and once more afterwards, and that the provider recognized by its idempotency key, counts with the second call.
+ * Emails that the carrier accepted, without those from a time that PostgreSQL has lost. An email that was sent in such a time
+ * and once more afterwards, and that the carrier recognized by its idempotency key, counts with the second call.
  */
 export function standingEmails(
   entries: readonly ProviderEntry[],

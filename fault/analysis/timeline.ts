@@ -18,8 +18,7 @@ export function timelineOf(recovery: Recovery, rig: Rig, accounts: Accounts): Ti
       events.push([atMs, `${window} on ${member}, which had it in hand`]);
   }
   for (const { by, atMs } of rig.calls.loadsOf(deliveryid)) events.push([atMs, `${by} takes it in hand`]);
-  for (const { by, sentAtMs } of rig.calls.of(deliveryid))
-    events.push([sentAtMs, `${by} calls the provider`]);
+  for (const { by, sentAtMs } of rig.calls.of(deliveryid)) events.push([sentAtMs, `${by} calls the carrier`]);
   for (const { attempt, startedAtMs, finishedAtMs, outcome } of accounts.attempts.get(deliveryid) ?? []) {
     events.push([startedAtMs, `attempt ${attempt} starts`], [finishedAtMs, `attempt ${attempt}: ${outcome}`]);
   }

@@ -20,7 +20,7 @@ export interface WindowRow {
   readonly accounted: number;
   /** Until each progressed. Undefined if nothing had to recover. */
   readonly recoveryMs: { readonly p50: number; readonly p99: number; readonly max: number } | undefined;
-  /** Until the last was accepted by the provider or finished, however often it was struck. */
+  /** Until the last was accepted by the carrier or finished, however often it was struck. */
   readonly settledMaxMs: number | undefined;
   /** The deliveries that took longest to recover, for debugging. */
   readonly slowest: readonly Timeline[];

@@ -76,8 +76,8 @@ export async function measure(
   const [writesMs, emailsMs] = await Promise.all([
     firstAfter(promotedAtMs, () => rig.load.acknowledgedWithin(Date.now() - promotedAtMs).length > 0),
     firstAfter(promotedAtMs, async () => {
-      await rig.provider.refresh();
-      return rig.provider.entries.some(
+      await rig.carrier.refresh();
+      return rig.carrier.entries.some(
         ({ accepted, receivedAtMs }) => accepted && receivedAtMs > promotedAtMs,
       );
     }),

@@ -2,7 +2,7 @@ import type { DependencyFault } from './fault.js';
 import { killer, POISON } from './poison.js';
 import { poolerAway, poolerRestarted, poolerSilent } from './pooler.js';
 import { backendsTerminated, connectionsExhausted, postgresRestarted, snapshotHeld } from './postgres.js';
-import { PROVIDER_FAULTS } from './provider.js';
+import { PROVIDER_FAULTS } from './carrier.js';
 import { queueEmptied, redisAway, redisFull, redisRestarted, redisSilent, redisSlow } from './queue.js';
 import type { TenantFault } from './tenantFault.js';
 import { eventWebhook } from './webhook.js';

@@ -15,9 +15,9 @@ export async function untilConfirmed(rig: Rig, orders: readonly Order[]): Promis
   const begunAtMs = Date.now();
   let missing = orders.map(({ mark }) => `confirm ${mark}`);
   while (Date.now() - begunAtMs < MAX_MS) {
-    await rig.provider.refresh();
+    await rig.carrier.refresh();
     const accepted = new Set(
-      standingEmails(rig.provider.entries, rig.timeMachine.lostTimes).map(({ subject }) => subject),
+      standingEmails(rig.carrier.entries, rig.timeMachine.lostTimes).map(({ subject }) => subject),
     );
     missing = missing.filter((subject) => !accepted.has(subject));
     if (missing.length === 0) return Date.now() - begunAtMs;
@@ -27,7 +27,7 @@ export async function untilConfirmed(rig: Rig, orders: readonly Order[]): Promis
   const described = await Promise.all(
     stuck.slice(0, SHOWN).map(async ({ mark, shop, orderId }) => {
       const deliveries = await rig.ledger.describeOrder(shop, orderId).catch(String);
-      const emails = rig.provider.entries
+      const emails = rig.carrier.entries
         .filter(({ subject }) => subject === `confirm ${mark}`)
         .map(
           ({ receivedAtMs, accepted: isAccepted }) =>

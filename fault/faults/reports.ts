@@ -4,7 +4,7 @@ import { post } from '../rig/post.js';
 import type { Rig } from '../rig/rig.js';
 import type { OpenShop } from '../rig/shop.js';
 
-/** The provider's reports on one shop's emails, and the responses to them. */
+/** The carrier's reports on one shop's emails, and the responses to them. */
 export class Reports {
   readonly #reporter = new Reporter();
   /** Nobody's key. */
@@ -23,7 +23,7 @@ export class Reports {
     private readonly shop: OpenShop,
   ) {}
 
-  /** Sets the provider's public key for the shop, as its administrator would. */
+  /** Sets the carrier's public key for the shop, as its administrator would. */
   async setKey(): Promise<void> {
     const query =
       'mutation ($key: String) { Utility { set_email_webhook_key(verification_key: $key) { url } } }';
@@ -41,7 +41,7 @@ export class Reports {
     });
   }
 
-  /** Sends a report until it gets a 2xx, as the provider does. */
+  /** Sends a report until it gets a 2xx, as the carrier does. */
   async deliver(events: readonly GivenEvent[]): Promise<void> {
     const body = bodyOf(events);
     const headers = this.#reporter.sign(body);

@@ -1,7 +1,7 @@
 import type { OpenShop, Speciality } from '../rig/shop.js';
 import type { Rig } from '../rig/rig.js';
 
-/** A fault of one tenant, in its provider account or its templates, while the others keep sending. */
+/** A fault of one tenant, in its carrier account or its templates, while the others keep sending. */
 export interface TenantFault {
   readonly name: string;
   readonly what: string;

@@ -14,7 +14,7 @@ const MIN_EVENTS = 50;
 const MAX_MS = 90_000;
 
 /**
- * The provider reports on one shop's emails: each event twice, in random order, with forged reports in between, while
+ * The carrier reports on one shop's emails: each event twice, in random order, with forged reports in between, while
  * a web process is killed and PostgreSQL is restarted. Then it reports a bounce, and the shop places another order.
  */
 export const eventWebhook: TenantFault = {
@@ -95,10 +95,10 @@ async function disturb(rig: Rig, reports: Reports): Promise<void> {
   spans.push({ fault: NAME, fromMs, toMs: Date.now(), losesResponses: true });
 }
 
-/** Deliveries of the shop that the provider has accepted. */
-async function emailsOf({ provider }: Rig, { tenantid }: OpenShop): Promise<readonly string[]> {
-  await provider.refresh();
-  const emails = provider.entries.filter((entry) => entry.accepted && entry.tenantid === String(tenantid));
+/** Deliveries of the shop that the carrier has accepted. */
+async function emailsOf({ carrier }: Rig, { tenantid }: OpenShop): Promise<readonly string[]> {
+  await carrier.refresh();
+  const emails = carrier.entries.filter((entry) => entry.accepted && entry.tenantid === String(tenantid));
   return [...new Set(emails.map(({ deliveryid }) => deliveryid))];
 }
 

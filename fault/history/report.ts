@@ -34,7 +34,7 @@ export function reportHistory(
     const done = strikes.filter((strike) => strike.way === way);
     if (done.length === 0) return [];
     const times = done.map(({ lost }) => lost);
-    const unknown = rig.provider.entries.filter(
+    const unknown = rig.carrier.entries.filter(
       ({ accepted, receivedAtMs }) => accepted && isLost(times, receivedAtMs),
     );
     const back = done.map(({ backMs }) => backMs);

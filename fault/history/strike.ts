@@ -25,7 +25,7 @@ export interface HistoryStrike {
   readonly lost: LostTime;
   /** How far PostgreSQL went back: what was committed since then is gone. */
   readonly backMs: number;
-  /** Until the emails of all surviving orders were accepted by the provider; undefined on timeout. */
+  /** Until the emails of all surviving orders were accepted by the carrier; undefined on timeout. */
   readonly recoveryMs: number | undefined;
 }
 

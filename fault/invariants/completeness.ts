@@ -19,7 +19,7 @@ export const nothingInvented: Invariant = {
       ...accounts.unexpected.map(
         (row) => `delivery ${row.deliveryid} of order ${row.orderId}: no such order`,
       ),
-      ...rig.provider.entries
+      ...rig.carrier.entries
         .filter(({ receivedAtMs }) => !isLost(rig.timeMachine.lostTimes, receivedAtMs))
         .filter(({ subject }) => rolledBack.has(markOf(subject)))
         .map(

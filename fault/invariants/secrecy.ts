@@ -12,7 +12,7 @@ export const secretsKept: Invariant = {
     for await (const text of rig.queueStore.texts()) {
       found.push(...namesIn(text, rig.canaries).map((name) => `${name}: in the queue`));
     }
-    for (const { deliveryid, secrets } of rig.provider.entries) {
+    for (const { deliveryid, secrets } of rig.carrier.entries) {
       found.push(...secrets.map((name) => `${name}: in the email of delivery ${deliveryid}`));
     }
     return found;

@@ -18,7 +18,7 @@ export const sendsAccounted: Invariant = {
   },
 };
 
-/** A duplicate that no strike or provider fault explains is a bug of the product. */
+/** A duplicate that no strike or carrier fault explains is a bug of the product. */
 export const duplicatesExplained: Invariant = {
   name: '3b duplicates only where the response was lost',
   breaches: ({ duplicates, accounts }) =>

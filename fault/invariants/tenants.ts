@@ -1,11 +1,11 @@
-import type { ProviderEntry } from '../provider/ledger.js';
+import type { ProviderEntry } from '../carrier/ledger.js';
 import { HIDDEN_CUSTOMER, VISIBLE_CUSTOMER, type OpenShop } from '../rig/shop.js';
 import type { Invariant } from './invariant.js';
 
 export const tenantsApart: Invariant = {
   name: "4 never another tenant's key, data or template",
   breaches: ({ rig, accounts }) =>
-    rig.provider.entries.flatMap((entry) => {
+    rig.carrier.entries.flatMap((entry) => {
       const shop = accounts.shopOf(entry.tenantid);
       if (!shop) return [`delivery ${entry.deliveryid}: unknown tenant ${entry.tenantid}`];
       return foreignParts(entry, shop).map(
@@ -29,7 +29,7 @@ function foreignParts(entry: ProviderEntry, { number, marker, apiKeys }: OpenSho
 export const rightsHeld: Invariant = {
   name: "5 queries ran with query_roleid's rights",
   breaches: ({ rig }) =>
-    rig.provider.entries
+    rig.carrier.entries
       .filter(({ html }) => html.includes(HIDDEN_CUSTOMER) || html.split('[').length !== 2)
       .map(
         ({ deliveryid }) => `delivery ${deliveryid}: its email does not show the one customer of its role`,

@@ -28,11 +28,11 @@ export interface Cell {
   kill(): Promise<void>;
 }
 
-/** Two cells with a directory, and a provider that both send by. */
+/** Two cells with a directory, and a carrier that both send by. */
 export interface CellsRig {
   readonly cells: Readonly<Record<CellName, Cell>>;
   readonly directory: TestDatabase;
-  readonly provider: FakeProvider;
+  readonly carrier: FakeProvider;
   /** One made in each cell. */
   readonly shops: readonly CellShop[];
   /** The environment of a command that moves a tenant out of the cell. */
@@ -50,7 +50,7 @@ const POSTGRES = 15;
 export const otherCell = (name: CellName): CellName => (name === 'cell1' ? 'cell2' : 'cell1');
 
 export async function startCells(): Promise<CellsRig> {
-  const [directory, provider, folder] = await Promise.all([
+  const [directory, carrier, folder] = await Promise.all([
     createTestDatabase({ postgres: POSTGRES }),
     startFakeProvider(),
     mkdtemp(path.join(os.tmpdir(), 'rowpost-cells-')),
@@ -59,7 +59,7 @@ export async function startCells(): Promise<CellsRig> {
     DIRECTORY_URL: directory.url,
     PXADMIN_PASSWORD: 'pxadmin-password',
     MAIL_TRANSPORT: 'sendgrid',
-    SENDGRID_BASE_URL: provider.url,
+    SENDGRID_BASE_URL: carrier.url,
     STORAGE_URL: `file:${path.join(folder, 'files')}`,
     PG_POOL,
   };
@@ -75,7 +75,7 @@ export async function startCells(): Promise<CellsRig> {
   return {
     cells,
     directory,
-    provider,
+    carrier,
     shops,
     moveEnv: (from) => ({
       ...cells[from].env,
@@ -83,7 +83,7 @@ export async function startCells(): Promise<CellsRig> {
     }),
     async stop() {
       await Promise.all([cell1.kill(), cell2.kill()]);
-      await provider.stop();
+      await carrier.stop();
       for (const database of [cell1.testDatabase, cell2.testDatabase, directory]) await database.drop();
       await rm(folder, { recursive: true });
     },

@@ -42,13 +42,13 @@ function gone(part: 'worker' | 'relay', alert: string, doctor: RegExp): Outage {
 
 function providerResponses(status: number, alert: string, doctor: RegExp): Outage {
   return {
-    name: `provider responds ${status}`,
+    name: `carrier responds ${status}`,
     alerts: [alert],
     doctor,
     begin(site) {
-      site.provider.status = status;
+      site.carrier.status = status;
       return Promise.resolve(async () => {
-        site.provider.status = 202;
+        site.carrier.status = 202;
         // Resumes what a refused one has paused.
         await site.setKey();
       });
@@ -82,7 +82,7 @@ export const OUTAGES: readonly Outage[] = [
         );
     },
   },
-  providerResponses(500, 'RowpostProviderFailing', /^✗ provider .*500/m),
+  providerResponses(500, 'RowpostCarrierFailing', /^✗ carrier .*500/m),
   {
     name: 'clock off',
     alerts: ['RowpostClockOff'],
@@ -148,7 +148,7 @@ export const OUTAGES: readonly Outage[] = [
       return () => site.release();
     },
   },
-  providerResponses(401, 'RowpostAccountsRefused', /^✗ (?:keys|provider) /m),
+  providerResponses(401, 'RowpostAccountsRefused', /^✗ (?:keys|carrier) /m),
 ];
 
 async function restart(site: Site, part: 'worker'): Promise<void> {

@@ -17,11 +17,11 @@ type Settings = Readonly<Record<string, string>>;
 
 const PARTS: readonly Part[] = ['web', 'relay', 'worker'];
 
-/** An installation as an operator has it: a web process, a relay and a worker on PostgreSQL, Redis and a provider of its own. */
+/** An installation as an operator has it: a web process, a relay and a worker on PostgreSQL, Redis and a carrier of its own. */
 export interface Site {
   readonly cluster: SeparateCluster;
   readonly tenantid: number;
-  readonly provider: ProviderStub;
+  readonly carrier: ProviderStub;
   readonly ports: Readonly<Record<Part, number>>;
   /** What `rowpost doctor` says, with further settings. */
   readonly doctor: (settings?: Settings) => Promise<string>;
@@ -46,11 +46,11 @@ export async function openSite(ordersPerSecond: number): Promise<Site> {
   const cluster = await startSeparateCluster();
   await letSuperuserIn(cluster);
   let redis: RedisServer | undefined = await startRedis();
-  const provider = await startProviderStub();
+  const carrier = await startProviderStub();
   const fleet = await createFleet({
     postgres: { url: cluster.url, database: openTestDatabase(cluster.url), drop: () => Promise.resolve() },
     redisUrl: redis.url,
-    settings: { SENDGRID_BASE_URL: provider.url, SEND_DEADLINE_MS: '5000' },
+    settings: { SENDGRID_BASE_URL: carrier.url, SEND_DEADLINE_MS: '5000' },
   });
   const redisPort = redis.port;
   const ports = { web: await findFreePort(), relay: await findFreePort(), worker: await findFreePort() };
@@ -68,7 +68,7 @@ export async function openSite(ordersPerSecond: number): Promise<Site> {
   return {
     cluster,
     tenantid: fleet.tenantid,
-    provider,
+    carrier,
     ports,
     start,
     launch(part, settings) {
@@ -117,7 +117,7 @@ export async function openSite(ordersPerSecond: number): Promise<Site> {
       for (const part of PARTS) await running.get(part)?.kill('SIGKILL');
       await fleet.stop();
       await redis?.stop();
-      await provider.stop();
+      await carrier.stop();
       await cluster.stop();
     },
   };
@@ -165,11 +165,11 @@ export interface ProviderStub {
 async function startProviderStub(): Promise<ProviderStub> {
   const server = http.createServer((request, response) => {
     request.resume();
-    request.once('end', () => response.writeHead(provider.status).end());
+    request.once('end', () => response.writeHead(carrier.status).end());
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const provider: ProviderStub = {
+  const carrier: ProviderStub = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     status: 202,
     async stop() {
@@ -178,5 +178,5 @@ async function startProviderStub(): Promise<ProviderStub> {
       await once(server, 'close');
     },
   };
-  return provider;
+  return carrier;
 }

@@ -2,7 +2,7 @@ import { batchBegun, deliveryLoad, jobDone, email, type Backend } from '../marke
 import type { Link } from '../wire/link.js';
 import type { Member } from './member.js';
 
-/** A provider call, as seen on the wire of one process. */
+/** A carrier call, as seen on the wire of one process. */
 export interface Call {
   readonly deliveryid: string;
   /** The process's name. */
@@ -18,7 +18,7 @@ export interface Load {
 
 /** What a process has in flight at a moment, derived from its requests. */
 export interface InHand {
-  /** Claimed or sent to the provider, and perhaps not recorded yet. */
+  /** Claimed or sent to the carrier, and perhaps not recorded yet. */
   readonly deliveryids: readonly string[];
   /** Batches that it has started and whose jobs it has not completed. */
   readonly batchids: readonly string[];
@@ -28,7 +28,7 @@ export interface InHand {
 const SETTLING_MS = 10_000;
 const MAX_REMEMBERED = 1_000;
 
-/** Every provider call of a run, and which process made it. */
+/** Every carrier call of a run, and which process made it. */
 export class CallBook {
   readonly #calls = new Map<string, Call[]>();
   readonly #loads = new Map<string, Load[]>();
@@ -60,7 +60,7 @@ export class CallBook {
    * Watches a process through its links.
    * @returns a function that tells what it has in flight
    */
-  watch(by: string, { provider, smtp, postgres, redis }: Member['links']): () => InHand {
+  watch(by: string, { carrier, smtp, postgres, redis }: Member['links']): () => InHand {
     const emails = new Recent();
     const batches = new Recent();
     const note = (request: Buffer): void => {
@@ -88,7 +88,7 @@ export class CallBook {
       for (const batchid of batchids) batches.end(batchid);
       for (const id of deliveryids) emails.end(id);
     };
-    for (const link of [provider, smtp]) {
+    for (const link of [carrier, smtp]) {
       if (!link) continue;
       link.onRequest = note;
       link.onResponse = (request) => {

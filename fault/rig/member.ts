@@ -3,11 +3,11 @@ import type { InHand } from './calls.js';
 
 export type Part = 'web' | 'relay' | 'worker';
 /** A dependency of a process. */
-export type Service = 'postgres' | 'redis' | 'provider';
-/** By link: the provider has one for HTTP and one for SMTP. */
+export type Service = 'postgres' | 'redis' | 'carrier';
+/** By link: the carrier has one for HTTP and one for SMTP. */
 export type LinkName = Service | 'smtp';
 
-export const serviceOf = (link: LinkName): Service => (link === 'smtp' ? 'provider' : link);
+export const serviceOf = (link: LinkName): Service => (link === 'smtp' ? 'carrier' : link);
 
 export interface ExitOfProcess {
   readonly code: number | null;

@@ -26,7 +26,7 @@ export interface MemberOptions {
   readonly services: Services;
   readonly env: Readonly<Record<string, string>>;
   readonly canaries: readonly Canary[];
-  /** Records its provider calls. */
+  /** Records its carrier calls. */
   readonly calls: CallBook;
   /** Called with the names of secrets that the process has printed. */
   readonly onSecrets: (names: readonly string[]) => void;
@@ -47,21 +47,21 @@ export async function startMember(part: Part, number: number, options: MemberOpt
         targetOf(part === 'web' ? (pooledUrl ?? databaseUrl) : databaseUrl),
         postgresProtocol,
       );
-  const provider = await Link.open(targetOf(providerUrl), httpProtocol);
+  const carrier = await Link.open(targetOf(providerUrl), httpProtocol);
   const redis =
     redisUrl === undefined || redisUrl.includes('+')
       ? undefined
       : await Link.open(targetOf(redisUrl), redisProtocol);
   const smtp = await Link.open({ host: '127.0.0.1', port: smtpPort }, smtpProtocol);
-  const links = { ...(postgres ? { postgres } : {}), provider, smtp, ...(redis ? { redis } : {}) };
+  const links = { ...(postgres ? { postgres } : {}), carrier, smtp, ...(redis ? { redis } : {}) };
   const name = `${part} ${number}`;
-  // Watched before it starts: it claims work and calls the provider before it reports its start.
+  // Watched before it starts: it claims work and calls the carrier before it reports its start.
   const inHand = options.calls.watch(name, links);
   const child = spawnRowpost([part], {
     ...options.env,
     ...databaseEnv(part, options.services, postgres),
-    SENDGRID_BASE_URL: through(providerUrl, provider),
-    RESEND_BASE_URL: through(providerUrl, provider),
+    SENDGRID_BASE_URL: through(providerUrl, carrier),
+    RESEND_BASE_URL: through(providerUrl, carrier),
     NODE_OPTIONS: `--import=${REDIRECT}`,
     FAULT_REDIRECT: `${smtpPort}:${smtp.port}`,
     ...(redisUrl === undefined ? {} : { REDIS_URL: redis ? through(redisUrl, redis) : redisUrl }),

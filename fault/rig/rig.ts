@@ -17,7 +17,7 @@ import { runRowpost } from '../../test/support/rowpostProcess.js';
 import { TEST_BUDGET, testKeyRing, testLog } from '../../test/support/testConfig.js';
 import type { Backend } from '../markers.js';
 import { startPatroni, type PatroniCluster } from '../patroni/cluster.js';
-import { startProvider, type Provider } from '../provider/client.js';
+import { startProvider, type Carrier } from '../carrier/client.js';
 import { Application } from './application.js';
 import { CallBook } from './calls.js';
 import type { Canary } from './canaries.js';
@@ -50,9 +50,9 @@ export interface Rig {
   readonly backend: Backend;
   readonly fleet: Fleet;
   readonly load: Load;
-  readonly provider: Provider;
+  readonly carrier: Carrier;
   readonly ledger: LedgerReader;
-  /** Which process has called the provider for which delivery. */
+  /** Which process has called the carrier for which delivery. */
   readonly calls: CallBook;
   readonly queueStore: QueueStore;
   readonly shops: readonly OpenShop[];
@@ -125,15 +125,15 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       ? undefined
       : await (redisKind === 'sentinel' ? startRedisWithSentinels() : startRedisCluster(QUEUE_KEY));
   let redis: RedisServer | undefined = backend === 'redis' && !redisTopology ? await startRedis() : undefined;
-  const provider = await startProvider();
+  const carrier = await startProvider();
   const databaseUrl = replicated?.url() ?? pooled?.url ?? patroni?.hostsUrl ?? postgres?.url ?? '';
   const pooledUrl = pooled && throughPgBouncer(databaseUrl, pooled);
   const services = {
     databaseUrl: options.route === 'haproxy' && patroni ? patroni.proxyUrl : databaseUrl,
     pooledUrl,
     redisUrl: redisTopology?.url ?? redis?.url,
-    providerUrl: provider.url,
-    smtpPort: provider.smtpPort,
+    providerUrl: carrier.url,
+    smtpPort: carrier.smtpPort,
   };
   const secretKeys = KeyRing.generateEntry('canary');
   const env = {
@@ -165,7 +165,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
     { name: 'PXADMIN_PASSWORD', secret: env.PXADMIN_PASSWORD },
     ...created.flatMap(secretsOf),
   ];
-  await provider.lookFor(canaries);
+  await carrier.lookFor(canaries);
   const printedSecrets = new Set<string>();
   const onSecrets = (names: readonly string[]): void => names.forEach((name) => printedSecrets.add(name));
   const calls = new CallBook(backend);
@@ -178,7 +178,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       openShop(shop, baseUrl, {
         captured: options.sqlWriters === true && index % 2 === 0,
         carrier: carriers[index % carriers.length] ?? 'sendgrid',
-        smtpPort: provider.smtpPort,
+        smtpPort: carrier.smtpPort,
       }),
     ),
   );
@@ -190,7 +190,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
     backend,
     fleet,
     load: new Load(fleet, application, shops.slice(0, options.shops)),
-    provider,
+    carrier,
     ledger,
     calls,
     queueStore,
@@ -230,7 +230,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       await queueStore.close();
       await ledger.close();
       await application.close();
-      await provider.stop();
+      await carrier.stop();
       await redis?.stop();
       await redisTopology?.stop();
       await postgres?.stop();

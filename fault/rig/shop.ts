@@ -4,7 +4,7 @@ import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import type { Database } from '../../src/db/pool/database.js';
 import type { Canary } from './canaries.js';
 import { post } from './post.js';
-import { SET_TRANSPORT, transportOf, type ShopCarrier } from './shopCarrier.js';
+import { SET_TRANSPORT, accountOf, type ShopCarrier } from './shopCarrier.js';
 
 /** A tenant whose orders all become emails, with all its data distinguishable from other tenants'. */
 export interface Shop {
@@ -90,7 +90,7 @@ export async function openShop(
   };
   await control(`mutation { set_email_apikey(apikey: "${shop.apiKey}") { apikey } }`);
   if (carrier !== 'sendgrid') {
-    await control(SET_TRANSPORT, transportOf(carrier, { ...shop, smtpPort }));
+    await control(SET_TRANSPORT, accountOf(carrier, { ...shop, smtpPort }));
   }
   if (captured) {
     await control('mutation { Utility { set_capture(table_name: "orders", writers: all) { writers } } }');

@@ -1,4 +1,4 @@
-import { OFTEN_BUSY } from '../provider/smtpServer.js';
+import { OFTEN_BUSY } from '../carrier/smtpServer.js';
 
 /** What a shop sends with. `fallback`: SMTP by a server that is often busy, then SendGrid. */
 export const SHOP_CARRIERS = ['sendgrid', 'smtp', 'resend', 'fallback'] as const;
@@ -8,7 +8,7 @@ export const SET_TRANSPORT =
   'mutation ($input: email_transportInput!) { Utility { set_email_transport(input: $input) { transports { kind } } } }';
 
 /** The input of `set_email_transport`. */
-export function transportOf(
+export function accountOf(
   carrier: Exclude<ShopCarrier, 'sendgrid'>,
   shop: { readonly number: number; readonly apiKey: string; readonly smtpPort: number },
 ): object {

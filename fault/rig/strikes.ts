@@ -7,7 +7,7 @@ export interface Strike extends Concerned {
   /** The struck process. */
   readonly member: string;
   readonly atMs: number;
-  /** When the process resumed or, if later, exited: until then it may have called the provider. */
+  /** When the process resumed or, if later, exited: until then it may have called the carrier. */
   overAtMs?: number;
   /** When the process was gone, if later: from then on other processes take its deliveries. */
   lostAtMs?: number;

@@ -31,7 +31,7 @@ export const WINDOWS: readonly FaultWindow[] = [
 ];
 
 /**
- * Windows in which the provider may have accepted an email whose response was never recorded: the only ones with
+ * Windows in which the carrier may have accepted an email whose response was never recorded: the only ones with
  * duplicates.
  */
 export const WINDOWS_WITH_DUPLICATES: ReadonlySet<string> = new Set(['W8', 'W10', 'W11 sending', 'random']);

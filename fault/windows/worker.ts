@@ -22,10 +22,10 @@ export const beforeBytes: FaultWindow = {
   strike: (rig) => killAt(rig, 'W7', email, 'request'),
 };
 
-/** W8: the provider has the email, and its response is lost. */
+/** W8: the carrier has the email, and its response is lost. */
 export const responseLost: FaultWindow = {
   name: 'W8',
-  what: "worker killed with the provider's response held",
+  what: "worker killed with the carrier's response held",
   atOnce: 1,
   strike: (rig) => killAt(rig, 'W8', email, 'reply'),
 };
@@ -59,7 +59,7 @@ export const toldToEnd: FaultWindow = {
     const form = (['free', 'hanging', 'killed'] as const)[turn % 3] ?? 'free';
     const caught = form === 'free' ? undefined : await rig.fleet.catchAt('worker', email, 'reply');
     const worker = caught?.member ?? (await rig.fleet.take('worker'));
-    if (caught) for (const link of [worker.links.provider, worker.links.smtp]) link?.stall();
+    if (caught) for (const link of [worker.links.carrier, worker.links.smtp]) link?.stall();
     worker.signal('SIGTERM');
     const struck = caught ? email.concerns(caught.caught.request) : {};
     const strike: Strike = {

@@ -3,7 +3,7 @@ import type { Measure } from './splitter.js';
 
 const HEAD_END = '\r\n\r\n';
 
-/** HTTP/1.1 as a provider's client uses it: one request at a time, with Content-Length. */
+/** HTTP/1.1 as a carrier's client uses it: one request at a time, with Content-Length. */
 export const httpProtocol: Protocol = {
   requests: () => measureRequest,
   // The first bytes of a response are enough to detect it.

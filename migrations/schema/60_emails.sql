@@ -98,7 +98,7 @@ create table rowpost.email_apikey (
   -- the key for SendGrid; empty if the tenant has other accounts only
   apikey_encrypted text not null,
   -- JSON of the tenant's accounts, first to last, encrypted; null: SendGrid, with the key beside
-  transports_encrypted text,
+  accounts_encrypted text,
   -- Counts the keys set so far: a carrier's response about an older key pauses nothing.
   version int not null default 1,
   -- why sending is paused (key refused, out of credit); null while it runs

@@ -2,7 +2,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import type { TemplatePool } from 'rowpost-jinja2';
 import type { ControlDb } from '../db/pool/database.js';
 import type { Principal } from '../db/roles/principal.js';
-import type { EmailTransport } from '../email/carriers/transport.js';
+import type { EmailTransport } from '../email/carriers/sending.js';
 import type { Services } from './services.js';
 import type { Allowance } from '../graphql/allowance.js';
 import type { TenantGate } from '../foundation/limits/tenantGate.js';
@@ -13,7 +13,7 @@ import type { ServiceShare } from './request/serviceShare.js';
 export interface ControlEngineDeps extends Services {
   readonly templates: TemplatePool;
   /** Sends test emails. */
-  readonly transport: EmailTransport;
+  readonly carriers: EmailTransport;
 }
 
 export interface ControlOptions {

@@ -42,10 +42,10 @@ export const SECRET_COLUMNS: readonly SecretColumn<KeyColumns>[] = [
   },
   {
     table: 'email_apikey',
-    column: 'transports_encrypted',
+    column: 'accounts_encrypted',
     key: ['tenantid'],
     context: ({ tenantid }) => emailTransportsContext(tenantid),
-    nameOf: ({ tenantid }) => `email transport of tenant ${tenantid}`,
+    nameOf: ({ tenantid }) => `email account of tenant ${tenantid}`,
   },
   {
     table: 'oidc_config',

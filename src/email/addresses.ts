@@ -20,7 +20,7 @@ export const MAX_LIST_CHARACTERS = 500_000;
 const MAX_PIECES = 20_000;
 
 /**
- * Only unquoted local parts: no provider delivers to quoted ones. And no encoded words, which some servers decode to another
+ * Only unquoted local parts: no carrier delivers to quoted ones. And no encoded words, which some servers decode to another
  * address.
  */
 const LOCAL_PART = /^(?!.*=\?)[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u;
@@ -65,7 +65,7 @@ export function parseOneAddress(text: string): Address | undefined {
   return valid.length === 1 && invalid.length === 0 ? valid[0] : undefined;
 }
 
-/** An address in comparable form: lower case, since no provider has mailboxes that differ only in case. */
+/** An address in comparable form: lower case, since no carrier has mailboxes that differ only in case. */
 export const comparable = (email: string): string => email.trim().toLowerCase();
 
 /** Keeps each address only in the first list that has it. */

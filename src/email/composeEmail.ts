@@ -182,6 +182,6 @@ function withinLimit(email: Email): Email {
   throw new EmailProblem('failed', {
     code: 'EMAIL_TOO_LARGE',
     field: 'attachments',
-    message: `the email has ${bytes} bytes with its attachments; the provider takes ${MAX_EMAIL_BYTES}`,
+    message: `the email has ${bytes} bytes with its attachments; the carrier takes ${MAX_EMAIL_BYTES}`,
   });
 }

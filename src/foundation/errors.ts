@@ -194,10 +194,10 @@ const CODES = {
     400,
     "The query must be valid on the tenant's /query schema, and must not be a mutation.",
   ],
-  EVENT_SIGNATURE_MISSING: [401, "Turn on signing for the provider's event webhook."],
+  EVENT_SIGNATURE_MISSING: [401, "Turn on signing for the carrier's event webhook."],
   EVENT_SIGNATURE_INVALID: [
     403,
-    "Pass the provider's verification key to set_email_webhook_key, or its secret to set_email_webhook, and give the URL that it returns to the provider.",
+    "Pass the carrier's verification key to set_email_webhook_key, or its secret to set_email_webhook, and give the URL that it returns to the carrier.",
   ],
   EVENT_SIGNATURE_EXPIRED: [403, "Correct the server's clock; reports older than 25 hours are rejected."],
   REDRIVE_NOT_ALLOWED: [409, 'Only a delivery in a terminal state can be redriven.'],

@@ -179,20 +179,20 @@ export async function openTemplates({ config }: Installation): Promise<TemplateP
 
 /** The HTTP server. Doesn't need the queue, so mutations commit during a queue outage. */
 export async function startWebPart(installation: Installation, templates: TemplatePool): Promise<Web> {
-  const [engine, { startWeb }, { createControlEngine }, { createTransport }] = await Promise.all([
+  const [engine, { startWeb }, { createControlEngine }, { openCarriers }] = await Promise.all([
     installation.openEngine(),
     import('../api/server.js'),
     import('../control/controlEngine.js'),
-    import('../email/carriers/createTransport.js'),
+    import('../email/carriers/openCarriers.js'),
   ]);
   const { config, database } = installation;
-  const transport = createTransport(config, database);
-  const control = createControlEngine({ ...installation, engine, templates, transport });
+  const carriers = openCarriers(config, database);
+  const control = createControlEngine({ ...installation, engine, templates, carriers });
   const checks = { postgres: () => database.pool.query('select') };
   const web = await startWeb({ ...installation, engine, control, checks });
   // It concerns one request and must not end the others.
   process.on('unhandledRejection', (error) => installation.log.error({ err: error }, 'unhandled rejection'));
-  return { ...web, stop: () => stopAll([web, closing(transport)]) };
+  return { ...web, stop: () => stopAll([web, closing(carriers)]) };
 }
 
 /** The queue, for relay and worker. Throws UsageError if it is unusable. */
@@ -230,7 +230,7 @@ export async function startRelayPart(installation: Installation, queue: Queue): 
   return startRelay({ ...installation, queue });
 }
 
-/** Queue → provider. */
+/** Queue → carrier. */
 export async function startWorkerPart(
   installation: Installation,
   templates: TemplatePool,

@@ -12,7 +12,7 @@ const MIN_BATCH_AGE_MS = 3_000;
 const SCAN_LIMIT = 2_000;
 /**
  * Seconds after which a delivery that is still waiting is queued again, in case the queue lost it. Longer when thousands
- * wait, e.g. after a provider outage, to spare the queue.
+ * wait, e.g. after a carrier outage, to spare the queue.
  */
 const RECHECK_SECONDS = { few: 3, many: 10 } as const;
 

@@ -1,9 +1,9 @@
 import type { LoadedDelivery } from '../db/ledger/loadDeliveries.js';
-import type { SendOutcome } from '../email/carriers/transport.js';
+import type { SendOutcome } from '../email/carriers/sending.js';
 import type { Logger } from '../foundation/observability/log.js';
 import { FAILURES_PER_SECOND, LogSampler } from '../foundation/observability/logSampler.js';
 import { markFailed, traceIdOf, type Span } from '../foundation/observability/tracing/tracing.js';
-import { commitToAccepted, deliveryOutcomes, providerCalls } from '../foundation/observability/metrics.js';
+import { commitToAccepted, deliveryOutcomes, carrierCalls } from '../foundation/observability/metrics.js';
 
 /** A delivery whose attempt this worker has begun. */
 export interface AttemptedDelivery extends LoadedDelivery {
@@ -43,7 +43,7 @@ export function createAttemptReport(deps: AttemptReportDeps) {
   const failed = sampler(FAILURES_PER_SECOND);
   return {
     called(carrier: string, { kind }: SendOutcome, beganAtMs: number): void {
-      providerCalls.observe({ carrier, outcome: kind }, (performance.now() - beganAtMs) / 1000);
+      carrierCalls.observe({ carrier, outcome: kind }, (performance.now() - beganAtMs) / 1000);
     },
     ended(delivery: AttemptedDelivery, { state, httpStatus, errorCode }: AttemptResult): void {
       deliveryOutcomes.inc({ state, carrier: delivery.carrier });

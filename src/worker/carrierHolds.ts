@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { LoadedDelivery } from '../db/ledger/loadDeliveries.js';
-import type { SendOutcome } from '../email/carriers/transport.js';
+import type { SendOutcome } from '../email/carriers/sending.js';
 
 /** How long a refused account is skipped before it is tried again: its owner may have fixed it at the carrier. */
 const REFUSED_MS = 60_000;

@@ -19,7 +19,7 @@ interface Claim {
  */
 const GRACE_MS = 1_000;
 const MAX_SCAN_INTERVAL_MS = 250;
-/** Fraction of the lease reserved for clock drift and the time a request takes to reach the provider. */
+/** Fraction of the lease reserved for clock drift and the time a request takes to reach the carrier. */
 const CLOCK_MARGIN = 0.2;
 
 /**

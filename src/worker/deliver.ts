@@ -5,7 +5,7 @@ import { formatAddress } from '../email/addresses.js';
 import type { Email } from '../email/email.js';
 import type { Account } from '../email/carriers/account.js';
 import { openAccounts } from '../email/carriers/openAccounts.js';
-import type { SendOutcome } from '../email/carriers/transport.js';
+import type { SendOutcome } from '../email/carriers/sending.js';
 import { idempotencyKeyOf, messageIdOf } from '../email/message/messageId.js';
 import { packEmail, toSentEmail } from '../email/sentEmail.js';
 import { storable } from '../email/storableText.js';
@@ -98,33 +98,33 @@ async function loadOpen(
   return delivery.state === 'pending' || delivery.state === 'retrying' ? delivery : undefined;
 }
 
-function accountsOf({ transport, keyRing }: DeliverDeps, delivery: LoadedDelivery): readonly Account[] {
-  if (!transport.needsAccount || !delivery.accounts) return [];
+function accountsOf({ carriers, keyRing }: DeliverDeps, delivery: LoadedDelivery): readonly Account[] {
+  if (!carriers.needsAccount || !delivery.accounts) return [];
   return openAccounts(keyRing, delivery.tenantid, delivery.accounts);
 }
 
 function beginAttempt(
-  { transport, baseUrl }: DeliverDeps,
+  { carriers, baseUrl }: DeliverDeps,
   loaded: LoadedDelivery,
   accounts: readonly Account[],
   span: Span | undefined,
 ): AttemptedDelivery {
-  const carrier = transport.needsAccount ? (accounts[0]?.kind ?? 'sendgrid') : 'mailbox';
+  const carrier = carriers.needsAccount ? (accounts[0]?.kind ?? 'sendgrid') : 'mailbox';
   const messageId = messageIdOf(baseUrl, loaded.tenantid, loaded.deliveryid);
   return { ...loaded, beganAtMs: performance.now(), carrier, messageId, span };
 }
 
 function findObstacle(
-  { transport, now }: DeliverDeps,
+  { carriers, now }: DeliverDeps,
   { accounts: stored }: LoadedDelivery,
   accounts: readonly Account[],
 ): NotSent | undefined {
-  if (!transport.needsAccount) return undefined;
+  if (!carriers.needsAccount) return undefined;
   if (!stored || accounts.length === 0) {
     return {
       kind: 'failed',
       code: 'EMAIL_APIKEY_MISSING',
-      message: 'the tenant has neither an email API key nor another transport',
+      message: 'the tenant has neither an email API key nor another account',
     };
   }
   if (stored.pausedCode !== null) return { kind: 'paused' };
@@ -166,7 +166,7 @@ async function recordStart(
 }
 
 async function callCarrier(
-  { transport, sendDeadlineMs, report }: DeliverDeps,
+  { carriers, sendDeadlineMs, report }: DeliverDeps,
   { tenantid, deliveryid, messageId, span: parent }: AttemptedDelivery,
   email: Email,
   { carrier, account, keySince }: Route,
@@ -176,7 +176,7 @@ async function callCarrier(
   const message = { ...email, tenantid, deliveryid, messageId, idempotencyKey };
   const calledAtMs = performance.now();
   const outcome = await tracedSend(parent, carrier, (span) =>
-    transport.send(message, { span, account, deadlineMs: sendDeadlineMs, mayStart }),
+    carriers.send(message, { span, account, deadlineMs: sendDeadlineMs, mayStart }),
   );
   report.called(carrier, outcome, calledAtMs);
   return outcome;

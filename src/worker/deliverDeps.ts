@@ -1,5 +1,5 @@
 import type { Services } from '../control/services.js';
-import { createTransport } from '../email/carriers/createTransport.js';
+import { openCarriers } from '../email/carriers/openCarriers.js';
 import type { ComposeDeps } from '../email/composeEmail.js';
 import { FairRoom } from '../foundation/limits/fairRoom.js';
 import type { Queue } from '../queue/queue.js';
@@ -32,7 +32,7 @@ export function createDeliverDeps(deps: WorkerDeps) {
     claimed: new ClaimedDeliveries(database.ledger, config.leaseMs, log),
     slots: new FairSlots(config.workerConcurrency, createTenantShare(config.workerConcurrency)),
     suspects: new Suspects(),
-    transport: createTransport(config, database),
+    carriers: openCarriers(config, database),
     queue,
     engine,
     templates,

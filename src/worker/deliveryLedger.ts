@@ -72,7 +72,7 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
     loadVariant: (tenantid: number, names: readonly string[]) => loadEmailVariant(ledger, tenantid, names),
     findSuppressed: together(findSuppressed),
     countRedeliveredStart: (delivery: LoadedDelivery) => countRedeliveredStart(ledger, delivery),
-    /** Whether the caller may call the provider. */
+    /** Whether the caller may call the carrier. */
     start: together((to, starts: readonly SendingStart[]) => startSending(to, starts, leaseMs)),
     /** Newest first. */
     readAttempts: (delivery: DeliveryKey) => readAttempts(ledger, delivery),

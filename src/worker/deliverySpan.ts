@@ -1,5 +1,5 @@
 import type { LoadedDelivery } from '../db/ledger/loadDeliveries.js';
-import type { SendOutcome } from '../email/carriers/transport.js';
+import type { SendOutcome } from '../email/carriers/sending.js';
 import {
   markFailed,
   SpanKind,
@@ -40,7 +40,7 @@ export function tracedDelivery(
   );
 }
 
-/** Traces a call to the provider. */
+/** Traces a call to the carrier. */
 export function tracedSend(
   parent: Span | undefined,
   carrier: string,

@@ -3,7 +3,7 @@ import type { AttemptFinish } from '../db/ledger/finishAttempts.js';
 import type { EmailEvent } from '../db/email/emailEvents.js';
 import type { LoadedDelivery } from '../db/ledger/loadDeliveries.js';
 import { comparable } from '../email/addresses.js';
-import type { RefusedRecipient, SendOutcome } from '../email/carriers/transport.js';
+import type { RefusedRecipient, SendOutcome } from '../email/carriers/sending.js';
 import { storable } from '../email/storableText.js';
 import { traced } from '../foundation/observability/tracing/tracing.js';
 import type { AttemptedDelivery } from './attemptReport.js';

@@ -1,7 +1,7 @@
 import type { HeldDelivery } from '../db/ledger/deliveryKey.js';
 import type { AttemptFinish } from '../db/ledger/finishAttempts.js';
 import type { DeliveryPolicy } from '../db/ledger/loadDeliveries.js';
-import type { SendOutcome } from '../email/carriers/transport.js';
+import type { SendOutcome } from '../email/carriers/sending.js';
 
 /** What to record for an attempt, and what happens to its delivery. */
 export type Decision = Omit<AttemptFinish, keyof HeldDelivery>;
@@ -30,9 +30,9 @@ export interface RetryTerms {
 /** Jitter for deliveries that waited for the same rate limit. */
 const SPREAD_MS = 2_000;
 
-const WAIT = { errorCode: 'RATE_LIMITED', error: 'the provider asks to wait', counted: false } as const;
+const WAIT = { errorCode: 'RATE_LIMITED', error: 'the carrier asks to wait', counted: false } as const;
 
-/** The retry policy, as a pure function: what follows from a call to the provider. */
+/** The retry policy, as a pure function: what follows from a call to the carrier. */
 export function decide(outcome: DecidableOutcome, terms: RetryTerms): Decision {
   const { httpStatus } = outcome;
   if (terms.next !== undefined && isCertainFailure(outcome)) return fallBack(outcome, terms.next);
@@ -59,7 +59,7 @@ export function decide(outcome: DecidableOutcome, terms: RetryTerms): Decision {
   }
 }
 
-/** What follows when the provider was not called. */
+/** What follows when the carrier was not called. */
 export function decideWithoutEmail(why: NoEmail, terms: RetryTerms): Decision {
   switch (why.kind) {
     case 'failed':

@@ -6,7 +6,7 @@ const IDLE_ENOUGH = 0.7;
 
 /**
  * A tenant may hold half of a worker's slots. While other tenants have work, its share shrinks as the process gets busier:
- * then their emails wait for the event loop rather than for slots. A process that mostly waits for a provider or slow
+ * then their emails wait for the event loop rather than for slots. A process that mostly waits for a carrier or slow
  * queries gains nothing from holding a tenant back.
  */
 export function createTenantShare(slots: number): TenantShare {

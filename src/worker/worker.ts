@@ -22,7 +22,7 @@ export function startWorker(deps: WorkerDeps): Stoppable {
   const { config, log, queue, engine, database } = deps;
   const { ledger } = database;
   const deliverDeps = createDeliverDeps(deps);
-  const { claimed, slots, suspects, transport, records } = deliverDeps;
+  const { claimed, slots, suspects, carriers, records } = deliverDeps;
   const started = new StartedDeliveries(config.workerConcurrency * STARTED_PER_SLOT);
   const queued = new StartedDeliveries(config.workerConcurrency * JOBS_PER_SLOT);
   const limits = { firesPerMinute: config.ruleFiresPerMinute, emailsPerSecond: config.tenantEmailsPerSecond };
@@ -55,7 +55,7 @@ export function startWorker(deps: WorkerDeps): Stoppable {
       await work.stop();
       await started.ended(graceMs - (performance.now() - stoppedAtMs));
       await claimed.stop();
-      await transport.close();
+      await carriers.close();
     },
   };
 }

@@ -252,13 +252,13 @@ describe('deliveries in the console', () => {
     const visitor = await crowd.signedIn();
     const order = await crowd.changeOrder(7, 'new', 'paid');
     for (const subject of ['one', 'two'])
-      await crowd.deliver(order, { state: 'failed', error_code: 'PROVIDER_400', subject });
+      await crowd.deliver(order, { state: 'failed', error_code: 'CARRIER_400', subject });
     const other = await crowd.deliver(order, {
       state: 'failed',
       error_code: 'EMAIL_TOO_LARGE',
       subject: 'large',
     });
-    const path = '/console/deliveries/redrive?state=failed&code=PROVIDER_400';
+    const path = '/console/deliveries/redrive?state=failed&code=CARRIER_400';
     expect(await visitor.page('/console/failures')).to.include(path.replaceAll('&', '&amp;'));
     const question = await visitor.page(path);
     expect(question).to.include('<strong>2</strong> deliveries').and.include('Send 2 again');
@@ -379,7 +379,7 @@ describe('deliveries in the console', () => {
         expect(deliveryError(code), code).to.deep.equal({ why: plain(why), whatToDo: plain(whatToDo) });
       }
     }
-    expect(deliveryError('PROVIDER_418').whatToDo).to.equal('fix what the message says');
-    expect(deliveryError('PROVIDER_599')).to.equal(deliveryError('ECONNREFUSED'));
+    expect(deliveryError('CARRIER_418').whatToDo).to.equal('fix what the message says');
+    expect(deliveryError('CARRIER_599')).to.equal(deliveryError('ECONNREFUSED'));
   });
 });

@@ -319,7 +319,7 @@ const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" width="160" height="48"><rect width="48" height="48" rx="8" fill="#b3541e"/><script>document.title = "ran"</script></svg>';
 const LONG_LIST = Array.from({ length: 12 }, (_, i) => `Somebody ${i} <somebody.${i}@customers.example.com>`);
 const TROUBLES: readonly (readonly [state: string, code: string, subject: string | null])[] = [
-  ['retrying', 'PROVIDER_503', 'Your invoice of November'],
+  ['retrying', 'CARRIER_503', 'Your invoice of November'],
   ['paused', 'APIKEY_REFUSED', 'Welcome'],
   ['skipped', 'NO_VALID_RECIPIENT', null],
   ['unknown', 'OUTCOME_UNKNOWN', 'Your parcel is on its way'],

@@ -9,8 +9,8 @@ import { createHashedTenant, type CreatedTenant } from '../../src/control/tenant
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import type { Database } from '../../src/db/pool/database.js';
 import { PrincipalSource } from '../../src/db/roles/principal.js';
-import { createTransport } from '../../src/email/carriers/createTransport.js';
-import type { EmailTransport } from '../../src/email/carriers/transport.js';
+import { openCarriers } from '../../src/email/carriers/openCarriers.js';
+import type { EmailTransport } from '../../src/email/carriers/sending.js';
 import { createControlEngine } from '../../src/control/controlEngine.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
 import type { Logger } from '../../src/foundation/observability/log.js';
@@ -99,7 +99,7 @@ export class WebFixture {
     readonly engine: DataEngine,
     readonly templates: TemplatePool,
     readonly principals: PrincipalSource,
-    readonly transport: EmailTransport,
+    readonly carriers: EmailTransport,
     readonly web: Web,
   ) {}
 
@@ -116,8 +116,8 @@ export class WebFixture {
     const templates = templatePool(config.renderThreads);
     const base = { database, config, log, clock, principals, engine };
     const keyRing = KeyRing.parse(TEST_SECRET_KEYS);
-    const transport = createTransport(config, database);
-    const control = createControlEngine({ ...base, keyRing, templates, transport });
+    const carriers = openCarriers(config, database);
+    const control = createControlEngine({ ...base, keyRing, templates, carriers });
     const checks = options.checks ?? { postgres: () => database.pool.query('select') };
     const web = await startWeb({
       ...base,
@@ -126,12 +126,12 @@ export class WebFixture {
       checks,
       ...(options.readSns ? { readSns: options.readSns } : {}),
     });
-    return new WebFixture(testDatabase, config, engine, templates, principals, transport, web);
+    return new WebFixture(testDatabase, config, engine, templates, principals, carriers, web);
   }
 
   async stop(): Promise<void> {
     await this.web.stop();
-    await this.transport.close();
+    await this.carriers.close();
     await this.testDatabase.drop();
   }
 

@@ -192,7 +192,7 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
       set_by: 20_000_501,
       set_time: '2026-01-01',
       wait_until: null,
-      transports_encrypted: null,
+      accounts_encrypted: null,
     },
   ],
   carrier_webhook: [

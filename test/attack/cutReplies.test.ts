@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { SmtpAccount } from '../../src/email/carriers/account.js';
 import type { LoadedEmail } from '../../src/email/carriers/carrier.js';
 import { createSmtp } from '../../src/email/carriers/smtp/smtp.js';
-import type { SendOutcome } from '../../src/email/carriers/transport.js';
+import type { SendOutcome } from '../../src/email/carriers/sending.js';
 import { LOGIN, startFakeSmtp, type FakeSmtp } from '../support/fakeSmtp.js';
 
 const EMAIL: LoadedEmail = {

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import type { Account } from '../../src/email/carriers/account.js';
 import { createCarriers } from '../../src/email/carriers/carriers.js';
-import type { EmailTransport, SendOutcome } from '../../src/email/carriers/transport.js';
+import type { EmailTransport, SendOutcome } from '../../src/email/carriers/sending.js';
 import { waitFor } from '../support/waitFor.js';
 import type { FileStorage } from '../../src/files/storage/fileStorage.js';
 
@@ -24,7 +24,7 @@ const storage: FileStorage = {
 describe("attack: attachments for a tenant's own server, which never responses", () => {
   let silent: Server;
   let provider: HttpServer;
-  let transport: EmailTransport;
+  let carriers: EmailTransport;
   const sockets = new Set<Socket>();
 
   before(async () => {
@@ -37,7 +37,7 @@ describe("attack: attachments for a tenant's own server, which never responses",
     }).listen(0, '127.0.0.1');
     await Promise.all([once(silent, 'listening'), once(provider, 'listening')]);
     const url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
-    transport = createCarriers({
+    carriers = createCarriers({
       sendgridBaseUrl: url,
       sesBaseUrl: url,
       resendBaseUrl: url,
@@ -54,7 +54,7 @@ describe("attack: attachments for a tenant's own server, which never responses",
     silent.close();
     provider.closeAllConnections();
     provider.close();
-    await transport.close();
+    await carriers.close();
   });
 
   const send = (
@@ -64,7 +64,7 @@ describe("attack: attachments for a tenant's own server, which never responses",
     deadlineMs: number,
     html = '<p>hello</p>',
   ): Promise<SendOutcome> =>
-    transport.send(
+    carriers.send(
       {
         tenantid,
         deliveryid: '1',

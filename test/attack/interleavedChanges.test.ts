@@ -84,13 +84,13 @@ describe('attack: two changes of control objects at once', () => {
     principals.set('root', [tenant.tenantid, tenant.rootRoleid]);
     principals.set('maker', [tenant.tenantid, Number(ids['maker'])]);
     principals.set('pxadmin', [0, (await fixture.signIn(0, 'pxadmin', 'installation root')).roleid]);
-    const { config, engine, templates, transport } = fixture;
+    const { config, engine, templates, carriers } = fixture;
     control = createControlEngine({
       database,
       config,
       engine,
       templates,
-      transport,
+      carriers,
       log: testLog,
       clock: systemClock,
       principals: fixture.principals,

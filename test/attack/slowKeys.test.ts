@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:tls';
 import { expect } from 'chai';
 import { createProviderClient } from '../../src/api/oidc/providerClient.js';
-import { readTransports } from '../../src/control/email/transportInput.js';
+import { parseAccounts } from '../../src/control/email/accountInput.js';
 import type { SmtpAccount } from '../../src/email/carriers/account.js';
 import { createSmtp } from '../../src/email/carriers/smtp/smtp.js';
 import { SNS_CERTIFICATE, SNS_KEY } from '../support/snsKey.js';
@@ -12,7 +12,7 @@ import { SNS_CERTIFICATE, SNS_KEY } from '../support/snsKey.js';
 describe('attack: keys of others that are slow to compute with', () => {
   describe('of DKIM, which sign in a worker', () => {
     const read = (privateKey: string) => () =>
-      readTransports(
+      parseAccounts(
         {
           kind: 'smtp',
           host: 'mail.example.com',

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import type { SmtpAccount } from '../../src/email/carriers/account.js';
 import type { LoadedEmail } from '../../src/email/carriers/carrier.js';
 import { createSmtp } from '../../src/email/carriers/smtp/smtp.js';
-import { readTransports } from '../../src/control/email/transportInput.js';
+import { parseAccounts } from '../../src/control/email/accountInput.js';
 
 const EMAIL: LoadedEmail = {
   tenantid: 7,
@@ -78,7 +78,7 @@ describe('attack: an SMTP server chosen by a tenant', () => {
 
   it('is refused at once for obvious local names and for ports of other services', () => {
     const read = (given: object) => () =>
-      readTransports({ kind: 'smtp', host: 'mail.example.com', ...given }, false);
+      parseAccounts({ kind: 'smtp', host: 'mail.example.com', ...given }, false);
     for (const host of ['127.0.0.1', '::1', 'localhost', 'redis', '192.168.0.1', '[::1]', '2130706433']) {
       expect(read({ host }), host).to.throw(/host/);
     }

@@ -9,7 +9,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { runDoctor } from '../../src/commands/doctor.js';
 import { judgeBacklog, judgeKeys } from '../../src/commands/doctor/databaseChecks.js';
-import { judgeProvider } from '../../src/commands/doctor/outsideChecks.js';
+import { assessCarrierResponse } from '../../src/commands/doctor/outsideChecks.js';
 import { revokePublicAccess } from '../../src/db/isolation/databaseGrants.js';
 import { readBacklog } from '../../src/db/outbox/backlog.js';
 import { storeAccounts } from '../../src/db/email/emailAccounts.js';
@@ -204,13 +204,16 @@ describe('rowpost doctor', () => {
   });
 
   it('judges a provider by its response status', () => {
-    expect(judgeProvider(401, 12)).to.deep.equal({
+    expect(assessCarrierResponse(401, 12)).to.deep.equal({
       ok: true,
       says: 'SendGrid can be reached in 12 ms, and asks for a key as it should',
     });
-    expect(judgeProvider(404, 12)).to.deep.equal({ ok: true, says: 'SendGrid can be reached in 12 ms' });
+    expect(assessCarrierResponse(404, 12)).to.deep.equal({
+      ok: true,
+      says: 'SendGrid can be reached in 12 ms',
+    });
     for (const status of [407, 429, 500, 503]) {
-      expect(judgeProvider(status, 12)).to.deep.include({
+      expect(assessCarrierResponse(status, 12)).to.deep.include({
         ok: false,
         says: `SendGrid responds with ${status}`,
       });

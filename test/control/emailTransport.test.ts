@@ -47,7 +47,7 @@ describe('roles_pbac: set_email_transport', () => {
     const dkim = { domain: 'example.com', selector: 'email', private_key: pem };
     const before = server.emails.length;
     const response = await set(smtp({ dkim }));
-    const transport = {
+    const carriers = {
       kind: 'smtp',
       host: '127.0.0.1',
       port: server.port,
@@ -56,13 +56,13 @@ describe('roles_pbac: set_email_transport', () => {
       dkim_domain: 'example.com',
     };
     expect(response.data).to.deep.equal({
-      Utility: { set_email_transport: { transports: [transport], paused_code: null } },
+      Utility: { set_email_transport: { transports: [carriers], paused_code: null } },
     });
     expect(server.emails).to.have.length(before);
     const read = await fixture.control(root, READ);
     expect(read.data)
       .to.have.nested.property('Utility.email_transport.transports')
-      .that.deep.equals([transport]);
+      .that.deep.equals([carriers]);
     const row = await stored();
     expect(JSON.stringify([row, response, read]))
       .to.not.include('canary')

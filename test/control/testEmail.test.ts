@@ -43,10 +43,10 @@ describe('roles_pbac: send_test_email', () => {
     const echo = JSON.stringify({ errors: [{ message: `bad key ${API_KEY}` }] });
     const cases: [Behaviour, string][] = [
       [{ kind: 'reply', status: 401, body: echo }, 'APIKEY_REFUSED'],
-      [{ kind: 'reply', status: 400, body: echo }, 'PROVIDER_400'],
-      [{ kind: 'reply', status: 503, body: echo }, 'PROVIDER_503'],
+      [{ kind: 'reply', status: 400, body: echo }, 'CARRIER_400'],
+      [{ kind: 'reply', status: 503, body: echo }, 'CARRIER_503'],
       [{ kind: 'reply', status: 429, headers: { 'retry-after': '7' } }, 'RATE_LIMITED'],
-      [{ kind: 'hang' }, 'PROVIDER_TIMEOUT'],
+      [{ kind: 'hang' }, 'CARRIER_TIMEOUT'],
       [{ kind: 'reset-after' }, 'ECONNRESET'],
     ];
     for (const [behaviour, code] of cases) {

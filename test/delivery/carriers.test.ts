@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { storeAccounts } from '../../src/db/email/emailAccounts.js';
 import { resumeTenant } from '../../src/db/ledger/pause.js';
 import type { SmtpAccount } from '../../src/email/carriers/account.js';
-import type { StoredTransport } from '../../src/email/carriers/openAccounts.js';
+import type { StoredAccount } from '../../src/email/carriers/openAccounts.js';
 import { findFreePort } from '../../src/embedded/freePort.js';
-import { deliveryOutcomes, providerCalls } from '../../src/foundation/observability/metrics.js';
+import { deliveryOutcomes, carrierCalls } from '../../src/foundation/observability/metrics.js';
 import { startFakeProvider, type Behaviour, type FakeProvider } from '../support/fakeProvider.js';
 import { LOGIN, startFakeSmtp, type AfterDot, type FakeSmtp } from '../support/fakeSmtp.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
@@ -68,7 +68,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
     ...LOGIN,
     ...rest,
   });
-  const setTransports = (...transports: readonly StoredTransport[]) =>
+  const setAccount = (...transports: readonly StoredAccount[]) =>
     storeAccounts(db.database.knex, keyRing, {
       tenantid: tenant.tenantid,
       transports: JSON.stringify(transports),
@@ -101,19 +101,19 @@ describe('delivery: by carriers of the tenant’s choice', () => {
   };
 
   it('goes by SMTP, with the carrier in ledger and metrics', async () => {
-    await setTransports(smtp());
+    await setAccount(smtp());
     expect(await deliver()).to.include({ state: 'sent', provider_message_id: '2.0.0 queued as Q' });
     expect(await attempts()).to.deep.equal(['smtp sent']);
     expect(mine().smtp).to.have.length(1);
     expect(mine().sendgrid).to.have.length(0);
-    const counted = [...(await deliveryOutcomes.get()).values, ...(await providerCalls.get()).values];
+    const counted = [...(await deliveryOutcomes.get()).values, ...(await carrierCalls.get()).values];
     expect(counted.map(({ labels }) => labels.carrier))
       .to.include('smtp')
       .and.not.include(undefined);
   });
 
   it('a lost response after the final dot is a possible duplicate, recorded; at most once sends no second one', async () => {
-    await setTransports(smtp());
+    await setAccount(smtp());
     nextAfterDot = [
       { taken: true, reply: 'cut' },
       { taken: true, reply: 'hang' },
@@ -124,24 +124,24 @@ describe('delivery: by carriers of the tenant’s choice', () => {
     expect(new Set(mine().smtp.map(({ parsed }) => parsed.messageId))).to.have.property('size', 1);
 
     tenant = await createTenant(db.database);
-    await setTransports(smtp());
+    await setAccount(smtp());
     nextAfterDot = [{ taken: true, reply: 'cut' }];
     expect(await deliver({ delivery: 'at_most_once' })).to.include({ state: 'unknown' });
     expect(mine().smtp).to.have.length(1);
   });
 
-  it('a refused login pauses the tenant, and a new transport resumes it', async () => {
-    await setTransports(smtp({ password: 'canary-wrong' }));
+  it('a refused login pauses the tenant, and a new carriers resumes it', async () => {
+    await setAccount(smtp({ password: 'canary-wrong' }));
     const paused = await deliver();
     expect(paused).to.include({ state: 'paused', attempts: 0, error_code: 'SMTP_LOGIN_REFUSED' });
     expect(JSON.stringify(await rows('rowpost.email_attempt'))).to.not.include('canary');
-    await setTransports(smtp());
+    await setAccount(smtp());
     await resumeTenant(db.database.knex, tenant.tenantid, 0);
     await waitFor('the email', () => Promise.resolve(mine().smtp.length === 1));
   });
 
   it('a mailbox that is gone becomes a bounce and gets nothing more, like one that the provider reports', async () => {
-    await setTransports(smtp());
+    await setAccount(smtp());
     server.onRecipient = (address) =>
       address === 'gone@example.com' ? { code: 550, text: '5.1.1 no such user' } : undefined;
     await deliver({ recipients: ['ada@example.com', 'gone@example.com'] });
@@ -162,7 +162,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
     expect(mine().smtp[1]!.to).to.deep.equal(['ada@example.com']);
   });
 
-  describe('a second transport', () => {
+  describe('a second carriers', () => {
     it('is tried at once when the first one certainly has not sent: each attempt with its carrier', async () => {
       const port = await findFreePort();
       for (const [broken, outcome] of [
@@ -170,7 +170,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
         [smtp({ password: 'canary-wrong' }), 'paused'],
       ] as const) {
         tenant = await createTenant(db.database);
-        await setTransports(broken, { kind: 'sendgrid' });
+        await setAccount(broken, { kind: 'sendgrid' });
         expect(await deliver(), outcome).to.include({ state: 'sent', attempts: 1 });
         expect(await attempts()).to.deep.equal([`smtp ${outcome}`, 'sendgrid sent']);
       }
@@ -181,7 +181,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
     });
 
     it('is not tried after an outcome that can’t be known, however often the first one then fails', async () => {
-      await setTransports({ kind: 'sendgrid' }, smtp());
+      await setAccount({ kind: 'sendgrid' }, smtp());
       nextResponses = [
         { kind: 'reset-after' },
         { kind: 'reply', status: 401 },
@@ -200,14 +200,14 @@ describe('delivery: by carriers of the tenant’s choice', () => {
     });
 
     it('is not tried for an email that the first one refuses for good', async () => {
-      await setTransports({ kind: 'sendgrid' }, smtp());
+      await setAccount({ kind: 'sendgrid' }, smtp());
       nextResponses = [{ kind: 'reply', status: 400 }];
-      expect(await deliver()).to.include({ state: 'failed', error_code: 'PROVIDER_400' });
+      expect(await deliver()).to.include({ state: 'failed', error_code: 'CARRIER_400' });
       expect(await attempts()).to.deep.equal(['sendgrid rejected']);
     });
 
     it('pauses the tenant only once every account is refused', async () => {
-      await setTransports(smtp({ password: 'canary-wrong' }), { kind: 'sendgrid' });
+      await setAccount(smtp({ password: 'canary-wrong' }), { kind: 'sendgrid' });
       provider.behave = () => ({ kind: 'reply', status: 401 });
       expect(await deliver()).to.include({ state: 'paused', attempts: 0, error_code: 'APIKEY_REFUSED' });
       expect(await attempts()).to.deep.equal(['smtp paused', 'sendgrid paused']);

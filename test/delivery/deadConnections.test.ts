@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import { storeAccounts } from '../../src/db/email/emailAccounts.js';
 import { redriveDeliveries } from '../../src/db/ledger/redrive.js';
-import type { StoredTransport } from '../../src/email/carriers/openAccounts.js';
+import type { StoredAccount } from '../../src/email/carriers/openAccounts.js';
 import { startFakeApi, type ApiResponse, type FakeApi } from '../support/fakeApi.js';
 import { startFakeSmtp, type FakeSmtp } from '../support/fakeSmtp.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
@@ -69,10 +69,10 @@ describe('delivery: lost responses, by carrier', function () {
     await server.stop();
     await db.drop();
   });
-  const setTransport = (transport: StoredTransport) =>
+  const setAccount = (carriers: StoredAccount) =>
     storeAccounts(db.database.knex, keyRing, {
       tenantid: tenant.tenantid,
-      transports: JSON.stringify([transport]),
+      transports: JSON.stringify([carriers]),
       setBy: tenant.roleid,
       emailsPerSecond: 0,
     });
@@ -90,7 +90,7 @@ describe('delivery: lost responses, by carrier', function () {
       );
 
   it(`with idempotency keys: ${STRIKES} emails, each response lost ${LOST_EACH} times, and no duplicate`, async () => {
-    await setTransport({ kind: 'resend', apikey: 're_canary' });
+    await setAccount({ kind: 'resend', apikey: 're_canary' });
     onResponse = (times) => (times <= LOST_EACH ? 'cut' : 'reply');
     const config = await pipelineConfig('postgres', env);
     const pipeline = await startPipeline(db.database, config, { templates: plainRenderer });
@@ -114,7 +114,7 @@ describe('delivery: lost responses, by carrier', function () {
   });
 
   it('with idempotency keys: a redrive is an email of its own', async () => {
-    await setTransport({ kind: 'resend', apikey: 're_canary' });
+    await setAccount({ kind: 'resend', apikey: 're_canary' });
     const config = await pipelineConfig('postgres', env);
     const pipeline = await startPipeline(db.database, config, { templates: plainRenderer });
     await writeEvents(db.database, tenant, 1);
@@ -126,7 +126,7 @@ describe('delivery: lost responses, by carrier', function () {
   });
 
   it('with idempotency keys: data that changed after a lost response may become a duplicate, which is recorded', async () => {
-    await setTransport({ kind: 'resend', apikey: 're_canary' });
+    await setAccount({ kind: 'resend', apikey: 're_canary' });
     const keys: string[] = [];
     const responses: ApiResponse[] = [
       'cut',
@@ -151,7 +151,7 @@ describe('delivery: lost responses, by carrier', function () {
 
   it('with idempotency keys: a key refused for other data leaves at_most_once unknown', async () => {
     tenant = await createTenant(db.database);
-    await setTransport({ kind: 'resend', apikey: 're_canary' });
+    await setAccount({ kind: 'resend', apikey: 're_canary' });
     await createRule(db.database, tenant, { delivery: 'at_most_once' });
     api.reply = () => ({ status: 409, body: { name: 'invalid_idempotent_request', message: 'x' } });
     const config = await pipelineConfig('postgres', env);
@@ -164,7 +164,7 @@ describe('delivery: lost responses, by carrier', function () {
 
   for (const carrier of ['resend', 'smtp'] as const) {
     it(`${carrier}: a worker killed with the email taken and no response: ${carrier === 'resend' ? 'no duplicate' : 'each is recorded'}`, async () => {
-      await setTransport(
+      await setAccount(
         carrier === 'resend'
           ? { kind: 'resend', apikey: 're_canary' }
           : {

@@ -105,7 +105,7 @@ for (const backend of BACKENDS) {
         {},
         ...Array.from({ length: 9 }, () => ({ kind: 'reply', status: 503 }) as const),
       );
-      expect(row).to.include({ state: 'failed', attempts: 4, error_code: 'PROVIDER_503' });
+      expect(row).to.include({ state: 'failed', attempts: 4, error_code: 'CARRIER_503' });
       expect(calls()).to.have.length(4);
     });
 
@@ -118,7 +118,7 @@ for (const backend of BACKENDS) {
     it('a rejected email is failed, in the provider’s words', async () => {
       const body = JSON.stringify({ errors: [{ message: 'content is empty', field: 'content' }] });
       const row = await deliver({}, {}, { kind: 'reply', status: 400, body });
-      expect(row).to.include({ state: 'failed', error_code: 'PROVIDER_400', error: 'content is empty' });
+      expect(row).to.include({ state: 'failed', error_code: 'CARRIER_400', error: 'content is empty' });
       expect(await outcomes()).to.deep.equal(['rejected']);
     });
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { standingEmails } from '../../fault/analysis/standingEmails.js';
-import type { ProviderEntry } from '../../fault/provider/ledger.js';
+import type { ProviderEntry } from '../../fault/carrier/ledger.js';
 
 const LOST = [{ fromMs: 100, toMs: 200 }];
 

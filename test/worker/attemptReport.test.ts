@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { FAILURES_PER_SECOND } from '../../src/foundation/observability/logSampler.js';
-import { deliveryOutcomes, providerCalls } from '../../src/foundation/observability/metrics.js';
+import { deliveryOutcomes, carrierCalls } from '../../src/foundation/observability/metrics.js';
 import { createAttemptReport, type AttemptedDelivery } from '../../src/worker/attemptReport.js';
 
 const DELIVERY = {
@@ -15,7 +15,7 @@ const DELIVERY = {
   new: '{"email":"ada@example.com"}',
   accounts: {
     apikeyEncrypted: 'secret',
-    transportsEncrypted: 'secret',
+    accountsEncrypted: 'secret',
     version: 1,
     pausedCode: null,
     waitUntilMs: null,
@@ -54,9 +54,7 @@ describe('the report of attempts', () => {
     expect(JSON.stringify(lines)).to.not.include('ada@').and.not.include('secret');
     expect(await count('sent')).to.equal(1);
     report.called('test', { kind: 'sent', httpStatus: 202, providerMessageId: null }, performance.now());
-    expect(JSON.stringify((await providerCalls.get()).values)).to.include(
-      '"carrier":"test","outcome":"sent"',
-    );
+    expect(JSON.stringify((await carrierCalls.get()).values)).to.include('"carrier":"test","outcome":"sent"');
   });
 
   it('leaves lines out at a high rate, and counts all; deliveries that failed for good have a limit of their own', async () => {

@@ -23,11 +23,11 @@ const RETRY = {
   code: 'ECONNREFUSED',
   message: 'm',
 } as const;
-const AMBIGUOUS = { ...RETRY, ambiguous: true, httpStatus: 500, code: 'PROVIDER_500' } as const;
+const AMBIGUOUS = { ...RETRY, ambiguous: true, httpStatus: 500, code: 'CARRIER_500' } as const;
 const PAUSED = {
   kind: 'tenant_paused',
   httpStatus: 401,
-  code: 'PROVIDER_401',
+  code: 'CARRIER_401',
   message: 'no such key',
 } as const;
 const RATE_LIMITED = { kind: 'rate_limited', httpStatus: 429, waitMs: 5000 } as const;
@@ -50,9 +50,9 @@ describe('delivery: retry policy', () => {
     ],
     [
       'rejected → failed, whatever attempts are left',
-      { kind: 'rejected', httpStatus: 400, code: 'PROVIDER_400', message: 'bad' },
+      { kind: 'rejected', httpStatus: 400, code: 'CARRIER_400', message: 'bad' },
       {},
-      { state: 'failed', outcome: 'rejected', counted: true, errorCode: 'PROVIDER_400', error: 'bad' },
+      { state: 'failed', outcome: 'rejected', counted: true, errorCode: 'CARRIER_400', error: 'bad' },
     ],
     [
       'rate limited → waits as asked, uses no attempt up, even at the last one',
@@ -79,7 +79,7 @@ describe('delivery: retry policy', () => {
       'may have left, at most once → unknown',
       AMBIGUOUS,
       { policy: 'at_most_once' },
-      { state: 'unknown', outcome: 'ambiguous', nextAttemptMs: null, errorCode: 'PROVIDER_500' },
+      { state: 'unknown', outcome: 'ambiguous', nextAttemptMs: null, errorCode: 'CARRIER_500' },
     ],
     [
       'may have left, last time → failed',
@@ -91,7 +91,7 @@ describe('delivery: retry policy', () => {
       'account refused, others may take it later → retrying',
       PAUSED,
       {},
-      { state: 'retrying', outcome: 'retry', counted: true, errorCode: 'PROVIDER_401', nextAttemptMs: 500 },
+      { state: 'retrying', outcome: 'retry', counted: true, errorCode: 'CARRIER_401', nextAttemptMs: 500 },
     ],
     [
       'did not leave, with a carrier to fall back to → tried there at once, uses no attempt up',
@@ -103,7 +103,7 @@ describe('delivery: retry policy', () => {
       'account refused, with a carrier to fall back to',
       PAUSED,
       { next: 'ses' },
-      { ...FALLBACK, outcome: 'paused', errorCode: 'PROVIDER_401', error: 'no such key; ses is tried next' },
+      { ...FALLBACK, outcome: 'paused', errorCode: 'CARRIER_401', error: 'no such key; ses is tried next' },
     ],
     [
       'rate limited, with a carrier to fall back to',

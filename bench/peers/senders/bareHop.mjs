@@ -1,6 +1,6 @@
 // The least that an email for a row takes: `web` inserts the row, adds a BullMQ job after the commit and responds; `worker`
 // takes the job and calls @sendgrid/mail. Nothing is lost only while nothing fails.
-//   node bareHop.mjs web|worker '{"database": …, "store": …, "provider": …, "concurrency": …}'
+//   node bareHop.mjs web|worker '{"database": …, "store": …, "carrier": …, "concurrency": …}'
 import { createServer } from 'node:http';
 import { createPostgresBackend, Queue, runMigrations, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -14,11 +14,11 @@ const INSERT = `insert into public.bare_item (product) values ($1)
   returning item_id, (extract(epoch from clock_timestamp()) * 1000)::text as written_ms`;
 
 const [, , role, json] = process.argv;
-const { database, store, provider, concurrency } = JSON.parse(json);
+const { database, store, carrier, concurrency } = JSON.parse(json);
 const { options, backend } = await connect();
 if (role === 'web') await serve();
 else {
-  const send = createSend(provider);
+  const send = createSend(carrier);
   new Worker(
     QUEUE,
     async ({ data }) => {

@@ -1,5 +1,5 @@
 // What every bare sender does with a job: nothing but @sendgrid/mail. A sender is run as
-//   node <sender>.mjs fill|work '{"store":"redis://… or postgres://…","provider":"http://…","events":…,"concurrency":…}'
+//   node <sender>.mjs fill|work '{"store":"redis://… or postgres://…","carrier":"http://…","events":…,"concurrency":…}'
 // `fill` adds the jobs and ends; `work` does them until it is ended.
 import sendgrid from '@sendgrid/mail';
 

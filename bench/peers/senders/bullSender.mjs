@@ -18,8 +18,8 @@ await runSender({
     await queue.close();
     await close();
   },
-  async work({ store, provider, concurrency }) {
-    const send = createSend(provider);
+  async work({ store, carrier, concurrency }) {
+    const send = createSend(carrier);
     const { options, backend } = await connect(store);
     const process = async (job) => {
       await send(job.data.id);

@@ -15,8 +15,8 @@ await runSender({
     }
     await utils.release();
   },
-  async work({ store, provider, concurrency, batched }) {
-    const send = createSend(provider);
+  async work({ store, carrier, concurrency, batched }) {
+    const send = createSend(carrier);
     await run({
       preset: {
         worker: {

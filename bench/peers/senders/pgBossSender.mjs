@@ -12,8 +12,8 @@ await runSender({
     for (const ids of bulks(events)) await boss.insert(QUEUE, ids.map((id) => ({ data: { id } })));
     await boss.stop();
   },
-  async work({ store, provider, concurrency }) {
-    const send = createSend(provider);
+  async work({ store, carrier, concurrency }) {
+    const send = createSend(carrier);
     const boss = await start(store);
     const options = { batchSize: BATCH, burstWhenBatchFull: true, localConcurrency: Math.max(1, concurrency / BATCH) };
     await boss.work(QUEUE, options, async (jobs) => {

@@ -95,7 +95,7 @@ export function readCarrier(values: Values): Readonly<Record<string, string | nu
 }
 
 /** The tenant's carriers, in order. */
-export interface Transport {
+export interface SendingAccounts {
   readonly transports: readonly { readonly kind: string }[];
 }
 
@@ -105,11 +105,11 @@ export function carrierName(kind: string): string {
 }
 
 /** The carriers with their names. */
-export function withNames(transport: Transport | null) {
+export function withNames(account: SendingAccounts | null) {
   return (
-    transport && {
-      ...transport,
-      transports: transport.transports.map((each) => ({
+    account && {
+      ...account,
+      transports: account.transports.map((each) => ({
         ...each,
         name: carrierName(each.kind),
       })),

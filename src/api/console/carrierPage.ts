@@ -2,7 +2,7 @@ import { Router } from 'express';
 import type { Config } from '../../config/config.js';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import { carrierName, readCarrier, showCarriers, withNames, type Transport } from './carrierForms.js';
+import { carrierName, readCarrier, showCarriers, withNames, type SendingAccounts } from './carrierForms.js';
 import { CONSOLE } from './consolePath.js';
 import { problemOf, textOf } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
@@ -18,7 +18,7 @@ const CHANGES = {
   apikey: 'mutation ($secret: String!) { set_email_apikey(apikey: $secret) { apikey } }',
   sendgrid:
     'mutation ($secret: String) { Utility { set_email_webhook_key(verification_key: $secret) { url } } }',
-  transport:
+  account:
     'mutation ($input: email_transportInput!) { Utility { set_email_transport(input: $input) { set_time } } }',
   webhook:
     'mutation ($input: email_carrier_webhookInput!) { Utility { set_email_webhook(input: $input) { url } } }',
@@ -53,7 +53,7 @@ const NOTICES: Readonly<Record<string, string>> = {
 };
 
 interface Settings {
-  readonly email_transport: Transport | null;
+  readonly email_transport: SendingAccounts | null;
   readonly email_webhook: object;
   readonly email_webhooks: readonly { readonly kind: string }[];
 }
@@ -91,12 +91,12 @@ async function setCarrier(
   { apikey, ...input }: Readonly<Record<string, string | number>>,
 ): Promise<void> {
   if (input['kind'] !== 'sendgrid') {
-    await ask(CHANGES.transport, { input: apikey === undefined ? input : { ...input, apikey } });
+    await ask(CHANGES.account, { input: apikey === undefined ? input : { ...input, apikey } });
     return;
   }
   await ask(CHANGES.apikey, { secret: apikey ?? '' });
   const { Utility } = await ask<{ Utility: Settings }>(SETTINGS);
-  if (!kindsInUse(Utility).has('sendgrid')) await ask(CHANGES.transport, { input });
+  if (!kindsInUse(Utility).has('sendgrid')) await ask(CHANGES.account, { input });
 }
 
 function kindsInUse({ email_transport }: Settings): ReadonlySet<string> {
@@ -116,7 +116,7 @@ async function show(
     {
       title: 'Sending',
       notice,
-      transport: withNames(Utility.email_transport),
+      account: withNames(Utility.email_transport),
       carriers: showCarriers(problem && values),
       isMailbox: mailTransport === 'mailbox',
       // Carriers in use come first.

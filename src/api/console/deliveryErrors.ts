@@ -28,7 +28,7 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
   [['CATEGORY_INVALID'], 'a value of categories has more than 255 characters', 'shorten it'],
   [
     ['ADDRESS_NOT_ASCII'],
-    'an address has non-ASCII characters before the @, which the provider does not accept; domains may have them',
+    'an address has non-ASCII characters before the @, which the carrier does not accept; domains may have them',
     'use another address',
   ],
   [['QUERY_ROLE_MISSING'], 'the role of query_roleid is deleted', 'name another role in the rule'],
@@ -60,7 +60,7 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
   [['TOO_MANY_ATTACHMENTS'], 'more than 100 files to attach', 'narrow the query, or link to the files'],
   [['TOO_MANY_RECIPIENTS'], 'more than the carrier accepts', 'send to fewer recipients'],
   [['EMAIL_TOO_LARGE'], 'more than the carrier accepts', 'send less, or a link'],
-  [['SENDER_NOT_VERIFIED'], 'the provider does not know the sender', 'verify the sender with the provider'],
+  [['SENDER_NOT_VERIFIED'], 'the carrier does not know the sender', 'verify the sender with the carrier'],
   [
     ['SENDER_REFUSED'],
     'the SMTP server does not accept email from the sender',
@@ -73,11 +73,11 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
   ],
   [['SMTP_554'], 'the SMTP server rejected the email; error has its message', 'fix what the message says'],
   [
-    ['PROVIDER_400', 'PROVIDER_404', 'PROVIDER_413'],
-    'the provider rejected the email; error has its message',
+    ['CARRIER_400', 'CARRIER_404', 'CARRIER_413'],
+    'the carrier rejected the email; error has its message',
     'fix what the message says',
   ],
-  [['EMAIL_APIKEY_MISSING'], 'the tenant has neither a key nor a transport', 'set one, then redrive'],
+  [['EMAIL_APIKEY_MISSING'], 'the tenant has neither a key nor an account', 'set one, then redrive'],
   [['NO_VALID_RECIPIENT'], 'no recipient is an address', 'check the data, or do nothing'],
   [
     ['SUPPRESSED'],
@@ -102,14 +102,14 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
     'keep large values in a separate table',
   ],
   [['EVENT_EXPIRED'], 'the change is older than RETENTION_DAYS', 'nothing'],
-  [['APIKEY_REFUSED'], 'the provider rejects the key', 'set a working one'],
+  [['APIKEY_REFUSED'], 'the carrier rejects the key', 'set a working one'],
   [['CREDITS_EXCEEDED'], 'the account is out of credit', 'resolve that, then set the key again'],
-  [['ACCOUNT_BLOCKED'], 'the provider has blocked the account', 'resolve that, then set the key again'],
-  [['SMTP_LOGIN_REFUSED'], 'the SMTP server rejects the login', 'set a transport with a working login'],
+  [['ACCOUNT_BLOCKED'], 'the carrier has blocked the account', 'resolve that, then set the key again'],
+  [['SMTP_LOGIN_REFUSED'], 'the SMTP server rejects the login', 'set an account with a working login'],
   [
     ['SMTP_CONNECTION_REFUSED'],
     'the SMTP server accepts no email from here, or has no STARTTLS; error has its message',
-    'contact its operator, then set the transport again',
+    'contact its operator, then set the account again',
   ],
   [['SMTP_HOST_REFUSED'], 'the name of the SMTP server resolves to a private network', 'use another server'],
   [
@@ -118,16 +118,16 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
     "have the server's operator fix it",
   ],
   [['SMTP_451'], 'the SMTP server asks to retry later; error has its message', 'nothing'],
-  [['RATE_LIMITED'], 'the provider asks the tenant to wait', 'nothing'],
+  [['RATE_LIMITED'], 'the carrier asks the tenant to wait', 'nothing'],
   [
-    ['PROVIDER_TIMEOUT', 'PROVIDER_500', 'PROVIDER_503', 'ECONNRESET', 'NETWORK_ERROR'],
-    'the provider, or the connection to it, has problems',
-    'nothing; check with the provider before redriving an unknown one',
+    ['CARRIER_TIMEOUT', 'CARRIER_500', 'CARRIER_503', 'ECONNRESET', 'NETWORK_ERROR'],
+    'the carrier, or the connection to it, has problems',
+    'nothing; check with the carrier before redriving an unknown one',
   ],
   [
     ['IDEMPOTENCY_KEY_USED'],
     'Resend had received an attempt with other data, whose response was lost; the next attempt may be a duplicate',
-    'nothing; check with the provider before redriving an unknown one',
+    'nothing; check with the carrier before redriving an unknown one',
   ],
   [['TOO_BUSY', 'DATABASE_UNAVAILABLE'], 'our own database is busy or unavailable', 'nothing'],
   [['STORAGE_UNAVAILABLE'], 'our own file storage is unavailable', 'nothing'],
@@ -135,7 +135,7 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
   [
     ['OUTCOME_UNKNOWN'],
     'the worker died while sending, and the rule forbids a second email',
-    'check with the provider, redrive if it was not sent',
+    'check with the carrier, redrive if it was not sent',
   ],
   [
     ['POISON'],
@@ -149,7 +149,7 @@ const BY_CODE: ReadonlyMap<string, DeliveryError> = new Map(
   TABLE.flatMap(([codes, why, whatToDo]) => codes.map((code) => [code, { why, whatToDo }] as const)),
 );
 
-/** Every code has an entry: other codes are further errors of queries, of the provider, or of the connection to it. */
+/** Every code has an entry: other codes are further errors of queries, of the carrier, or of the connection to it. */
 export function deliveryError(code: string): DeliveryError {
   const known = BY_CODE.get(code) ?? BY_CODE.get(rowFor(code));
   if (!known) throw new Error('the table lacks a row');
@@ -159,8 +159,8 @@ export function deliveryError(code: string): DeliveryError {
 function rowFor(code: string): string {
   if (/^SMTP_4\d\d$/.test(code)) return 'SMTP_451';
   if (/^SMTP_5\d\d$/.test(code)) return 'SMTP_554';
-  if (code === 'PROVIDER_409') return 'NETWORK_ERROR';
-  if (/^PROVIDER_4\d\d$/.test(code)) return 'PROVIDER_400';
-  if (/^(PROVIDER_5\d\d$|E[A-Z]+$)/.test(code)) return 'NETWORK_ERROR';
+  if (code === 'CARRIER_409') return 'NETWORK_ERROR';
+  if (/^CARRIER_4\d\d$/.test(code)) return 'CARRIER_400';
+  if (/^(CARRIER_5\d\d$|E[A-Z]+$)/.test(code)) return 'NETWORK_ERROR';
   return 'GRAPHQL_VALIDATION';
 }

@@ -157,13 +157,13 @@ function matchOf(
 const REDRIVEN = 'redriven';
 
 const OUTCOMES: Readonly<Record<string, readonly [title: string, kind: Moment['kind']]>> = {
-  sent: ['The provider took it', 'good'],
-  rejected: ['The provider refused it', 'bad'],
+  sent: ['The carrier took it', 'good'],
+  rejected: ['The carrier refused it', 'bad'],
   failed: ['It failed', 'bad'],
   retry: ['It did not succeed; to be tried again', 'waiting'],
   ambiguous: ['Nobody knows whether it left', 'bad'],
-  paused: ['The provider takes no email with this key', 'waiting'],
-  rate_limited: ['The provider asked to wait', 'waiting'],
+  paused: ['The carrier takes no email with this key', 'waiting'],
+  rate_limited: ['The carrier asked to wait', 'waiting'],
   redriven: ['Sent again by hand', 'plain'],
 };
 
@@ -188,7 +188,7 @@ function attemptOf(
     facts: given([
       ['Carrier', carrier],
       ['Status', http_status],
-      [outcome === REDRIVEN ? 'Before' : http_status === null ? 'Error' : "Provider's response", error],
+      [outcome === REDRIVEN ? 'Before' : http_status === null ? 'Error' : "Carrier's response", error],
       ['Took', tookMs === undefined || outcome === REDRIVEN ? null : `${tookMs} ms`],
     ]),
   };
@@ -200,7 +200,7 @@ const EVENTS: Readonly<Record<string, readonly [title: string, kind: Moment['kin
   click: ['A link was clicked', 'good'],
   deferred: ['Put off by the receiving server', 'waiting'],
   bounce: ['Bounced', 'bad'],
-  dropped: ['Dropped by the provider', 'bad'],
+  dropped: ['Dropped by the carrier', 'bad'],
   spamreport: ['Reported as spam', 'bad'],
 };
 

@@ -3,7 +3,7 @@ import { OPERATIONS } from '../../control/email/checkEmailRule.js';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { keyText, readChoices, readRecentRows } from './choices.js';
-import { withNames, type Transport } from './carrierForms.js';
+import { withNames, type SendingAccounts } from './carrierForms.js';
 import { CONSOLE, linkTo } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import {
@@ -44,7 +44,7 @@ const CHECK = `query ($type: ID!, $target: String) { Utility { check_email(email
 const VERSION = `query ($filter: String) {
   email_type_version(filter: $filter, limit: 1) { content }
 }`;
-const TRANSPORT =
+const ACCOUNTS =
   '{ Utility { email_transport { transports { kind host domain } paused_code paused_reason } } }';
 const DRAFTS = `{ email_type_version(filter: "version = 0", ordering: ["email_type"], limit: 50) { email_type } }`;
 const SAVE_DRAFT =
@@ -70,10 +70,10 @@ export function emailPages({ page, form }: PageHandlers): Router {
     });
     const { shown, ...links } = pageOf(email_types, from, EMAILS, { search });
     const drafts = await ask<{ email_type_version: readonly object[] }>(DRAFTS);
-    const { Utility } = await ask<{ Utility: { email_transport: Transport | null } }>(TRANSPORT);
+    const { Utility } = await ask<{ Utility: { email_transport: SendingAccounts | null } }>(ACCOUNTS);
     await show('emails', {
       title: 'Emails',
-      transport: withNames(Utility.email_transport),
+      account: withNames(Utility.email_transport),
       emails: shown,
       search,
       drafts: search === '' && from === 0 ? drafts.email_type_version : [],

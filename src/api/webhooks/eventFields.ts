@@ -11,7 +11,7 @@ export const MAX_TOKEN_CHARACTERS = 100;
 const MAX_ADDRESS_CHARACTERS = 320;
 /** Each recipient gets an event with the texts of the whole report, which must not be multiplied without limit. */
 export const MAX_RECIPIENTS = 1_000;
-/** Plausible times: the oldest provider was founded in 2009, and its clock may be off by a day. */
+/** Plausible times: the oldest carrier was founded in 2009, and its clock may be off by a day. */
 const EARLIEST_MS = 1_230_768_000_000;
 const CLOCK_MS = 86_400_000;
 
@@ -26,7 +26,7 @@ export interface ReadEvents {
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** An event as reported by a provider, unchecked. */
+/** An event as reported by a carrier, unchecked. */
 export interface GivenEvent {
   readonly deliveryid: unknown;
   readonly tenantid: unknown;
@@ -95,7 +95,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : [];
 }
 
-/** The names of the ledger's events, by those of a provider. */
+/** The names of the ledger's events, by those of a carrier. */
 export type Names = Readonly<Record<string, string>>;
 
 export const nameIn = (names: Names, value: unknown): string | undefined =>

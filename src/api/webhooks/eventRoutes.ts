@@ -14,7 +14,7 @@ import { NO_TENANT, readId } from '../http/readId.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { checkEvents } from './eventFields.js';
 import { invalid, type Report } from './eventWebhook.js';
-import { createEventWebhooks, type ReportingKind } from './providers.js';
+import { createEventWebhooks, type ReportingKind } from './carriers.js';
 import type { EmailEventMetrics } from './emailEventMetrics.js';
 
 /**
@@ -27,7 +27,7 @@ const REPORTS = { running: 1, waiting: 50, waitMs: 10_000 };
 const VISITORS = { key: 'visitors with reports', isNobody: true };
 
 /**
- * `POST /events/<provider>/<tenantid>`: providers' reports, verified by each provider's own method before their content is
+ * `POST /events/<carrier>/<tenantid>`: carriers' reports, verified by each carrier's own method before their content is
  * trusted. A missing tenant or secret gets the same response as a wrong signature.
  */
 export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router {

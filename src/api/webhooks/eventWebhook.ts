@@ -6,7 +6,7 @@ import { ownValue } from '../../foundation/ownValue.js';
 import { type InTurn } from '../http/readFields.js';
 import type { GivenEvent, Json } from './eventFields.js';
 
-/** What a provider's event webhook is made of; `eventRoutes.ts` does the rest for all of them. */
+/** What a carrier's event webhook is made of; `eventRoutes.ts` does the rest for all of them. */
 export interface EventWebhook {
   readonly maxBodyBytes: number;
   /**
@@ -32,9 +32,9 @@ export interface Report {
   readonly inTurn: (whose: 'tenant' | 'visitor') => InTurn;
 }
 
-/** A report that its provider has signed. */
+/** A report that its carrier has signed. */
 export interface VerifiedReport {
-  /** The items of SendGrid's list; one item from every other provider. */
+  /** The items of SendGrid's list; one item from every other carrier. */
   readonly items: readonly Json[];
   /** Used if its events have no ids of their own. */
   readonly reportId: string;

@@ -2,9 +2,9 @@ import type { Config } from '../../config/config.js';
 import type { Database } from '../../db/pool/database.js';
 import { readAllAccounts } from '../../db/email/emailAccounts.js';
 import type { Account, CarrierKind } from '../../email/carriers/account.js';
-import { createTransport } from '../../email/carriers/createTransport.js';
+import { openCarriers } from '../../email/carriers/openCarriers.js';
 import { openAccounts } from '../../email/carriers/openAccounts.js';
-import type { EmailTransport } from '../../email/carriers/transport.js';
+import type { EmailTransport } from '../../email/carriers/sending.js';
 import type { KeyRing } from '../../config/secrets.js';
 import { bad, good, shortened, type Finding } from './check.js';
 
@@ -47,17 +47,17 @@ export async function checkCarriers(
   database: Database,
   accounts: readonly TenantAccount[],
 ): Promise<Finding> {
-  const transport = createTransport(config, database);
+  const carriers = openCarriers(config, database);
   try {
-    const verdicts = await verifyAll(transport, accounts, Math.min(config.sendDeadlineMs, VERIFY_MS));
+    const verdicts = await verifyAll(carriers, accounts, Math.min(config.sendDeadlineMs, VERIFY_MS));
     return judgeAccounts(verdicts, accounts.length);
   } finally {
-    await transport.close();
+    await carriers.close();
   }
 }
 
 async function verifyAll(
-  transport: EmailTransport,
+  carriers: EmailTransport,
   accounts: readonly TenantAccount[],
   deadlineMs: number,
 ): Promise<readonly AccountVerdict[]> {
@@ -69,7 +69,7 @@ async function verifyAll(
       const next = waiting.shift();
       if (!next) return;
       const { tenantid, account } = next;
-      const verdict = await transport.verify(account, deadlineMs);
+      const verdict = await carriers.verify(account, deadlineMs);
       verdicts.push({ tenantid, kind: account.kind, problem: verdict.ok ? undefined : verdict.message });
     }
   };

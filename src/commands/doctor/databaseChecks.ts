@@ -199,12 +199,12 @@ async function checkQueue(database: Database, log: Logger): Promise<Finding> {
   return good('in the same PostgreSQL');
 }
 
-/** A single tenant's rejected key is up to that tenant; if all are rejected, the provider or the account is the cause. */
+/** A single tenant's rejected key is up to that tenant; if all are rejected, the carrier or the account is the cause. */
 export function judgeKeys({ tenants, paused }: KeyStates): Finding {
   if (paused.length > 0 && paused.length === tenants) {
     return bad(
       `the carriers reject the accounts of all tenants (${shortened(paused.map(String))})`,
-      'Check the account with the carrier. A new key or transport resumes paused deliveries; once the carrier accepts the old one again, "rowpost redrive --paused all" does.',
+      'Check the account with the carrier. A new key or account resumes paused deliveries; once the carrier accepts the old one again, "rowpost redrive --paused all" does.',
     );
   }
   const those =

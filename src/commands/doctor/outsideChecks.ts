@@ -11,16 +11,16 @@ import { bad, codeOf, good, type Checks, type Finding } from './check.js';
 const OLDEST_REDIS = [6, 2] as const;
 
 /**
- * Checks that need no database: Redis, the email provider, the file storage.
+ * Checks that need no database: Redis, the carrier, the file storage.
  * @param usesSendgrid whether a tenant sends with SendGrid, the default carrier
  */
 export function outsideChecks(config: Config, usesSendgrid: boolean): Checks {
   const { redisUrl, queuePrefix, mailTransport } = config;
   return {
     ...(redisUrl !== undefined && { queue: () => checkRedis(redisUrl, queuePrefix) }),
-    provider: async () => {
+    carrier: async () => {
       if (mailTransport === 'mailbox') return good('none: email is kept in the mailbox');
-      if (usesSendgrid) return checkProvider(config);
+      if (usesSendgrid) return checkCarrier(config);
       return good('SendGrid is not checked: all tenants send with other carriers');
     },
     storage: () => checkStorage(config),
@@ -71,14 +71,14 @@ function isOlder(version: string): boolean {
   return major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1]);
 }
 
-/** A request without key or email: any response means that the provider is reachable. */
-async function checkProvider({ sendgridBaseUrl, sendDeadlineMs }: Config): Promise<Finding> {
+/** A request without key or email: any response means that the carrier is reachable. */
+async function checkCarrier({ sendgridBaseUrl, sendDeadlineMs }: Config): Promise<Finding> {
   const startedAt = performance.now();
   const signal = AbortSignal.timeout(sendDeadlineMs);
   try {
     const response = await fetch(sendgridBaseUrl, { signal, redirect: 'manual' });
     await response.body?.cancel();
-    return judgeProvider(response.status, Math.ceil(performance.now() - startedAt));
+    return assessCarrierResponse(response.status, Math.ceil(performance.now() - startedAt));
   } catch (error) {
     const why = signal.aborted ? `no response within ${sendDeadlineMs} ms` : codeOf(error);
     return bad(
@@ -89,7 +89,7 @@ async function checkProvider({ sendgridBaseUrl, sendDeadlineMs }: Config): Promi
 }
 
 /** @param status of the response to a request without a key */
-export function judgeProvider(status: number, ms: number): Finding {
+export function assessCarrierResponse(status: number, ms: number): Finding {
   if (status >= 500 || status === 407 || status === 429) {
     return bad(
       `SendGrid responds with ${status}`,

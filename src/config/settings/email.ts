@@ -56,7 +56,7 @@ export const EMAIL = {
     'SEND_DEADLINE_MS',
     integer(100),
     15_000,
-    'Timeout of a provider call, from connecting to the last byte of the response.',
+    'Timeout of a carrier call, from connecting to the last byte of the response.',
   ),
   maxAttempts: setting('MAX_ATTEMPTS', integer(1, 1000), 12, 'Attempts before a delivery is `failed`.'),
   backoffBaseMs: setting(

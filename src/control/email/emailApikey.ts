@@ -30,7 +30,7 @@ export const setEmailApikey: GraphQLFieldConfig<unknown, ControlContext, { apike
   },
 };
 
-/** Throws AppError EMAIL_APIKEY_MISSING unless the tenant has a key or another transport. */
+/** Throws AppError EMAIL_APIKEY_MISSING unless the tenant has a key or another account. */
 export async function requireAccount({ db, principal }: ControlContext): Promise<void> {
   if (!(await readAccounts(db, principal.tenantid))) throw emailApikeyMissing();
 }
@@ -38,6 +38,6 @@ export async function requireAccount({ db, principal }: ControlContext): Promise
 export function emailApikeyMissing(): AppError {
   return new AppError(
     'EMAIL_APIKEY_MISSING',
-    'The tenant has neither an email API key nor another transport yet.',
+    'The tenant has neither an email API key nor another account yet.',
   );
 }

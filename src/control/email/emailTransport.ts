@@ -7,7 +7,7 @@ import {
 } from 'graphql';
 import { readAccounts, storeAccounts } from '../../db/email/emailAccounts.js';
 import type { Account, SmtpAccount, SesAccount } from '../../email/carriers/account.js';
-import { openAccounts, openTransports, type StoredTransport } from '../../email/carriers/openAccounts.js';
+import { openAccounts, openStoredAccounts, type StoredAccount } from '../../email/carriers/openAccounts.js';
 import { AppError } from '../../foundation/errors.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
@@ -15,10 +15,10 @@ import { holdTenant } from '../holdTenant.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { requireOnlyMutation } from '../request/externalCalls.js';
 import { emailApikeyMissing } from './emailApikey.js';
-import { emailTransportInput, readTransports, type TransportInput } from './transportInput.js';
+import { emailTransportInput, parseAccounts, type AccountInput } from './accountInput.js';
 
 /** Its fields are an allow-list: a secret has none. */
-const transportType = new GraphQLObjectType<
+const accountType = new GraphQLObjectType<
   Pick<Partial<SmtpAccount>, 'dkim'> & Pick<SesAccount, 'configurationSet'>,
   ControlContext
 >({
@@ -37,11 +37,11 @@ const transportType = new GraphQLObjectType<
   },
 });
 
-const transportsType = new GraphQLObjectType<unknown, ControlContext>({
+const accountsType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_transports',
   fields: {
     transports: {
-      type: new GraphQLList(transportType),
+      type: new GraphQLList(accountType),
       description:
         'In order of preference: the next one is tried only if the previous one has certainly not sent the email.',
     },
@@ -52,7 +52,7 @@ const transportsType = new GraphQLObjectType<unknown, ControlContext>({
 });
 
 export const emailTransport: GraphQLFieldConfig<unknown, ControlContext> = {
-  type: transportsType,
+  type: accountsType,
   description:
     'The carriers that the tenant sends through; null before set_email_apikey or set_email_transport.',
   resolve: (_source, _args, context) => {
@@ -62,8 +62,8 @@ export const emailTransport: GraphQLFieldConfig<unknown, ControlContext> = {
 };
 
 /** Verifies the account with each carrier, and sets nothing unless all succeed. Resumes paused deliveries. */
-export const setEmailTransport: GraphQLFieldConfig<unknown, ControlContext, { input: TransportInput }> = {
-  type: transportsType,
+export const setEmailTransport: GraphQLFieldConfig<unknown, ControlContext, { input: AccountInput }> = {
+  type: accountsType,
   description:
     'Sets the carriers that the tenant sends through, instead of SendGrid alone, once each carrier has accepted its credentials. Sends no email.',
   args: { input: { type: new GraphQLNonNull(emailTransportInput) } },
@@ -73,7 +73,7 @@ export const setEmailTransport: GraphQLFieldConfig<unknown, ControlContext, { in
     requireTenantAdmin(principal);
     requireOnlyMutation(context, 'set_email_transport');
     const { tenantid, roleid: setBy } = principal;
-    const transports = readTransports(input, config.smtpAllowPrivateNetwork || !config.production);
+    const transports = parseAccounts(input, config.smtpAllowPrivateNetwork || !config.production);
     const accounts = await context.composing.run(tenantid, () => verify(context, transports));
     if (accounts.length < transports.length) throw emailApikeyMissing();
     const isDefault = transports.length === 1 && transports[0]?.kind === 'sendgrid';
@@ -93,18 +93,18 @@ export const setEmailTransport: GraphQLFieldConfig<unknown, ControlContext, { in
 /** Throws AppError EMAIL_TRANSPORT_REFUSED. @returns the accounts, without SendGrid if it has no key yet */
 async function verify(
   { db, deps, principal: { tenantid } }: ControlContext,
-  transports: readonly StoredTransport[],
+  transports: readonly StoredAccount[],
 ): Promise<readonly Account[]> {
   const stored = await readAccounts(db, tenantid);
   const [sendgrid] = stored
-    ? openAccounts(deps.keyRing, tenantid, { ...stored, transportsEncrypted: null })
+    ? openAccounts(deps.keyRing, tenantid, { ...stored, accountsEncrypted: null })
     : [];
-  const accounts = transports.flatMap((transport): readonly Account[] => {
-    if (transport.kind !== 'sendgrid') return [transport];
+  const accounts = transports.flatMap((carriers): readonly Account[] => {
+    if (carriers.kind !== 'sendgrid') return [carriers];
     return sendgrid ? [sendgrid] : [];
   });
   for (const account of accounts) {
-    const verdict = await deps.transport.verify(account, deps.config.sendDeadlineMs);
+    const verdict = await deps.carriers.verify(account, deps.config.sendDeadlineMs);
     if (!verdict.ok) {
       throw new AppError('EMAIL_TRANSPORT_REFUSED', `${account.kind}: ${verdict.message}.`);
     }
@@ -115,9 +115,9 @@ async function verify(
 async function shown({ db, deps, principal: { tenantid } }: ControlContext): Promise<object | null> {
   const stored = await readAccounts(db, tenantid);
   if (!stored) return null;
-  const { pausedCode, pausedReason, setTime, transportsEncrypted } = stored;
+  const { pausedCode, pausedReason, setTime, accountsEncrypted } = stored;
   return {
-    transports: openTransports(deps.keyRing, tenantid, transportsEncrypted),
+    transports: openStoredAccounts(deps.keyRing, tenantid, accountsEncrypted),
     paused_code: pausedCode,
     paused_reason: pausedReason,
     set_time: setTime,

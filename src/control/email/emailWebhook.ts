@@ -50,7 +50,7 @@ export const setEmailWebhookKey: GraphQLFieldConfig<
   },
 };
 
-/** The key in base64 as providers show it, with or without PEM header and footer. Throws AppError BAD_USER_INPUT. */
+/** The key in base64 as carriers show it, with or without PEM header and footer. Throws AppError BAD_USER_INPUT. */
 function readKey(text: string): string {
   const base64 = text.replace(/-----[A-Z ]+-----/g, '').replace(/\s+/g, '');
   try {
@@ -61,7 +61,7 @@ function readKey(text: string): string {
   } catch {
     throw badInput(
       'verification_key',
-      "verification_key is not the provider's public key: base64, ECDSA P-256.",
+      "verification_key is not the carrier's public key: base64, ECDSA P-256.",
     );
   }
 }

@@ -11,7 +11,7 @@ import { comparable, parseOneAddress, type Address } from '../../email/addresses
 import type { Email, EmailFailure } from '../../email/email.js';
 import type { Account } from '../../email/carriers/account.js';
 import { openAccounts } from '../../email/carriers/openAccounts.js';
-import type { SendOutcome } from '../../email/carriers/transport.js';
+import type { SendOutcome } from '../../email/carriers/sending.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
 import { emailApikeyMissing } from './emailApikey.js';
@@ -23,7 +23,7 @@ import { requireOnlyMutation } from '../request/externalCalls.js';
 const testEmailType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'test_email',
   fields: {
-    sent: { type: GraphQLBoolean, description: 'Whether the provider accepted the email.' },
+    sent: { type: GraphQLBoolean, description: 'Whether the carrier accepted the email.' },
     provider_message_id: { type: GraphQLString },
     error: { type: emailErrorType },
   },
@@ -60,7 +60,7 @@ function readRecipient(text: string): Address {
 
 /** The tenant's first account. Throws AppError EMAIL_APIKEY_MISSING. */
 async function requireSendableAccount({ db, principal: { tenantid }, deps }: ControlContext) {
-  if (!deps.transport.needsAccount) return { account: undefined, waitMs: 0 };
+  if (!deps.carriers.needsAccount) return { account: undefined, waitMs: 0 };
   const stored = await readAccounts(db, tenantid);
   const [account] = stored ? openAccounts(deps.keyRing, tenantid, stored) : [];
   if (!stored || !account) throw emailApikeyMissing();
@@ -100,7 +100,7 @@ function send(
   email: Email,
   account: Account | undefined,
 ): Promise<SendOutcome> {
-  return deps.transport.send(
+  return deps.carriers.send(
     { ...email, tenantid: principal.tenantid, deliveryid: null },
     { account, deadlineMs: deps.config.sendDeadlineMs, mayStart: () => true },
   );
@@ -116,7 +116,7 @@ function toResult(outcome: SendOutcome): object {
       return notSent({
         code: outcome.code,
         message: outcome.message,
-        hint: 'Check the account at the provider, or set another key with set_email_apikey or another account with set_email_transport.',
+        hint: 'Check the account at the carrier, or set another key with set_email_apikey or another account with set_email_transport.',
       });
     case 'rejected':
     case 'retry':
@@ -129,7 +129,7 @@ function toResult(outcome: SendOutcome): object {
 function rateLimited(waitMs: number): EmailFailure {
   return {
     code: 'RATE_LIMITED',
-    message: `the provider asks to wait ${Math.ceil(waitMs / 1000)} s`,
+    message: `the carrier asks to wait ${Math.ceil(waitMs / 1000)} s`,
     hint: 'Send the test again after that.',
   };
 }

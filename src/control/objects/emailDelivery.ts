@@ -79,7 +79,7 @@ export const emailAttempt = controlObject({
 export const emailEvent = controlObject({
   table: 'email_event',
   label: 'event',
-  description: 'What the provider reports about an email after it was sent.',
+  description: 'What the carrier reports about an email after it was sent.',
   key: ['time', 'provider_event_id'],
   listed: false,
   columns: {
@@ -89,7 +89,7 @@ export const emailEvent = controlObject({
     },
     time: { type: 'timestamptz' },
     recipient: { type: 'text' },
-    reason: { type: 'text', description: 'Reason as given by the receiving server or the provider.' },
+    reason: { type: 'text', description: 'Reason as given by the receiving server or the carrier.' },
     status: { type: 'text', description: 'Enhanced status code (RFC 3463), such as 5.1.1.' },
     type: { type: 'text', description: 'Bounces only: bounce (permanent) or blocked (temporary).' },
     url: { type: 'text', description: 'Clicks only: the URL of the link.' },

@@ -4,7 +4,7 @@ import { controlObject } from '../object/declaration.js';
 import { ofOwnRoles } from '../object/visibility.js';
 import { updateMapping, createMapping, readMappingKey, deleteMapping } from '../oidc/oidcMappings.js';
 
-/** Maps identities at a provider to roles. */
+/** Maps identities at a carrier to roles. */
 export const roleOidc = controlObject({
   table: 'role_oidc',
   label: 'mapping of role',
@@ -15,7 +15,7 @@ export const roleOidc = controlObject({
     confid: { type: 'int4', input: { type: ID }, required: true },
     sub_id: {
       type: 'text',
-      input: "The user's value of the ID token claim named by the provider's comparison_field.",
+      input: "The user's value of the ID token claim named by the carrier's comparison_field.",
       required: true,
     },
     current_password: CURRENT_PASSWORD,

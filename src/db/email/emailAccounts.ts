@@ -8,7 +8,7 @@ export interface EncryptedAccounts {
   /** SendGrid's key; empty without one. */
   readonly apikeyEncrypted: string;
   /** Null for SendGrid alone. */
-  readonly transportsEncrypted: string | null;
+  readonly accountsEncrypted: string | null;
 }
 
 /**
@@ -34,7 +34,7 @@ export async function storeAccounts(
     set_by: setBy,
     ...(apikey !== undefined && { apikey_encrypted: keyRing.encrypt(apikey, emailApiKeyContext(tenantid)) }),
     ...(transports !== undefined && {
-      transports_encrypted:
+      accounts_encrypted:
         transports === null ? null : keyRing.encrypt(transports, emailTransportsContext(tenantid)),
     }),
   };
@@ -49,19 +49,19 @@ export interface AccountsNow extends EncryptedAccounts {
   /** Why the tenant is paused. */
   readonly pausedCode: string | null;
   readonly pausedReason: string | null;
-  /** Time left until the provider accepts requests again; 0 if not rate limited. */
+  /** Time left until the carrier accepts requests again; 0 if not rate limited. */
   readonly waitMs: number;
   /** ISO 8601 */
   readonly setTime: string;
 }
 
-/** @returns undefined when the tenant has set neither key nor transport */
+/** @returns undefined when the tenant has set neither key nor account */
 export async function readAccounts(knex: Knex, tenantid: number): Promise<AccountsNow | undefined> {
   return knex('rowpost.email_apikey')
     .where({ tenantid })
     .first<AccountsNow | undefined>(
       'apikey_encrypted as apikeyEncrypted',
-      'transports_encrypted as transportsEncrypted',
+      'accounts_encrypted as accountsEncrypted',
       'paused_code as pausedCode',
       'paused_reason as pausedReason',
       knex.raw('to_json(set_time) #>> \'{}\' as "setTime"'),
@@ -69,19 +69,19 @@ export async function readAccounts(knex: Knex, tenantid: number): Promise<Accoun
     );
 }
 
-/** Of all tenants that have set a key or a transport. */
+/** Of all tenants that have set a key or an account. */
 export async function readAllAccounts(
   knex: Knex,
 ): Promise<readonly (EncryptedAccounts & { readonly tenantid: number })[]> {
   return knex('rowpost.email_apikey')
     .orderBy('tenantid')
-    .select('tenantid', 'apikey_encrypted as apikeyEncrypted', 'transports_encrypted as transportsEncrypted');
+    .select('tenantid', 'apikey_encrypted as apikeyEncrypted', 'accounts_encrypted as accountsEncrypted');
 }
 
 export interface KeyStates {
   /** How many tenants have an account. */
   readonly tenants: number;
-  /** Those whose account the provider refused, or which are out of credit. */
+  /** Those whose account the carrier refused, or which are out of credit. */
   readonly paused: readonly number[];
 }
 

@@ -2,10 +2,10 @@ import type { Ledger } from '../pool/ledger.js';
 import { UNSUBSCRIBED } from './suppressions.js';
 import { statement, textConstant } from '../sql/sql.js';
 
-/** An event of a sent email, as reported by the provider. All texts are storable. */
+/** An event of a sent email, as reported by the carrier. All texts are storable. */
 export interface EmailEvent {
   readonly deliveryid: string;
-  /** The provider's id of the event; the same when it is reported again. */
+  /** The carrier's id of the event; the same when it is reported again. */
   readonly providerEventId: string;
   readonly event: string;
   /** ISO 8601 */

@@ -8,7 +8,7 @@ export interface EmailWebhookRow {
   readonly set_time: string;
 }
 
-/** Sets or replaces the public key that verifies the provider's event reports. */
+/** Sets or replaces the public key that verifies the carrier's event reports. */
 export async function storeEmailWebhookKey(
   knex: Knex,
   key: { readonly tenantid: number; readonly verificationKey: string; readonly setBy: number },

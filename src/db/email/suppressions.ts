@@ -52,7 +52,7 @@ export async function purgeRemovedSuppressions(ledger: Ledger, atOnce = 10_000):
   }
 }
 
-// The provider retries a report for up to a day.
+// The carrier retries a report for up to a day.
 const PURGE = {
   name: 'suppression_forget',
   text: statement`

@@ -57,7 +57,7 @@ export const IDEMPOTENCY_KEY_USED =
   'the carrier knows the idempotency key from an attempt with other data, which it may have sent; the next attempt has another key and may be a duplicate';
 
 /**
- * Ends attempts whose lease has expired. Whether the provider accepted the email is unknown and recorded as such:
+ * Ends attempts whose lease has expired. Whether the carrier accepted the email is unknown and recorded as such:
  * `at_least_once` retries, possibly sending a duplicate; `at_most_once` ends as `unknown`. A delivery whose attempts
  * repeatedly end with their process is the likely cause and fails as POISON. @returns the number of lost attempts.
  */

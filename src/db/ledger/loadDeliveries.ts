@@ -46,7 +46,7 @@ export interface LoadedDelivery extends KnownDelivery {
   readonly eventid: string | null;
   /** Whether the tenant has suppressed addresses. */
   readonly hasSuppressions: boolean;
-  /** Null when the tenant has set neither key nor transport. */
+  /** Null when the tenant has set neither key nor account. */
   readonly accounts: StoredAccounts | null;
 }
 
@@ -55,7 +55,7 @@ export interface StoredAccounts extends EncryptedAccounts {
   readonly version: number;
   /** Why the tenant is paused; null when it is not. */
   readonly pausedCode: string | null;
-  /** When the provider's rate limit ends, in milliseconds since the epoch; null when not rate limited. */
+  /** When the carrier's rate limit ends, in milliseconds since the epoch; null when not rate limited. */
   readonly waitUntilMs: number | null;
 }
 
@@ -101,7 +101,7 @@ export const loadedColumns = (event: Sql, queryRoleid: Sql): Sql => sql`
   ${queryRoleid} as "queryRoleid", ${quickRecordColumnsSql(event)}, ${event}.file::text as file, ${event}.traceparent,
   ${event}.eventid::text as eventid, ${TYPE_VERSION} as "typeVersion", sup.listed is not null as "hasSuppressions",
   case when k.tenantid is not null then json_build_object('apikeyEncrypted', k.apikey_encrypted,
-    'transportsEncrypted', k.transports_encrypted, 'version', k.version, 'pausedCode', k.paused_code, 'waitUntilMs',
+    'accountsEncrypted', k.accounts_encrypted, 'version', k.version, 'pausedCode', k.paused_code, 'waitUntilMs',
     case when k.wait_until > now() then extract(epoch from k.wait_until)::float8 * 1000 end) end as accounts`;
 
 /** @param tenantid SQL; where null, nothing is looked up */

@@ -7,7 +7,7 @@ import { trackDeliveries } from './track.js';
 import { sql, statement } from '../sql/sql.js';
 
 /**
- * Pauses a tenant because the provider rejects its key. A response about an older key is ignored.
+ * Pauses a tenant because the carrier rejects its key. A response about an older key is ignored.
  * @param reason shown to the tenant's administrator
  */
 export async function pauseTenant(
@@ -26,7 +26,7 @@ const PAUSE_TENANT = {
     where tenantid = $1::int and version = $2::int and paused_code is null`,
 };
 
-/** Holds a tenant's deliveries back until the provider's Retry-After. */
+/** Holds a tenant's deliveries back until the carrier's Retry-After. */
 export async function holdTenant(ledger: Ledger, tenantid: number, waitMs: number): Promise<void> {
   await ledger.query(HOLD_TENANT, [tenantid, Math.ceil(waitMs)]);
 }
@@ -78,7 +78,7 @@ const PAUSE_DELIVERIES = {
     insert into rowpost.email_attempt (tenantid, deliveryid, attempt, started, finished, outcome, http_status, error,
       createtime, carrier)
     select tenantid, deliveryid, starts, started, now(), 'paused', http_status,
-      coalesce(paused_reason, 'the provider refused the key, which was replaced meanwhile'), createtime, carrier
+      coalesce(paused_reason, 'the carrier refused the key, which was replaced meanwhile'), createtime, carrier
     from paused where sending
     on conflict do nothing`,
 };

@@ -4,7 +4,7 @@ import type { Ledger, LedgerStatement } from '../pool/ledger.js';
 import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { sql, statement } from '../sql/sql.js';
 
-/** An attempt about to call the provider. */
+/** An attempt about to call the carrier. */
 export interface SendingStart extends KnownDelivery {
   /** Whether the delivery was tracked when it was loaded. */
   readonly tracked: boolean;
@@ -17,7 +17,7 @@ export interface SendingStart extends KnownDelivery {
 
 /**
  * Commits the start of attempt number `starts + 1`, with a lease. Of several workers with the same delivery, one wins.
- * @returns for each, whether the caller may call the provider.
+ * @returns for each, whether the caller may call the carrier.
  */
 export async function startSending(
   ledger: Ledger,

@@ -27,7 +27,7 @@ export interface PostmarkAccount {
   readonly kind: 'postmark';
   /** A server token. */
   readonly apikey: string;
-  /** By default the provider's. */
+  /** By default the carrier's. */
   readonly messageStream?: string;
 }
 

@@ -2,9 +2,9 @@ import { AppError } from '../../foundation/errors.js';
 import { FairRoom } from '../../foundation/limits/fairRoom.js';
 import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Attachment } from '../email.js';
-import type { EmailMessage, SendOutcome } from './transport.js';
+import type { EmailMessage, SendOutcome } from './sending.js';
 
-/** An attachment as passed to the provider. */
+/** An attachment as passed to the carrier. */
 export interface LoadedAttachment extends Attachment {
   readonly base64: string;
 }

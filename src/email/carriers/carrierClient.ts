@@ -3,7 +3,7 @@ import https from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import { traceparentOf, type Span } from '../../foundation/observability/tracing/tracing.js';
 
-/** What was observed of one call to the provider. */
+/** What was observed of one call to the carrier. */
 export interface Exchange {
   /** The request was begun, so the email may have been sent. */
   begun: boolean;
@@ -33,7 +33,7 @@ export interface CallTerms {
   readonly deadlineMs: number;
   /** Checked once the connection is established, just before the request is written. */
   readonly mayStart: () => boolean;
-  /** The span whose trace the provider may continue. */
+  /** The span whose trace the carrier may continue. */
   readonly span?: Span | undefined;
 }
 
@@ -41,7 +41,7 @@ const MAX_SOCKETS = 256;
 /** Responses are a few hundred bytes. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
 
-/** Calls the provider's API over keep-alive connections. Follows no redirects, which would send key and email elsewhere. */
+/** Calls the carrier's API over keep-alive connections. Follows no redirects, which would send key and email elsewhere. */
 export class CarrierClient {
   readonly #protocol: typeof http | typeof https;
   readonly #agent: http.Agent;
@@ -56,7 +56,7 @@ export class CarrierClient {
     this.#basePath = url.pathname.replace(/\/+$/, '');
   }
 
-  /** Provider and network errors are part of the exchange. Rejects for a request that is invalid as HTTP. */
+  /** Carrier and network errors are part of the exchange. Rejects for a request that is invalid as HTTP. */
   call({ method, url, headers, body }: CarrierRequest, terms: CallTerms): Promise<Exchange> {
     const exchange = newExchange();
     const content = contentOf(body);

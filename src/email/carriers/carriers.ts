@@ -9,7 +9,7 @@ import { createResend } from './resend/resend.js';
 import { createSendgrid } from './sendgrid/sendgrid.js';
 import { createSes } from './ses/ses.js';
 import { createSmtp } from './smtp/smtp.js';
-import type { EmailMessage, EmailTransport, SendContext } from './transport.js';
+import type { EmailMessage, EmailTransport, SendContext } from './sending.js';
 
 export interface CarrierOptions {
   readonly sendgridBaseUrl: string;
@@ -23,7 +23,7 @@ export interface CarrierOptions {
   readonly smtpAllowPrivateNetwork: boolean;
   /** How this installation introduces itself to SMTP servers. */
   readonly hostname: string;
-  /** Source of attachments; closed with the transport. Without it, emails have none. */
+  /** Source of attachments; closed with the carriers. Without it, emails have none. */
   readonly storage?: FileStorage;
 }
 

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../foundation/json/losslessJson.js';
 import { storable } from '../storableText.js';
 import type { Exchange } from './carrierClient.js';
-import type { SendOutcome, Verification } from './transport.js';
+import type { SendOutcome, Verification } from './sending.js';
 
 const MIN_WAIT_MS = 1_000;
 const MAX_WAIT_MS = 3_600_000;
@@ -19,7 +19,7 @@ export interface CarrierResponse {
 /**
  * Interprets an exchange, without passing on its error.
  * @param readResponse interprets the statuses that the carrier documents
- * @param secrets redacted from anything that the provider may have echoed
+ * @param secrets redacted from anything that the carrier may have echoed
  */
 export function readExchange(
   exchange: Exchange,
@@ -30,9 +30,9 @@ export function readExchange(
   // Once there is a status, it doesn't matter if the rest of the response was slow, incomplete or garbage.
   const { status, headers, body } = exchange;
   if (status !== undefined) return cleanOutcome(readResponse({ status, headers, body }), secrets);
-  const code = exchange.late ? 'PROVIDER_TIMEOUT' : networkCode(exchange.error);
+  const code = exchange.late ? 'CARRIER_TIMEOUT' : networkCode(exchange.error);
   const fate = exchange.begun ? 'the email may have been accepted' : 'the email did not leave';
-  const what = exchange.late ? 'the provider did not respond in time' : `the call broke (${code})`;
+  const what = exchange.late ? 'the carrier did not respond in time' : `the call broke (${code})`;
   return { kind: 'retry', ambiguous: exchange.begun, httpStatus: null, code, message: `${what}; ${fate}` };
 }
 
@@ -48,7 +48,7 @@ export function verificationOf(
     const why = exchange.late
       ? 'did not respond in time'
       : `can't be reached (${networkCode(exchange.error)})`;
-    return { ok: false, message: `the provider ${why}` };
+    return { ok: false, message: `the carrier ${why}` };
   }
   const words = redact(describe({ status, headers, body }), secrets);
   const fallback = statusOnly(status);
@@ -57,7 +57,7 @@ export function verificationOf(
 
 /** Interprets statuses with the same meaning everywhere; carriers handle their own first. */
 export function readCommonStatus({ status, headers }: CarrierResponse, message: string): SendOutcome {
-  const code = `PROVIDER_${status}`;
+  const code = `CARRIER_${status}`;
   if (status === 429) return { kind: 'rate_limited', httpStatus: status, waitMs: readWait(headers) };
   if (status === 408 || (status >= 300 && status < 400)) {
     return { kind: 'retry', ambiguous: false, httpStatus: status, code, message };
@@ -71,27 +71,27 @@ export function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
   return isJsonObject(body) ? body : {};
 }
 
-/** @param id the provider's for the email, as it was given */
+/** @param id the carrier's for the email, as it was given */
 export function sentAs(id: unknown, status: number): SendOutcome {
   const providerMessageId = typeof id === 'string' ? id.slice(0, MAX_ID_CHARACTERS) : null;
   return { kind: 'sent', httpStatus: status, providerMessageId };
 }
 
-/** The provider's message truncated for the ledger, or the status if there is none. */
+/** The carrier's message truncated for the ledger, or the status if there is none. */
 export function wordsOf(words: unknown, status: number): string {
   return typeof words === 'string' && words !== ''
     ? words.slice(0, MAX_MESSAGE_CHARACTERS)
     : statusOnly(status);
 }
 
-const statusOnly = (status: number): string => `the provider responded ${status}`;
+const statusOnly = (status: number): string => `the carrier responded ${status}`;
 
 export function networkCode(error: unknown): string {
   const code = (error as { code?: unknown } | undefined)?.code;
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,40}$/.test(code) ? code : 'NETWORK_ERROR';
 }
 
-/** Milliseconds until the provider accepts email again. */
+/** Milliseconds until the carrier accepts email again. */
 function readWait(headers: Readonly<Record<string, unknown>>): number {
   const reset = Number(headers['x-ratelimit-reset']);
   const retryAfter = headers['retry-after'];

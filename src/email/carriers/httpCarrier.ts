@@ -5,7 +5,7 @@ import type { Carrier, LoadedEmail } from './carrier.js';
 import { readExchange, verificationOf, type CarrierResponse } from './exchangeOutcome.js';
 import type { EmailLimits } from './limits.js';
 import { newExchange, CarrierClient, type CarrierRequest } from './carrierClient.js';
-import type { SendOutcome } from './transport.js';
+import type { SendOutcome } from './sending.js';
 
 /** A carrier that accepts an email in one HTTP request. */
 export interface HttpCarrier<A extends Account> {

@@ -1,5 +1,5 @@
 import { bytesOf } from '../message/emailSize.js';
-import type { EmailMessage, SendOutcome } from './transport.js';
+import type { EmailMessage, SendOutcome } from './sending.js';
 
 /** A carrier's limits on one email. */
 export interface EmailLimits {
@@ -19,7 +19,7 @@ export function exceedsLimits(message: EmailMessage, limits: EmailLimits): SendO
   if (recipients > limits.maxRecipients) {
     return rejected(
       'TOO_MANY_RECIPIENTS',
-      `${recipients} recipients; the provider takes ${limits.maxRecipients}`,
+      `${recipients} recipients; the carrier takes ${limits.maxRecipients}`,
     );
   }
   const { sender, replyTo = [] } = message;
@@ -27,12 +27,12 @@ export function exceedsLimits(message: EmailMessage, limits: EmailLimits): SendO
     ({ email }) => !limits.allowsUtf8Addresses && !IS_ASCII.test(email),
   );
   if (foreign) {
-    const what = `"${foreign.email}" has characters beyond ASCII before the @, which the provider does not take`;
+    const what = `"${foreign.email}" has characters beyond ASCII before the @, which the carrier does not take`;
     return rejected('ADDRESS_NOT_ASCII', what);
   }
   const bytes = bytesOf(message);
   if (bytes > limits.maxBytes) {
-    return rejected('EMAIL_TOO_LARGE', `the email has ${bytes} bytes; the provider takes ${limits.maxBytes}`);
+    return rejected('EMAIL_TOO_LARGE', `the email has ${bytes} bytes; the carrier takes ${limits.maxBytes}`);
   }
   return undefined;
 }

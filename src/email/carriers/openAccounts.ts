@@ -7,29 +7,27 @@ import type { KeyRing } from '../../config/secrets.js';
 import type { Account, SendgridAccount } from './account.js';
 
 /** As stored. SendGrid's key is stored separately, because it can be set separately. */
-export type StoredTransport = Exclude<Account, SendgridAccount> | Pick<SendgridAccount, 'kind'>;
+export type StoredAccount = Exclude<Account, SendgridAccount> | Pick<SendgridAccount, 'kind'>;
 
 /** A tenant's accounts, in order of preference. */
 export function openAccounts(
   keyRing: KeyRing,
   tenantid: number,
-  { apikeyEncrypted, transportsEncrypted }: EncryptedAccounts,
+  { apikeyEncrypted, accountsEncrypted }: EncryptedAccounts,
 ): readonly Account[] {
-  const transports = openTransports(keyRing, tenantid, transportsEncrypted);
-  return transports.flatMap((transport): readonly Account[] => {
-    if (transport.kind !== 'sendgrid') return [transport];
+  const stored = openStoredAccounts(keyRing, tenantid, accountsEncrypted);
+  return stored.flatMap((account): readonly Account[] => {
+    if (account.kind !== 'sendgrid') return [account];
     if (apikeyEncrypted === '') return [];
     return [{ kind: 'sendgrid', apikey: keyRing.decrypt(apikeyEncrypted, emailApiKeyContext(tenantid)) }];
   });
 }
 
-export function openTransports(
+export function openStoredAccounts(
   keyRing: KeyRing,
   tenantid: number,
   encrypted: string | null,
-): readonly StoredTransport[] {
+): readonly StoredAccount[] {
   if (encrypted === null) return [{ kind: 'sendgrid' }];
-  return JSON.parse(
-    keyRing.decrypt(encrypted, emailTransportsContext(tenantid)),
-  ) as readonly StoredTransport[];
+  return JSON.parse(keyRing.decrypt(encrypted, emailTransportsContext(tenantid))) as readonly StoredAccount[];
 }

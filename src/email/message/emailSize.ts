@@ -1,6 +1,6 @@
 import type { Email } from '../email.js';
 
-/** The provider's limit, attachments included. */
+/** The carrier's limit, attachments included. */
 export const MAX_EMAIL_BYTES = 30_000_000;
 
 /** Approximate size of an email on the wire, with attachments in base64. */

@@ -1,4 +1,4 @@
-import type { EmailMessage } from '../carriers/transport.js';
+import type { EmailMessage } from '../carriers/sending.js';
 
 /** What Resend and SES accept; any other tag would get the whole email rejected. */
 const IS_TAG = /^[A-Za-z0-9_-]{1,256}$/;

@@ -19,9 +19,9 @@ export const commitToAccepted = new Histogram({
   buckets: SLOW,
   registers,
 });
-export const providerCalls = new Histogram({
-  name: 'rowpost_provider_call_seconds',
-  help: 'Calls to email providers, by carrier and outcome.',
+export const carrierCalls = new Histogram({
+  name: 'rowpost_carrier_call_seconds',
+  help: 'Calls to carriers, by carrier and outcome.',
   labelNames: ['carrier', 'outcome'],
   buckets: SLOW,
   registers,

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { checkEvents } from '../../../src/api/webhooks/eventFields.js';
-import { createEventWebhooks } from '../../../src/api/webhooks/providers.js';
+import { createEventWebhooks } from '../../../src/api/webhooks/carriers.js';
 import type { WebhookKind } from '../../../src/db/email/carrierWebhooks.js';
 import type { EmailEvent } from '../../../src/db/email/emailEvents.js';
 

@@ -524,7 +524,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
     it('sends an ended delivery again, and is recorded', async () => {
       const { key } = await deliver();
       await start(key, 0);
-      await finish(key, { state: 'failed', outcome: 'rejected', errorCode: 'PROVIDER_400', error: 'bad' });
+      await finish(key, { state: 'failed', outcome: 'rejected', errorCode: 'CARRIER_400', error: 'bad' });
       await redriveDelivery(db.database.knex, tenant.tenantid, key.deliveryid, 0);
       expect(await read(key)).to.include({ state: 'pending', attempts: 0, starts: 2, error_code: null });
       expect(await start(key, 2)).to.equal(true);

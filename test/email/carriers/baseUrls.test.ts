@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Account } from '../../../src/email/carriers/account.js';
-import { createTransport } from '../../../src/email/carriers/createTransport.js';
-import type { EmailMessage } from '../../../src/email/carriers/transport.js';
+import { openCarriers } from '../../../src/email/carriers/openCarriers.js';
+import type { EmailMessage } from '../../../src/email/carriers/sending.js';
 import { startFakeApi, type FakeApi } from '../../support/fakeApi.js';
 import { testConfig } from '../../support/testConfig.js';
 
@@ -42,10 +42,10 @@ describe('carriers: base URLs from settings', () => {
         DATABASE_URL: 'postgres://nobody@127.0.0.1/none',
         [name]: `${api.url}${name}`,
       });
-      const transport = createTransport(config, undefined as never);
+      const carriers = openCarriers(config, undefined as never);
       const before = api.calls.length;
-      await transport.send(EMAIL, { account, deadlineMs: 5_000, mayStart: () => true });
-      await transport.close();
+      await carriers.send(EMAIL, { account, deadlineMs: 5_000, mayStart: () => true });
+      await carriers.close();
       const paths = api.calls.slice(before).map(({ path }) => path);
       expect(paths).to.have.length(1);
       expect(paths[0]).to.match(new RegExp(`^/${name}/`));

@@ -46,9 +46,9 @@ const RESEND: Fixtures = [
   [
     400,
     { name: 'validation_error', message: 'bad field' },
-    { kind: 'rejected', code: 'PROVIDER_400', message: 'bad field' },
+    { kind: 'rejected', code: 'CARRIER_400', message: 'bad field' },
   ],
-  [422, { name: 'invalid_from_address', message: 'bad from' }, { kind: 'rejected', code: 'PROVIDER_422' }],
+  [422, { name: 'invalid_from_address', message: 'bad from' }, { kind: 'rejected', code: 'CARRIER_422' }],
   [401, { name: 'missing_api_key', message: 'none' }, { kind: 'tenant_paused', code: 'APIKEY_REFUSED' }],
   [
     403,
@@ -79,12 +79,8 @@ const RESEND: Fixtures = [
     { name: 'monthly_quota_exceeded', message: 'x' },
     { kind: 'tenant_paused', code: 'CREDITS_EXCEEDED' },
   ],
-  [451, { name: 'security_error', message: 'x' }, { kind: 'rejected', code: 'PROVIDER_451' }],
-  [
-    500,
-    { name: 'application_error', message: 'x' },
-    { kind: 'retry', ambiguous: true, code: 'PROVIDER_500' },
-  ],
+  [451, { name: 'security_error', message: 'x' }, { kind: 'rejected', code: 'CARRIER_451' }],
+  [500, { name: 'application_error', message: 'x' }, { kind: 'retry', ambiguous: true, code: 'CARRIER_500' }],
   [503, '<html/>', { kind: 'retry', ambiguous: true }],
 ];
 
@@ -99,7 +95,7 @@ const POSTMARK: Fixtures = [
   [
     422,
     { ErrorCode: 300, Message: 'invalid' },
-    { kind: 'rejected', code: 'PROVIDER_422', message: 'invalid' },
+    { kind: 'rejected', code: 'CARRIER_422', message: 'invalid' },
   ],
   [422, { ErrorCode: 400, Message: 'no signature' }, { kind: 'rejected', code: 'SENDER_NOT_VERIFIED' }],
   [422, { ErrorCode: 401, Message: 'not confirmed' }, { kind: 'rejected', code: 'SENDER_NOT_VERIFIED' }],
@@ -107,7 +103,7 @@ const POSTMARK: Fixtures = [
   [422, { ErrorCode: 406, Message: 'inactive' }, { kind: 'rejected', code: 'RECIPIENT_REFUSED' }],
   [422, { ErrorCode: 412, Message: 'pending' }, { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' }],
   [422, { ErrorCode: 413, Message: 'may not send' }, { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' }],
-  [413, '', { kind: 'rejected', code: 'PROVIDER_413' }],
+  [413, '', { kind: 'rejected', code: 'CARRIER_413' }],
   [429, { ErrorCode: 429, Message: 'x' }, { kind: 'rate_limited' }],
   [500, { ErrorCode: 0, Message: 'x' }, { kind: 'retry', ambiguous: true }],
   [503, '', { kind: 'retry', ambiguous: true }],
@@ -122,13 +118,13 @@ const MAILGUN: Fixtures = [
   [
     400,
     { message: "'to' is not valid" },
-    { kind: 'rejected', code: 'PROVIDER_400', message: "'to' is not valid" },
+    { kind: 'rejected', code: 'CARRIER_400', message: "'to' is not valid" },
   ],
   [401, 'Forbidden', { kind: 'tenant_paused', code: 'APIKEY_REFUSED' }],
   [402, { message: 'x' }, { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' }],
   [403, { message: 'disabled' }, { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' }],
   [404, { message: 'Domain not found' }, { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' }],
-  [413, '', { kind: 'rejected', code: 'PROVIDER_413' }],
+  [413, '', { kind: 'rejected', code: 'CARRIER_413' }],
   [429, { message: 'x' }, { kind: 'rate_limited', waitMs: 7_000 }, { 'retry-after': '7' }],
   [500, { message: 'x' }, { kind: 'retry', ambiguous: true }],
 ];
@@ -173,7 +169,7 @@ describe('delivery: through HTTP carriers', () => {
 
     it('a lost response is ambiguous, a call that was not made is not', async () => {
       expect(await send('cut')).to.include({ kind: 'retry', ambiguous: true, code: 'ECONNRESET' });
-      expect(await send('hang')).to.include({ kind: 'retry', ambiguous: true, code: 'PROVIDER_TIMEOUT' });
+      expect(await send('hang')).to.include({ kind: 'retry', ambiguous: true, code: 'CARRIER_TIMEOUT' });
       const before = api.calls.length;
       expect(await send({ status: 200 }, EMAIL, () => false)).to.deep.equal({ kind: 'fenced' });
       expect(api.calls).to.have.length(before);

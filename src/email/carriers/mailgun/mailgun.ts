@@ -3,7 +3,7 @@ import type { Carrier, LoadedEmail } from '../carrier.js';
 import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
 import { createHttpCarrier } from '../httpCarrier.js';
 import { toMime } from '../../message/mime.js';
-import type { SendOutcome } from '../transport.js';
+import type { SendOutcome } from '../sending.js';
 
 const LIMITS = { maxRecipients: 1_000, maxBytes: 25_000_000, allowsUtf8Addresses: false };
 

@@ -4,7 +4,7 @@ import type { Carrier, LoadedEmail } from '../carrier.js';
 import { encodeHeader } from '../../message/encodedWords.js';
 import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
 import { createHttpCarrier } from '../httpCarrier.js';
-import type { SendOutcome } from '../transport.js';
+import type { SendOutcome } from '../sending.js';
 
 const LIMITS = { maxRecipients: 50, maxBytes: 10_000_000, allowsUtf8Addresses: false };
 
@@ -35,7 +35,7 @@ function toBody(email: LoadedEmail, { messageStream }: PostmarkAccount): object 
     Name: name,
     Value: encodeHeader(value),
   }));
-  // Otherwise the provider would replace it with its own.
+  // Otherwise the carrier would replace it with its own.
   const id =
     email.messageId === undefined
       ? []

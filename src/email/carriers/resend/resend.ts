@@ -6,7 +6,7 @@ import { encodeHeader } from '../../message/encodedWords.js';
 import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
 import { createHttpCarrier } from '../httpCarrier.js';
 import { tagsOf } from '../../message/tags.js';
-import type { SendOutcome } from '../transport.js';
+import type { SendOutcome } from '../sending.js';
 
 const LIMITS = { maxRecipients: 50, maxBytes: 40_000_000, allowsUtf8Addresses: false };
 /** The wait after a daily quota is exhausted; Resend doesn't report when it resets. */
@@ -85,7 +85,7 @@ function readResponse(response: CarrierResponse): SendOutcome {
         message: IDEMPOTENCY_KEY_USED,
       };
     case 'concurrent_idempotent_requests':
-      return { kind: 'retry', ambiguous: true, httpStatus: status, code: 'PROVIDER_409', message };
+      return { kind: 'retry', ambiguous: true, httpStatus: status, code: 'CARRIER_409', message };
     case 'daily_quota_exceeded':
       return { kind: 'rate_limited', httpStatus: status, waitMs: QUOTA_WAIT_MS };
     case 'monthly_quota_exceeded':

@@ -9,7 +9,7 @@ import type { EmailLimits } from '../limits.js';
 import { MAX_EMAIL_BYTES } from '../../message/emailSize.js';
 import { newExchange, CarrierClient, type Exchange, type CarrierRequest } from '../carrierClient.js';
 import { describeBody, readSendgridResponse } from './sendgridResponse.js';
-import type { EmailMessage, SendContext } from '../transport.js';
+import type { EmailMessage, SendContext } from '../sending.js';
 
 const LIMITS: EmailLimits = {
   maxRecipients: 1_000,
@@ -79,7 +79,7 @@ function toSendgrid(message: LoadedEmail): object {
     ],
     subject: message.subject,
     content: [
-      // The provider requires this order.
+      // The carrier requires this order.
       ...(message.text === undefined ? [] : [{ type: 'text/plain', value: message.text }]),
       { type: 'text/html', value: message.html },
     ],
@@ -110,7 +110,7 @@ function toSendgridReplyTo(addresses: readonly Address[]): object {
   return others.length === 0 ? { replyTo: first } : { replyToList: [first, ...others] };
 }
 
-/** The provider accepts a Message-ID and puts it into the email; encoding is up to us. */
+/** The carrier accepts a Message-ID and puts it into the email; encoding is up to us. */
 function toSendgridHeaders({ headers = {}, messageId }: EmailMessage): object {
   const all = { ...headers, ...(messageId === undefined ? {} : { 'Message-ID': messageId }) };
   const encoded = Object.entries(all).map(([name, value]) => [name, encodeHeader(value)] as const);

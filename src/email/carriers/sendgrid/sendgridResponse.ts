@@ -1,7 +1,7 @@
 import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
-import type { SendOutcome } from '../transport.js';
+import type { SendOutcome } from '../sending.js';
 
-/** Interprets the response by the statuses that the provider documents. */
+/** Interprets the response by the statuses that the carrier documents. */
 export function readSendgridResponse(response: CarrierResponse): SendOutcome {
   const { status, headers, body } = response;
   const message = describeBody(response);
@@ -19,20 +19,20 @@ export function readSendgridResponse(response: CarrierResponse): SendOutcome {
   return readCommonStatus(response, message);
 }
 
-interface ProviderError {
+interface SendgridError {
   readonly message?: unknown;
   readonly field?: unknown;
 }
 
-function providerErrors(body: unknown): readonly ProviderError[] {
+function sendgridErrors(body: unknown): readonly SendgridError[] {
   const { errors } = fieldsOf(body);
   if (!Array.isArray(errors)) return [];
-  return (errors as (ProviderError | null)[]).filter((item) => item !== null && typeof item === 'object');
+  return (errors as (SendgridError | null)[]).filter((item) => item !== null && typeof item === 'object');
 }
 
-/** The provider's error messages; HTML pages and the like are useless to the tenant. */
+/** The carrier's error messages; HTML pages and the like are useless to the tenant. */
 export function describeBody({ status, body }: CarrierResponse): string {
-  const words = providerErrors(body)
+  const words = sendgridErrors(body)
     .map((item) => (typeof item.message === 'string' ? item.message : ''))
     .filter((text) => text !== '')
     .join('; ');
@@ -40,7 +40,7 @@ export function describeBody({ status, body }: CarrierResponse): string {
 }
 
 function concernsSender(body: unknown): boolean {
-  return providerErrors(body).some(
+  return sendgridErrors(body).some(
     (item) =>
       item.field === 'from' || (typeof item.message === 'string' && /sender identity/i.test(item.message)),
   );

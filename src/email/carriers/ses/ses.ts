@@ -8,7 +8,7 @@ import { MAX_EMAIL_BYTES } from '../../message/emailSize.js';
 import { toMime } from '../../message/mime.js';
 import { signRequest } from './sigv4.js';
 import { tagsOf } from '../../message/tags.js';
-import type { SendOutcome } from '../transport.js';
+import type { SendOutcome } from '../sending.js';
 
 /** SES accepts 40 MB in base64, and no UTF-8 before the @. */
 const LIMITS = { maxRecipients: 50, maxBytes: MAX_EMAIL_BYTES, allowsUtf8Addresses: false };
@@ -80,7 +80,7 @@ function readResponse(response: CarrierResponse): SendOutcome {
   }
   const isExpired = /signature expired|not yet current/i.test(message);
   if (NOT_SENT.includes(name) || isExpired) {
-    return { kind: 'retry', ambiguous: false, httpStatus: status, code: `PROVIDER_${status}`, message };
+    return { kind: 'retry', ambiguous: false, httpStatus: status, code: `CARRIER_${status}`, message };
   }
   const paused = ownValue(PAUSED, name);
   if (paused !== undefined) return { kind: 'tenant_paused', httpStatus: status, code: paused, message };

@@ -4,7 +4,7 @@ import type { Carrier, LoadedEmail } from '../carrier.js';
 import type { EmailLimits } from '../limits.js';
 import { MAX_EMAIL_BYTES } from '../../message/emailSize.js';
 import { toMime } from '../../message/mime.js';
-import type { SendContext, SendOutcome } from '../transport.js';
+import type { SendContext, SendOutcome } from '../sending.js';
 import { Late, readAccepted, readFailure } from './smtpOutcome.js';
 import { SmtpPool } from './smtpPool.js';
 import { Deferred, SmtpSession, type Accepted, type SmtpError, type Transmission } from './smtpSession.js';

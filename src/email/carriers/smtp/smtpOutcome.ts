@@ -1,6 +1,6 @@
 import { PrivateAddress } from '../../../foundation/net/publicLookup.js';
 import { MAX_ID_CHARACTERS, networkCode } from '../exchangeOutcome.js';
-import type { RefusedRecipient, SendOutcome } from '../transport.js';
+import type { RefusedRecipient, SendOutcome } from '../sending.js';
 import { Deferred, type Accepted, type SmtpError, type Transmission } from './smtpSession.js';
 
 /** The attempt has timed out. */
@@ -49,7 +49,7 @@ export function readFailure(error: unknown, { fenced, dotMayHaveLeft }: Transmis
   const cause = networkCode({ code: smtp.originalCode ?? smtp.code });
   const [code, what] =
     error instanceof Late
-      ? ['PROVIDER_TIMEOUT', 'the server did not respond in time']
+      ? ['CARRIER_TIMEOUT', 'the server did not respond in time']
       : [IS_TLS.test(cause) ? 'SMTP_TLS_FAILED' : cause, `the connection broke (${cause})`];
   return { kind: 'retry', ambiguous: dotMayHaveLeft, httpStatus: null, code, message: `${what}; ${fate}` };
 }

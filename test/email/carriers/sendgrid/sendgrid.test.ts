@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { testConfig } from '../../../support/testConfig.js';
 import { createCarriers } from '../../../../src/email/carriers/carriers.js';
-import type { EmailMessage, EmailTransport, SendContext } from '../../../../src/email/carriers/transport.js';
+import type { EmailMessage, EmailTransport, SendContext } from '../../../../src/email/carriers/sending.js';
 import { findFreePort } from '../../../../src/embedded/freePort.js';
 import { startFakeProvider, type Behaviour, type FakeProvider } from '../../../support/fakeProvider.js';
 
@@ -31,19 +31,19 @@ const decoded = (value: string): string =>
 
 describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
   let provider: FakeProvider;
-  let transport: EmailTransport;
+  let carriers: EmailTransport;
 
   before(async () => {
     provider = await startFakeProvider();
-    transport = carriersAt(provider.url);
+    carriers = carriersAt(provider.url);
   });
   after(async () => {
-    await transport.close();
+    await carriers.close();
     await provider.stop();
   });
   const send = (behaviour: Behaviour, context: Partial<SendContext> = {}, message = MESSAGE) => {
     provider.behave = () => behaviour;
-    return transport.send(message, { ...CONTEXT, ...context });
+    return carriers.send(message, { ...CONTEXT, ...context });
   };
 
   it("sends the message's fields, and nothing else", async () => {
@@ -121,8 +121,8 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
   });
 
   const responses: readonly [number, string, Readonly<Record<string, string>>, object][] = [
-    [400, errors('bad content'), {}, { kind: 'rejected', code: 'PROVIDER_400', message: 'bad content' }],
-    [404, '', {}, { kind: 'rejected', code: 'PROVIDER_404' }],
+    [400, errors('bad content'), {}, { kind: 'rejected', code: 'CARRIER_400', message: 'bad content' }],
+    [404, '', {}, { kind: 'rejected', code: 'CARRIER_404' }],
     [405, '', {}, { kind: 'rejected' }],
     [406, '', {}, { kind: 'rejected' }],
     [413, '<html><h1>too large</h1></html>', {}, { kind: 'rejected', message: 'the provider responded 413' }],
@@ -179,7 +179,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
   it('a provider that does not respond in time may have taken the email', async () => {
     for (const kind of ['hang', 'header-drip'] as const) {
       const outcome = await send({ kind });
-      expect(outcome).to.include({ kind: 'retry', ambiguous: true, code: 'PROVIDER_TIMEOUT' });
+      expect(outcome).to.include({ kind: 'retry', ambiguous: true, code: 'CARRIER_TIMEOUT' });
     }
   });
 
@@ -282,7 +282,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     provider.behave = () => ({ kind: 'slow', ms: Math.random() * 20 });
     await Promise.all(
       Array.from({ length: 200 }, (_, i) =>
-        transport.send(
+        carriers.send(
           { ...MESSAGE, tenantid: i % 20, deliveryid: `mix-${i}` },
           { ...CONTEXT, account: account(`SG.tenant-${i % 20}`), deadlineMs: 5_000 },
         ),

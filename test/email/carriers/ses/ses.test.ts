@@ -60,7 +60,7 @@ const ANSWERS: readonly (readonly [status: number, name: string, message: string
     400,
     'MessageRejected',
     'invalid content',
-    { kind: 'rejected', code: 'PROVIDER_400', message: 'invalid content' },
+    { kind: 'rejected', code: 'CARRIER_400', message: 'invalid content' },
   ],
   [
     400,
@@ -69,7 +69,7 @@ const ANSWERS: readonly (readonly [status: number, name: string, message: string
     { kind: 'rejected', code: 'SENDER_NOT_VERIFIED' },
   ],
   [400, 'MailFromDomainNotVerifiedException', 'x', { kind: 'rejected', code: 'SENDER_NOT_VERIFIED' }],
-  [400, 'BadRequestException', 'x', { kind: 'rejected', code: 'PROVIDER_400' }],
+  [400, 'BadRequestException', 'x', { kind: 'rejected', code: 'CARRIER_400' }],
   [400, 'AccountSuspendedException', 'x', { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' }],
   [400, 'SendingPausedException', 'x', { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' }],
   [404, 'NotFoundException', 'no such configuration set', { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' }],
@@ -103,8 +103,8 @@ const ANSWERS: readonly (readonly [status: number, name: string, message: string
     { kind: 'retry', ambiguous: false },
   ],
   [400, 'RequestExpired', 'x', { kind: 'retry', ambiguous: false }],
-  [413, 'RequestEntityTooLargeException', 'x', { kind: 'rejected', code: 'PROVIDER_413' }],
-  [500, 'InternalFailure', 'x', { kind: 'retry', ambiguous: true, code: 'PROVIDER_500' }],
+  [413, 'RequestEntityTooLargeException', 'x', { kind: 'rejected', code: 'CARRIER_413' }],
+  [500, 'InternalFailure', 'x', { kind: 'retry', ambiguous: true, code: 'CARRIER_500' }],
   [503, 'ServiceUnavailable', 'x', { kind: 'retry', ambiguous: true }],
 ];
 
@@ -173,7 +173,7 @@ describe('delivery: through Amazon SES', () => {
 
   it('a lost response is ambiguous, a call that was not made is not', async () => {
     expect(await send('cut')).to.include({ kind: 'retry', ambiguous: true, code: 'ECONNRESET' });
-    expect(await send('hang')).to.include({ kind: 'retry', ambiguous: true, code: 'PROVIDER_TIMEOUT' });
+    expect(await send('hang')).to.include({ kind: 'retry', ambiguous: true, code: 'CARRIER_TIMEOUT' });
     const before = api.calls.length;
     expect(await send({ status: 200 }, () => false)).to.deep.equal({ kind: 'fenced' });
     expect(api.calls).to.have.length(before);

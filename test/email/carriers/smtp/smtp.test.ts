@@ -261,7 +261,7 @@ describe('delivery: through SMTP', () => {
         ],
         [
           { taken: true, reply: 'hang' },
-          { kind: 'retry', ambiguous: true, code: 'PROVIDER_TIMEOUT' },
+          { kind: 'retry', ambiguous: true, code: 'CARRIER_TIMEOUT' },
         ],
       ] as const) {
         expect(await afterDot(behaviour, 400), JSON.stringify(behaviour)).to.include(outcome);

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import { isIP } from 'node:net';
 import { GraphQLBoolean, GraphQLInputObjectType, GraphQLList, GraphQLNonNull, GraphQLString } from 'graphql';
 import type { DkimKey, SesAccount, SmtpAccount } from '../../email/carriers/account.js';
-import type { StoredTransport } from '../../email/carriers/openAccounts.js';
+import type { StoredAccount } from '../../email/carriers/openAccounts.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import { isPrivateAddress } from '../../foundation/net/networkAddress.js';
 import { badInput, requireValue } from '../object/badInput.js';
@@ -85,8 +85,8 @@ type TextField =
   | 'username'
   | 'password';
 
-export interface TransportInput extends Readonly<Partial<Record<TextField, string | null>>> {
-  readonly transports?: readonly TransportInput[] | null;
+export interface AccountInput extends Readonly<Partial<Record<TextField, string | null>>> {
+  readonly transports?: readonly AccountInput[] | null;
   readonly port?: number | null;
   readonly verify_certificate?: boolean | null;
   readonly max_connections?: number | null;
@@ -94,7 +94,7 @@ export interface TransportInput extends Readonly<Partial<Record<TextField, strin
 }
 
 const PORTS: readonly number[] = [25, 465, 587, 2525];
-const MAX_TRANSPORTS = 5;
+const MAX_ACCOUNTS = 5;
 const MAX_CONNECTIONS = 20;
 const DEFAULT_CONNECTIONS = 5;
 /** RFC 8301, 3.2. Longer ones would hold a worker up: signing takes time with the third power of the length. */
@@ -106,11 +106,11 @@ const MAX_CHARACTERS = 1_000;
 const HOST = /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?$/i;
 
 const READERS: {
-  readonly [K in StoredTransport['kind']]: (
-    given: TransportInput,
+  readonly [K in StoredAccount['kind']]: (
+    given: AccountInput,
     at: string,
     allowPrivate: boolean,
-  ) => StoredTransport;
+  ) => StoredAccount;
 } = {
   sendgrid: () => ({ kind: 'sendgrid' }),
   smtp: readSmtp,
@@ -131,30 +131,30 @@ const READERS: {
   }),
 };
 
-/** The transports in order of preference. Throws AppError BAD_USER_INPUT. @param allowPrivate whether servers may be in private networks */
-export function readTransports(input: TransportInput, allowPrivate: boolean): readonly StoredTransport[] {
+/** The accounts in order of preference. Throws AppError BAD_USER_INPUT. @param allowPrivate whether servers may be in private networks */
+export function parseAccounts(input: AccountInput, allowPrivate: boolean): readonly StoredAccount[] {
   const { transports } = input;
-  if (!transports) return [readTransport(input, '', allowPrivate)];
+  if (!transports) return [parseAccount(input, '', allowPrivate)];
   if (input.kind != null) throw badInput('kind', 'Pass either kind or transports, not both.');
-  if (transports.length === 0 || transports.length > MAX_TRANSPORTS) {
-    throw badInput('transports', `transports must hold 1 to ${MAX_TRANSPORTS} carriers.`);
+  if (transports.length === 0 || transports.length > MAX_ACCOUNTS) {
+    throw badInput('transports', `transports must hold 1 to ${MAX_ACCOUNTS} carriers.`);
   }
   const kinds = transports.map(({ kind }) => kind);
   if (new Set(kinds).size < kinds.length)
     throw badInput('transports', 'transports must not hold a kind twice.');
-  return transports.map((given, index) => readTransport(given, `transports[${index}].`, allowPrivate));
+  return transports.map((given, index) => parseAccount(given, `transports[${index}].`, allowPrivate));
 }
 
-function readTransport(given: TransportInput, at: string, allowPrivate: boolean): StoredTransport {
+function parseAccount(given: AccountInput, at: string, allowPrivate: boolean): StoredAccount {
   const kind = requireValue(given.kind, `${at}kind`);
   if (given.transports) throw badInput(`${at}transports`, 'transports must not be nested.');
   if (!Object.hasOwn(READERS, kind)) {
     throw badInput(`${at}kind`, `${at}kind must be one of ${Object.keys(READERS).join(', ')}.`);
   }
-  return READERS[kind as StoredTransport['kind']](given, at, allowPrivate);
+  return READERS[kind as StoredAccount['kind']](given, at, allowPrivate);
 }
 
-function readSes(given: TransportInput, at: string): SesAccount {
+function readSes(given: AccountInput, at: string): SesAccount {
   const region = requireValue(given.region, `${at}region`);
   // It becomes part of a host name.
   if (!/^[a-z]{2,4}(-[a-z]{2,12}){1,3}-\d{1,2}$/.test(region)) {
@@ -171,7 +171,7 @@ function readSes(given: TransportInput, at: string): SesAccount {
   };
 }
 
-function readKey(given: TransportInput, at: string): string {
+function readKey(given: AccountInput, at: string): string {
   return requireKey(given.apikey, `${at}apikey`);
 }
 
@@ -193,7 +193,7 @@ function readRegion(region: string, field: string): 'us' | 'eu' {
   throw badInput(field, `${field} must be us or eu.`);
 }
 
-function readSmtp(given: TransportInput, at: string, allowPrivate: boolean): SmtpAccount {
+function readSmtp(given: AccountInput, at: string, allowPrivate: boolean): SmtpAccount {
   const host = readHost(requireValue(given.host, `${at}host`), `${at}host`, allowPrivate);
   const port = given.port ?? 587;
   if (allowPrivate ? port < 1 || port > 65_535 : !PORTS.includes(port)) {
@@ -233,7 +233,7 @@ function readHost(host: string, field: string, allowPrivate: boolean): string {
   return host;
 }
 
-function readDkim(given: NonNullable<TransportInput['dkim']>, at: string): DkimKey {
+function readDkim(given: NonNullable<AccountInput['dkim']>, at: string): DkimKey {
   const { domain, selector, private_key: privateKey } = given;
   for (const [name, value] of Object.entries({ domain, selector })) {
     if (!HOST.test(value)) throw badInput(`${at}${name}`, `${at}${name} must be a part of a domain name.`);

@@ -1,4 +1,4 @@
-/** One call as the provider saw it. Times are milliseconds since the epoch. */
+/** One call as the carrier saw it. Times are milliseconds since the epoch. */
 export interface ProviderEntry {
   readonly deliveryid: string;
   readonly tenantid: string;
@@ -9,9 +9,9 @@ export interface ProviderEntry {
   /** The start of the email's HTML. */
   readonly html: string;
   readonly receivedAtMs: number;
-  /** Null if the provider has not responded, or the connection was gone. */
+  /** Null if the carrier has not responded, or the connection was gone. */
   readonly answeredAtMs: number | null;
-  /** Whether the provider accepted the email, whatever it responded. */
+  /** Whether the carrier accepted the email, whatever it responded. */
   readonly accepted: boolean;
   /** Whether it had accepted the email before, as the idempotency key says, and responded with that. */
   readonly isRepeated: boolean;
@@ -21,7 +21,7 @@ export interface ProviderEntry {
   readonly secrets: readonly string[];
 }
 
-/** How the provider handles emails with a certain key. */
+/** How the carrier handles emails with a certain key. */
 export type Behaviour =
   | { readonly kind: 'accept' }
   | {
@@ -45,7 +45,7 @@ export type Behaviour =
 
 export const ACCEPT: Behaviour = { kind: 'accept' };
 
-/** Whether the provider has accepted the email after this behaviour. */
+/** Whether the carrier has accepted the email after this behaviour. */
 export function accepts(behaviour: Behaviour): boolean {
   switch (behaviour.kind) {
     case 'accept':

@@ -45,7 +45,7 @@ export type SendOutcome =
       readonly providerMessageId: string | null;
       readonly refused?: readonly RefusedRecipient[];
     }
-  /** The provider will never accept this email. */
+  /** The carrier will never accept this email. */
   | {
       readonly kind: 'rejected';
       readonly httpStatus: number | null;
@@ -53,18 +53,18 @@ export type SendOutcome =
       readonly message: string;
       readonly refused?: readonly RefusedRecipient[];
     }
-  /** The provider rejects this account. */
+  /** The carrier rejects this account. */
   | {
       readonly kind: 'tenant_paused';
       readonly httpStatus: number | null;
       readonly code: string;
       readonly message: string;
     }
-  /** The provider rate-limits this account. */
+  /** The carrier rate-limits this account. */
   | { readonly kind: 'rate_limited'; readonly httpStatus: number; readonly waitMs: number }
   | {
       readonly kind: 'retry';
-      /** Whether the provider may have accepted the email. */
+      /** Whether the carrier may have accepted the email. */
       readonly ambiguous: boolean;
       readonly httpStatus: number | null;
       readonly code: string;
@@ -79,9 +79,9 @@ export type Verification = { readonly ok: true } | { readonly ok: false; readonl
 export interface EmailTransport {
   /** False if email is stored here whatever account the tenant has. */
   readonly needsAccount: boolean;
-  /** Never rejects because of the provider or the network. */
+  /** Never rejects because of the carrier or the network. */
   send(message: EmailMessage, context: SendContext<Account | undefined>): Promise<SendOutcome>;
-  /** Never rejects because of the provider or the network. */
+  /** Never rejects because of the carrier or the network. */
   verify(account: Account, deadlineMs: number): Promise<Verification>;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startChildServer } from '../support/childServer.js';
 
-/** What the provider has taken since it was last reset. */
+/** What the carrier has taken since it was last reset. */
 export interface ProviderCounts {
   accepted: number;
   /** When the first and the last email came. */
@@ -13,8 +13,8 @@ export interface ProviderCounts {
   receipts: { subject: string; atMs: number }[];
 }
 
-/** The fake provider, in a process of its own. */
-export interface Provider {
+/** The fake carrier, in a process of its own. */
+export interface Carrier {
   /** For SENDGRID_BASE_URL. */
   readonly url: string;
   readonly pid: number;
@@ -30,7 +30,7 @@ export interface Provider {
 const LOOK_EVERY_MS = 100;
 const PATIENCE_MS = 60_000;
 
-export async function startProvider(): Promise<Provider> {
+export async function startProvider(): Promise<Carrier> {
   const server = await startChildServer(new URL('providerServer.ts', import.meta.url), []);
   const ask = async (path: string): Promise<ProviderCounts> =>
     (await (await fetch(`${server.url}${path}`)).json()) as ProviderCounts;

@@ -1,4 +1,4 @@
-// An email provider of its own mind, in a process of its own, that keeps its own books. Prints its port.
+// An carrier of its own mind, in a process of its own, that keeps its own books. Prints its port.
 //   POST /v3/mail/send     a call as to SendGrid; what follows depends on its API key
 //   POST /emails           a call as to Resend, which honours idempotency keys
 //   GET  anything else     what verifies a key
@@ -19,7 +19,7 @@ const behaviours = new Map<string, Behaviour>();
 let canaries: readonly Canary[] = [];
 
 const DRIP_MS = 50;
-/** Latency of a nearby provider. */
+/** Latency of a nearby carrier. */
 const ANSWER_MS = 5;
 const MAX_HTML = 500;
 
@@ -35,7 +35,7 @@ server.listen(0, '127.0.0.1', () => {
 });
 
 async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const url = new URL(request.url ?? '/', 'http://provider');
+  const url = new URL(request.url ?? '/', 'http://carrier');
   const apiKey = (request.headers.authorization ?? '').replace(/^Bearer /, '');
   const behaviour = behaviours.get(apiKey) ?? ACCEPT;
   if (behaviour.kind === 'reset-before') {

@@ -2,8 +2,8 @@ import { startChildServer } from '../../bench/support/childServer.js';
 import type { Canary } from '../rig/canaries.js';
 import type { Behaviour, ProviderEntry } from './ledger.js';
 
-/** The harness's client for the fake provider. */
-export interface Provider {
+/** The harness's client for the fake carrier. */
+export interface Carrier {
   readonly url: string;
   readonly smtpPort: number;
   /** All calls so far, in order. */
@@ -18,7 +18,7 @@ export interface Provider {
 /** Entries whose response is pending are read again. */
 const UNSETTLED_MS = 30_000;
 
-export async function startProvider(): Promise<Provider> {
+export async function startProvider(): Promise<Carrier> {
   const server = await startChildServer(new URL('server.ts', import.meta.url), []);
   const entries: ProviderEntry[] = [];
   /** Entries before this one will not change. */
