@@ -37,17 +37,17 @@ export const mutation: Marker = {
   concerns: (request) => ({ marks: all(/(mk-\d+-\d+)/g, request) }),
 };
 
-/** The relay starts a tick. */
-export const relayTick: Marker = {
-  name: 'relay_tick_lock',
+/** The relay starts a poll. */
+export const relayPoll: Marker = {
+  name: 'relay_poll_lock',
   on: 'postgres',
-  matches: preparedStatement('relay_tick_lock'),
+  matches: preparedStatement('relay_poll_lock'),
   concerns: nothing,
 };
 
-/** The commit of a transaction of several statements; the relay's are its ticks. */
+/** The commit of a transaction of several statements; the relay's are its polls. */
 export const relayCommit: Marker = {
-  name: "the tick's commit",
+  name: "the poll's commit",
   on: 'postgres',
   matches: (request) => /^Q[^]{4}commit\0/i.test(request),
   concerns: nothing,

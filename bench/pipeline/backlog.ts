@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { BenchInstallation } from '../support/installation.js';
 import { ORDERS, type EmailShop } from './emailShop.js';
 
-/** Events of a transaction of the backlog: a tick ends at a transaction's end. */
+/** Events of a transaction of the backlog: a poll ends at a transaction's end. */
 const EVENTS_A_TRANSACTION = 100;
 
 /** Writes committed events straight into the outbox, as mutations that nobody has read yet. */

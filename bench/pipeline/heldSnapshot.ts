@@ -13,8 +13,8 @@ const CONNECTIONS = 32;
 const PER_SECOND = 200;
 const WARM_UP = { perSecond: 100, seconds: 10 };
 const MINUTE_SECONDS = 60;
-/** How the names of statements begin by which work is claimed: the relay's tick, and a worker's start of sending. */
-const CLAIMS: readonly string[] = ['relay_tick', 'sending_start'];
+/** How the names of statements begin by which work is claimed: the relay's poll, and a worker's start of sending. */
+const CLAIMS: readonly string[] = ['relay_poll', 'sending_start'];
 const CLAIM_P99_MS = 50;
 /** Dead rows of the ledger that count as flat: one for a hundred events. */
 const DEAD_PER_EVENT = 0.01;

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 
-/** Ticks of the kernel's clock in a second; the same on every Linux that Node.js runs on. */
+/** Polls of the kernel's clock in a second; the same on every Linux that Node.js runs on. */
 const TICKS_PER_SECOND = 100;
 
 /** CPU that a process has used, all threads together. Linux only. */

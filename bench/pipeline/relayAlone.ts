@@ -2,7 +2,7 @@ import { Queue as BullQueue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { openDatabase, type Database } from '../../src/db/pool/database.js';
 import type { Ledger } from '../../src/db/pool/ledger.js';
-import { tick } from '../../src/db/outbox/tick.js';
+import { pollOutbox } from '../../src/db/outbox/pollOutbox.js';
 import { openQueue } from '../../src/queue/queue.js';
 import { Admission } from '../../src/relay/admission.js';
 import { publish } from '../../src/relay/publish.js';
@@ -20,7 +20,7 @@ const ROUNDS = 3;
 const BULK = 1_000;
 
 /**
- * What the relay does with a backlog, tick, admission and publish, against adding one bare job for each event. The relay
+ * What the relay does with a backlog, poll, admission and publish, against adding one bare job for each event. The relay
  * adds a job for each batch, which is the point: as many events are on their way to a worker.
  */
 export async function relayAlone({ events }: Options, findings: Findings): Promise<void> {
@@ -55,7 +55,7 @@ export async function relayAlone({ events }: Options, findings: Findings): Promi
     added.push(count / addSeconds);
   }
   findings.note(
-    `relay, tick + admission + publish: ${median(relayed).toFixed(0)} events/s (${shown(relayed)})`,
+    `relay, poll + admission + publish: ${median(relayed).toFixed(0)} events/s (${shown(relayed)})`,
   );
   findings.note(`bare addBulk: ${median(added).toFixed(0)} jobs/s (${shown(added)})`);
   findings.bar('relay alone ÷ bare addBulk', median(relayed) / median(added), { atLeast: 0.6 });
@@ -84,13 +84,13 @@ async function timeRelay(
 ): Promise<number> {
   const config = testConfig({ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl });
   const queue = await openQueue(config, database, testLog);
-  const limits = { batchEvents: config.relayBatch, tickEvents: config.relayBatch * 20 };
+  const limits = { batchEvents: config.relayBatch, pollEvents: config.relayBatch * 20 };
   // No worker takes anything, so nothing may be held back.
   const admission = new Admission({ min: Number.MAX_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER });
   let events = 0;
   const begun = performance.now();
   for (let more = true; more;) {
-    const result = await tick(ledger, limits);
+    const result = await pollOutbox(ledger, limits);
     await publish(queue, admission, admission.offer(result.batches));
     events += result.events;
     more = result.more;

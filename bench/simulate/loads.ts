@@ -6,7 +6,7 @@ import type { Simulation } from './simulation.js';
 const PATIENCE_MS = 120_000;
 /** As in `bench/pipeline/closedLoad.ts`. */
 const HOLD_MS = 5;
-const LOOK_MS = 25;
+const POLL_MS = 25;
 
 /** Runs a load as `measure.ts` does, until all of its emails are accepted. Throws when they are not in time. */
 export class LoadRunner {
@@ -66,7 +66,7 @@ export class LoadRunner {
     let accepted = installation.accepted;
     const look = (): void => {
       accepted = installation.accepted;
-      if (simulation.nowMs < endMs) simulation.after(LOOK_MS, look);
+      if (simulation.nowMs < endMs) simulation.after(POLL_MS, look);
     };
     const connection = (): void => {
       if (simulation.nowMs >= endMs) return;

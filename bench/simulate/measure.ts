@@ -171,7 +171,7 @@ async function measurePart(
     seconds,
     emails,
     perSecond: perSecond ?? emails / seconds,
-    ticks: after.ticks - before.ticks,
+    polls: after.polls - before.polls,
     batches: after.batches - before.batches,
     cpuSeconds: Object.fromEntries(used) as PerComponent,
     ...(latencyMs ? { latencyMs } : {}),
@@ -180,7 +180,7 @@ async function measurePart(
 
 interface Counters {
   readonly atMs: number;
-  readonly ticks: number;
+  readonly polls: number;
   readonly batches: number;
   readonly cpu: PerComponent;
 }
@@ -189,13 +189,13 @@ async function readCounters(site: Site, { web, relay, worker }: Running): Promis
   const client = new pg.Client({ connectionString: site.installation.databaseUrl });
   await client.connect();
   // The counters of sequences: rows of before are pruned.
-  const { rows } = await client.query<{ ticks: number; batches: number }>(
-    `select (select max(tickid) from rowpost.relay_tick)::int as ticks,
+  const { rows } = await client.query<{ polls: number; batches: number }>(
+    `select (select max(pollid) from rowpost.relay_poll)::int as polls,
       (select coalesce(max(batchid), 0) from rowpost.relay_batch)::int as batches`,
   );
   await client.end();
   const own = process.cpuUsage();
-  const counted = rows[0] ?? { ticks: 0, batches: 0 };
+  const counted = rows[0] ?? { polls: 0, batches: 0 };
   return {
     atMs: performance.now(),
     ...counted,

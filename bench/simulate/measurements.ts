@@ -33,8 +33,8 @@ export interface MeasuredPart {
   readonly emails: number;
   /** Emails, or mutations in the part of that name, a second. */
   readonly perSecond: number;
-  /** Ticks that found events, and the batches made of them. */
-  readonly ticks: number;
+  /** Polls that found events, and the batches made of them. */
+  readonly polls: number;
   readonly batches: number;
   readonly cpuSeconds: PerComponent;
   /** From the row's commit to the carrier, of paced loads. */

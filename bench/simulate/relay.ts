@@ -7,13 +7,13 @@ import type { Queue } from './queue.js';
 import { EMAIL_SHARE, type Site } from './site.js';
 
 /** As in `src/relay/relay.ts`. */
-const BATCHES_PER_TICK = 20;
+const BATCHES_PER_POLL = 20;
 const ADMIT_MS = 200;
 const POLL_MS = 100;
 
 /** The one relay that works, with the admission of the real one. */
 export class Relay {
-  ticks = 0;
+  polls = 0;
   batches = 0;
   readonly #thread: Thread;
   readonly #admission = new Admission();
@@ -24,7 +24,7 @@ export class Relay {
   #isWanted = false;
   #isReading = false;
   #isStopped = false;
-  /** Polls that were planned before the last tick have lost their reason. */
+  /** Polls that were planned before the last poll have lost their reason. */
   #sleep = 0;
 
   constructor(
@@ -66,11 +66,11 @@ export class Relay {
     this.#isReading = !this.#isStopped;
     if (this.#isStopped) return;
     this.#isWanted = false;
-    const limit = this.maxBatch * BATCHES_PER_TICK;
+    const limit = this.maxBatch * BATCHES_PER_POLL;
     const fresh = this.#outbox.slice(0, limit);
     this.#outbox = this.#outbox.slice(limit);
     const hasMore = this.#outbox.length > 0 && fresh.length === limit;
-    this.site.query({ email: EMAIL_SHARE.tick * fresh.length }, () => {
+    this.site.query({ email: EMAIL_SHARE.poll * fresh.length }, () => {
       const batches = this.#batch(fresh);
       this.#thread.run({ batch: batches.length, email: fresh.length }, () => {
         this.#publish(this.#admission.offer(batches), () => {
@@ -93,10 +93,10 @@ export class Relay {
     });
   }
 
-  /** Round-robin by tenant, as the real tick orders them. */
+  /** Round-robin by tenant, as the real poll orders them. */
   #batch(emails: readonly Email[]): readonly Batch[] {
     if (emails.length === 0) return [];
-    this.ticks += 1;
+    this.polls += 1;
     const byTenant = new Map<number, Email[]>();
     for (const email of emails) {
       const group = byTenant.get(email.tenantid);

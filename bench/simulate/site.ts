@@ -42,7 +42,7 @@ const WARM_UP_DRAWS = 20;
 export const TENANT_CONNECTIONS = 14;
 
 /** What part of an email's CPU time in PostgreSQL goes to which statement. Assumed: only their sum is measured. */
-export const EMAIL_SHARE = { tick: 0.1, close: 0.3, query: 0.2, start: 0.2, finish: 0.2 } as const;
+export const EMAIL_SHARE = { poll: 0.1, close: 0.3, query: 0.2, start: 0.2, finish: 0.2 } as const;
 /** What a worker does for an email between two waits: before its query, after it, to send, and after that. */
 export const STEP: Amounts = { email: 0.25 };
 

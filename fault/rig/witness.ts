@@ -10,7 +10,7 @@ export interface Witness {
   stop(): Promise<void>;
 }
 
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 /** Share of the time that comparing the many final states may take. */
 const SHARE_FOR_ENDINGS = 0.05;
 const ENDINGS_MS = 10_000;
@@ -50,7 +50,7 @@ export function startWitness({ ledger, timeMachine }: Rig): Witness {
     looking ??= look()
       .catch(() => undefined)
       .finally(() => (looking = undefined));
-  }, LOOK_MS);
+  }, POLL_MS);
   return {
     changedEndings,
     get maxOverdue() {

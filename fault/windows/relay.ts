@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { addBatches, relayCommit, relayTick, type Concerned } from '../markers.js';
+import { addBatches, relayCommit, relayPoll, type Concerned } from '../markers.js';
 import type { Member } from '../rig/member.js';
 import { LEASE_MS, type Rig } from '../rig/rig.js';
 import type { FaultWindow } from './window.js';
@@ -7,18 +7,18 @@ import type { FaultWindow } from './window.js';
 /** Orders this recent may not have been read by any relay. */
 const FRESH_MS = 50;
 
-/** W2: committed; the relay dies as its tick starts. */
+/** W2: committed; the relay dies as its poll starts. */
 export const beforeClaim: FaultWindow = {
   name: 'W2',
-  what: 'relay killed as it begins a tick',
+  what: 'relay killed as it begins a poll',
   atOnce: 1,
   async strike({ fleet, load, strikes }) {
     const fresh = (): readonly string[] => load.acknowledgedWithin(FRESH_MS).map(({ mark }) => mark);
-    const tickAfterCommit = {
-      ...relayTick,
-      matches: (request: string) => relayTick.matches(request) && fresh().length > 0,
+    const pollAfterCommit = {
+      ...relayPoll,
+      matches: (request: string) => relayPoll.matches(request) && fresh().length > 0,
     };
-    const { member: relay } = await fleet.catchAt('relay', tickAfterCommit, 'request');
+    const { member: relay } = await fleet.catchAt('relay', pollAfterCommit, 'request');
     strikes.push({ window: 'W2', member: relay.name, atMs: Date.now(), marks: fresh() });
     await fleet.kill(relay);
   },
@@ -92,7 +92,7 @@ async function beforeAdding({ fleet, backend }: Rig): Promise<Partition> {
   return { relay: member, struck: marker.concerns(caught.request), release: caught.release };
 }
 
-/** In the middle of a tick, holding the tick lock. */
+/** In the middle of a poll, holding the poll lock. */
 async function beforeCommit(rig: Rig): Promise<Partition> {
   const { member, caught } = await rig.fleet.catchAt('relay', relayCommit, 'request');
   return { relay: member, struck: freshOrders(rig), release: caught.release };

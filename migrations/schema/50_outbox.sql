@@ -54,14 +54,14 @@ create view rowpost.upload_event as
 
 -- How far the relay has read the outbox: all events visible in the newest poll's snapshot are in batches
 -- (or matched no rule). Rows are inserted, never updated: a long read elsewhere would keep each old version alive.
-create table rowpost.relay_tick (
-  tickid bigint generated always as identity primary key,
+create table rowpost.relay_poll (
+  pollid bigint generated always as identity primary key,
   -- the poll that this one continues: two can't continue the same one, whatever the locks say
   previous bigint not null unique,
   snapshot pg_snapshot not null,
   time timestamptz not null default now()
 );
-insert into rowpost.relay_tick (previous, snapshot) values (0, '3:3:');
+insert into rowpost.relay_poll (previous, snapshot) values (0, '3:3:');
 
 -- Locked by LOCK TABLE, which needs no transaction id. Tables, which nobody but the service may lock: advisory locks are
 -- anybody's.

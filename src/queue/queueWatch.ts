@@ -9,8 +9,8 @@ const INTERVAL_MS = 2_000;
 /** Measures the queue's response time every two seconds, and logs when it stops responding and when it responds again. */
 export function watchQueue(queue: Pick<Queue, 'check'>, log: Logger, intervalMs = INTERVAL_MS): Stoppable {
   const outage = startOutage(log, 'the queue');
-  let looking: Promise<void> | undefined;
-  const look = async (): Promise<void> => {
+  let polling: Promise<void> | undefined;
+  const poll = async (): Promise<void> => {
     const askedAtMs = performance.now();
     try {
       await queue.check();
@@ -23,13 +23,13 @@ export function watchQueue(queue: Pick<Queue, 'check'>, log: Logger, intervalMs 
     outage.works();
   };
   const timer = setInterval(() => {
-    looking ??= look().finally(() => (looking = undefined));
+    polling ??= poll().finally(() => (polling = undefined));
   }, intervalMs);
   timer.unref();
   return {
     async stop() {
       clearInterval(timer);
-      await looking;
+      await polling;
     },
   };
 }

@@ -4,12 +4,12 @@ import { endedBatches } from '../db/outbox/batches.js';
 import type { HistoryWatch } from '../db/failover/history.js';
 import { countWaiting } from '../db/ledger/countWaiting.js';
 import { adoptRestoredDump } from '../db/outbox/restoredDump.js';
-import { tick } from '../db/outbox/tick.js';
+import { pollOutbox } from '../db/outbox/pollOutbox.js';
 import { pruneIdempotencyKeys } from '../db/outbox/idempotencyKeys.js';
 import { openStorage } from '../files/storage/openStorage.js';
 import { listenForWakeups } from '../db/pool/wakeup.js';
 import type { Logger } from '../foundation/observability/log.js';
-import { ticks, timed } from '../foundation/observability/metrics.js';
+import { outboxPolls, timed } from '../foundation/observability/metrics.js';
 import type { Queue } from '../queue/queue.js';
 import type { Services } from '../control/services.js';
 import { stopAll, type Stoppable } from '../foundation/lifecycle/shutdown.js';
@@ -27,8 +27,8 @@ export interface RelayDeps extends Pick<Services, 'config' | 'log' | 'clock' | '
   readonly history?: Pick<HistoryWatch, 'onChange'>;
 }
 
-/** Maximum events per tick, in batches. */
-const BATCHES_PER_TICK = 20;
+/** Maximum events per poll, in batches. */
+const BATCHES_PER_POLL = 20;
 /** How often waiting deliveries are counted while batches are held back or on their way. */
 const ADMIT_INTERVAL_MS = 200;
 const MAINTENANCE_INTERVAL_MS = 10 * 60_000;
@@ -38,13 +38,13 @@ const AUTOVACUUM_MS = 60_000;
 
 /**
  * Moves committed events from the outbox to the queue, and requeues open work that was lost. Any number of relays may
- * run: only one ticks at a time, and everything else is idempotent.
+ * run: only one polls at a time, and everything else is idempotent.
  */
 export function startRelay(deps: RelayDeps): Stoppable {
   const { config, database, log, queue } = deps;
   const { ledger } = database;
   const admission = new Admission();
-  const limits = { batchEvents: config.relayBatch, tickEvents: config.relayBatch * BATCHES_PER_TICK };
+  const limits = { batchEvents: config.relayBatch, pollEvents: config.relayBatch * BATCHES_PER_POLL };
 
   let mayBeRestored = true;
   const readOutbox = async (): Promise<void> => {
@@ -55,11 +55,11 @@ export function startRelay(deps: RelayDeps): Stoppable {
         if (adopted) await publish(queue, admission, admission.offer(adopted));
       }
       const startTime = new Date();
-      const { batches, events, more, restored } = await timed(ticks, () => tick(ledger, limits));
+      const { batches, events, more, restored } = await timed(outboxPolls, () => pollOutbox(ledger, limits));
       if (restored) mayBeRestored = true;
       if (batches.length > 0) {
-        const attributes = { 'rowpost.tick.events': events, 'rowpost.tick.batches': batches.length };
-        await tracedFrom(undefined, 'tick', { startTime, attributes }, (span) =>
+        const attributes = { 'rowpost.poll.events': events, 'rowpost.poll.batches': batches.length };
+        await tracedFrom(undefined, 'poll outbox', { startTime, attributes }, (span) =>
           publish(queue, admission, admission.offer(batches), span),
         );
       }

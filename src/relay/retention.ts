@@ -3,7 +3,7 @@ import type { Ledger } from '../db/pool/ledger.js';
 import {
   dropOldPartitions,
   makePartitions,
-  pruneTicks,
+  prunePolls,
   type RetentionDays,
 } from '../db/outbox/partitions.js';
 import { purgeRemovedSuppressions } from '../db/email/suppressions.js';
@@ -21,6 +21,6 @@ export async function maintainPartitions(
   if (made.length > 0) deps.log.info({ made: made.length }, 'created partitions for the coming days');
   const dropped = await dropOldPartitions(deps.ledger, deps.clock.now(), days);
   if (dropped.length > 0) deps.log.info({ dropped }, 'dropped partitions past retention');
-  await pruneTicks(deps.ledger);
+  await prunePolls(deps.ledger);
   await purgeRemovedSuppressions(deps.ledger);
 }

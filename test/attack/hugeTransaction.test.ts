@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import { createLedger } from '../../src/db/pool/ledger.js';
-import { tick } from '../../src/db/outbox/tick.js';
+import { pollOutbox } from '../../src/db/outbox/pollOutbox.js';
 import { createRule, createTenant, writeEvents } from '../delivery/pipelineSetup.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
@@ -22,7 +22,7 @@ describe('attack: a transaction with more events than a statement can read in ti
       pipeline: true,
     });
     try {
-      const { batches } = await tick(createLedger(pool), { batchEvents: 10, tickEvents: 1_000_000 });
+      const { batches } = await pollOutbox(createLedger(pool), { batchEvents: 10, pollEvents: 1_000_000 });
       expect(batches.map(({ tenantid }) => tenantid)).to.deep.equal([other.tenantid]);
     } finally {
       await pool.end();

@@ -164,12 +164,12 @@ describe('the planning queue', () => {
     const queue = new PlanningQueue(limits, () => clock.ms);
     let slice = 0;
     let longest = 0;
-    const tick = (): void => {
+    const poll = (): void => {
       slice = 0;
-      if (!isDone) setImmediate(tick);
+      if (!isDone) setImmediate(poll);
     };
     let isDone = false;
-    tick();
+    poll();
     const work = (): Promise<number> =>
       queue.run(
         roles('1'),

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { why } from '../../src/commands/why.js';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { dropOldPartitions } from '../../src/db/outbox/partitions.js';
-import { tick } from '../../src/db/outbox/tick.js';
+import { pollOutbox } from '../../src/db/outbox/pollOutbox.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { UsageError } from '../../src/foundation/errors.js';
 import { FairRoom } from '../../src/foundation/limits/fairRoom.js';
@@ -108,7 +108,7 @@ describe('Utility.explain_event', () => {
   }
   /** What a relay does; @returns the batches for a worker. */
   const relay = async () =>
-    (await tick(fixture.testDatabase.database.ledger, { batchEvents: 100, tickEvents: 1_000 })).batches;
+    (await pollOutbox(fixture.testDatabase.database.ledger, { batchEvents: 100, pollEvents: 1_000 })).batches;
   async function pipeline(batches?: Awaited<ReturnType<typeof relay>>): Promise<void> {
     const { ledger } = fixture.testDatabase.database;
     const deps = {
@@ -207,7 +207,7 @@ describe('Utility.explain_event', () => {
         await fixture.testDatabase.database.pool
           .query(`select (select count(*) from rowpost.outbox) as events,
           (select count(*) from rowpost.delivery) as deliveries, (select count(*) from rowpost.relay_batch) as batches,
-          (select count(*) from rowpost.relay_tick) as ticks`)
+          (select count(*) from rowpost.relay_poll) as polls`)
       ).rows;
     const before = await counts();
     expect(await explain('orders', 7)).to.deep.equal(await explain('orders', 7));

@@ -9,7 +9,7 @@ import {
 import type { Ledger } from '../../src/db/pool/ledger.js';
 import { resumeTenant } from '../../src/db/ledger/pause.js';
 import { redriveDeliveries, redriveDelivery } from '../../src/db/ledger/redrive.js';
-import { tick } from '../../src/db/outbox/tick.js';
+import { pollOutbox } from '../../src/db/outbox/pollOutbox.js';
 import { createLogger, type Logger } from '../../src/foundation/observability/log.js';
 import { LoopTrips } from '../../src/worker/loopTrips.js';
 import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
@@ -51,7 +51,10 @@ describe('limits of delivery', () => {
        from generate_series(1, $3::int) i`,
       [tenant.tenantid, tenant.roleid, count, options.id ?? null, options.secondsAgo ?? 0],
     );
-    const { batches } = await tick(ledger, { batchEvents: options.batchEvents ?? 500, tickEvents: 10_000 });
+    const { batches } = await pollOutbox(ledger, {
+      batchEvents: options.batchEvents ?? 500,
+      pollEvents: 10_000,
+    });
     return batches.filter((batch) => batch.tenantid === tenant.tenantid);
   }
 

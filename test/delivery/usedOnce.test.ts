@@ -3,7 +3,7 @@ import { bumpPolicyVersion } from '../../src/control/tenants/tenants.js';
 import { closePlainBatch } from '../../src/db/ledger/closeBatch.js';
 import { endedBatches, type Batch } from '../../src/db/outbox/batches.js';
 import { recordEmailEvents } from '../../src/db/email/emailEvents.js';
-import { tick } from '../../src/db/outbox/tick.js';
+import { pollOutbox } from '../../src/db/outbox/pollOutbox.js';
 import { batchJobId, deliveryJobId } from '../../src/queue/jobs.js';
 import { Admission } from '../../src/relay/admission.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
@@ -106,7 +106,7 @@ describe('delivery: ids that leave the database, which then goes back in time', 
 
   async function batch(events: number): Promise<readonly Batch[]> {
     await writeEvents(db.database, tenant, events);
-    return (await tick(db.database.ledger, { batchEvents: 100, tickEvents: 1_000 })).batches;
+    return (await pollOutbox(db.database.ledger, { batchEvents: 100, pollEvents: 1_000 })).batches;
   }
 
   /** @returns the ids of new deliveries */

@@ -17,7 +17,7 @@ export interface Mutant {
 
 const LEDGER = 'test/db/ledger/ledger.test.ts';
 const APPEND_ONLY = 'test/db/ledger/appendOnly.test.ts';
-const TICK = 'test/db/outbox/tick.test.ts';
+const POLL = 'test/db/outbox/pollOutbox.test.ts';
 const EMAIL_EVENTS = 'test/api/webhooks/sendgrid.test.ts';
 const POLICIES = 'test/graphql/policies.test.ts';
 const WALL_TWO = 'test/db/isolation/wallTwo.test.ts';
@@ -157,18 +157,18 @@ const FENCES: readonly Mutant[] = [
 /** Each committed event is found once. */
 const CURSOR: readonly Mutant[] = [
   {
-    name: 'two relays tick at once',
-    within: 'tick',
+    name: 'two relays poll at once',
+    within: 'poll',
     pattern: /rowpost\.try_relay_lock\(\)::text/,
     replacement: "'true'",
-    tests: [TICK],
+    tests: [POLL],
   },
   {
     name: 'a transaction that commits late is passed over',
-    within: 'tick',
+    within: 'poll',
     pattern: /where o\.xid = any \(\(select running from last\)::xid8\[\]\)/,
     replacement: 'where false',
-    tests: [TICK],
+    tests: [POLL],
   },
   {
     name: 'the sweep passes over what was recorded by a transaction of long ago',

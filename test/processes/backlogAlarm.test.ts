@@ -71,7 +71,9 @@ describe('lost workers', () => {
     await waitFor('every email', () => emailsPerOrder(fleet).size === 6);
     await waitFor('the end of the alarm', async () => !(await readiness()).body.overdue);
     await waitFor('the relay', async () => (await fetch(`${relayUrl}/readyz`)).status === 200);
-    expect(await (await fetch(`${relayUrl}/metrics`)).text()).to.match(/^rowpost_tick_seconds_count [1-9]/m);
+    expect(await (await fetch(`${relayUrl}/metrics`)).text()).to.match(
+      /^rowpost_outbox_poll_seconds_count [1-9]/m,
+    );
     expect((await backlogLine()).line).to.match(/^✓ backlog +0 events, 0 batches and 0 deliveries wait/);
   });
 });

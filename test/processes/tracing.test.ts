@@ -141,8 +141,8 @@ describe('traces', () => {
     const [link] = named('delivery').links ?? [];
     const batch = await waitFor('the batch', () => spans().find(({ spanId }) => spanId === link?.spanId));
     expect([batch.name, batch.service]).to.deep.equal(['batch', 'rowpost-worker']);
-    const tick = await waitFor('the tick', () => spans().find(({ spanId }) => spanId === batch.parentSpanId));
-    expect([tick.name, tick.service]).to.deep.equal(['tick', 'rowpost-relay']);
+    const poll = await waitFor('the poll', () => spans().find(({ spanId }) => spanId === batch.parentSpanId));
+    expect([poll.name, poll.service]).to.deep.equal(['poll', 'rowpost-relay']);
   });
 
   it('skip unsampled callers and probes', async () => {

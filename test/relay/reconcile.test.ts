@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { closePlainBatch } from '../../src/db/ledger/closeBatch.js';
 import type { Ledger } from '../../src/db/pool/ledger.js';
-import { tick } from '../../src/db/outbox/tick.js';
+import { pollOutbox } from '../../src/db/outbox/pollOutbox.js';
 import { trackDeliveries } from '../../src/db/ledger/track.js';
 import type { DeliveryOrder } from '../../src/queue/jobs.js';
 import { reconcileDeliveries } from '../../src/relay/reconcile.js';
@@ -24,7 +24,7 @@ describe('delivery: the reconciler', () => {
     const tenant = await createTenant(db.database);
     await createRule(db.database, tenant);
     await writeEvents(db.database, tenant, 1);
-    const [batch] = (await tick(ledger, { batchEvents: 10, tickEvents: 100 })).batches;
+    const [batch] = (await pollOutbox(ledger, { batchEvents: 10, pollEvents: 100 })).batches;
     const { ready } = (await closePlainBatch(ledger, batch!, NO_LIMITS))!;
     await trackDeliveries(ledger, ready);
 

@@ -12,7 +12,7 @@ const LIST = '{ Utility { tables { name kind writers } } }';
 const ONE = `query ($name: String) { Utility { tables(name: $name) {
   name kind writers columns { name type nullable in_primary_key } relations { field kind target }
 } } }`;
-const LOOK = '{ Utility { introspect } }';
+const INTROSPECT = '{ Utility { introspect } }';
 const CAPTURE =
   'mutation ($table: String!, $writers: capture_writers!) { Utility { set_capture(table_name: $table, writers: $writers) { writers } } }';
 
@@ -45,14 +45,14 @@ export function tablePages({ page, form }: PageHandlers): Router {
     }
   });
 
-  const look = form(async ({ ask }, _req, res) => {
-    await ask(LOOK);
+  const introspect = form(async ({ ask }, _req, res) => {
+    await ask(INTROSPECT);
     res.redirect(303, TABLES);
   });
 
   return Router()
     .get(TABLES, list)
-    .post(TABLES, look)
+    .post(TABLES, introspect)
     .get(`${TABLES}/:name`, one)
     .post(`${TABLES}/:name`, change);
 }

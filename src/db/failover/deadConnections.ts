@@ -6,7 +6,7 @@ import type { Severable } from './primary.js';
 /** A connection, as far as it waits for PostgreSQL. */
 export type Waiting = pg.ClientBase & Severable;
 
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 /** Few statements take longer, so the server is rarely asked. */
 const LATE_MS = 5_000;
 const ASK_TIMEOUT_MS = 2_000;
@@ -23,7 +23,7 @@ export function severDeadConnections(
   const waitingSinceMs = new WeakMap<object, number>();
   /** Statements that the server was not working for. Their responses may have been on the way. */
   const unserved = new WeakSet<object>();
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const late = [...connections].flatMap((connection) => {
       const statement = pendingStatement(connection);
       if (!statement) return [];
@@ -39,18 +39,18 @@ export function severDeadConnections(
       else unserved.add(statement);
     }
   };
-  let looking: Promise<void> | undefined;
+  let polling: Promise<void> | undefined;
   const timer = setInterval(() => {
     // While the server is away, nothing is known.
-    looking ??= look()
+    polling ??= poll()
       .catch(() => undefined)
-      .finally(() => (looking = undefined));
-  }, LOOK_MS);
+      .finally(() => (polling = undefined));
+  }, POLL_MS);
   timer.unref();
   return {
     async stop() {
       clearInterval(timer);
-      await looking;
+      await polling;
     },
   };
 }

@@ -40,10 +40,10 @@ export function watchHistory({ pool, log }: { readonly pool: Pool; readonly log:
   const listeners: (() => void)[] = [];
   const read = createPositionReader(pool);
   let seen: HistoryPosition | undefined;
-  let looking: Promise<void> | undefined;
+  let polling: Promise<void> | undefined;
   const outage = startOutage(log, 'PostgreSQL');
 
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const position = await read();
     outage.works();
     // Standbys are ignored.
@@ -60,18 +60,18 @@ export function watchHistory({ pool, log }: { readonly pool: Pool; readonly log:
     seen = position;
   };
   const timer = setInterval(() => {
-    looking ??= look()
+    polling ??= poll()
       .catch((error: unknown) => {
         postgresFailures.inc();
         outage.failed(error);
       })
-      .finally(() => (looking = undefined));
+      .finally(() => (polling = undefined));
   }, INTERVAL_MS);
   return {
     onChange: (listener) => void listeners.push(listener),
     async stop() {
       clearInterval(timer);
-      await looking;
+      await polling;
     },
   };
 }
@@ -109,6 +109,6 @@ async function chooseStatement(pool: Pool): Promise<SqlText> {
 const positionSql = (system: Sql): SqlText => statement`
   select concat_ws('.', ${system},
       (select oid from pg_catalog.pg_database where datname = current_database()),
-      to_regclass('rowpost.relay_tick')::oid) as identity,
+      to_regclass('rowpost.relay_poll')::oid) as identity,
     case when not pg_is_in_recovery() then substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) end as timeline,
     case when not pg_is_in_recovery() then pg_current_wal_flush_lsn() - '0/0'::pg_lsn else 0 end::text as bytes`;

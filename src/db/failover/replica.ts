@@ -31,7 +31,7 @@ export interface ReplicaParts {
 }
 
 const MAX_EVENTS_PER_CHECK = 100;
-const LOOK_TIMEOUT_MS = 2_000;
+const POLL_TIMEOUT_MS = 2_000;
 
 /** Errors that the primary would report too, after the same work. */
 const FINAL_ERRORS = new Set(['REQUEST_TIMEOUT', 'STATEMENT_TIMEOUT', 'DOCUMENT_TOO_COMPLEX', 'TOO_BUSY']);
@@ -84,7 +84,7 @@ export class Replica implements Reads {
   async readHeartbeat(): Promise<string> {
     try {
       const asked = this.parts.pool.query<{ time: string }>(HEARTBEAT);
-      const { rows } = await orLate(asked, LOOK_TIMEOUT_MS, () => {
+      const { rows } = await orLate(asked, POLL_TIMEOUT_MS, () => {
         throw new Error('the replica does not respond');
       });
       return rows[0]?.time ?? '';

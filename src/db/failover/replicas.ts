@@ -6,14 +6,14 @@ import type { EventKey, Reads, Replica } from './replica.js';
 
 const BEAT_MS = 1_000;
 /** Short enough that each heartbeat is seen on the primary before the next one replaces it. */
-const LOOK_MS = 400;
+const POLL_MS = 400;
 
 interface Watched {
   readonly replica: Replica;
   readonly outage: Outage;
   /** When the replica's newest heartbeat was first seen on the primary, as performance.now(). */
   asOfMs: number | undefined;
-  isLooking: boolean;
+  isPolling: boolean;
 }
 
 /**
@@ -26,7 +26,7 @@ export class Replicas {
   /** When each recent heartbeat was first seen on the primary. */
   readonly #beats = new Map<string, number>();
   readonly #timer: NodeJS.Timeout | undefined;
-  readonly #looks = new Set<Promise<void>>();
+  readonly #polls = new Set<Promise<void>>();
   #isBeating = false;
   #next = 0;
 
@@ -44,11 +44,11 @@ export class Replicas {
       replica,
       outage: startOutage(options.log, `the replica ${replica.name}`),
       asOfMs: undefined,
-      isLooking: false,
+      isPolling: false,
     }));
     if (replicas.length === 0) return;
-    this.#timer = setInterval(() => this.#lookAtAll(), LOOK_MS).unref();
-    this.#lookAtAll();
+    this.#timer = setInterval(() => this.#pollAll(), POLL_MS).unref();
+    this.#pollAll();
   }
 
   /** Reads from a replica that has the event; undefined if the primary must be used. */
@@ -87,7 +87,7 @@ export class Replicas {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await Promise.all(this.#looks);
+    await Promise.all(this.#polls);
     await Promise.all(this.#watched.map(({ replica }) => replica.close()));
   }
 
@@ -98,14 +98,14 @@ export class Replicas {
     return fresh[this.#next++ % fresh.length]?.replica;
   }
 
-  #lookAtAll(): void {
+  #pollAll(): void {
     if (!this.#isBeating) this.#track(this.#beat());
-    for (const one of this.#watched) if (!one.isLooking) this.#track(this.#look(one));
+    for (const one of this.#watched) if (!one.isPolling) this.#track(this.#poll(one));
   }
 
-  #track(look: Promise<void>): void {
-    this.#looks.add(look);
-    void look.finally(() => this.#looks.delete(look));
+  #track(poll: Promise<void>): void {
+    this.#polls.add(poll);
+    void poll.finally(() => this.#polls.delete(poll));
   }
 
   async #beat(): Promise<void> {
@@ -124,8 +124,8 @@ export class Replicas {
     }
   }
 
-  async #look(one: Watched): Promise<void> {
-    one.isLooking = true;
+  async #poll(one: Watched): Promise<void> {
+    one.isPolling = true;
     try {
       const seenMs = this.#beats.get(await one.replica.readHeartbeat());
       if (seenMs !== undefined) one.asOfMs = seenMs;
@@ -134,7 +134,7 @@ export class Replicas {
       one.asOfMs = undefined;
       one.outage.failed(error);
     } finally {
-      one.isLooking = false;
+      one.isPolling = false;
     }
   }
 }

@@ -61,7 +61,7 @@ const LAST = {
 
 const KEY_COLUMNS = sql`d.tenantid, d.deliveryid::text as deliveryid, d.createtime::text as createtime`;
 
-// Transactions still running at `since` are in its xip list; see tick.ts.
+// Transactions still running at `since` are in its xip list; see pollOutbox.ts.
 const UNENDED = {
   name: 'sweep_unended',
   text: statement`

@@ -38,7 +38,7 @@ const MAX_COUNTED = 20_000;
 const MAX_TENANTS = 10;
 
 // Each part reads an index from the position of the relay, the reconciler or the sweep. Transactions in progress at a
-// snapshot are in its xip list, as in tick.ts and sweep.ts. If the cursor is ahead of this database, which then was restored
+// snapshot are in its xip list, as in pollOutbox.ts and sweep.ts. If the cursor is ahead of this database, which then was restored
 // from a dump, events are found by their time instead.
 const BACKLOG = {
   name: 'backlog',
@@ -46,7 +46,7 @@ const BACKLOG = {
   with ${LOW_WATER_SQL}, cursor_ as materialized (
     select pg_snapshot_xmax(t.snapshot) as xmax, array(select pg_snapshot_xip(t.snapshot)) as running, t.time,
       pg_snapshot_xmax(t.snapshot) > pg_snapshot_xmax(pg_current_snapshot()) as restored
-    from rowpost.relay_tick t order by t.tickid desc limit 1
+    from rowpost.relay_poll t order by t.pollid desc limit 1
   ), unread as materialized (
     select * from (select o.tenantid, o.time as since from rowpost.outbox o
       where o.xid >= (select xmax from cursor_) and not (select restored from cursor_)

@@ -1,6 +1,6 @@
 import { sql, statement, type Sql } from '../sql/sql.js';
 
-/** Batch ids are assigned under the relay's lock; see `openBatches`. Waits for it, as no tick does. */
+/** Batch ids are assigned under the relay's lock; see `openBatches`. Waits for it, as no poll does. */
 export const RELAY_LOCK = {
   name: 'relay_lock',
   text: statement`lock table rowpost.relay_lock in share update exclusive mode`,

@@ -163,7 +163,7 @@ const PAGE = statement`
 /** The longest prefix that fits the memory budget. */
 const EVENTS = statement`
   with ${LOW_WATER_SQL}, read as materialized (
-    select snapshot from rowpost.relay_tick order by tickid desc limit 1
+    select snapshot from rowpost.relay_poll order by pollid desc limit 1
   ), open as materialized (
     select b.eventids from rowpost.relay_batch b where b.tenantid = $1::int and ${IS_OPEN}
   )

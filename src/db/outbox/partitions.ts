@@ -104,9 +104,9 @@ export async function dropOldPartitions(
   return dropped;
 }
 
-/** Removes ticks, sweeps and low-water marks older than an hour, except the newest of each. */
-export async function pruneTicks(ledger: Ledger): Promise<void> {
-  await ledger.query(pruneSql('relay_tick', 'tickid'), []);
+/** Removes polls, sweeps and low-water marks older than an hour, except the newest of each. */
+export async function prunePolls(ledger: Ledger): Promise<void> {
+  await ledger.query(pruneSql('relay_poll', 'pollid'), []);
   await ledger.query(pruneSql('delivery_sweep', 'sweepid'), []);
   await ledger.query(pruneSql('relay_batch_mark', 'markid'), []);
 }

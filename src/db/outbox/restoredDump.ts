@@ -32,28 +32,28 @@ export async function adoptRestoredDump(
  * cursor or rows may be ahead without the other.
  */
 const IS_FOREIGN = sql`(
-  coalesce((select pg_snapshot_xmax(snapshot) from rowpost.relay_tick order by tickid desc limit 1)
+  coalesce((select pg_snapshot_xmax(snapshot) from rowpost.relay_poll order by pollid desc limit 1)
     > pg_snapshot_xmax(pg_current_snapshot()), false)
   or exists (select from rowpost.outbox where xid >= pg_snapshot_xmax(pg_current_snapshot())))`;
 
 const STATE = { name: 'restored_state', text: statement`select ${IS_FOREIGN} as foreign` };
 
-// One statement, hence one snapshot: an event that commits meanwhile is either batched here or left to the next tick. Also
-// guards against a second relay doing the same. A transaction that was open at the last tick may have begun up to an hour
+// One statement, hence one snapshot: an event that commits meanwhile is either batched here or left to the next poll. Also
+// guards against a second relay doing the same. A transaction that was open at the last poll may have begun up to an hour
 // before it.
 const START_AFRESH = {
   name: 'restored_start_afresh',
   text: statement`
     with foreign_ as materialized (
-      select tickid, time from rowpost.relay_tick where ${IS_FOREIGN} order by tickid desc limit 1
+      select pollid, time from rowpost.relay_poll where ${IS_FOREIGN} order by pollid desc limit 1
     ), unread as (
       select o.eventid, o.time, o.tenantid, o.operation, o.target
       from rowpost.outbox o
       where o.time > (select time - interval '1 hour' from foreign_)
         and not exists (select from rowpost.relay_batch b
           where b.tenantid = o.tenantid and b.maxtime >= o.time and b.mintime <= o.time and o.eventid = any (b.eventids))
-    ), ${batchedSql(sql`unread`, sql`$1::int`)}, ticked as (
-      insert into rowpost.relay_tick (previous, snapshot) select tickid, pg_current_snapshot() from foreign_
+    ), ${batchedSql(sql`unread`, sql`$1::int`)}, polled as (
+      insert into rowpost.relay_poll (previous, snapshot) select pollid, pg_current_snapshot() from foreign_
     )
     select ${batchesJson(sql`batched`)} as batches`,
 };

@@ -143,8 +143,8 @@ export function createConnector(options: ConnectorOptions): Connector {
 
 /** Needed because a server that is cut off breaks no connection; it only stops responding. */
 function watchPrimary(primary: Primary, isAlive: () => Promise<unknown>): Stoppable {
-  let looking: Promise<void> | undefined;
-  const look = async (): Promise<void> => {
+  let polling: Promise<void> | undefined;
+  const poll = async (): Promise<void> => {
     const alive = isAlive().then(
       () => true,
       () => false,
@@ -152,13 +152,13 @@ function watchPrimary(primary: Primary, isAlive: () => Promise<unknown>): Stoppa
     if (!(await orLate(alive, ASK_TIMEOUT_MS, () => false))) await primary.check();
   };
   const timer = setInterval(() => {
-    looking ??= look().finally(() => (looking = undefined));
+    polling ??= poll().finally(() => (polling = undefined));
   }, WATCH_MS);
   timer.unref();
   return {
     async stop() {
       clearInterval(timer);
-      await looking;
+      await polling;
     },
   };
 }

@@ -190,7 +190,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 function useOf({ totalCount, idleCount, waitingCount, options }: pg.Pool): Omit<PoolUse, 'pool' | 'max'> {
-  // pg counts every request as waiting until the next tick, even if a connection is idle or can be opened.
+  // pg counts every request as waiting until the next turn of the event loop, even if a connection is idle or can be opened.
   const free = idleCount + options.max - totalCount;
   return { inUse: totalCount - idleCount, waiting: Math.max(0, waitingCount - free) };
 }

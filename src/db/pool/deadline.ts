@@ -15,8 +15,8 @@ export interface Canceler {
 const CANCEL_GRACE_MS = 2_000;
 
 /** How often to check whether a terminated session has ended: the interval doubles. */
-const MIN_LOOK_MS = 20;
-const MAX_LOOK_MS = 10_000;
+const MIN_POLL_MS = 20;
+const MAX_POLL_MS = 10_000;
 
 /**
  * Cancels the transaction on a connection when its time is up, with PostgreSQL's own means: the server rolls it back and
@@ -110,7 +110,7 @@ export class Deadline {
 
   /** Process ids are used again, so a session is identified by its start as well. */
   async #endOf(processID: number, start: string): Promise<void> {
-    for (let pauseMs = MIN_LOOK_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_LOOK_MS)) {
+    for (let pauseMs = MIN_POLL_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_POLL_MS)) {
       await delay(pauseMs, undefined, { ref: false });
       const other = this.canceler.createClientBeside(this.client);
       // Its statements reject as well.

@@ -9,7 +9,7 @@ import { openingStatements } from './openingStatements.js';
 import { runPipeline, type PipelineResult, type PipelineStep, type StatementTrace } from '../wire/index.js';
 import { isHot, noteRun, preparedText, PreparedStatements, type PreparedText } from './preparedStatements.js';
 import { outcomesOf } from './sharedOutcomes.js';
-import { TickBatcher } from './tickBatcher.js';
+import { TurnBatcher } from './turnBatcher.js';
 import { WriteGroups } from './writeGroups.js';
 import { failed, type TransactionOutcome } from '../failover/transactionOutcome.js';
 import type { TransactionRequest, TransactionStatement } from './transactionRequest.js';
@@ -23,7 +23,7 @@ export type { TransactionRequest, TransactionStatement } from './transactionRequ
 const QUICK_MS = 1;
 /** Connections that one tenant's quick reads share: enough to keep one process busy. */
 const MAX_CONNECTIONS_PER_TENANT = 4;
-/** Quick reads of one tick that share a transaction. PostgreSQL sends the results once the last of them is done. */
+/** Quick reads of one turn of the event loop that share a transaction. PostgreSQL sends the results once the last of them is done. */
 const MIN_READS_TOGETHER = 4;
 const MAX_READS_TOGETHER = 8;
 
@@ -46,14 +46,14 @@ interface Pending {
  * to the tenant's role; if that fails, PostgreSQL skips the rest. A statement that must prevent the commit has to fail
  * inside PostgreSQL.
  *
- * A tenant's quick reads of one tick of the event loop share transactions, which are pipelined on a few connections:
+ * A tenant's quick reads of one turn of the event loop share transactions, which are pipelined on a few connections:
  * switching roles, ending the transaction, system calls and context switches are most of what a quick read costs. Quick inserts
  * that arrive while others of their tenant are being committed share a transaction as well: if it fails, nothing of it was
  * done, and each is repeated alone.
  */
 export class Transactions {
   readonly #prepared: PreparedStatements;
-  readonly #quick = new TickBatcher<number | null, Pending>((tenantid, reads) =>
+  readonly #quick = new TurnBatcher<number | null, Pending>((tenantid, reads) =>
     this.#share(tenantid, reads),
   );
   readonly #inserts = new WriteGroups<Pending>((tenantid, group) => this.#runTogether(tenantid, group));

@@ -23,7 +23,7 @@ export interface RelayWaker extends Stoppable {
 
 /**
  * Wakes the relays of all processes. NOTIFY inside the mutation's transaction would take a database-wide lock at commit;
- * sent separately after the commit, and debounced, it delays nobody. Each wake-up costs a transaction here and a tick of
+ * sent separately after the commit, and debounced, it delays nobody. Each wake-up costs a transaction here and a poll of
  * the relay there, so the slower it is and the more mutations there are, the more of them share one.
  */
 export function createRelayWaker(deps: { readonly database: Database; readonly log: Logger }): RelayWaker {

@@ -1,7 +1,7 @@
-import { setImmediate as endOfTick } from 'node:timers/promises';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 
 /**
- * Coalesces requests into batches: those of one tick of the event loop run together, and so do those that arrive while a
+ * Coalesces requests into batches: those of one turn of the event loop run together, and so do those that arrive while a
  * batch runs. So one statement serves many deliveries under load, without adding latency when idle.
  */
 export function coalesce<Request, Response>(
@@ -30,7 +30,7 @@ export function coalesce<Request, Response>(
   const drain = async (): Promise<void> => {
     running = true;
     while (waiting.length > 0) {
-      await endOfTick();
+      await endOfTurn();
       const group = waiting.slice(0, maxBatchSize);
       waiting = waiting.slice(maxBatchSize);
       await runTogether(group);

@@ -38,9 +38,9 @@ export const emailQueries = new Histogram({
   buckets: FAST,
   registers,
 });
-export const ticks = new Histogram({
-  name: 'rowpost_tick_seconds',
-  help: "The relay's looks at the outbox.",
+export const outboxPolls = new Histogram({
+  name: 'rowpost_outbox_poll_seconds',
+  help: "Duration of the relay's polls of the outbox.",
   buckets: FAST,
   registers,
 });

@@ -24,7 +24,7 @@ export function findVariableShapes(
   fragments: ReadonlyMap<string, FragmentDefinitionNode>,
 ): readonly VariableShape[] {
   const shapers = new Map<string, VariableShape>();
-  const look = (argument: ArgumentNode): void => {
+  const collect = (argument: ArgumentNode): void => {
     visit(argument.value, {
       Variable(node: VariableNode) {
         const name = node.name.value;
@@ -35,7 +35,7 @@ export function findVariableShapes(
   for (const root of [operation, ...fragments.values()]) {
     visit(root, {
       Argument: (node) => {
-        look(node);
+        collect(node);
       },
       VariableDefinition: () => false,
     });

@@ -8,7 +8,7 @@ import { countWaiting } from '../../../src/db/ledger/countWaiting.js';
 import { dueDeliveries } from '../../../src/db/ledger/dueDeliveries.js';
 import { startSending } from '../../../src/db/ledger/startSending.js';
 import { sweep } from '../../../src/db/ledger/sweep.js';
-import { tick } from '../../../src/db/outbox/tick.js';
+import { pollOutbox } from '../../../src/db/outbox/pollOutbox.js';
 import { trackDeliveries } from '../../../src/db/ledger/track.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import {
@@ -38,7 +38,7 @@ describe('delivery: a ledger that is only appended to while all goes well', () =
   const record = async (count: number) => {
     const ruleid = await createRule(db.database, tenant, {});
     await writeEvents(db.database, tenant, count);
-    const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
+    const { batches } = await pollOutbox(ledger, { batchEvents: 100, pollEvents: 1000 });
     const { events } = (await loadBatch(ledger, batches[0]!))!;
     const { ready } = await closeBatch(
       ledger,

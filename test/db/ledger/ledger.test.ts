@@ -11,7 +11,7 @@ import { dropOldPartitions, makePartitions } from '../../../src/db/outbox/partit
 import { pauseDeliveries, pauseTenant, resumeTenant } from '../../../src/db/ledger/pause.js';
 import { redriveDelivery } from '../../../src/db/ledger/redrive.js';
 import { startSending } from '../../../src/db/ledger/startSending.js';
-import { tick } from '../../../src/db/outbox/tick.js';
+import { pollOutbox } from '../../../src/db/outbox/pollOutbox.js';
 import { trackDeliveries } from '../../../src/db/ledger/track.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import {
@@ -43,7 +43,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
   const deliver = async (count = 1, delivery: 'at_least_once' | 'at_most_once' = 'at_least_once') => {
     const ruleid = await createRule(db.database, tenant, { delivery });
     await writeEvents(db.database, tenant, count);
-    const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
+    const { batches } = await pollOutbox(ledger, { batchEvents: 100, pollEvents: 1000 });
     const batch = batches.find((each) => each.tenantid === tenant.tenantid)!;
     const { events } = (await loadBatch(ledger, batch))!;
     const { ready } = await closeBatch(
@@ -119,7 +119,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
     const limits = { firesPerMinute: 100, emailsPerSecond: 10 };
     const ruleid = await createRule(db.database, tenant);
     await writeEvents(db.database, tenant, 3);
-    const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
+    const { batches } = await pollOutbox(ledger, { batchEvents: 100, pollEvents: 1000 });
     const batch = batches.find((each) => each.tenantid === tenant.tenantid)!;
     const { events } = (await loadBatch(ledger, batch))!;
     const matches = events.map(({ eventid }) => ({ eventid, ruleid }));
@@ -141,7 +141,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
   it('records a rule that can’t be evaluated as failed, with its reason', async () => {
     const ruleid = await createRule(db.database, tenant);
     await writeEvents(db.database, tenant, 1);
-    const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
+    const { batches } = await pollOutbox(ledger, { batchEvents: 100, pollEvents: 1000 });
     const batch = batches.find((each) => each.tenantid === tenant.tenantid)!;
     const { eventid } = (await loadBatch(ledger, batch))!.events[0]!;
     const failure = { code: 'CONDITION_FAILED', message: 'column gone' };
@@ -310,7 +310,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
   describe('a batch whose rules have no conditions', () => {
     const writeBatch = async (count: number) => {
       await writeEvents(db.database, tenant, count);
-      const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
+      const { batches } = await pollOutbox(ledger, { batchEvents: 100, pollEvents: 1000 });
       const batch = batches.find((each) => each.tenantid === tenant.tenantid)!;
       const { events } = (await loadBatch(ledger, batch))!;
       return { eventids: events.map((event) => event.eventid), batch };
@@ -401,7 +401,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       `update rowpost.outbox set time = time + (eventid % 3) * interval '1 day' where tenantid = ?`,
       [tenant.tenantid],
     );
-    const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
+    const { batches } = await pollOutbox(ledger, { batchEvents: 100, pollEvents: 1000 });
     const closed = await closePlainBatch(ledger, batches[0]!, NO_LIMITS);
     const keys = closed!.ready.map(({ tenantid, deliveryid, createtime }) => ({
       tenantid,

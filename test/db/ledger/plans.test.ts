@@ -7,7 +7,7 @@ import { PLANNER_OPTIONS, type Ledger, type LedgerStatement } from '../../../src
 import { loadDeliveries } from '../../../src/db/ledger/loadDeliveries.js';
 import { makePartitions } from '../../../src/db/outbox/partitions.js';
 import { startSending } from '../../../src/db/ledger/startSending.js';
-import { tick } from '../../../src/db/outbox/tick.js';
+import { pollOutbox } from '../../../src/db/outbox/pollOutbox.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import { createRule, createTenant, NO_LIMITS, writeEvents } from '../../delivery/pipelineSetup.js';
 
@@ -36,7 +36,7 @@ describe('delivery: the statements of an email’s way, planned while the tables
     const tenant = await createTenant(db.database);
     const ruleid = await createRule(db.database, tenant);
     await writeEvents(db.database, tenant, 2);
-    const [batch, other] = (await tick(ledger, { batchEvents: 1, tickEvents: 100 })).batches;
+    const [batch, other] = (await pollOutbox(ledger, { batchEvents: 1, pollEvents: 100 })).batches;
     const { events } = (await loadBatch(recording, other!))!;
     const [record] = await loadEventRecords(recording, other!, [events[0]!.eventid]);
     const matches = [{ eventid: record!.eventid, ruleid }];

@@ -7,7 +7,7 @@ import type { Ledger } from '../../../src/db/pool/ledger.js';
 import { loadDeliveries } from '../../../src/db/ledger/loadDeliveries.js';
 import { makePartitions } from '../../../src/db/outbox/partitions.js';
 import { startSending } from '../../../src/db/ledger/startSending.js';
-import { tick } from '../../../src/db/outbox/tick.js';
+import { pollOutbox } from '../../../src/db/outbox/pollOutbox.js';
 import { trackDeliveries } from '../../../src/db/ledger/track.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import { waitFor } from '../../support/waitFor.js';
@@ -33,7 +33,7 @@ describe('delivery: what waits for another session, and then looks again', () =>
     const tenant = await createTenant(db.database);
     await createRule(db.database, tenant);
     await writeEvents(db.database, tenant, count);
-    const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
+    const { batches } = await pollOutbox(ledger, { batchEvents: 100, pollEvents: 1000 });
     return (await closePlainBatch(ledger, batches[0]!, NO_LIMITS))!.ready;
   };
   const start = (keys: readonly DeliveryKey[], rest: { starts: number; tracked: boolean }) => {

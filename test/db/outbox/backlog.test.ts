@@ -6,12 +6,12 @@ import { overdueIn } from '../../../src/db/ledger/overdue.js';
 import { resumeTenant } from '../../../src/db/ledger/pause.js';
 import { redriveDelivery } from '../../../src/db/ledger/redrive.js';
 import { sweep } from '../../../src/db/ledger/sweep.js';
-import { tick } from '../../../src/db/outbox/tick.js';
+import { pollOutbox } from '../../../src/db/outbox/pollOutbox.js';
 import { createRule, createTenant, writeEvents, type TestTenant } from '../../delivery/pipelineSetup.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import { fixed } from '../../../src/db/sql/sql.js';
 
-const LIMITS = { batchEvents: 100, tickEvents: 10_000 };
+const LIMITS = { batchEvents: 100, pollEvents: 10_000 };
 
 describe('the backlog', () => {
   let db: TestDatabase;
@@ -34,7 +34,7 @@ describe('the backlog', () => {
     expect(unread).to.include({ unreadEvents: 3, openBatches: 0, openBatchSeconds: null, waiting: 0 });
     expect(unread.unreadSeconds).to.be.within(119, 150);
 
-    await tick(ledger, LIMITS);
+    await pollOutbox(ledger, LIMITS);
     const batched = await readBacklog(ledger);
     expect(batched).to.include({ unreadEvents: 0, unreadSeconds: null, openBatches: 1, waiting: 0 });
     expect(batched.openBatchSeconds, 'from the change, not from the batch').to.be.within(119, 150);
@@ -64,7 +64,7 @@ describe('the backlog', () => {
         [tenant.tenantid],
       );
       await writeEvents(db.database, tenant, 1);
-      await tick(ledger, LIMITS);
+      await pollOutbox(ledger, LIMITS);
       expect(await readBacklog(ledger)).to.include({ unreadEvents: 0 });
       await slow.query('commit');
       expect(await readBacklog(ledger)).to.include({ unreadEvents: 1 });
@@ -75,8 +75,8 @@ describe('the backlog', () => {
 
   it('includes events that no relay has read since the database was restored from a dump', async () => {
     await db.database.pool.query(
-      `insert into rowpost.relay_tick (previous, snapshot, time)
-       select max(tickid), '4000000000:4000000000:', now() - interval '5 minutes' from rowpost.relay_tick`,
+      `insert into rowpost.relay_poll (previous, snapshot, time)
+       select max(pollid), '4000000000:4000000000:', now() - interval '5 minutes' from rowpost.relay_poll`,
     );
     await writeEvents(db.database, tenant, 2);
     expect(await readBacklog(ledger)).to.include({ unreadEvents: 2 });
@@ -137,7 +137,7 @@ describe('the backlog', () => {
 
   it('leaves the batches of a tenant that has used up its rate limit out of the age, not out of the count', async () => {
     await writeEvents(db.database, tenant, 1);
-    await tick(ledger, LIMITS);
+    await pollOutbox(ledger, LIMITS);
     await db.database.pool.query(
       `insert into rowpost.email_pace (tenantid, next_slot) values ($1, now() + interval '5 minutes')`,
       [tenant.tenantid],
@@ -152,7 +152,7 @@ describe('the backlog', () => {
        select $1, 1, 'insert', 'customer', '{}' from generate_series(1, 20000)`,
       [tenant.tenantid],
     );
-    await tick(ledger, { batchEvents: 1, tickEvents: 100_000 });
+    await pollOutbox(ledger, { batchEvents: 1, pollEvents: 100_000 });
     await pool.query(
       `insert into rowpost.relay_batch_done (batchid, createtime) select batchid, createtime from rowpost.relay_batch`,
     );

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { readBacklog } from '../../../src/db/outbox/backlog.js';
 import type { Ledger } from '../../../src/db/pool/ledger.js';
 import type { Batch } from '../../../src/db/outbox/batches.js';
-import { tick } from '../../../src/db/outbox/tick.js';
+import { pollOutbox } from '../../../src/db/outbox/pollOutbox.js';
 import type { Queue } from '../../../src/queue/queue.js';
 import { Admission } from '../../../src/relay/admission.js';
 import { reconcileBatches } from '../../../src/relay/reconcile.js';
@@ -74,7 +74,7 @@ describe('delivery: where a relay begins to look for open batches', () => {
   /** Batches of one event each, ten seconds old. */
   async function batchesOf(events: number): Promise<readonly Batch[]> {
     await writeEvents(db.database, tenant, events);
-    const { batches } = await tick(ledger, { batchEvents: 1, tickEvents: 100 });
+    const { batches } = await pollOutbox(ledger, { batchEvents: 1, pollEvents: 100 });
     return setAge(batches, '10 seconds');
   }
 
@@ -97,7 +97,7 @@ describe('delivery: where a relay begins to look for open batches', () => {
   /** @returns what puts the relay's tables and sequences back to what they are now */
   async function backUp(): Promise<() => Promise<void>> {
     const { pool } = db.database;
-    const tables = ['outbox', 'relay_batch', 'relay_batch_done', 'relay_batch_mark', 'relay_tick'];
+    const tables = ['outbox', 'relay_batch', 'relay_batch_done', 'relay_batch_mark', 'relay_poll'];
     for (const table of tables)
       await pool.query(`create table public.backup_${table} as table rowpost.${table}`);
     const { rows } = await pool.query<{ name: string; value: string | null }>(

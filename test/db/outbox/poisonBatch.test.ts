@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import { loadBatch, openBatches, type BatchKey, type Batch } from '../../../src/db/outbox/batches.js';
 import type { Ledger } from '../../../src/db/pool/ledger.js';
-import { tick } from '../../../src/db/outbox/tick.js';
+import { pollOutbox } from '../../../src/db/outbox/pollOutbox.js';
 import { FairRoom } from '../../../src/foundation/limits/fairRoom.js';
 import { evaluateRules } from '../../../src/worker/evaluateBatch.js';
 import { startFakeProvider } from '../../support/fakeProvider.js';
@@ -56,7 +56,7 @@ describe('a batch of events that ends its workers', () => {
 
   const write = async (...names: string[]): Promise<Batch> => {
     for (const name of names) await writeEvents(db.database, tenant, 1, { new: { name } });
-    const { batches } = await tick(ledger, { batchEvents: 100, tickEvents: 1000 });
+    const { batches } = await pollOutbox(ledger, { batchEvents: 100, pollEvents: 1000 });
     return batches[0]!;
   };
   const open = async (): Promise<readonly Batch[]> => openBatches(ledger, { minAgeMs: -1_000, limit: 100 });

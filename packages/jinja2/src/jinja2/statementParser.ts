@@ -253,15 +253,15 @@ class StatementParser {
   }
 
   private unknownTag(tag: string, offset: number): Fault {
-    const looking = this.endTags.at(-1);
+    const awaited = this.endTags.at(-1);
     const expected = this.endTags.some((tags) => tags.includes(tag));
-    const list = looking?.map((name) => `'${name}'`).join(' or ') ?? '';
+    const list = awaited?.map((name) => `'${name}'`).join(' or ') ?? '';
     const parts = [`Encountered unknown tag '${tag}'.`];
-    if (looking && expected)
+    if (awaited && expected)
       parts.push(
         `You probably made a nesting mistake. Jinja is expecting this tag, but currently looking for ${list}.`,
       );
-    else if (looking) parts.push(`Jinja was looking for the following tags: ${list}.`);
+    else if (awaited) parts.push(`Jinja was looking for the following tags: ${list}.`);
     return this.stream.fail(
       [...parts, ...this.innermost()].join(' '),
       offset,

@@ -42,13 +42,13 @@ const SENDING = {
   text: statement`select from rowpost.delivery where tenantid = $1::int and due is not null and state = 'sending' limit 1`,
 };
 
-/** What no tick has read, and what is in batches that are not done. */
+/** What no poll has read, and what is in batches that are not done. */
 const OPEN_EVENTS = sql`
   ${LOW_WATER_SQL}, open_batch as materialized (
     select b.batchid, b.createtime, b.eventids, b.mintime, b.maxtime from rowpost.relay_batch b
     where b.tenantid = $1::int and ${IS_OPEN}
   ), last as materialized (
-    select snapshot from rowpost.relay_tick order by tickid desc limit 1
+    select snapshot from rowpost.relay_poll order by pollid desc limit 1
   ), unread as materialized (
     select eventid, time from rowpost.outbox o
     where o.tenantid = $1::int and o.xid >= (select pg_snapshot_xmin(snapshot) from last)
@@ -171,7 +171,7 @@ async function insertCarried(
 }
 
 /**
- * Forgets a tenant's email where the tenant is not served: it was carried elsewhere, or here in vain. Within a transaction. No relay ticks meanwhile, and none finds them later, should the tenant come back.
+ * Forgets a tenant's email where the tenant is not served: it was carried elsewhere, or here in vain. Within a transaction. No relay polls meanwhile, and none finds them later, should the tenant come back.
  */
 export async function forgetLedger(client: pg.ClientBase, tenantid: number): Promise<void> {
   await client.query(RELAY_LOCK.text);

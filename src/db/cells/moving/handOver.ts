@@ -156,6 +156,6 @@ export async function activateTenant(pool: Pool, tenantid: number, move: number)
   });
 }
 
-/** `xid` of carried events. No transaction has these: no tick of the relay finds them. */
+/** `xid` of carried events. No transaction has these: no poll of the relay finds them. */
 export const HELD_BACK = '2';
 export const EVALUATED = '1';

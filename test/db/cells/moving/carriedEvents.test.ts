@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { loadBatch, loadEventRecords } from '../../../../src/db/outbox/batches.js';
 import { closeBatch, closePlainBatch } from '../../../../src/db/ledger/closeBatch.js';
-import { tick } from '../../../../src/db/outbox/tick.js';
+import { pollOutbox } from '../../../../src/db/outbox/pollOutbox.js';
 import { startIdRange } from '../../../../src/db/tenants/idRange.js';
 import { createRule, createTenant, NO_LIMITS, writeEvents } from '../../../delivery/pipelineSetup.js';
 import { createTestDatabase, type TestDatabase } from '../../../support/testDatabase.js';
@@ -24,7 +24,7 @@ describe('events carried from another cell', () => {
        from rowpost.outbox o where o.tenantid = $1`,
       [tenant.tenantid, moved.tenantid],
     );
-    const [plain, judged] = (await tick(ledger, { batchEvents: 2, tickEvents: 10 })).batches;
+    const [plain, judged] = (await pollOutbox(ledger, { batchEvents: 2, pollEvents: 10 })).batches;
     const events = (await loadBatch(ledger, plain!))!.events;
     expect(events).to.have.length(2);
     const eventids = events.map(({ eventid }) => eventid);

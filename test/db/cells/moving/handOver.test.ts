@@ -4,7 +4,7 @@ import { closeBatch, closePlainBatch } from '../../../../src/db/ledger/closeBatc
 import { finishAttempts } from '../../../../src/db/ledger/finishAttempts.js';
 import { loadDeliveries } from '../../../../src/db/ledger/loadDeliveries.js';
 import { startSending } from '../../../../src/db/ledger/startSending.js';
-import { tick } from '../../../../src/db/outbox/tick.js';
+import { pollOutbox } from '../../../../src/db/outbox/pollOutbox.js';
 import {
   fenceTenant,
   structureOf,
@@ -158,8 +158,8 @@ describe('email of a tenant that is handed over', () => {
     const tenant = await createTenant(database);
     const ruleid = await createRule(database, tenant);
     await writeEvents(database, tenant, 2);
-    const limits = { batchEvents: 1, tickEvents: 10 };
-    const [one, two] = (await tick(ledger, limits)).batches;
+    const limits = { batchEvents: 1, pollEvents: 10 };
+    const [one, two] = (await pollOutbox(ledger, limits)).batches;
     const { events } = (await loadBatch(ledger, one!))!;
     const { ready } = await closeBatch(ledger, one!, [{ eventid: events[0]!.eventid, ruleid }], NO_LIMITS);
     const { tenantid, deliveryid, createtime } = ready[0]!;

@@ -1,5 +1,5 @@
-/** Batches the items added under one key during a tick of the event loop. Nothing waits longer than that. */
-export class TickBatcher<Key, Item> {
+/** Batches the items added under one key during a turn of the event loop. Nothing waits longer than that. */
+export class TurnBatcher<Key, Item> {
   readonly #groups = new Map<Key, Item[]>();
 
   constructor(private readonly onEnd: (key: Key, items: readonly Item[]) => void) {}

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import type { Ledger } from '../../../src/db/pool/ledger.js';
 import { adoptRestoredDump } from '../../../src/db/outbox/restoredDump.js';
-import { tick, type Tick } from '../../../src/db/outbox/tick.js';
+import { pollOutbox, type Poll } from '../../../src/db/outbox/pollOutbox.js';
 import { waitFor } from '../../support/waitFor.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import { createRule, createTenant, writeEvents, type TestTenant } from '../../delivery/pipelineSetup.js';
@@ -25,8 +25,8 @@ describe('delivery: the relay finds each committed event once', () => {
     await db.drop();
   });
 
-  const tickOnce = (limits = {}): Promise<Tick> =>
-    tick(ledger, { batchEvents: 10, tickEvents: 100, ...limits });
+  const pollOnce = (limits = {}): Promise<Poll> =>
+    pollOutbox(ledger, { batchEvents: 10, pollEvents: 100, ...limits });
   const batchedIds = async (): Promise<string[]> => {
     const { rows } = await db.database.pool.query<{ id: string }>(
       'select unnest(eventids)::text as id from rowpost.relay_batch order by 1',
@@ -52,7 +52,7 @@ describe('delivery: the relay finds each committed event once', () => {
     await createRule(db.database, other);
     await writeEvents(db.database, tenant, 25);
     await writeEvents(db.database, other, 3);
-    const first = await tickOnce();
+    const first = await pollOnce();
     expect(first).to.include({ events: 28, more: false, restored: false });
     // One batch of each tenant first, then the next ones.
     expect(first.batches.map((batch) => [batch.tenantid, batch.events])).to.deep.equal([
@@ -61,9 +61,9 @@ describe('delivery: the relay finds each committed event once', () => {
       [tenant.tenantid, 10],
       [tenant.tenantid, 5],
     ]);
-    expect(await tickOnce()).to.deep.include({ events: 0, batches: [] });
+    expect(await pollOnce()).to.deep.include({ events: 0, batches: [] });
     await writeEvents(db.database, tenant, 1);
-    expect((await tickOnce()).batches).to.have.length(1);
+    expect((await pollOnce()).batches).to.have.length(1);
   });
 
   it('passes over events that no enabled rule can match', async () => {
@@ -73,16 +73,16 @@ describe('delivery: the relay finds each committed event once', () => {
     await writeEvents(db.database, tenant, 5, { target: 'elsewhere' });
     await db.database.knex('rowpost.email_rule').update({ enabled: false });
     await writeEvents(db.database, tenant, 5);
-    expect(await tickOnce()).to.deep.include({ events: 20, batches: [] });
+    expect(await pollOnce()).to.deep.include({ events: 20, batches: [] });
     await db.database.knex('rowpost.email_rule').update({ enabled: true });
     // What was passed over does not come back.
-    expect(await tickOnce()).to.deep.include({ events: 0, batches: [] });
+    expect(await pollOnce()).to.deep.include({ events: 0, batches: [] });
   });
 
-  it('writes no tick when there is nothing new', async () => {
-    const count = async () => (await db.database.pool.query('select from rowpost.relay_tick')).rowCount;
+  it('writes no poll when there is nothing new', async () => {
+    const count = async () => (await db.database.pool.query('select from rowpost.relay_poll')).rowCount;
     const before = await count();
-    for (let i = 0; i < 5; i++) await tickOnce();
+    for (let i = 0; i < 5; i++) await pollOnce();
     expect(await count()).to.equal(before);
   });
 
@@ -90,26 +90,26 @@ describe('delivery: the relay finds each committed event once', () => {
     const slow = await openTransaction(2);
     const doomed = await openTransaction(2);
     await writeEvents(db.database, tenant, 3);
-    expect((await tickOnce()).events).to.equal(3);
+    expect((await pollOnce()).events).to.equal(3);
     await writeEvents(db.database, tenant, 1);
-    expect((await tickOnce()).events).to.equal(1);
+    expect((await pollOnce()).events).to.equal(1);
     await doomed.end('rollback');
-    expect((await tickOnce()).events).to.equal(0);
+    expect((await pollOnce()).events).to.equal(0);
     await slow.end('commit');
-    expect((await tickOnce()).events).to.equal(2);
-    expect((await tickOnce()).events).to.equal(0);
+    expect((await pollOnce()).events).to.equal(2);
+    expect((await pollOnce()).events).to.equal(0);
     expect(await batchedIds()).to.include.members(slow.ids);
     expect(await batchedIds()).to.not.include.members(doomed.ids);
   });
 
-  it('reads a backlog in ticks of bounded size, across transactions still running', async () => {
+  it('reads a backlog in polls of bounded size, across transactions still running', async () => {
     const early = await openTransaction(4);
     for (let i = 0; i < 30; i++) await writeEvents(db.database, tenant, 10);
     const late = await openTransaction(4);
     for (let i = 0; i < 5; i++) await writeEvents(db.database, tenant, 10);
     const sizes: number[] = [];
     for (let more = true; more;) {
-      const result = await tickOnce({ tickEvents: 45 });
+      const result = await pollOnce({ pollEvents: 45 });
       sizes.push(result.events);
       more = result.more;
       if (sizes.length === 3) await early.end('commit');
@@ -117,24 +117,24 @@ describe('delivery: the relay finds each committed event once', () => {
     expect(sizes.reduce((sum, size) => sum + size)).to.equal(354);
     expect(Math.max(...sizes)).to.be.at.most(54);
     await late.end('commit');
-    expect((await tickOnce()).events).to.equal(4);
+    expect((await pollOnce()).events).to.equal(4);
     const ids = await batchedIds();
     expect(ids).to.have.length(358);
     expect(new Set(ids).size).to.equal(358);
   });
 
-  it('takes one transaction larger than a tick as a whole', async () => {
+  it('takes one transaction larger than a poll as a whole', async () => {
     await writeEvents(db.database, tenant, 300);
     await writeEvents(db.database, tenant, 5);
-    expect(await tickOnce({ tickEvents: 50 })).to.include({ events: 300, more: true });
-    expect(await tickOnce({ tickEvents: 50 })).to.include({ events: 5, more: false });
+    expect(await pollOnce({ pollEvents: 50 })).to.include({ events: 300, more: true });
+    expect(await pollOnce({ pollEvents: 50 })).to.include({ events: 5, more: false });
   });
 
   it('loses and repeats nothing with several relays, and writers that commit and roll back at random', async () => {
     const committed: string[] = [];
     let writing = true;
-    const ticking = Array.from({ length: 3 }, async () => {
-      while (writing) await tick(ledger, { batchEvents: 7, tickEvents: 40 });
+    const polling = Array.from({ length: 3 }, async () => {
+      while (writing) await pollOutbox(ledger, { batchEvents: 7, pollEvents: 40 });
     });
     const writers = Array.from({ length: 6 }, async (_, writer) => {
       for (let i = 0; i < 40; i++) {
@@ -147,48 +147,48 @@ describe('delivery: the relay finds each committed event once', () => {
     });
     await Promise.all(writers);
     writing = false;
-    await Promise.all(ticking);
-    while ((await tickOnce()).events > 0);
+    await Promise.all(polling);
+    while ((await pollOnce()).events > 0);
     expect(await batchedIds()).to.deep.equal(committed.sort((a, b) => Number(a) - Number(b)));
   });
 
   it('goes on after a dump was restored into a cluster with lower transaction ids', async () => {
     await writeEvents(db.database, tenant, 2);
-    await tickOnce();
+    await pollOnce();
     await writeEvents(db.database, tenant, 3);
     // As a restore leaves them: ids of another cluster, far ahead of this one's.
     await db.database.pool.query(`update rowpost.outbox set xid = (xid::text::bigint + 1000000)::text::xid8`);
     await db.database.pool.query(
-      `update rowpost.relay_tick set snapshot = '1000900:1000900:' where previous <> 0`,
+      `update rowpost.relay_poll set snapshot = '1000900:1000900:' where previous <> 0`,
     );
-    const found = await tickOnce();
+    const found = await pollOnce();
     expect(found).to.include({ restored: true, events: 0 });
     const adopted = await adoptRestoredDump(ledger, 10);
     expect(adopted?.map(({ events }) => events)).to.deep.equal([3]);
     expect(await batchedIds()).to.deep.equal(['1', '2', '3', '4', '5']);
-    expect(await tickOnce()).to.include({ restored: false, events: 0 });
+    expect(await pollOnce()).to.include({ restored: false, events: 0 });
     expect(await adoptRestoredDump(ledger, 10)).to.equal(undefined);
     await writeEvents(db.database, tenant, 1);
-    expect((await tickOnce()).events).to.equal(1);
+    expect((await pollOnce()).events).to.equal(1);
     expect(await batchedIds()).to.have.length(6);
   });
 
   it('finds events of a restored dump whose transaction ids alone are ahead', async () => {
-    await tickOnce();
+    await pollOnce();
     await writeEvents(db.database, tenant, 3);
     await db.database.pool.query(`update rowpost.outbox set xid = (xid::text::bigint + 1000000)::text::xid8`);
-    expect(await tickOnce()).to.include({ restored: false, events: 0 });
+    expect(await pollOnce()).to.include({ restored: false, events: 0 });
     expect(await adoptRestoredDump(ledger, 10)).to.have.length(1);
     expect(await batchedIds()).to.deep.equal(['1', '2', '3']);
   });
 
   it('finds what commits while a restored dump is adopted', async () => {
     await writeEvents(db.database, tenant, 2);
-    await tickOnce();
+    await pollOnce();
     await writeEvents(db.database, tenant, 1);
     await db.database.pool.query(`update rowpost.outbox set xid = (xid::text::bigint + 1000000)::text::xid8`);
     await db.database.pool.query(
-      `update rowpost.relay_tick set snapshot = '1000900:1000900:' where previous <> 0`,
+      `update rowpost.relay_poll set snapshot = '1000900:1000900:' where previous <> 0`,
     );
     // Holds the adoption up at the last event, in the midst of its statements.
     const client = new pg.Client({ connectionString: db.url });
@@ -206,7 +206,7 @@ describe('delivery: the relay finds each committed event once', () => {
     await client.query('rollback');
     await client.end();
     await adopting;
-    while ((await tickOnce()).events > 0);
+    while ((await pollOnce()).events > 0);
     expect(await batchedIds()).to.deep.equal(['1', '2', '3', '4', '5']);
   });
 });
