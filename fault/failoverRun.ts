@@ -8,7 +8,7 @@ import {
   type Failover,
   type Way,
 } from './failover/strike.js';
-import { runJudged, type RunResult } from './judgedRun.js';
+import { runChecked, type RunResult } from './checkedRun.js';
 import type { Backend } from './markers.js';
 import type { RedisKind } from './rig/rig.js';
 
@@ -41,7 +41,7 @@ export function runFailovers({
 }: FailoverOptions): Promise<RunResult<FailoverRow>> {
   const isRedis = redis !== 'server' && options.backend === 'redis';
   const redisWays = redisWaysOf(redis);
-  return runJudged({
+  return runChecked({
     ...options,
     shops: SHOPS,
     strength: { web: 1, relay: 1, worker: 2 },

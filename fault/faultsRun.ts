@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { reportFaults, type FaultRow } from './analysis/faultReport.js';
 import { DEPENDENCY_FAULTS, optionName, POOLER_FAULTS, TENANT_FAULTS } from './faults/index.js';
 import { inflict, inflictOnTenants, type Inflicted } from './faults/inflict.js';
-import { runJudged, type RunResult } from './judgedRun.js';
+import { runChecked, type RunResult } from './checkedRun.js';
 import type { Backend } from './markers.js';
 import type { OpenShop } from './rig/shop.js';
 
@@ -30,7 +30,7 @@ const SHARE_FOR_RATES = 0.75;
  */
 const ENV = { SEND_DEADLINE_MS: '3000' };
 
-/** Takes each dependency away from the processes in turn, under load, and judges the run. */
+/** Takes each dependency away from the processes in turn, under load, and checks the run. */
 export function runFaults({ seconds, faults, ...options }: FaultsOptions): Promise<RunResult<FaultRow>> {
   const isWanted = (fault: { readonly name: string }): boolean =>
     faults.length === 0 || faults.includes(optionName(fault));
@@ -38,7 +38,7 @@ export function runFaults({ seconds, faults, ...options }: FaultsOptions): Promi
     options.pooled === true ? [POOLER_FAULTS, []] : [DEPENDENCY_FAULTS, TENANT_FAULTS];
   const groups = tenantFaults.map((group) => group.filter(isWanted)).filter((group) => group.length > 0);
   const timing = { durationMs: seconds * 1000, rateMs: seconds * 1000 * SHARE_FOR_RATES };
-  return runJudged({
+  return runChecked({
     ...options,
     shops: SHOPS,
     special: groups.flat().map(({ special }) => special),

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { reportHistory, type HistoryRow } from './history/report.js';
 import { AFTERMATHS, strikeHistory, WAYS, type HistoryStrike } from './history/strike.js';
-import { runJudged, type RunResult } from './judgedRun.js';
+import { runChecked, type RunResult } from './checkedRun.js';
 import type { Backend } from './markers.js';
 import { TIME_MACHINE_SETTINGS } from './rig/timeMachine.js';
 
@@ -24,14 +24,14 @@ const WARM_UP_MS = 1_000;
 const PROVIDER_MS = 150;
 const LEAST_BACK_MS = 1_000;
 
-/** Makes PostgreSQL go back in time under load, and judges by what survived. */
+/** Makes PostgreSQL go back in time under load, and checks by what survived. */
 export function runHistory({
   kills,
   seconds,
   minutes,
   ...options
 }: HistoryOptions): Promise<RunResult<HistoryRow>> {
-  return runJudged({
+  return runChecked({
     ...options,
     shops: SHOPS,
     strength: { web: 2, relay: 2, worker: 2 },

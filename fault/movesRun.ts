@@ -62,7 +62,7 @@ export async function runMoves({
     }
     const otherRate = killSeconds === 0 ? undefined : await killOne(rig, loads, killSeconds);
     await Promise.all(loads.map((load) => load.stop()));
-    return { ...(await judge(rig, loads)), moves: made, pausesMs: pausesOf(made), otherRate };
+    return { ...(await check(rig, loads)), moves: made, pausesMs: pausesOf(made), otherRate };
   } finally {
     await rig.stop();
   }
@@ -113,7 +113,7 @@ async function killOne(rig: CellsRig, loads: readonly ShopLoad[], seconds: numbe
   return alone / calm;
 }
 
-async function judge(
+async function check(
   rig: CellsRig,
   loads: readonly ShopLoad[],
 ): Promise<Pick<MovesResult, 'orders' | 'emails' | 'lost' | 'double' | 'wrong' | 'duplicates'>> {

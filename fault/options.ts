@@ -11,7 +11,7 @@ export const USAGE = `npm run fault -- [options]
   --window <name>   run only this window, such as W8; repeatable
   --carrier <name>  what shops send with in the windows: sendgrid, smtp, resend, or fallback (SMTP by a server that is often busy,
                     then SendGrid); repeatable (default: all four, a shop each)
-  --minutes <n>     start no strike after this many minutes, and judge what was done
+  --minutes <n>     start no strike after this many minutes, and check what was done
   --seconds <n>     duration of each dependency fault (default 4; 60 in the long form)
   --fault <name>    run only this fault, such as backends-terminated; repeatable
   --only <part>     produce only this table: windows, faults, history, failover, moves or patroni. history sends PostgreSQL back in time

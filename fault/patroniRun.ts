@@ -1,6 +1,6 @@
 import { reportFailovers, type FailoverRow } from './failover/report.js';
 import type { Failover } from './failover/strike.js';
-import { runJudged, type RunResult } from './judgedRun.js';
+import { runChecked, type RunResult } from './checkedRun.js';
 import type { Backend } from './markers.js';
 import { PATRONI_WAYS, strikePatroni, type PatroniWay } from './patroni/strike.js';
 import type { Route } from './rig/rig.js';
@@ -33,7 +33,7 @@ export function runPatroni({
   ...options
 }: PatroniOptions): Promise<RunResult<FailoverRow>> {
   options.say(`Patroni's leader is found by ${options.route}`);
-  return runJudged({
+  return runChecked({
     ...options,
     shops: SHOPS,
     strength: { web: 2, relay: 2, worker: 2 },

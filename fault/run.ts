@@ -5,7 +5,7 @@ import { describeMachine } from '../bench/support/report.js';
 import { runFaults } from './faultsRun.js';
 import { runFailovers } from './failoverRun.js';
 import { runHistory } from './historyRun.js';
-import { isSound, type RunResult } from './judgedRun.js';
+import { isSound, type RunResult } from './checkedRun.js';
 import { runPatroni } from './patroniRun.js';
 import { readOptions, USAGE } from './options.js';
 import { failoverTable, faultTable, historyTable, verdictLines, windowTable } from './report/print.js';

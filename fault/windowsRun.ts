@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { reportWindows, type WindowRow } from './analysis/windowReport.js';
-import { runJudged, type RunResult } from './judgedRun.js';
+import { runChecked, type RunResult } from './checkedRun.js';
 import type { Backend } from './markers.js';
 import type { Strength } from './rig/fleet.js';
 import type { Part } from './rig/member.js';
@@ -34,7 +34,7 @@ const WARM_UP_MS = 1_000;
 const MAX_PER_STRIKE_MS = 30_000;
 const MAX_FOR_ALL_MS = 120_000;
 
-/** Drives the windows under load, and judges the run. */
+/** Drives the windows under load, and checks the run. */
 export function runWindows({
   only,
   kills,
@@ -42,7 +42,7 @@ export function runWindows({
   ...options
 }: WindowsOptions): Promise<RunResult<WindowRow>> {
   const windows = WINDOWS.filter(({ name }) => only.length === 0 || only.includes(name));
-  return runJudged({
+  return runChecked({
     ...options,
     shops: SHOPS,
     sqlWriters: true,

@@ -1,4 +1,4 @@
-// npm run outages: outages of an installation, judged by the shipped alert rules; see fault/outages/run.ts.
+// npm run outages: outages of an installation, determined by the shipped alert rules; see fault/outages/run.ts.
 import path from 'node:path';
 import { fail, prepareProject, projectDir, runNode } from './project.mjs';
 import { findRedisServer } from './redis.mjs';

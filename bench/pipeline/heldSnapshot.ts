@@ -2,7 +2,7 @@ import pg from 'pg';
 import { countDeadTuples, holdSnapshot, sumOf, type DeadTuples } from './deadTuples.js';
 import { describeLatency, measureLatency } from './emailLatency.js';
 import type { Findings } from './findings.js';
-import { describeMemory, judgeGrowth, pidsOf, readMemory, type Sample } from './memory.js';
+import { describeMemory, assessGrowth, pidsOf, readMemory, type Sample } from './memory.js';
 import { mutateRowpost } from './mutations.js';
 import { percentile, slope } from './numbers.js';
 import type { Options } from './options.js';
@@ -65,7 +65,7 @@ export async function heldSnapshot({ minutes, backends }: Options, findings: Fin
       findings.bar(`held snapshot, ${backend}: dead rows of the ledger an event`, slope(dead), {
         atMost: DEAD_PER_EVENT,
       });
-      judgeGrowth(`held snapshot, ${backend}`, samples, findings);
+      assessGrowth(`held snapshot, ${backend}`, samples, findings);
       mutator.close();
       await release();
       await client.end();

@@ -37,7 +37,7 @@ export async function memory({ minutes, backends }: Options, findings: Findings)
       const samples = await sampling;
       mutator.close();
       findings.note(`${answeredMs.size} mutations, ${failed} failed`);
-      judgeGrowth(`memory, ${backend}`, samples, findings);
+      assessGrowth(`memory, ${backend}`, samples, findings);
     });
   }
 }
@@ -60,7 +60,7 @@ export function describeMemory(mib: Sample['mib']): string {
   return `${shown.join(', ')} MiB`;
 }
 
-export function judgeGrowth(title: string, samples: readonly Sample[], findings: Findings): void {
+export function assessGrowth(title: string, samples: readonly Sample[], findings: Findings): void {
   const last = samples.at(-1);
   if (!last) return;
   const warm = samples.filter(({ minute }) => minute >= last.minute * WARM_UP_SHARE);

@@ -33,7 +33,7 @@ export const eventWebhook: TenantFault = {
     running.stop.abort();
     await running.reporting;
     await bounce(rig, shop, running.reports);
-    rig.complaints.push(...(await judge(rig, shop, running.reports)));
+    rig.complaints.push(...(await check(rig, shop, running.reports)));
   },
 };
 
@@ -126,7 +126,7 @@ async function bounce(rig: Rig, shop: OpenShop, reports: Reports): Promise<void>
   }
 }
 
-async function judge(rig: Rig, shop: OpenShop, reports: Reports): Promise<readonly string[]> {
+async function check(rig: Rig, shop: OpenShop, reports: Reports): Promise<readonly string[]> {
   const rows = await rig.ledger.query<{ id: string; count: number }>(
     `select provider_event_id as id, count(*)::int as count from rowpost.email_event where tenantid = $1 group by 1`,
     [shop.tenantid],

@@ -28,7 +28,7 @@ export interface Verdict {
   readonly breaches: readonly string[];
 }
 
-export async function judge(evidence: Evidence): Promise<readonly Verdict[]> {
+export async function check(evidence: Evidence): Promise<readonly Verdict[]> {
   const verdicts: Verdict[] = [];
   for (const invariant of INVARIANTS) {
     verdicts.push({ invariant: invariant.name, breaches: await invariant.breaches(evidence) });

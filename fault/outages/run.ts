@@ -1,4 +1,4 @@
-// npm run outages: outages of a real installation, judged by the alert rules that are shipped, in a real Prometheus, and the doctor.
+// npm run outages: outages of a real installation, determined by the alert rules that are shipped, in a real Prometheus, and the doctor.
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { endRun } from '../../test/support/teardown.js';

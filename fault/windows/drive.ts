@@ -20,7 +20,7 @@ const LAST_STRIKES_MS = 120_000;
 
 /**
  * Strikes `times` times in every window, all windows concurrently: the disturbance of each is part of the load on the
- * others. A strike that gets stuck is reported as a complaint, and the run is judged by what was done.
+ * others. A strike that gets stuck is reported as a complaint, and the run is determined by what was done.
  */
 export async function driveWindows(
   rig: Rig,

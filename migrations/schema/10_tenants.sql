@@ -47,7 +47,7 @@ create table rowpost.tenant_access (
   has_code boolean
 );
 comment on column rowpost.tenant_access.fingerprint is
-  'of the schema that was last judged, when there was nothing left to grant or to refuse';
+  'of the schema that was last checked, when there was nothing left to grant or to refuse';
 comment on column rowpost.tenant_access.has_code is 'whether that schema held code of its own';
 
 -- Locked while tenants' database roles are created or changed.

@@ -9,7 +9,7 @@ import {
 } from '../db/outbox/batches.js';
 import type { DeliveryLimits, Match } from '../db/ledger/closeBatch.js';
 import type { Ledger } from '../db/pool/ledger.js';
-import { covers, judgeCondition, type Judgement } from '../email/judgeCondition.js';
+import { covers, evaluateCondition, type ConditionResult } from '../email/evaluateCondition.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
 import type { FairRoom } from '../foundation/limits/fairRoom.js';
 import type { Logger } from '../foundation/observability/log.js';
@@ -72,8 +72,8 @@ async function matchRule(
       next += last ? part.indexOf(last.eventid) + 1 : part.length;
       const condition = { ...key, schema: batch.schema, target, condition: rule.condition };
       const evaluate = async (loaded: readonly EventRecords[]): Promise<void> => {
-        const judgements = await judgeCondition(deps.engine, condition, loaded);
-        matches.push(...toMatches(rule.ruleid, loaded, judgements));
+        const conditionResults = await evaluateCondition(deps.engine, condition, loaded);
+        matches.push(...toMatches(rule.ruleid, loaded, conditionResults));
       };
       await evaluate(records.filter(({ recordBytes }) => recordBytes === 0));
       for (const { eventid, recordBytes } of records) {
@@ -90,12 +90,12 @@ async function matchRule(
 function toMatches(
   ruleid: string,
   records: readonly EventRecords[],
-  judgements: readonly Judgement[],
+  conditionResults: readonly ConditionResult[],
 ): readonly Match[] {
   return records.flatMap(({ eventid }, index) => {
-    const judgement = judgements[index] ?? false;
-    if (judgement === false) return [];
-    return [judgement === true ? { eventid, ruleid } : { eventid, ruleid, failure: judgement }];
+    const conditionResult = conditionResults[index] ?? false;
+    if (conditionResult === false) return [];
+    return [conditionResult === true ? { eventid, ruleid } : { eventid, ruleid, failure: conditionResult }];
   });
 }
 

@@ -71,7 +71,7 @@ describe('attack: a row for which a condition fails', () => {
     expect(body).not.to.include('"errors"');
   };
   const ended = (states: Record<string, number>) =>
-    waitFor('every event to be judged', async () => {
+    waitFor('every event to be checked', async () => {
       const found = await countStates(db.database, tenant.tenantid);
       return JSON.stringify(sorted(found)) === JSON.stringify(sorted(states));
     });

@@ -10,7 +10,7 @@ describe('attack: conditions that run out of time', () => {
   after(() => shop.close());
 
   /** Statements that a batch of a hundred events takes, when those over events of `slow` time out. */
-  async function judge(slow: (id: number) => boolean): Promise<{ statements: number; failed: number[] }> {
+  async function check(slow: (id: number) => boolean): Promise<{ statements: number; failed: number[] }> {
     let statements = 0;
     const { transactions } = shop.test.database;
     const timingOut = {
@@ -42,12 +42,12 @@ describe('attack: conditions that run out of time', () => {
   }
 
   it('fail alone while they are few', async () => {
-    expect(await judge((id) => id === 17)).to.deep.equal({ statements: 21, failed: [17] });
-    expect((await judge((id) => id === 17 || id === 71)).failed).to.deep.equal([17, 71]);
+    expect(await check((id) => id === 17)).to.deep.equal({ statements: 21, failed: [17] });
+    expect((await check((id) => id === 17 || id === 71)).failed).to.deep.equal([17, 71]);
   });
 
   it('take eight statements, not a hundred, when there are many', async () => {
-    const { statements, failed } = await judge(() => true);
+    const { statements, failed } = await check(() => true);
     expect(statements).to.equal(8);
     expect(failed).to.have.length(100);
   });

@@ -31,13 +31,13 @@ describe('attack: changes of many large rows', () => {
       const tenant = await createTenant(database);
       const other = await createTenant(database);
       for (const each of [tenant, other]) await createRule(database, each, { condition });
-      const judged: number[] = [];
+      const checked: number[] = [];
       let [inFlight, mostInFlight] = [0, 0];
       const engine = {
         ...noEngine,
         evaluateCondition: async (...[, , , , events]: Parameters<typeof noEngine.evaluateCondition>) => {
           const lengths = events.map((event) => (event.old?.length ?? 0) + (event.new?.length ?? 0));
-          judged.push(...lengths);
+          checked.push(...lengths);
           const length = lengths.reduce((sum, each) => sum + each, 0);
           inFlight += length;
           mostInFlight = Math.max(mostInFlight, inFlight);
@@ -70,7 +70,7 @@ describe('attack: changes of many large rows', () => {
         await test.drop();
       }
       if (condition !== null)
-        expect(judged.filter((length) => length > 2 * CHARACTERS)).to.have.length(EVENTS);
+        expect(checked.filter((length) => length > 2 * CHARACTERS)).to.have.length(EVENTS);
       expect(mostInFlight / 2 ** 20).to.be.below(50);
       // It was 1,200 and more.
       expect(peak / 2 ** 20).to.be.below(500);

@@ -4,7 +4,7 @@ import { createTenant } from '../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
-/** Code that an open transaction, of the tenant's own login or of another, has made and not committed when the schema is judged. */
+/** Code that an open transaction, of the tenant's own login or of another, has made and not committed when the schema is checked. */
 describe('uncommitted code', () => {
   let shop: Shop;
   before(async () => (shop = await openShop('create table notes (id int primary key)')));

@@ -8,7 +8,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { runDoctor } from '../../src/commands/doctor.js';
-import { judgeBacklog, judgeKeys } from '../../src/commands/doctor/databaseChecks.js';
+import { assessBacklog, assessKeys } from '../../src/commands/doctor/databaseChecks.js';
 import { assessCarrierResponse } from '../../src/commands/doctor/outsideChecks.js';
 import { revokePublicAccess } from '../../src/db/isolation/databaseGrants.js';
 import { readBacklog } from '../../src/db/outbox/backlog.js';
@@ -203,7 +203,7 @@ describe('rowpost doctor', () => {
     expect(away.of('provider')).to.match(/^✗ .*ECONNREFUSED/);
   });
 
-  it('judges a provider by its response status', () => {
+  it('checks a provider by its response status', () => {
     expect(assessCarrierResponse(401, 12)).to.deep.equal({
       ok: true,
       says: 'SendGrid can be reached in 12 ms, and asks for a key as it should',
@@ -221,12 +221,12 @@ describe('rowpost doctor', () => {
   });
 
   it("finds a provider that refuses all tenants' keys, but not a single one", () => {
-    expect(judgeKeys({ tenants: 0, paused: [] }).ok).to.equal(true);
-    expect(judgeKeys({ tenants: 3, paused: [7] })).to.deep.equal({
+    expect(assessKeys({ tenants: 0, paused: [] }).ok).to.equal(true);
+    expect(assessKeys({ tenants: 3, paused: [7] })).to.deep.equal({
       ok: true,
       says: '3 tenants have an account; the carriers reject those of tenants 7',
     });
-    expect(judgeKeys({ tenants: 2, paused: [7, 9] })).to.deep.include({
+    expect(assessKeys({ tenants: 2, paused: [7, 9] })).to.deep.include({
       ok: false,
       says: 'the carriers reject the accounts of all tenants (7, 9)',
     });
@@ -398,25 +398,25 @@ describe('rowpost doctor', () => {
         loopsTripped: 0,
         tenants: [],
       };
-      expect(judgeBacklog(idle, 60).ok).to.equal(true);
-      expect(judgeBacklog({ ...idle, waiting: 5, waitingSeconds: 59, paused: 9 }, 60)).to.deep.equal({
+      expect(assessBacklog(idle, 60).ok).to.equal(true);
+      expect(assessBacklog({ ...idle, waiting: 5, waitingSeconds: 59, paused: 9 }, 60)).to.deep.equal({
         ok: true,
         says: '0 events, 0 batches and 5 deliveries wait, the oldest for 59 s; 0 for their next attempt, 9 paused',
       });
-      expect(judgeBacklog({ ...idle, waiting: 5, waitingSeconds: 61 }, 60).ok).to.equal(false);
-      expect(judgeBacklog({ ...idle, waiting: 5, waitingSeconds: 61 }, 600).ok).to.equal(true);
-      expect(judgeBacklog({ ...idle, waiting: 5, waitingSeconds: 9e9 }, 0).ok).to.equal(true);
-      expect(judgeBacklog({ ...idle, openBatches: 2, openBatchSeconds: 61 }, 60)).to.deep.include({
+      expect(assessBacklog({ ...idle, waiting: 5, waitingSeconds: 61 }, 60).ok).to.equal(false);
+      expect(assessBacklog({ ...idle, waiting: 5, waitingSeconds: 61 }, 600).ok).to.equal(true);
+      expect(assessBacklog({ ...idle, waiting: 5, waitingSeconds: 9e9 }, 0).ok).to.equal(true);
+      expect(assessBacklog({ ...idle, openBatches: 2, openBatchSeconds: 61 }, 60)).to.deep.include({
         ok: false,
         says: '2 batches of events wait, the oldest for 61 s',
       });
-      expect(judgeBacklog({ ...idle, openBatches: 1, openBatchSeconds: 7300 }, 60).says).to.include(
+      expect(assessBacklog({ ...idle, openBatches: 1, openBatchSeconds: 7300 }, 60).says).to.include(
         'for 2 h',
       );
-      expect(judgeBacklog({ ...idle, retries: 1, retrySeconds: 61 }, 60).says).to.equal(
+      expect(assessBacklog({ ...idle, retries: 1, retrySeconds: 61 }, 60).says).to.equal(
         '1 retries are due, the oldest for 61 s',
       );
-      expect(judgeBacklog({ ...idle, unreadEvents: 1, unreadSeconds: 61 }, 60).ok).to.equal(false);
+      expect(assessBacklog({ ...idle, unreadEvents: 1, unreadSeconds: 61 }, 60).ok).to.equal(false);
     });
   });
 });

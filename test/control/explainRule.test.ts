@@ -27,7 +27,7 @@ const EVENT: EventOfTable = {
 };
 const NOTHING: Evidence = {
   delivery: undefined,
-  judgement: undefined,
+  conditionResult: undefined,
   facts: { columns: [], related: [], neverHolds: undefined },
   records: { new: undefined, old: undefined, isLarge: false },
 };
@@ -82,10 +82,10 @@ describe('why a rule matched an event, or did not', () => {
     expect(dependsOnCondition({ ...rule, enabled: false }, EVENT)).to.equal(false);
     const failure = { code: 'CONDITION_FAILED', message: 'no number' } as const;
     const { condition } = rule;
-    expect(reason({ condition }, {}, { judgement: true })).to.equal('changed_since');
-    expect(reason({ condition }, { progress: 'queued' }, { judgement: true })).to.equal('will_match');
-    expect(reason({ condition }, {}, { judgement: false })).to.equal('condition_false');
-    expect(reason({ condition }, {}, { judgement: failure })).to.equal('condition_failed');
+    expect(reason({ condition }, {}, { conditionResult: true })).to.equal('changed_since');
+    expect(reason({ condition }, { progress: 'queued' }, { conditionResult: true })).to.equal('will_match');
+    expect(reason({ condition }, {}, { conditionResult: false })).to.equal('condition_false');
+    expect(reason({ condition }, {}, { conditionResult: failure })).to.equal('condition_failed');
     expect(reason({ condition }, {}, {})).to.equal('not_evaluated');
   });
 

@@ -141,7 +141,7 @@ describe('limits of delivery', () => {
       expect((await close(after!, [ruleid], limits)).ready).to.have.length(4);
     });
 
-    it('is judged by when the changes were made: a backlog trips nothing', async () => {
+    it('is determined by when the changes were made: a backlog trips nothing', async () => {
       const ruleid = await createRule(db.database, tenant);
       for (const minutesAgo of [4, 3, 2, 1])
         await change(5, { id: 1, secondsAgo: minutesAgo * 60, batchEvents: 1 });

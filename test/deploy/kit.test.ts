@@ -138,8 +138,8 @@ describe('the deployment kit', () => {
         const verified = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' });
         // Where Node.js is installed is the operator's.
         expect(verified.stderr.replaceAll(/^.*is not executable.*\n/gm, ''), name).to.equal('');
-        const judged = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=20', unit]);
-        expect(judged.status, name).to.equal(0);
+        const checked = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=20', unit]);
+        expect(checked.status, name).to.equal(0);
       }
     });
   }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { HistoryRow } from '../../fault/history/report.js';
 import { runHistory } from '../../fault/historyRun.js';
-import type { RunResult } from '../../fault/judgedRun.js';
+import type { RunResult } from '../../fault/checkedRun.js';
 import type { Backend } from '../../fault/markers.js';
 import { historyTable, verdictLines } from '../../fault/report/print.js';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { FailoverRow } from '../../fault/failover/report.js';
 import { runFailovers } from '../../fault/failoverRun.js';
-import type { RunResult } from '../../fault/judgedRun.js';
+import type { RunResult } from '../../fault/checkedRun.js';
 import { failoverTable, verdictLines } from '../../fault/report/print.js';
 
 const MUTATIONS_PER_SECOND = 10;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { RunResult } from '../../fault/judgedRun.js';
+import type { RunResult } from '../../fault/checkedRun.js';
 import { verdictLines, windowTable } from '../../fault/report/print.js';
 import type { Backend } from '../../fault/markers.js';
 import type { WindowRow } from '../../fault/analysis/windowReport.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { FailoverRow } from '../../fault/failover/report.js';
-import type { RunResult } from '../../fault/judgedRun.js';
+import type { RunResult } from '../../fault/checkedRun.js';
 import { runPatroni } from '../../fault/patroniRun.js';
 import { failoverTable, verdictLines } from '../../fault/report/print.js';
 

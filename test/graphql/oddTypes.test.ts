@@ -270,14 +270,14 @@ describe('values that few columns have', () => {
   it('evaluates conditions on rows with hstore', async () => {
     await shop.data('mutation { update_options(id: 1, input: { hs: [] }) { id } }');
     const event = (await shop.events()).findLast(({ target }) => target === 'options');
-    const judge = (condition: string): Promise<unknown> =>
+    const check = (condition: string): Promise<unknown> =>
       shop.engine.evaluateCondition(shop.tenant.tenantid, shop.tenant.schema, 'options', condition, [
         { old: null, new: JSON.stringify(event!.new) },
       ]);
-    expect(await judge('new.id = 1')).to.deep.equal([true]);
-    expect(await judge(`new.h = '"a"=>"1", "b c"=>NULL, "q\\\\"\\\\\\\\"=>"é, =>"'`)).to.deep.equal([true]);
-    expect(await judge("new.Odd__name = ''")).to.deep.equal([true]);
-    expect(await judge('old is null and new.h is not null')).to.deep.equal([true]);
+    expect(await check('new.id = 1')).to.deep.equal([true]);
+    expect(await check(`new.h = '"a"=>"1", "b c"=>NULL, "q\\\\"\\\\\\\\"=>"é, =>"'`)).to.deep.equal([true]);
+    expect(await check("new.Odd__name = ''")).to.deep.equal([true]);
+    expect(await check('old is null and new.h is not null')).to.deep.equal([true]);
   });
 
   it('writes rows whose columns are named like parts of the statements', async () => {

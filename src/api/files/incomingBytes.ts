@@ -50,16 +50,16 @@ export class IncomingBytes extends Transform {
     }
     this.#start.push(chunk);
     if (this.#count < SNIFFED_BYTES && this.#count < this.expected.size) done();
-    else this.#judge(done);
+    else this.#check(done);
   }
 
   override _flush(done: TransformCallback): void {
     if (this.#count < this.expected.size) done(mismatch(this.expected.size, 'fewer'));
-    else if (this.#start) this.#judge(done);
+    else if (this.#start) this.#check(done);
     else done();
   }
 
-  #judge(done: TransformCallback): void {
+  #check(done: TransformCallback): void {
     const start = Buffer.concat(this.#start ?? []);
     this.#start = undefined;
     this.expected.onStart(start).then(

@@ -25,7 +25,7 @@ export function allowedPage(pages: Pages): RequestHandler {
 
 /**
  * Goes before the limits of `/auth`: a page that may not read the response must not use up its visitors' attempts, which would
- * lock them out. Judged by what browsers alone say. Fails with AppError PERMISSION_DENIED.
+ * lock them out. Determined by what browsers alone say. Fails with AppError PERMISSION_DENIED.
  */
 export function refuseOtherSites(pages: Pages): RequestHandler {
   const allowed = new Set([...ownOrigins(pages), ...pages.corsOrigins]);

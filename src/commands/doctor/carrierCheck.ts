@@ -50,7 +50,7 @@ export async function checkCarriers(
   const carriers = openCarriers(config, database);
   try {
     const verdicts = await verifyAll(carriers, accounts, Math.min(config.sendDeadlineMs, VERIFY_MS));
-    return judgeAccounts(verdicts, accounts.length);
+    return assessAccounts(verdicts, accounts.length);
   } finally {
     await carriers.close();
   }
@@ -78,7 +78,7 @@ async function verifyAll(
 }
 
 /** A single rejected account is up to its tenant. If all accounts of a carrier are, the carrier or the network is the cause. */
-function judgeAccounts(verdicts: readonly AccountVerdict[], total: number): Finding {
+function assessAccounts(verdicts: readonly AccountVerdict[], total: number): Finding {
   if (total === 0) return good('no tenant has an account');
   const kinds = [...new Set(verdicts.map(({ kind }) => kind))].toSorted();
   const lines = kinds.map((kind) => describe(verdicts.filter((verdict) => verdict.kind === kind)));

@@ -48,11 +48,11 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
     clock: () => checkClock(database),
     secrets: ready(() => checkSecrets(database, keyRing)),
     ...(config.mailTransport !== 'mailbox' && {
-      keys: ready(async () => judgeKeys(await readKeyStates(database.pool))),
+      keys: ready(async () => assessKeys(await readKeyStates(database.pool))),
       carriers: ready(async () => checkCarriers(config, database, await tenantAccounts(database, keyRing))),
     }),
     ...(config.redisUrl === undefined && { queue: () => checkQueue(database, log) }),
-    backlog: ready(async () => judgeBacklog(await readBacklog(database.ledger), config.backlogAlarmSeconds)),
+    backlog: ready(async () => assessBacklog(await readBacklog(database.ledger), config.backlogAlarmSeconds)),
   };
 }
 
@@ -200,7 +200,7 @@ async function checkQueue(database: Database, log: Logger): Promise<Finding> {
 }
 
 /** A single tenant's rejected key is up to that tenant; if all are rejected, the carrier or the account is the cause. */
-export function judgeKeys({ tenants, paused }: KeyStates): Finding {
+export function assessKeys({ tenants, paused }: KeyStates): Finding {
   if (paused.length > 0 && paused.length === tenants) {
     return bad(
       `the carriers reject the accounts of all tenants (${shortened(paused.map(String))})`,
@@ -224,7 +224,7 @@ const OVERDUE: Readonly<Record<Overdue['place'], readonly [what: string, hint: s
 };
 
 /** @param alarmSeconds 0 for no alarm */
-export function judgeBacklog(backlog: Backlog, alarmSeconds: number): Finding {
+export function assessBacklog(backlog: Backlog, alarmSeconds: number): Finding {
   const [first] = overdueIn(backlog, alarmSeconds);
   if (first) {
     const [what, hint] = OVERDUE[first.place];

@@ -8,7 +8,7 @@ import {
   type RowHistory,
   type TenantRule,
 } from '../../db/outbox/eventsOfRow.js';
-import { judgeCondition, type Judgement } from '../../email/judgeCondition.js';
+import { evaluateCondition, type ConditionResult } from '../../email/evaluateCondition.js';
 import type { DataEngine } from '../../graphql/dataEngine.js';
 import { unknownTable } from '../../graphql/unknownTable.js';
 import { isWritable } from '../../graphql/write/writable.js';
@@ -109,14 +109,19 @@ async function explainEvents(
 ): Promise<readonly ExplainedEvent[]> {
   const { table } = where;
   const deliveryOf = new Map(deliveries.map((made) => [pairOf(made.eventid, made.ruleid), made]));
-  const judgements = await judge(engine, where, events, rules, deliveryOf);
-  const judged = rules.map((rule) => ({ rule, facts: factsOf(rule, table) }));
+  const conditionResults = await evaluate(engine, where, events, rules, deliveryOf);
+  const evaluated = rules.map((rule) => ({ rule, facts: factsOf(rule, table) }));
   const known = new Set(rules.map(({ ruleid }) => ruleid));
   return events.map((event) => {
     const records = readRecords(event);
-    const explained = judged.map(({ rule, facts }) => {
+    const explained = evaluated.map(({ rule, facts }) => {
       const pair = pairOf(event.eventid, rule.ruleid);
-      const evidence = { delivery: deliveryOf.get(pair), judgement: judgements.get(pair), facts, records };
+      const evidence = {
+        delivery: deliveryOf.get(pair),
+        conditionResult: conditionResults.get(pair),
+        facts,
+        records,
+      };
       return explainRule(rule, { ...event, target: table.name }, evidence);
     });
     const others = deliveries.filter(
@@ -129,16 +134,16 @@ async function explainEvents(
 const pairOf = (eventid: string, ruleid: string): string => `${eventid} ${ruleid}`;
 
 /** Evaluates conditions whose outcome can't be seen from deliveries: one statement per rule, for all events. */
-async function judge(
+async function evaluate(
   engine: ExplainDeps['engine'],
   { tenantid, schema, table }: { readonly tenantid: number; readonly schema: string; readonly table: Table },
   events: readonly RowEvent[],
   rules: readonly TenantRule[],
   deliveryOf: ReadonlyMap<string, RowDelivery>,
-): Promise<ReadonlyMap<string, Judgement>> {
+): Promise<ReadonlyMap<string, ConditionResult>> {
   const target = table.name;
   const endMs = performance.now() + CONDITIONS_MS;
-  const judgements = new Map<string, Judgement>();
+  const conditionResults = new Map<string, ConditionResult>();
   for (const rule of rules) {
     const { ruleid, condition } = rule;
     if (condition === null) continue;
@@ -147,12 +152,12 @@ async function judge(
       (event) =>
         !deliveryOf.has(pairOf(event.eventid, ruleid)) && dependsOnCondition(rule, { ...event, target }),
     );
-    const judged = await judgeCondition(engine, { tenantid, schema, target, condition }, open);
-    judged.forEach((judgement, index) => {
-      judgements.set(pairOf(open[index]?.eventid ?? '', ruleid), judgement);
+    const evaluated = await evaluateCondition(engine, { tenantid, schema, target, condition }, open);
+    evaluated.forEach((conditionResult, index) => {
+      conditionResults.set(pairOf(open[index]?.eventid ?? '', ruleid), conditionResult);
     });
   }
-  return judgements;
+  return conditionResults;
 }
 
 function readOnlyNote({ name, kind }: Table): string {

@@ -1,5 +1,5 @@
 import type { RowDelivery, RowEvent, TenantRule } from '../../db/outbox/eventsOfRow.js';
-import { covers, type Judgement } from '../../email/judgeCondition.js';
+import { covers, type ConditionResult } from '../../email/evaluateCondition.js';
 import { valuesSeen, type ConditionFacts, type SeenValue, type ShownRecords } from './conditionValues.js';
 
 export const REASONS = {
@@ -35,7 +35,7 @@ export type EventOfTable = Pick<RowEvent, 'operation' | 'progress' | 'timeSecond
 export interface Evidence {
   readonly delivery: RowDelivery | undefined;
   /** The result of the rule's condition; undefined if it has none, or if there was no time to evaluate it. */
-  readonly judgement: Judgement | undefined;
+  readonly conditionResult: ConditionResult | undefined;
   readonly facts: ConditionFacts;
   readonly records: ShownRecords;
 }
@@ -49,12 +49,12 @@ export function dependsOnCondition(rule: TenantRule, event: EventOfTable): boole
 export function explainRule(
   rule: TenantRule,
   event: EventOfTable,
-  { delivery, judgement, facts, records }: Evidence,
+  { delivery, conditionResult, facts, records }: Evidence,
 ): ExplainedRule {
   const { ruleid, name, condition } = rule;
   const [reason, explanation] = delivery
     ? ofDelivery(delivery)
-    : (plainReason(rule, event) ?? ofCondition(rule, event, judgement, facts));
+    : (plainReason(rule, event) ?? ofCondition(rule, event, conditionResult, facts));
   const saw = USES_CONDITION.has(reason) ? valuesSeen(facts, records) : [];
   return { ruleid, name, reason, explanation, condition, saw, delivery: delivery ?? null };
 }
@@ -117,18 +117,18 @@ function plainReason(rule: TenantRule, event: EventOfTable): Response | undefine
 function ofCondition(
   { condition }: TenantRule,
   { progress }: EventOfTable,
-  judgement: Judgement | undefined,
+  conditionResult: ConditionResult | undefined,
   { neverHolds, related }: ConditionFacts,
 ): Response {
-  if (condition !== null && judgement === undefined) {
+  if (condition !== null && conditionResult === undefined) {
     return ['not_evaluated', 'There was no time left to evaluate the condition.'];
   }
-  if (judgement === false) {
+  if (conditionResult === false) {
     const elsewhere =
       related.length > 0 ? ` It reads other rows, not recorded here: ${listed(related)}.` : '';
     return ['condition_false', neverHolds ?? `The condition does not hold.${elsewhere}`];
   }
-  if (typeof judgement === 'object') return ['condition_failed', judgement.message];
+  if (typeof conditionResult === 'object') return ['condition_failed', conditionResult.message];
   if (progress === 'evaluated') {
     const then = 'When the event was compared with it, it was disabled or different';
     return [

@@ -16,7 +16,7 @@ export type TransactionOutcome =
   | { readonly kind: 'failed'; readonly error: AppError; readonly statement: number | undefined };
 
 /** What matters of a request. */
-export interface JudgedRequest {
+export interface OutcomeInput {
   readonly mode: 'read' | 'write';
   readonly statements: readonly unknown[];
   /** Whether its own bookkeeping is committed with it. */
@@ -35,7 +35,7 @@ export interface EndedStatements {
 
 /** The outcome of statements that ended in time. */
 export function outcomeOf(
-  { mode, statements, bracket }: JudgedRequest,
+  { mode, statements, bracket }: OutcomeInput,
   ended: EndedStatements,
 ): TransactionOutcome {
   const { rows, refusal, error, hasBegun } = ended;
@@ -61,7 +61,7 @@ export function outcomeOf(
 }
 
 /** The outcome of statements whose time was over: the cancellation ended them, unless they ended by themselves just before. */
-export function lateOutcomeOf(request: JudgedRequest, ended: EndedStatements): TransactionOutcome {
+export function lateOutcomeOf(request: OutcomeInput, ended: EndedStatements): TransactionOutcome {
   const { code } = (ended.error ?? {}) as { code?: string };
   if (code !== QUERY_CANCELED) return outcomeOf(request, ended);
   const message = 'The request took too long and was ended; nothing was changed.';

@@ -55,7 +55,7 @@ const NODES = `VAR CONST FUNCEXPR OPEXPR DISTINCTEXPR NULLIFEXPR SCALARARRAYOPEX
   COERCEVIAIO ARRAYCOERCEEXPR COERCETODOMAIN COERCETODOMAINVALUE COLLATEEXPR CASEEXPR CASEWHEN CASETESTEXPR COALESCEEXPR
   MINMAXEXPR ARRAYEXPR SUBSCRIPTINGREF SQLVALUEFUNCTION PARTITIONBOUNDSPEC PARTITIONRANGEDATUM`;
 
-/** Catalogs of what may depend on a table: what is part of it is judged below, and the rest only reads it. */
+/** Catalogs of what may depend on a table: what is part of it is checked below, and the rest only reads it. */
 const DEPENDENTS = `pg_class pg_type pg_attrdef pg_constraint pg_trigger pg_rewrite pg_policy pg_proc pg_publication_rel`;
 
 /** Of all node trees together, which are about five times as long as their constants: read in half a second. */

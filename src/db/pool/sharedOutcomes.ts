@@ -4,11 +4,11 @@ import type { PipelineResult } from '../wire/index.js';
 import {
   lateOutcomeOf,
   outcomeOf,
-  type JudgedRequest,
+  type OutcomeInput,
   type TransactionOutcome,
 } from '../failover/transactionOutcome.js';
 
-export type SharingRequest = JudgedRequest & { readonly reservation?: ResponseReservation };
+export type SharingRequest = OutcomeInput & { readonly reservation?: ResponseReservation };
 
 /** How the transaction of the requests went. */
 interface Course {

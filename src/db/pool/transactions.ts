@@ -299,7 +299,7 @@ function wasEndedBefore({ error, rows }: PipelineResult): boolean {
 }
 
 /**
- * Whether others may be pipelined behind it, judged by its statements' fastest runs, which contain no waiting. Not writes:
+ * Whether others may be pipelined behind it, determined by its statements' fastest runs, which contain no waiting. Not writes:
  * they wait for the disk. Not those with a time limit of their own: they may take that long, and are of several
  * tenants.
  */

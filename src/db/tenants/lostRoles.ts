@@ -178,7 +178,7 @@ const lostTenantsSql = ({ tenantPrefix }: RoleNames): SqlText => statement`
       left join pg_catalog.pg_namespace n on n.nspname = t.schema
       left join pg_catalog.pg_roles r on r.rolname = ${textConstant(tenantPrefix)} || t.tenantid
     where t.schema is not null
-  ) judged where lacks is not null order by tenantid`;
+  ) checked where lacks is not null order by tenantid`;
 
 /**
  * The schema comes first, since objects in it can only then be given to its new owner: all that the service owns there,

@@ -36,7 +36,7 @@ export function readExchange(
   return { kind: 'retry', ambiguous: exchange.begun, httpStatus: null, code, message: `${what}; ${fate}` };
 }
 
-/** Whether a carrier recognises an account, judged by its response to a request that sends nothing. */
+/** Whether a carrier recognises an account, determined by its response to a request that sends nothing. */
 export function verificationOf(
   exchange: Exchange,
   describe: (response: CarrierResponse) => string,

@@ -76,10 +76,10 @@ export class Conditions {
   ): Promise<Verdict[]> {
     if (events.length === 0) return [];
     const compiled = this.#compile(tenantid, catalog, target, condition);
-    return this.#judge(tenantid, compiled, events, { timeouts: 0 });
+    return this.#evaluate(tenantid, compiled, events, { timeouts: 0 });
   }
 
-  async #judge(
+  async #evaluate(
     tenantid: number,
     compiled: CompiledStatement,
     events: readonly EventRecords[],
@@ -97,7 +97,7 @@ export class Conditions {
     const size = events.length > RETRY_GROUP_SIZE ? RETRY_GROUP_SIZE : 1;
     const verdicts: Verdict[] = [];
     for (let start = 0; start < events.length; start += size) {
-      verdicts.push(...(await this.#judge(tenantid, compiled, events.slice(start, start + size), spent)));
+      verdicts.push(...(await this.#evaluate(tenantid, compiled, events.slice(start, start + size), spent)));
     }
     return verdicts;
   }

@@ -12,7 +12,7 @@ export const RANDOM_DDL = `
 `;
 export const RANDOM_TABLES = ['acc', 'sub', 'part'];
 
-/** The independent judge: row triggers, which know nothing of statements and transition tables. */
+/** The independent check: row triggers, which know nothing of statements and transition tables. */
 const AUDIT = `
   create table audit (n bigint generated always as identity, target text, operation text, old jsonb, new jsonb);
   create function audit() returns trigger language plpgsql as $$

@@ -107,8 +107,8 @@ for (const postgres of [15, 18] as const) {
       await test.drop();
     });
 
-    /** Judges a schema that the DDL filled. */
-    async function judge(ddl: string): Promise<string | undefined> {
+    /** Checks a schema that the DDL filled. */
+    async function check(ddl: string): Promise<string | undefined> {
       await client.query('begin; create schema mine; set local search_path = mine');
       try {
         await client.query(ddl);
@@ -120,12 +120,12 @@ for (const postgres of [15, 18] as const) {
 
     for (const [what, ddl] of Object.entries(PLAIN)) {
       it(`hold ${what}`, async () => {
-        expect(await judge(ddl)).to.equal(undefined);
+        expect(await check(ddl)).to.equal(undefined);
       });
     }
     for (const [what, ddl] of Object.entries(NOT_PLAIN)) {
       it(`do not hold ${what}`, async () => {
-        expect(await judge(ddl)).to.be.a('string');
+        expect(await check(ddl)).to.be.a('string');
       });
     }
 
@@ -145,7 +145,7 @@ for (const postgres of [15, 18] as const) {
       const next = generator(randomSeed());
       const found: string[] = [];
       for (const { name, call } of rows.filter(() => next(rows.length) < SAMPLE)) {
-        const kind = await judge(`create table t (a int default num_nulls(${call}))`);
+        const kind = await check(`create table t (a int default num_nulls(${call}))`);
         if ((kind === undefined) !== HARMLESS.has(name)) found.push(call);
       }
       expect(found).to.deep.equal([]);

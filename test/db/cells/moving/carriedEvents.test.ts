@@ -24,16 +24,16 @@ describe('events carried from another cell', () => {
        from rowpost.outbox o where o.tenantid = $1`,
       [tenant.tenantid, moved.tenantid],
     );
-    const [plain, judged] = (await pollOutbox(ledger, { batchEvents: 2, pollEvents: 10 })).batches;
+    const [plain, checked] = (await pollOutbox(ledger, { batchEvents: 2, pollEvents: 10 })).batches;
     const events = (await loadBatch(ledger, plain!))!.events;
     expect(events).to.have.length(2);
     const eventids = events.map(({ eventid }) => eventid);
     expect(await loadEventRecords(ledger, plain!, eventids)).to.have.length(2);
     await closePlainBatch(ledger, plain!, NO_LIMITS);
-    const others = (await loadBatch(ledger, judged!))!.events;
+    const others = (await loadBatch(ledger, checked!))!.events;
     await closeBatch(
       ledger,
-      judged!,
+      checked!,
       others.map(({ eventid }) => ({ eventid, ruleid })),
       NO_LIMITS,
     );

@@ -189,7 +189,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     expect(Date.now() - begun).to.be.below(1_500);
   });
 
-  it('an oversized response is judged by its status', async () => {
+  it('an oversized response is determined by its status', async () => {
     const body = JSON.stringify({ errors: [{ message: 'x'.repeat(2_000_000) }] });
     expect(await send({ kind: 'reply', status: 400, body }, { deadlineMs: 5_000 })).to.deep.include({
       kind: 'rejected',
@@ -197,7 +197,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     });
   });
 
-  it('an empty error list is judged by its status', async () => {
+  it('an empty error list is determined by its status', async () => {
     const body = '{"errors":[null,1,"x",{}]}';
     expect(await send({ kind: 'reply', status: 202, body })).to.include({ kind: 'sent' });
     expect(await send({ kind: 'reply', status: 400, body })).to.include({ kind: 'rejected' });

@@ -1,6 +1,6 @@
 import { readAccounts, type Accounts } from './analysis/accounts.js';
 import { findDuplicates, type Duplicate } from './analysis/duplicates.js';
-import { judge, type Verdict } from './invariants/index.js';
+import { check, type Verdict } from './invariants/index.js';
 import type { Backend } from './markers.js';
 import { cpuSecondsWithChildren } from './rig/cpu.js';
 import { createRig, GRACE_MS, type Rig, type RigOptions } from './rig/rig.js';
@@ -42,13 +42,13 @@ export interface RunOptions<Row> extends RigOptions {
 const SETTLE_MS = 90_000;
 
 /** Sets up an installation, injects faults under load, waits for it to settle, and compares all accounts. */
-export async function runJudged<Row>(options: RunOptions<Row>): Promise<RunResult<Row>> {
+export async function runChecked<Row>(options: RunOptions<Row>): Promise<RunResult<Row>> {
   const before = cpuSecondsWithChildren();
-  const result = await runAndJudge(options);
+  const result = await runAndCheck(options);
   return { ...result, cpuSeconds: Math.round(cpuSecondsWithChildren() - before) };
 }
 
-async function runAndJudge<Row>(options: RunOptions<Row>): Promise<Omit<RunResult<Row>, 'cpuSeconds'>> {
+async function runAndCheck<Row>(options: RunOptions<Row>): Promise<Omit<RunResult<Row>, 'cpuSeconds'>> {
   const { backend, disturb, rate, say, strength } = options;
   const begunAtMs = Date.now();
   const seconds = (): number => Math.round((Date.now() - begunAtMs) / 1000);
@@ -70,7 +70,7 @@ async function runAndJudge<Row>(options: RunOptions<Row>): Promise<Omit<RunResul
     return {
       backend,
       rows: makeRows(accounts, duplicates),
-      verdicts: await judge({ rig, accounts, duplicates, witness }),
+      verdicts: await check({ rig, accounts, duplicates, witness }),
       complaints: complaintsOf(rig),
       emailsDue: accounts.expected.length,
       emailsDueBySql: accounts.expected.filter(({ order }) => order.writer === 'sql').length,

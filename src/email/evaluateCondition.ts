@@ -19,7 +19,7 @@ export interface ConditionFailure {
 }
 
 /** Whether a rule's condition holds for an event, or why it can't be evaluated. */
-export type Judgement = boolean | ConditionFailure;
+export type ConditionResult = boolean | ConditionFailure;
 
 /** A rule's condition, and the table of the events. */
 export interface RuleCondition {
@@ -33,13 +33,13 @@ export interface RuleCondition {
  * Evaluates a condition for events, in their order. If it can't be evaluated for one event or for all (for example, because
  * its column was dropped), the result for these events is a failure. Throws AppError if the database is busy or unavailable.
  */
-export async function judgeCondition(
+export async function evaluateCondition(
   engine: Pick<DataEngine, 'evaluateCondition'>,
   { tenantid, schema, target, condition }: RuleCondition,
   events: readonly EventRecords[],
-): Promise<readonly Judgement[]> {
+): Promise<readonly ConditionResult[]> {
   const readable = events.filter((event) => !event.isTooLarge);
-  const judged = new Map<EventRecords, Judgement>();
+  const evaluated = new Map<EventRecords, ConditionResult>();
   try {
     const verdicts =
       readable.length === 0
@@ -47,14 +47,14 @@ export async function judgeCondition(
         : await engine.evaluateCondition(tenantid, schema, target, condition, readable);
     readable.forEach((event, index) => {
       const verdict = verdicts[index];
-      judged.set(event, verdict instanceof AppError ? conditionFailed(verdict) : verdict === true);
+      evaluated.set(event, verdict instanceof AppError ? conditionFailed(verdict) : verdict === true);
     });
   } catch (error) {
     if (!(error instanceof AppError) || isBusy(error)) throw error;
     const failure = conditionFailed(error);
-    for (const event of readable) judged.set(event, failure);
+    for (const event of readable) evaluated.set(event, failure);
   }
-  return events.map((event) => judged.get(event) ?? TOO_LARGE);
+  return events.map((event) => evaluated.get(event) ?? TOO_LARGE);
 }
 
 const TOO_LARGE: ConditionFailure = { code: 'EVENT_TOO_LARGE', message: RECORD_TOO_LARGE };
