@@ -18,7 +18,7 @@ const ALONE = [
   'test/attack/largeRecords.test.ts',
   'test/attack/longVersions.test.ts',
   'test/attack/manyAddresses.test.ts',
-  'test/attack/nobodyFlood.test.ts',
+  'test/attack/anonymousFlood.test.ts',
   'test/attack/planningFlood.test.ts',
   'test/attack/printedTogether.test.ts',
   'test/attack/reportFloods.test.ts',

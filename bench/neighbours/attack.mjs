@@ -23,14 +23,14 @@ const LOADS = {
     loops(2, role, '/query', () => `{ ${fields(999, 'secret { id }')} }`),
   'documents of 999 aliases at /roles_pbac': () =>
     loops(2, role, '/roles_pbac', () => `{ ${fields(999, 'role(limit: 1) { roleid }')} }`),
-  'visitors that make roles': () =>
+  'clients that make roles': () =>
     loops(
       8,
       nobody,
       '/roles_pbac',
       () => `mutation { ${fields(10, `create_role(input: {login: "${name()}"}) { roleid }`)} }`,
     ),
-  'visitors that ask': () => loops(32, nobody, '/query', () => '{ note(limit: 1) { id } }'),
+  'clients that ask': () => loops(32, nobody, '/query', () => '{ note(limit: 1) { id } }'),
   'queries of 15 s': () => loops(20, role, '/query', () => '{ slow { id } }'),
 };
 

@@ -20,8 +20,8 @@ const ATTACKS = [
   'documents of 399 aliases, anonymous',
   'documents of 999 aliases, a role',
   'documents of 999 aliases at /roles_pbac',
-  'visitors that make roles',
-  'visitors that ask',
+  'clients that make roles',
+  'clients that ask',
   'queries of 15 s',
 ];
 

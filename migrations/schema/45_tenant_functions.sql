@@ -211,14 +211,14 @@ as $$
 $$;
 
 -- Fails when the key is taken, by a request that was committed or by one that is in flight.
-create function rowpost_tenant.claim_request(roleid int, visitor text, key text, request_hash bytea) returns void
+create function rowpost_tenant.claim_request(roleid int, client text, key text, request_hash bytea) returns void
   language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '20ms'
 as $$
 #variable_conflict use_column
 begin
-  insert into rowpost.idempotency_key as known (tenantid, roleid, visitor, key, request_hash)
+  insert into rowpost.idempotency_key as known (tenantid, roleid, client, key, request_hash)
     values (rowpost_tenant.tenantid(), $1, $2, $3, $4)
-    on conflict (tenantid, roleid, visitor, key) do update
+    on conflict (tenantid, roleid, client, key) do update
       set request_hash = excluded.request_hash, response = null, bytes = 0, createtime = now()
       where known.createtime < now() - interval '24 hours';
   if not found then
@@ -230,7 +230,7 @@ end $$;
 
 -- Within the transaction that claimed the key. A response has at most 1 MB. Beyond the quotas of 128 MB for a tenant, 64 MB
 -- for a role and 1 MB for an anonymous client only the key is kept: the request took effect, and does not again.
-create function rowpost_tenant.keep_response(roleid int, visitor text, key text, response text) returns void
+create function rowpost_tenant.keep_response(roleid int, client text, key text, response text) returns void
   language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -243,7 +243,7 @@ begin
   if size > 4096 then
     select coalesce(sum(k.bytes), 0) + size <= 134217728
         and coalesce(sum(k.bytes) filter (where k.roleid = $1), 0) + size <= 67108864
-        and ($2 = '' or coalesce(sum(k.bytes) filter (where k.roleid = $1 and k.visitor = $2), 0) + size
+        and ($2 = '' or coalesce(sum(k.bytes) filter (where k.roleid = $1 and k.client = $2), 0) + size
           <= 1048576)
       into is_kept
       from rowpost.idempotency_key k
@@ -251,18 +251,18 @@ begin
   end if;
   if is_kept then
     update rowpost.idempotency_key k set response = $4, bytes = size
-      where k.tenantid = rowpost_tenant.tenantid() and k.roleid = $1 and k.visitor = $2 and k.key = $3
+      where k.tenantid = rowpost_tenant.tenantid() and k.roleid = $1 and k.client = $2 and k.key = $3
         and k.response is null;
   end if;
 end $$;
 
-create function rowpost_tenant.first_response(roleid int, visitor text, key text, request_hash bytea)
+create function rowpost_tenant.first_response(roleid int, client text, key text, request_hash bytea)
   returns table (is_same boolean, response text)
   language sql stable security definer set search_path = pg_catalog, pg_temp
 begin atomic
   select k.request_hash = first_response.request_hash, k.response from rowpost.idempotency_key k
     where k.tenantid = rowpost_tenant.tenantid() and k.roleid = first_response.roleid
-      and k.visitor = first_response.visitor and k.key = first_response.key
+      and k.client = first_response.client and k.key = first_response.key
       and k.createtime >= now() - interval '24 hours';
 end;
 

@@ -28,7 +28,7 @@ import { HttpMetrics, routeOf } from './http/metrics.js';
 import { createProviderClient } from './oidc/providerClient.js';
 import { ProviderIssuers } from './oidc/providerIssuers.js';
 import { createExpressApp } from './http/expressApp.js';
-import { VisitorLimits } from './http/visitorLimits.js';
+import { AnonymousLimits } from './http/anonymousLimits.js';
 import type { WebDeps } from './http/webDeps.js';
 
 export interface Web extends Stoppable {
@@ -57,7 +57,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const files = createFilesEndpoint({ ...deps, storage, leases });
   let stopped: Promise<void> | undefined;
 
-  const visitors = new VisitorLimits(config);
+  const anonymousLimits = new AnonymousLimits(config);
   const bodies = new BodyBudget();
   const callProvider = createProviderClient({
     timeoutMs: config.oidcTimeoutMs,
@@ -70,7 +70,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
       '/query',
       createGraphqlEndpoint(deps.engine, {
         ...endpointDeps,
-        admit: (principal, req) => visitors.admit(principal, req),
+        admit: (principal, req) => anonymousLimits.admit(principal, req),
       }),
     ],
     [
@@ -78,7 +78,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
       createGraphqlEndpoint(withSignIn(deps, tokens, issuers), {
         ...endpointDeps,
         admit: async (principal, req) =>
-          (await visitors.admit(principal, req)) ?? visitors.ofRole(principal, req),
+          (await anonymousLimits.admit(principal, req)) ?? anonymousLimits.ofRole(principal, req),
       }),
     ],
   ]);
@@ -88,7 +88,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     authenticator,
     metrics,
     bodies,
-    visitors,
+    anonymousLimits,
     callProvider,
     issuers,
     isStopping: () => stopped !== undefined,

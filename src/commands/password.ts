@@ -1,7 +1,7 @@
 import { withInstallation } from '../process/compose.js';
 import { hashPassword, requireStrongPassword } from '../control/roles/passwords.js';
 import { INSTALLATION_TENANTID } from '../control/tenants/installation.js';
-import { NOBODY_LOGIN } from '../db/roles/principal.js';
+import { ANONYMOUS_LOGIN } from '../db/roles/principal.js';
 import { findLogin, setPassword } from '../control/roles/roles.js';
 import { bumpPolicyVersion, readTenant } from '../control/tenants/tenants.js';
 import { UsageError } from '../foundation/errors.js';
@@ -29,6 +29,6 @@ export const password: Command = async (args) => {
 function readRole(args: readonly string[]): { readonly tenantid: number; readonly login: string } {
   const { tenant, login = '' } = readOptions(args, ['tenant', 'login']);
   const tenantid = readId(tenant, '--tenant takes the id of a tenant', INSTALLATION_TENANTID);
-  if (login === '' || login === NOBODY_LOGIN) throw new ArgumentError('--login takes the login of a role');
+  if (login === '' || login === ANONYMOUS_LOGIN) throw new ArgumentError('--login takes the login of a role');
   return { tenantid, login };
 }

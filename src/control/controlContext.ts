@@ -19,7 +19,7 @@ export interface ControlEngineDeps extends Services {
 export interface ControlOptions {
   /** False for GET, which must not change anything. */
   readonly allowMutation: boolean;
-  /** Rate limits of anonymous visitors. */
+  /** Rate limits of anonymous clients. */
   readonly allowance?: Allowance | undefined;
   /** For log messages. */
   readonly requestId?: string | undefined;

@@ -316,8 +316,8 @@ class Documents {
 
   /** Throws DocumentError. */
   *read(owner: PlanOwner, { query: text, operationName }: GraphqlRequest): Steps<ReadyDocument> {
-    // Anonymous visitors have limits of their own.
-    const key = `${owner.isNobody ? 'Nobody' : ''}\n${operationName ?? ''}\n${text}`;
+    // Anonymous clients have limits of their own.
+    const key = `${owner.isAnonymous ? 'Nobody' : ''}\n${operationName ?? ''}\n${text}`;
     const known = this.#known.get(key);
     if (known) return known;
     yield;

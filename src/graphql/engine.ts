@@ -48,7 +48,7 @@ export function openEngine({ config, database, log, keyRing, onCommitted }: Engi
     plans: new PlanCache((owner) => documentLimits(config, owner)),
     planning: new PlanningQueue({
       msPerSecond: config.planningMsPerSecond,
-      nobodyMsPerSecond: config.nobodyPlanningMsPerSecond,
+      anonymousMsPerSecond: config.anonymousPlanningMsPerSecond,
       waiting: config.tenantConcurrency,
       waitMs: config.connectTimeoutMs,
     }),

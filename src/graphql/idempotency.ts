@@ -16,7 +16,7 @@ import type { TransactionBracket } from './runTransaction.js';
 export interface IdempotencyKey {
   readonly key: string;
   /** Of an anonymous client, who shares its role with all others; otherwise empty. */
-  readonly visitor: string;
+  readonly client: string;
 }
 
 export interface Idempotency extends IdempotencyKey {
@@ -60,10 +60,10 @@ function idempotencyOf(
 async function findFirstResponse(
   transactions: Transactions,
   { tenantid, roleid }: Principal,
-  { visitor, key, requestHash }: Idempotency,
+  { client, key, requestHash }: Idempotency,
   reservation: ResponseReservation,
 ): Promise<{ readonly body: string | undefined } | undefined> {
-  const statements = [{ statement: FIRST_RESPONSE, values: [roleid, visitor, key, requestHash] }];
+  const statements = [{ statement: FIRST_RESPONSE, values: [roleid, client, key, requestHash] }];
   const outcome = await transactions.run({ tenantid, mode: 'read', statements, reservation });
   if (outcome.kind === 'failed') throw outcome.error;
   const [row] = outcome.results[0] ?? [];
@@ -96,8 +96,8 @@ export function bracketOf(principal: Principal, plan: Plan, idempotency: Idempot
   };
 }
 
-function claimKey({ roleid }: Principal, { visitor, key, requestHash }: Idempotency): TransactionStatement {
-  return { statement: CLAIM, values: [roleid, visitor, key, requestHash] };
+function claimKey({ roleid }: Principal, { client, key, requestHash }: Idempotency): TransactionStatement {
+  return { statement: CLAIM, values: [roleid, client, key, requestHash] };
 }
 
 /** Maximum size of a stored response: a small mutation may select all of a tenant's rows. */
@@ -106,11 +106,11 @@ const MAX_KEPT_BYTES = 1_048_576;
 /** Stores the response, if there is room. Fails the transaction if it is too large. */
 function keepResponse(
   { roleid }: Principal,
-  { visitor, key }: Idempotency,
+  { client, key }: Idempotency,
   body: string,
 ): TransactionStatement {
   if (Buffer.byteLength(body) > MAX_KEPT_BYTES) return { statement: REFUSE, values: [] };
-  return { statement: KEEP, values: [roleid, visitor, key, body] };
+  return { statement: KEEP, values: [roleid, client, key, body] };
 }
 
 const FIRST_RESPONSE = preparedText(

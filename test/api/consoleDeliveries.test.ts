@@ -84,7 +84,7 @@ describe('deliveries in the console', () => {
 
   it('are found by recipient while held back, and number attempts separately after a redrive', async () => {
     const crowd = await ConsoleShop.open();
-    const visitor = await crowd.signedIn();
+    const client = await crowd.signedIn();
     const order = await crowd.changeOrder(7, 'new', 'paid');
     const error = 'every recipient is suppressed: eve@example.com (bounce)';
     const held = await crowd.deliver(order, {
@@ -94,7 +94,7 @@ describe('deliveries in the console', () => {
       recipients: null,
     });
     await crowd.deliver(order, { state: 'failed', error_code: 'TEMPLATE_FAILED', error, recipients: null });
-    const html = await visitor.page('/console/deliveries?to=eve@example');
+    const html = await client.page('/console/deliveries?to=eve@example');
     expect(
       [...html.matchAll(/class="main"><a href="\/console\/deliveries\/(\d+)"/g)].map(([, id]) => id),
     ).to.deep.equal([held]);
@@ -102,7 +102,7 @@ describe('deliveries in the console', () => {
     const outcomes = ['failed', 'redriven', 'sent'];
     for (const [index, outcome] of outcomes.entries())
       await crowd.attempt(held, { attempt: index + 1, outcome });
-    expect(await visitor.page(`/console/deliveries/${held}`))
+    expect(await client.page(`/console/deliveries/${held}`))
       .to.include('Attempt 1: It failed')
       .and.include('Attempt 2: The provider took it')
       .and.not.include('Attempt 3');
@@ -111,7 +111,7 @@ describe('deliveries in the console', () => {
 
   it('are paged by keyset in the database', async () => {
     const crowd = await ConsoleShop.open();
-    const visitor = await crowd.signedIn();
+    const client = await crowd.signedIn();
     const order = await crowd.changeOrder(7, 'new', 'paid');
     const ids: string[] = [];
     for (let i = 0; i < 120; i++)
@@ -120,7 +120,7 @@ describe('deliveries in the console', () => {
     let address: string | undefined = '/console/deliveries?state=sent';
     let pages = 0;
     while (address !== undefined && pages < 10) {
-      const html: string = await visitor.page(address);
+      const html: string = await client.page(address);
       seen.push(
         ...[...html.matchAll(/class="main"><a href="\/console\/deliveries\/(\d+)"/g)].map(([, id]) => id!),
       );
@@ -133,17 +133,17 @@ describe('deliveries in the console', () => {
 
   it('are searched in bounded steps, each showing how far it got and a link to continue', async () => {
     const crowd = await ConsoleShop.open();
-    const visitor = await crowd.signedIn();
+    const client = await crowd.signedIn();
     const order = await crowd.changeOrder(7, 'new', 'paid');
     const oldest = await crowd.deliver(order, { state: 'sent', subject: 'the oldest' });
     await crowd.crowd(6_000);
-    const html = await visitor.page('/console/deliveries?subject=the+oldest');
+    const html = await client.page('/console/deliveries?subject=the+oldest');
     expect(html).to.include('Searched the newest 5,000').and.include('None of them matches');
     const further = /href="([^"]+depth=1[^"]*)"/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? '';
-    expect(await visitor.page(further))
+    expect(await client.page(further))
       .to.include(`/console/deliveries/${oldest}`)
       .and.not.include('Searched the newest');
-    expect(await visitor.page('/console/deliveries?subject=the+oldest&state=failed')).to.include(
+    expect(await client.page('/console/deliveries?subject=the+oldest&state=failed')).to.include(
       'No delivery matches',
     );
     await crowd.close();
@@ -249,7 +249,7 @@ describe('deliveries in the console', () => {
 
   it('are redriven by search, a thousand at a time, after showing their number', async () => {
     const crowd = await ConsoleShop.open();
-    const visitor = await crowd.signedIn();
+    const client = await crowd.signedIn();
     const order = await crowd.changeOrder(7, 'new', 'paid');
     for (const subject of ['one', 'two'])
       await crowd.deliver(order, { state: 'failed', error_code: 'CARRIER_400', subject });
@@ -259,17 +259,17 @@ describe('deliveries in the console', () => {
       subject: 'large',
     });
     const path = '/console/deliveries/redrive?state=failed&code=CARRIER_400';
-    expect(await visitor.page('/console/failures')).to.include(path.replaceAll('&', '&amp;'));
-    const question = await visitor.page(path);
+    expect(await client.page('/console/failures')).to.include(path.replaceAll('&', '&amp;'));
+    const question = await client.page(path);
     expect(question).to.include('<strong>2</strong> deliveries').and.include('Send 2 again');
-    const csrf = await visitor.csrf(path);
-    expect((await visitor.post(path, {})).status).to.equal(403);
-    const done = await visitor.post(path, { csrf });
+    const csrf = await client.csrf(path);
+    expect((await client.post(path, {})).status).to.equal(403);
+    const done = await client.post(path, { csrf });
     expect(done.headers.get('location')).to.equal(`${path}&done=2`);
-    expect(await visitor.page(done.headers.get('location') ?? ''))
+    expect(await client.page(done.headers.get('location') ?? ''))
       .to.include('2 deliveries are being sent again')
       .and.include('Nothing is left');
-    const left = await visitor.page('/console/deliveries?state=failed');
+    const left = await client.page('/console/deliveries?state=failed');
     expect(left).to.include(other).and.not.include('>one<');
     await crowd.close();
   });
@@ -320,7 +320,7 @@ describe('deliveries in the console', () => {
     const clerk = await shop.signedIn('shop', 'clerk');
     for (const path of [sent, `${sent}/email`, `${sent}/email/body`, `${sent}/redrive`]) {
       const [theirs, without] = await Promise.all(
-        [other, clerk].map((visitor) => visitor.get(`/console/deliveries/${path}`)),
+        [other, clerk].map((client) => client.get(`/console/deliveries/${path}`)),
       );
       expect([theirs?.status, without?.status], path).to.deep.equal([404, 403]);
       expect(await theirs?.text(), path).not.to.match(/\bAda\b/);

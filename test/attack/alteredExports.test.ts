@@ -263,7 +263,7 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
     {
       tenantid: TENANT,
       roleid: 20_000_501,
-      visitor: '',
+      client: '',
       bytes: 2,
       key: 'k',
       request_hash: '\\x01',

@@ -8,15 +8,15 @@ const SECRET = { id: 1, filename: 'salaries.txt', bytes: 'the salaries' };
 describe("attack: another row's file as an attachment", () => {
   let shop: FileShop;
   let secret: FileJson;
-  let visitor: string;
+  let client: string;
 
   before(async () => {
     shop = await openFileShop({ env: { MAIL_TRANSPORT: 'mailbox' } });
     await shop.sql('alter table doc add column meta jsonb');
     await shop.fixture.engine.introspect(shop.tenantid, await schema());
     await shop.fixture.control(shop.root, 'mutation { set_email_apikey(apikey: "SG.key") { apikey } }');
-    const member = await shop.fixture.createMember(shop.root, 'visitor', ['select', 'insert', 'update']);
-    visitor = member.token;
+    const member = await shop.fixture.createMember(shop.root, 'client', ['select', 'insert', 'update']);
+    client = member.token;
     await shop.fixture.control(
       shop.root,
       'mutation ($input: policy_ruleInput) { create_policy_rule(input: $input) { ruleid } }',
@@ -41,7 +41,7 @@ describe("attack: another row's file as an attachment", () => {
       ])
     )[0]!.schema;
   const refusal = async (mutation: string): Promise<unknown> =>
-    (await shop.ask(`mutation { ${mutation} }`, {}, visitor)).errors?.[0]?.extensions.code;
+    (await shop.ask(`mutation { ${mutation} }`, {}, client)).errors?.[0]?.extensions.code;
 
   let types = 0;
   /** What an email about doc `id` would attach, with the rights of the tenant's root. */
@@ -55,7 +55,7 @@ describe("attack: another row's file as an attachment", () => {
           email_type: name,
           template: 'hello',
           subject: 'hello',
-          recipients: ['visitor@example.com'],
+          recipients: ['client@example.com'],
           sender: 'shop@example.com',
           ...changes,
         },

@@ -3,7 +3,7 @@ import { WebFixture } from '../api/webFixture.js';
 
 const LEVELS = 100_000;
 
-/** They overflowed the stack while the request was hashed: an internal error, each logged with its stack, from any visitor. */
+/** They overflowed the stack while the request was hashed: an internal error, each logged with its stack, from any client. */
 describe('attack: variables that nest deeper than the stack, with an Idempotency-Key', () => {
   let fixture: WebFixture;
   let token: string;

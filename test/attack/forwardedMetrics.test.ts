@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { WebFixture } from '../api/webFixture.js';
 
-describe('attack: a visitor reads the metrics through a proxy that hides nothing', () => {
+describe('attack: a client reads the metrics through a proxy that hides nothing', () => {
   let fixture: WebFixture;
   before(async () => (fixture = await WebFixture.start({ env: { TRUST_PROXY: '1' } })));
   after(() => fixture.stop());

@@ -53,7 +53,7 @@ describe('attack: a client fills the database with kept responses', () => {
   /** As if the role had responses of this size kept. */
   const fill = async (roleid: number, bytes: number): Promise<void> => {
     await fixture.testDatabase.database.pool.query(
-      `insert into rowpost.idempotency_key (tenantid, roleid, visitor, key, request_hash, response, bytes)
+      `insert into rowpost.idempotency_key (tenantid, roleid, client, key, request_hash, response, bytes)
        select $1, $2, '', 'filled ' || n, '', '{}', $3 from generate_series(1, $4) n`,
       [tenantid, roleid, MIB, Math.ceil(bytes / MIB)],
     );
@@ -63,30 +63,30 @@ describe('attack: a client fills the database with kept responses', () => {
   afterEach(() => fixture.testDatabase.database.pool.query('truncate rowpost.idempotency_key'));
 
   it('as an anonymous client, and has one response kept; all the others took effect once', async () => {
-    const visitor = await visit();
+    const client = await visit();
     const responses: Answered[] = [];
-    for (let n = 0; n < 5; n++) responses.push(await send(visitor, `k${n}`));
+    for (let n = 0; n < 5; n++) responses.push(await send(client, `k${n}`));
     expect(responses.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 200]);
     expect(await keptBytes()).to.be.below(MIB);
     const rows = await numberOf(`select count(*) from ${schema}.note`);
-    expect(await send(visitor, 'k0')).to.deep.equal(responses[0]);
+    expect(await send(client, 'k0')).to.deep.equal(responses[0]);
     for (const key of ['k1', 'k4']) {
-      const repeat = await send(visitor, key);
+      const repeat = await send(client, key);
       expect(repeat.status).to.equal(410);
       expect(repeat.body).to.contain('IDEMPOTENCY_RESPONSE_NOT_KEPT');
     }
-    expect((await send(visitor, 'k1', AMPLIFIED, 'another')).status).to.equal(422);
+    expect((await send(client, 'k1', AMPLIFIED, 'another')).status).to.equal(422);
     expect(await numberOf(`select count(*) from ${schema}.note`)).to.equal(rows);
   });
 
   it('as many anonymous clients, up to the share of their role', async () => {
-    const visitor = await visit();
-    await fill(roleOf(visitor), 64 * MIB);
-    expect((await send(visitor, 'k')).status).to.equal(200);
-    expect((await send(visitor, 'k')).status).to.equal(410);
+    const client = await visit();
+    await fill(roleOf(client), 64 * MIB);
+    expect((await send(client, 'k')).status).to.equal(200);
+    expect((await send(client, 'k')).status).to.equal(410);
     const small = 'mutation ($body: String) { create_note(input: {body: $body}) { id } }';
-    const first = await send(visitor, 'small', small);
-    expect(await send(visitor, 'small', small)).to.deep.equal(first);
+    const first = await send(client, 'small', small);
+    expect(await send(client, 'small', small)).to.deep.equal(first);
     const ofRoot = await send(root, 'k');
     expect(await send(root, 'k')).to.deep.equal(ofRoot);
   });
@@ -123,7 +123,7 @@ describe('attack: a client fills the database with kept responses', () => {
   });
 
   it('by keys of mutations that write nothing, which count as rows', async () => {
-    const limited = await WebFixture.start({ env: { NOBODY_ROWS_PER_MINUTE: '2' } });
+    const limited = await WebFixture.start({ env: { ANONYMOUS_ROWS_PER_MINUTE: '2' } });
     try {
       const shop = await limited.createTenant('shop', 'create table note (id int primary key)');
       const owner = (await limited.signIn(shop.tenantid)).access_token;

@@ -30,7 +30,7 @@ describe('attack: tokens of long chains of roles', function () {
     const before = heapMb();
     for (let n = 0; n < 10_000; n++) {
       const subject = { tenantid: 1, roleid: n, tokensValidFromMs: 0 };
-      const token = await tokens.issue(subject, 'access', { actors, visitor: randomUUID() });
+      const token = await tokens.issue(subject, 'access', { actors, client: randomUUID() });
       expect((await tokens.verify(token)).roleid).to.equal(n);
     }
     expect(heapMb() - before).to.be.below(45);

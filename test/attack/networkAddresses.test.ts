@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isLoopback, isPrivateAddress, visitorNetwork } from '../../src/foundation/net/networkAddress.js';
+import { isLoopback, isPrivateAddress, clientNetwork } from '../../src/foundation/net/networkAddress.js';
 
 /** One of each special-purpose block that lies outside of the internet, or is a way around a check of it. */
 const REFUSED: Readonly<Record<string, string>> = {
@@ -45,14 +45,14 @@ describe('attack: bypasses of the private address check', () => {
     }
   });
 
-  it("recognize the local machine and a visitor's network in any notation", () => {
+  it("recognize the local machine and a client's network in any notation", () => {
     for (const address of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1', '::ffff:7f00:1']) {
       expect(isLoopback(address), address).to.equal(true);
     }
     for (const address of ['10.0.0.1', '::', '']) expect(isLoopback(address), address).to.equal(false);
-    const site = ['2001:db8::1:2:3:4', '2001:db8:0:0:9::', '2001:db8::'].map(visitorNetwork);
+    const site = ['2001:db8::1:2:3:4', '2001:db8:0:0:9::', '2001:db8::'].map(clientNetwork);
     expect(new Set(site).size).to.equal(1);
-    expect(visitorNetwork('2001:db8:0:1::')).not.to.equal(site[0]);
-    expect(visitorNetwork('::ffff:192.0.2.1')).to.equal(visitorNetwork('192.0.2.1'));
+    expect(clientNetwork('2001:db8:0:1::')).not.to.equal(site[0]);
+    expect(clientNetwork('::ffff:192.0.2.1')).to.equal(clientNetwork('192.0.2.1'));
   });
 });

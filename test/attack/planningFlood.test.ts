@@ -42,7 +42,7 @@ describe('unique documents', function () {
     ...new Set(errors?.map(({ extensions }) => extensions.code)),
   ];
 
-  it('may be large for roles, but not for anonymous visitors', async () => {
+  it('may be large for roles, but not for anonymous clients', async () => {
     for (const path of ['/query', '/roles_pbac'] as const) {
       const document =
         path === '/query'
@@ -57,7 +57,7 @@ describe('unique documents', function () {
     ]);
   });
 
-  for (const sender of ['a role', 'anonymous visitors']) {
+  for (const sender of ['a role', 'anonymous clients']) {
     it(`of ${sender} do not block the event loop or other tenants`, async () => {
       const token = sender === 'a role' ? clerk : nobody;
       const fields = sender === 'a role' ? 999 : 199;
@@ -98,14 +98,14 @@ describe('unique documents, by settings', function () {
     fixture = await WebFixture.start({
       env: {
         PLANNING_MS_PER_SECOND: '1000',
-        NOBODY_PLANNING_MS_PER_SECOND: '1',
+        ANONYMOUS_PLANNING_MS_PER_SECOND: '1',
         PG_CONNECT_TIMEOUT_MS: '2000', // the longest wait
       },
     });
   });
   after(() => fixture.stop());
 
-  it('have the quotas of PLANNING_MS_PER_SECOND and NOBODY_PLANNING_MS_PER_SECOND', async () => {
+  it('have the quotas of PLANNING_MS_PER_SECOND and ANONYMOUS_PLANNING_MS_PER_SECOND', async () => {
     const tables = 'create table secret (id int primary key)';
     const { tenantid } = await fixture.createTenant('hostile', tables);
     const { access_token: root } = await fixture.signIn(tenantid);
@@ -133,9 +133,9 @@ describe('unique documents, by settings', function () {
 });
 
 describe('the planning queue', () => {
-  const limits = { msPerSecond: 250, nobodyMsPerSecond: 50, waiting: 20, waitMs: 100 };
-  const roles = (key: string) => ({ key, isNobody: false });
-  const nobody = (key: string) => ({ key, isNobody: true });
+  const limits = { msPerSecond: 250, anonymousMsPerSecond: 50, waiting: 20, waitMs: 100 };
+  const roles = (key: string) => ({ key, isAnonymous: false });
+  const nobody = (key: string) => ({ key, isAnonymous: true });
 
   /** Work of some steps of 1 ms each, told by a clock of its own. */
   class Clock {
@@ -196,11 +196,11 @@ describe('the planning queue', () => {
     expect(order.lastIndexOf('2')).to.be.below(24);
   });
 
-  it('holds tenants and anonymous visitors to their quotas under contention', async () => {
+  it('holds tenants and anonymous clients to their quotas under contention', async () => {
     const clock = new Clock();
     const queue = new PlanningQueue(limits, () => clock.ms);
     const used = new Map<string, number>();
-    const flood = (planner: { key: string; isNobody: boolean }): Promise<unknown> =>
+    const flood = (planner: { key: string; isAnonymous: boolean }): Promise<unknown> =>
       queue
         .run(
           planner,
@@ -221,7 +221,7 @@ describe('the planning queue', () => {
 
   it('refuses work beyond the wait and queue limits', async () => {
     const clock = new Clock();
-    const queue = new PlanningQueue({ ...limits, nobodyMsPerSecond: 20 }, () => clock.ms);
+    const queue = new PlanningQueue({ ...limits, anonymousMsPerSecond: 20 }, () => clock.ms);
     await queue.run(roles('2'), clock.work(0));
     const asked = Array.from({ length: 6 }, () => queue.run(nobody('1'), clock.work(50)));
     const [first, ...others] = asked;

@@ -12,7 +12,7 @@ describe('attack: a signed-in role finds out which logins are taken', () => {
   let tenantid: number;
 
   before(async () => {
-    fixture = await WebFixture.start({ env: { NOBODY_ROLES_PER_ADDRESS: String(PER_MINUTE) } });
+    fixture = await WebFixture.start({ env: { ANONYMOUS_ROLES_PER_ADDRESS: String(PER_MINUTE) } });
     ({ tenantid } = await fixture.createTenant('shop'));
     root = (await fixture.signIn(tenantid)).access_token;
   });

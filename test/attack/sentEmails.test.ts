@@ -75,10 +75,11 @@ describe('attack: stored emails', () => {
         expect((await browser.get(path)).status, `${tenant}, ${login}, ${path}`).to.equal(status);
     }
     for (const path of paths()) {
-      const visitor = await new ConsoleBrowser(fixture).get(path);
-      expect([visitor.status, visitor.headers.get('location')?.startsWith('/console/sign-in')]).to.deep.equal(
-        [303, true],
-      );
+      const client = await new ConsoleBrowser(fixture).get(path);
+      expect([client.status, client.headers.get('location')?.startsWith('/console/sign-in')]).to.deep.equal([
+        303,
+        true,
+      ]);
     }
     const ask =
       'query ($id: ID!) { Utility { sent_mail(deliveryid: $id) { attempt html attachments { filename } } } }';

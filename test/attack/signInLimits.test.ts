@@ -59,7 +59,7 @@ describe('attack: sign-in limits as a weapon', () => {
     expect(await attempt('2001:db8:1:3::1', ROOT_LOGIN, ROOT_PASSWORD)).to.equal(200);
   });
 
-  it('stores nothing whose size a visitor controls', async () => {
+  it('stores nothing whose size a client controls', async () => {
     await start();
     const long = 'x'.repeat(20_000);
     expect(await attempt('192.0.2.1', long, 'any password')).to.equal(400);

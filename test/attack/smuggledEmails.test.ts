@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { LoadedEmail } from '../../src/email/carriers/carrier.js';
 import { toMime } from '../../src/email/message/mime.js';
 
-/** What a visitor may write into a column: some servers take CR for the end of a line, and the dot for that of the email. */
+/** What a client may write into a column: some servers take CR for the end of a line, and the dot for that of the email. */
 const FORGED = 'MAIL FROM:<ceo@example.com>\rRCPT TO:<bank@example.com>\rDATA\rPay.\r.\r';
 
 describe('attack: emails smuggled into another email', () => {

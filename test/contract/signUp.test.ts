@@ -9,20 +9,20 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
   let fixture: WebFixture;
   let tenant: CreatedTenant;
   let root: string;
-  let visitor: string;
+  let client: string;
   let nobody: number;
   let customers: number;
   let staff: number;
 
   before(async () => {
-    // More attempts than a visitor has in a minute.
+    // More attempts than a client has in a minute.
     fixture = await WebFixture.start({
       env: {
-        NOBODY_REQUESTS_PER_MINUTE: '0',
-        NOBODY_REQUESTS_PER_ADDRESS: '0',
-        NOBODY_ROWS_PER_MINUTE: '0',
-        NOBODY_ROLES_PER_MINUTE: '0',
-        NOBODY_ROLES_PER_ADDRESS: '0',
+        ANONYMOUS_REQUESTS_PER_MINUTE: '0',
+        ANONYMOUS_REQUESTS_PER_ADDRESS: '0',
+        ANONYMOUS_ROWS_PER_MINUTE: '0',
+        ANONYMOUS_ROLES_PER_MINUTE: '0',
+        ANONYMOUS_ROLES_PER_ADDRESS: '0',
       },
     });
     tenant = await fixture.createTenant(
@@ -39,7 +39,7 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
       ),
     );
     const signedIn = await fixture.postJson('/anonauth', { tenantid: tenant.tenantid });
-    visitor = textAt(await signedIn.json(), 'access_token');
+    client = textAt(await signedIn.json(), 'access_token');
   });
   after(() => fixture.stop());
 
@@ -52,21 +52,21 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
     return Number(textAt(made, 'data.create_role_class.classid'));
   }
 
-  const signUp = (input: object): Promise<GraphqlResult> => fixture.control(visitor, CREATE, { input });
+  const signUp = (input: object): Promise<GraphqlResult> => fixture.control(client, CREATE, { input });
 
   it('is disabled until a class allows it', async () => {
-    const login = { login: 'early', password: 'visitors choose', capabilities: ['login'] };
+    const login = { login: 'early', password: 'clients choose', capabilities: ['login'] };
     expect(codeOf(await signUp(login))).to.equal('PERMISSION_DENIED');
-    expect(codeOf(await signUp({ login: 'early', password: 'visitors choose', classes: [staff] }))).to.equal(
+    expect(codeOf(await signUp({ login: 'early', password: 'clients choose', classes: [staff] }))).to.equal(
       'PERMISSION_DENIED',
     );
-    // As ever a visitor may make a role; nobody signs in with it.
-    const made = await signUp({ login: 'silent', password: 'visitors choose' });
+    // As ever a client may make a role; nobody signs in with it.
+    const made = await signUp({ login: 'silent', password: 'clients choose' });
     expect(at(made, 'data.create_role.capabilities')).to.deep.equal([]);
     const response = await fixture.postJson('/auth', {
       tenantid: tenant.tenantid,
       login: 'silent',
-      password: 'visitors choose',
+      password: 'clients choose',
     });
     expect(response.status).to.equal(403);
   });
@@ -98,7 +98,7 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
       roleid: String(roleid),
       parentid: nobody,
       capabilities: ['login', 'select', 'insert'],
-      // Visitors do not see classes, not even those that they may name.
+      // Clients do not see classes, not even those that they may name.
       classes: [],
     });
     const { access_token } = await fixture.signIn(tenant.tenantid, 'ada@example.com', 'correct horse');
@@ -149,7 +149,7 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
     const reserved = [
       'Nobody',
       'nobody',
-      'NOBODY',
+      'ANONYMOUS',
       'ｎobody',
       ' Nobody',
       'No\u200bbody',
@@ -222,7 +222,7 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
     });
   });
 
-  it('ends when the class disallows it or visitors are disabled', async () => {
+  it('ends when the class disallows it or clients are disabled', async () => {
     const close =
       'mutation ($id: ID!) { update_role_class(classid: $id, input: {allow_signup: false}) { allow_signup } }';
     const closed = await fixture.control(root, close, { id: customers });

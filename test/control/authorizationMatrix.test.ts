@@ -31,8 +31,8 @@ describe('who may do what in /roles_pbac (docs/security.md)', () => {
     tokens['plain'] = (await member('plain', ['select'])).token;
     const enabled = await fixture.control(tokens.root, '{ Utility { anonymous_logins(enable: true) } }');
     expect(enabled.errors).to.equal(undefined);
-    const visitor = await fixture.postJson('/anonauth', { tenantid: tenant.tenantid });
-    tokens['Nobody'] = textAt(await visitor.json(), 'access_token');
+    const client = await fixture.postJson('/anonauth', { tenantid: tenant.tenantid });
+    tokens['Nobody'] = textAt(await client.json(), 'access_token');
     ids = await createObjects();
   });
   after(() => fixture.stop());

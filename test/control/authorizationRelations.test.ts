@@ -60,7 +60,7 @@ describe('what a role may do to another (docs/security.md)', () => {
   let config: string;
 
   before(async () => {
-    fixture = await WebFixture.start({ env: { NOBODY_ROLES_PER_ADDRESS: '0' } });
+    fixture = await WebFixture.start({ env: { ANONYMOUS_ROLES_PER_ADDRESS: '0' } });
     tenant = await fixture.createTenant('shop', 'create table note (id int primary key)');
     const other = await fixture.createTenant('other');
     root = (await fixture.signIn(tenant.tenantid)).access_token;

@@ -62,25 +62,25 @@ describe('roles_pbac: privilege escalation through other roles', () => {
     );
   });
 
-  it('nothing of another visitor, nor of the role all visitors share', async () => {
+  it('nothing of another client, nor of the role all clients share', async () => {
     await fixture.control(root, '{ Utility { anonymous_logins(enable: true) } }');
-    const visitor = textAt(
+    const client = textAt(
       await (await fixture.postJson('/anonauth', { tenantid: tenant.tenantid })).json(),
       'access_token',
     );
     const own = await fixture.control(root, `{ role(filter: "login = 'Nobody'") { roleid } }`);
     const nobody = Number(textAt(own, 'data.role.0.roleid'));
-    const made = await fixture.control(visitor, CREATE, { input: { login: 'a visitor' } });
+    const made = await fixture.control(client, CREATE, { input: { login: 'a client' } });
     const roleid = Number(textAt(made, 'data.create_role.roleid'));
-    expect(await tokenOf(visitor, roleid)).to.equal('PERMISSION_DENIED');
+    expect(await tokenOf(client, roleid)).to.equal('PERMISSION_DENIED');
     const below = { login: 'a squatter', parentid: roleid };
-    expect(codeOf(await fixture.control(visitor, CREATE, { input: below }))).to.equal('PERMISSION_DENIED');
-    // Also when the root has given visitors more than they begin with.
+    expect(codeOf(await fixture.control(client, CREATE, { input: below }))).to.equal('PERMISSION_DENIED');
+    // Also when the root has given clients more than they begin with.
     await update(root, nobody, { capabilities: ['create_role', 'update_role', 'delete_role', 'view_role'] });
-    expect(codeOf(await update(visitor, roleid, { password: 'taken over' }))).to.equal('PERMISSION_DENIED');
-    expect(codeOf(await update(visitor, nobody, { name: 'mine' }))).to.equal('PERMISSION_DENIED');
+    expect(codeOf(await update(client, roleid, { password: 'taken over' }))).to.equal('PERMISSION_DENIED');
+    expect(codeOf(await update(client, nobody, { name: 'mine' }))).to.equal('PERMISSION_DENIED');
     const remove = await fixture.control(
-      visitor,
+      client,
       'mutation ($id: ID!) { delete_role(roleid: $id) { roleid } }',
       {
         id: roleid,

@@ -20,7 +20,7 @@ export async function readSignIn(
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<Values> {
-  const openRoom = (): TakeRoom => bodies.ofVisitor(clientAddress(req, config.trustProxy), res);
+  const openRoom = (): TakeRoom => bodies.ofClient(clientAddress(req, config.trustProxy), res);
   return (await readFields(req, MAX_SIGN_IN_BYTES, undefined, openRoom)).values;
 }
 

@@ -3,7 +3,7 @@ import { verifyPassword } from '../../control/roles/passwords.js';
 import { readAnonymousLogins } from '../../control/tenants/tenants.js';
 import type { ControlDb } from '../../db/pool/database.js';
 import { AppError } from '../../foundation/errors.js';
-import { NOBODY_LOGIN, type Principal } from '../../db/roles/principal.js';
+import { ANONYMOUS_LOGIN, type Principal } from '../../db/roles/principal.js';
 import type { WebDeps } from '../http/webDeps.js';
 import { requireActiveTenant } from './authenticate.js';
 
@@ -50,7 +50,7 @@ export async function signInAs(
 export async function signInAnonymously(deps: WebDeps, tenantid: number): Promise<Principal> {
   await deps.principals.requireHere(tenantid);
   await requireAnonymousLogins(deps.database.knex, tenantid);
-  const role = await findLogin(deps.database.knex, tenantid, NOBODY_LOGIN);
+  const role = await findLogin(deps.database.knex, tenantid, ANONYMOUS_LOGIN);
   const principal = role && (await deps.principals.reload(tenantid, role.roleid));
   if (!principal) throw new Error('a tenant with anonymous logins has no Nobody role');
   requireActiveTenant(principal);
@@ -59,7 +59,8 @@ export async function signInAnonymously(deps: WebDeps, tenantid: number): Promis
 
 /** A refresh repeats the checks of sign-in. Throws AppError PERMISSION_DENIED, ANONYMOUS_LOGINS_DISABLED. */
 export async function requireSignInAllowed(deps: WebDeps, principal: Principal): Promise<void> {
-  if (principal.login === NOBODY_LOGIN) await requireAnonymousLogins(deps.database.knex, principal.tenantid);
+  if (principal.login === ANONYMOUS_LOGIN)
+    await requireAnonymousLogins(deps.database.knex, principal.tenantid);
   else requireLogin(principal);
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { introspectionFromSchema, printSchema } from 'graphql';
-import { isNobody, type Principal } from '../../db/roles/principal.js';
+import { isAnonymous, type Principal } from '../../db/roles/principal.js';
 import { buildDataSchema } from '../../graphql/schema/dataSchema.js';
 import { sendResponse, whenGone } from '../http/sendResponse.js';
 import { recordOf } from '../http/requestRecord.js';
@@ -49,9 +49,9 @@ export function createSignInResponder({ config, engine, control }: WebDeps, toke
 /** All anonymous clients are one role, so each keeps an id through all refreshes. */
 function originOf(
   principal: Principal,
-  { authTimeMs, actors, visitor = randomUUID() }: TokenOrigin = {},
+  { authTimeMs, actors, client = randomUUID() }: TokenOrigin = {},
 ): TokenOrigin {
-  return { authTimeMs, actors, ...(isNobody(principal) ? { visitor } : {}) };
+  return { authTimeMs, actors, ...(isAnonymous(principal) ? { client } : {}) };
 }
 
 /** SDL and the JSON text of an introspection result. */

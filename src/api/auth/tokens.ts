@@ -22,7 +22,7 @@ export interface TokenClaims {
   readonly notBeforeMs: number;
   readonly expiresAtMs: number;
   /** The client that signed in anonymously, through all refreshes; for other tokens, their own id. */
-  readonly visitor: string;
+  readonly client: string;
 }
 
 /** A role of the tenant that acts as the token's by `Utility.role_token`. The token ends with its sessions. */
@@ -37,7 +37,7 @@ export interface TokenOrigin {
   readonly authTimeMs?: number | undefined;
   readonly actors?: readonly Actor[] | undefined;
   /** An anonymous client. */
-  readonly visitor?: string;
+  readonly client?: string;
 }
 
 export interface TokenPair {
@@ -89,7 +89,7 @@ export class Tokens {
   async issue(subject: TokenSubject, type: TokenType, origin: TokenOrigin = {}): Promise<string> {
     const { tenantid, roleid, tokensValidFromMs } = subject;
     const now = this.clock.now();
-    const { authTimeMs = now, actors = [], visitor } = origin;
+    const { authTimeMs = now, actors = [], client } = origin;
     const iat = Math.floor(now / 1000);
     const { accessTokenSeconds, refreshTokenSeconds, cell } = this.config;
     // RFC 7519 requires a string `sub`, but clients of this service expect an object, so the claims are built here.
@@ -103,7 +103,7 @@ export class Tokens {
       sub: { roleid, tenantid },
       roleid,
       tenantid,
-      ...(visitor === undefined ? {} : { visitor }),
+      ...(client === undefined ? {} : { client }),
       ...(actors.length === 0 ? {} : { actors }),
       ...(tenantid === INSTALLATION_TENANTID && cell !== undefined ? { cell } : {}),
     };
@@ -167,7 +167,7 @@ function readClaims(payload: Uint8Array): TokenClaims & { readonly cell: unknown
   } catch (error) {
     throw malformed(error);
   }
-  const { type, tenantid, roleid, nbf, exp, jti, cell, visitor, actors = [] } = claims;
+  const { type, tenantid, roleid, nbf, exp, jti, cell, client, actors = [] } = claims;
   if (
     (type !== 'access' && type !== 'refresh') ||
     typeof tenantid !== 'number' ||
@@ -188,7 +188,7 @@ function readClaims(payload: Uint8Array): TokenClaims & { readonly cell: unknown
     actors: actors as readonly Actor[],
     notBeforeMs: nbf * 1000,
     expiresAtMs: exp * 1000,
-    visitor: typeof visitor === 'string' ? visitor : jti,
+    client: typeof client === 'string' ? client : jti,
     cell,
   };
 }

@@ -41,14 +41,14 @@ const MAX_FORM_BYTES = 65_536;
 /** No page shows more of a tenant's rows. */
 const MAX_ROWS_CHARACTERS = 1024 * 1024;
 /** The owner of large forms whose session has ended. */
-const VISITORS = { key: 'console visitors', isNobody: true };
+const ANONYMOUS_CLIENTS = { key: 'anonymous console clients', isAnonymous: true };
 
 /** `/console`: pages about a tenant's emails. They work without scripts. */
 export function consoleRoutes(deps: RouteDeps): Router {
   const visitOf = (req: Request, res: Response, session: ConsoleSession, values?: Values): Visit => ({
     ask: askAs(deps.control, session.principal, {
       allowMutation: values !== undefined,
-      allowance: deps.visitors.ofRole(session.principal, req),
+      allowance: deps.anonymousLimits.ofRole(session.principal, req),
       authTimeMs: session.authTimeMs,
     }),
     askData: askAs(deps.engine, session.principal, {
@@ -92,11 +92,14 @@ export function consoleRoutes(deps: RouteDeps): Router {
         known ? limitBytes : MAX_FORM_BYTES,
         // Parsing a large form counts as planning, like the body of a GraphQL request.
         (work) =>
-          deps.engine.planning.run(session ? planOwnerOf(session.principal) : VISITORS, oneStep(work)),
+          deps.engine.planning.run(
+            session ? planOwnerOf(session.principal) : ANONYMOUS_CLIENTS,
+            oneStep(work),
+          ),
         () =>
           session
             ? deps.bodies.ofTenant(session.principal.tenantid, res)
-            : deps.bodies.ofVisitor(VISITORS.key, res),
+            : deps.bodies.ofClient(ANONYMOUS_CLIENTS.key, res),
       );
       if (known) attempt.values = values;
       if (!session) {

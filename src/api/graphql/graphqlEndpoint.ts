@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createHandler, type Request, type RequestParams, type Response } from 'graphql-http';
-import { isNobody, type Principal } from '../../db/roles/principal.js';
+import { isAnonymous, type Principal } from '../../db/roles/principal.js';
 import { AppError } from '../../foundation/errors.js';
 import type { Allowance } from '../../graphql/allowance.js';
 import type { DataEngine, GraphqlRequest } from '../../graphql/dataEngine.js';
@@ -17,7 +17,7 @@ import type { BodyBudget } from '../http/bodyBudget.js';
 import { explain, failureBody, retryAfter, sendFailure } from '../http/failure.js';
 import { recordOf, type RequestRecord } from '../http/requestRecord.js';
 import { endSlowResponse, sendResponse, type SlownessLimits } from '../http/sendResponse.js';
-import type { VisitorLimits } from '../http/visitorLimits.js';
+import type { AnonymousLimits } from '../http/anonymousLimits.js';
 import type { WebDeps } from '../http/webDeps.js';
 
 /** Executes GraphQL requests, on the tenant's tables or the control objects. */
@@ -35,7 +35,7 @@ export interface GraphqlExecutor {
 export interface GraphqlEndpointDeps extends WebDeps {
   readonly authenticator: Authenticator;
   /** Counts the request. @returns what the caller may spend. Throws AppError RATE_LIMITED. */
-  readonly admit: VisitorLimits['admit'];
+  readonly admit: AnonymousLimits['admit'];
   readonly bodies: BodyBudget;
 }
 
@@ -83,7 +83,7 @@ export function createGraphqlEndpoint(
         allowance,
         // All anonymous clients are one role.
         idempotencyKey:
-          key === undefined ? undefined : { key, visitor: isNobody(principal) ? claims.visitor : '' },
+          key === undefined ? undefined : { key, client: isAnonymous(principal) ? claims.client : '' },
         readFrom: readFromHeader(req),
         record,
         res,

@@ -6,26 +6,26 @@ import { FairBytes, type HeldBytes } from '../../foundation/limits/fairBytes.js'
 export const FREE_BYTES = 16_384;
 /** In the large bodies of all requests in flight. */
 const MAX_TENANTS_BYTES = 64 * 1024 * 1024;
-const MAX_VISITORS_BYTES = 32 * 1024 * 1024;
+const MAX_ANONYMOUS_BYTES = 32 * 1024 * 1024;
 
 /** Counts the bytes of a large body until its response is complete. Throws AppError TOO_BUSY. */
 export type TakeRoom = (bytes: number) => void;
 
 /**
- * Bounds the memory for large bodies, which their senders may send as slowly as they like, and divides it among them. Visitors
+ * Bounds the memory for large bodies, which their senders may send as slowly as they like, and divides it among them. Clients
  * have as many addresses as they like, so what they hold is no tenant's.
  */
 export class BodyBudget {
   readonly #tenants = new FairBytes<number>(MAX_TENANTS_BYTES);
-  readonly #visitors = new FairBytes<string>(MAX_VISITORS_BYTES);
+  readonly #anonymous = new FairBytes<string>(MAX_ANONYMOUS_BYTES);
 
   ofTenant(tenantid: number, res: ServerResponse): TakeRoom {
     return taker(this.#tenants.open(tenantid), res);
   }
 
-  /** @param sender the visitor's address, or what they have in common */
-  ofVisitor(sender: string, res: ServerResponse): TakeRoom {
-    return taker(this.#visitors.open(sender), res);
+  /** @param sender the client's address, or what they have in common */
+  ofClient(sender: string, res: ServerResponse): TakeRoom {
+    return taker(this.#anonymous.open(sender), res);
   }
 }
 

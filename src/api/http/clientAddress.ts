@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { visitorNetwork } from '../../foundation/net/networkAddress.js';
+import { clientNetwork } from '../../foundation/net/networkAddress.js';
 import { MAX_PROXIES, type TrustedProxies } from '../../foundation/net/trustedProxies.js';
 
 /** The client's address; behind trusted proxies, the one they report. */
@@ -14,7 +14,7 @@ export function clientAddress({ headers, socket }: IncomingMessage, proxies: Tru
   // No chain of proxies is longer: a client may send any number of addresses itself.
   const likely = way.slice(0, MAX_PROXIES + 1);
   const trusted = likely.findIndex((address, hop) => !proxies.trusts(address, hop));
-  return visitorNetwork(likely[trusted < 0 ? likely.length - 1 : trusted] ?? '');
+  return clientNetwork(likely[trusted < 0 ? likely.length - 1 : trusted] ?? '');
 }
 
 /** Some proxies write the client's port as well, as in `192.0.2.1:4711` and `[2001:db8::1]:4711`: a new one for each connection. */

@@ -26,7 +26,7 @@ import type { RouteDeps } from './routeDeps.js';
 import { failedSignIn } from '../signIn/failedSignIn.js';
 import { signInRoutes } from '../signIn/signInRoutes.js';
 import { unsubscribeRoutes } from '../unsubscribe/unsubscribeRoutes.js';
-import type { VisitorLimits } from './visitorLimits.js';
+import type { AnonymousLimits } from './anonymousLimits.js';
 import type { WebDeps } from './webDeps.js';
 import { eventRoutes } from '../webhooks/eventRoutes.js';
 import { EmailEventMetrics } from '../webhooks/emailEventMetrics.js';
@@ -36,7 +36,7 @@ export interface ExpressAppDeps extends WebDeps {
   readonly authenticator: Authenticator;
   readonly metrics: HttpMetrics;
   readonly bodies: BodyBudget;
-  readonly visitors: VisitorLimits;
+  readonly anonymousLimits: AnonymousLimits;
   readonly callProvider: ProviderClient;
   readonly issuers: ProviderIssuers;
   readonly isStopping: () => boolean;

@@ -7,7 +7,7 @@ import type { BodyBudget } from './bodyBudget.js';
 import type { ProviderClient } from '../oidc/providerClient.js';
 import type { ProviderIssuers } from '../oidc/providerIssuers.js';
 import type { ProviderKeys } from '../oidc/providerKeys.js';
-import type { VisitorLimits } from './visitorLimits.js';
+import type { AnonymousLimits } from './anonymousLimits.js';
 import type { WebDeps } from './webDeps.js';
 
 /** What routes share besides; `expressApp.ts` creates it once. */
@@ -18,7 +18,7 @@ export interface RouteDeps extends WebDeps {
   readonly responseSignIn: SignInResponder;
   readonly consoleSessions: ConsoleSessions;
   readonly bodies: BodyBudget;
-  readonly visitors: VisitorLimits;
+  readonly anonymousLimits: AnonymousLimits;
   readonly callProvider: ProviderClient;
   readonly providerKeys: ProviderKeys;
   readonly issuers: ProviderIssuers;

@@ -24,7 +24,7 @@ export function allowedPage(pages: Pages): RequestHandler {
 }
 
 /**
- * Goes before the limits of `/auth`: a page that may not read the response must not use up its visitors' attempts, which would
+ * Goes before the limits of `/auth`: a page that may not read the response must not use up its clients' attempts, which would
  * lock them out. Determined by what browsers alone say. Fails with AppError PERMISSION_DENIED.
  */
 export function refuseOtherSites(pages: Pages): RequestHandler {

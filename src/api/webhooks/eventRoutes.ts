@@ -24,7 +24,7 @@ import type { EmailEventMetrics } from './emailEventMetrics.js';
 const REPORTS = { running: 1, waiting: 50, waitMs: 10_000 };
 
 /** Who sends large reports that are parsed to be verified. Those of carriers are small. */
-const VISITORS = { key: 'visitors with reports', isNobody: true };
+const ANONYMOUS_CLIENTS = { key: 'clients with reports', isAnonymous: true };
 
 /**
  * `POST /events/<carrier>/<tenantid>`: carriers' reports, verified by each carrier's own method before their content is
@@ -44,7 +44,7 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
       await requireHere(knex, tenantid);
       // Anyone may send one: it is verified afterwards.
       const sender = clientAddress(req, deps.config.trustProxy);
-      const body = await readBytes(req, maxBodyBytes, () => deps.bodies.ofVisitor(sender, res));
+      const body = await readBytes(req, maxBodyBytes, () => deps.bodies.ofClient(sender, res));
       const verified = await verify(
         { headers: req.headers, body, tenantid, nowMs, inTurn: turnsOf(tenantid, body) },
         await readSecret(kind, tenantid),
@@ -67,7 +67,7 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
   const turnsOf = (tenantid: number, { length }: Buffer): Report['inTurn'] => {
     if (length <= QUICK_BYTES) return () => AT_ONCE;
     return (whose) => (work) =>
-      deps.engine.planning.run(whose === 'tenant' ? tenantPlans(tenantid) : VISITORS, oneStep(work));
+      deps.engine.planning.run(whose === 'tenant' ? tenantPlans(tenantid) : ANONYMOUS_CLIENTS, oneStep(work));
   };
 
   // SendGrid's is the public half of a key, so it is stored in the clear; the others share a secret.

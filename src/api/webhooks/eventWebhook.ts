@@ -28,8 +28,8 @@ export interface Report {
   /** From the address it was sent to. */
   readonly tenantid: number;
   readonly nowMs: number;
-  /** Parses a large body in turn with other work: the tenant's if it was verified before, otherwise that of all visitors. */
-  readonly inTurn: (whose: 'tenant' | 'visitor') => InTurn;
+  /** Parses a large body in turn with other work: the tenant's if it was verified before, otherwise that of all clients. */
+  readonly inTurn: (whose: 'tenant' | 'client') => InTurn;
 }
 
 /** A report that its carrier has signed. */
@@ -54,7 +54,7 @@ export const MAX_REPORT_BYTES = 512 * 1024;
 const NEWEST_MS = 5 * 60_000;
 
 /** Throws AppError BAD_REQUEST, TOO_BUSY. */
-export const parseReport = ({ body, inTurn }: Report, whose: 'tenant' | 'visitor'): Promise<Json> =>
+export const parseReport = ({ body, inTurn }: Report, whose: 'tenant' | 'client'): Promise<Json> =>
   inTurn(whose)(() => parse(body));
 
 /** Throws AppError BAD_REQUEST. Ids are strings here: no number is read exactly. */

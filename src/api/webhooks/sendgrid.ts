@@ -29,7 +29,7 @@ const MAX_EVENTS = 5_000;
 const OLDEST_MS = 25 * 3_600_000;
 
 /** A dummy public key: verifying with it when there is no key always fails, in the same time. */
-const NOBODYS_KEY = generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).publicKey;
+const ANONYMOUS_KEY = generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).publicKey;
 
 /** Reading a key takes longer than verifying with it. */
 const KEYS = new LRUCache<string, KeyObject>({
@@ -44,7 +44,7 @@ const verifySignature: EventWebhook['verify'] = async ({ headers, body, nowMs, i
   const timestamp = headerOf(headers, 'x-twilio-email-event-webhook-timestamp');
   if (signature === '' || timestamp === '') throw missing();
   requireAge(Number(timestamp) * 1000, nowMs, OLDEST_MS);
-  const key = verificationKey === undefined ? NOBODYS_KEY : KEYS.memo(verificationKey);
+  const key = verificationKey === undefined ? ANONYMOUS_KEY : KEYS.memo(verificationKey);
   const signed = Buffer.concat([Buffer.from(timestamp), body]);
   const fits = verify('sha256', signed, { key, dsaEncoding: 'der' }, Buffer.from(signature, 'base64'));
   if (!fits || verificationKey === undefined) throw invalid();

@@ -71,42 +71,42 @@ export const REQUESTS = {
     'CPU time per second that one web process spends on new documents of one tenant while others are using it; further ones wait, then get 503.',
   ),
 
-  // Anonymous visitors of one tenant, in each web process
-  nobodyPlanningMsPerSecond: setting(
-    'NOBODY_PLANNING_MS_PER_SECOND',
+  // Anonymous clients of one tenant, in each web process
+  anonymousPlanningMsPerSecond: setting(
+    'ANONYMOUS_PLANNING_MS_PER_SECOND',
     integer(1, 1_000),
     20,
-    'The same as `PLANNING_MS_PER_SECOND`, for documents of anonymous visitors.',
+    'The same as `PLANNING_MS_PER_SECOND`, for documents of anonymous clients.',
   ),
-  nobodyRequestsPerMinute: setting(
-    'NOBODY_REQUESTS_PER_MINUTE',
+  anonymousRequestsPerMinute: setting(
+    'ANONYMOUS_REQUESTS_PER_MINUTE',
     integer(0),
     6_000,
-    'GraphQL requests of anonymous visitors per minute; further ones get 429. 0 for no limit.',
+    'GraphQL requests of anonymous clients per minute; further ones get 429. 0 for no limit.',
   ),
-  nobodyRequestsPerAddress: setting(
-    'NOBODY_REQUESTS_PER_ADDRESS',
+  anonymousRequestsPerAddress: setting(
+    'ANONYMOUS_REQUESTS_PER_ADDRESS',
     integer(0),
     1_200,
-    'GraphQL requests of anonymous visitors per minute from one address; 0 for no limit.',
+    'GraphQL requests of anonymous clients per minute from one address; 0 for no limit.',
   ),
-  nobodyRowsPerMinute: setting(
-    'NOBODY_ROWS_PER_MINUTE',
+  anonymousRowsPerMinute: setting(
+    'ANONYMOUS_ROWS_PER_MINUTE',
     integer(0),
     1_200,
-    'Rows that anonymous visitors may create, update and delete per minute; 0 for no limit.',
+    'Rows that anonymous clients may create, update and delete per minute; 0 for no limit.',
   ),
-  nobodyRolesPerMinute: setting(
-    'NOBODY_ROLES_PER_MINUTE',
+  anonymousRolesPerMinute: setting(
+    'ANONYMOUS_ROLES_PER_MINUTE',
     integer(0),
     60,
-    'Roles that anonymous visitors may try to create per minute; 0 for no limit.',
+    'Roles that anonymous clients may try to create per minute; 0 for no limit.',
   ),
-  nobodyRolesPerAddress: setting(
-    'NOBODY_ROLES_PER_ADDRESS',
+  anonymousRolesPerAddress: setting(
+    'ANONYMOUS_ROLES_PER_ADDRESS',
     integer(0),
     10,
-    'Roles that anonymous visitors may try to create per minute from one address, including rejected attempts; 0 for no limit.',
+    'Roles that anonymous clients may try to create per minute from one address, including rejected attempts; 0 for no limit.',
   ),
 
   // PostgreSQL

@@ -1,4 +1,4 @@
-import { isNobody, type Principal } from '../../db/roles/principal.js';
+import { isAnonymous, type Principal } from '../../db/roles/principal.js';
 import { constant, sql, type Sql } from '../../db/sql/sql.js';
 import { holds } from '../permissions.js';
 
@@ -21,8 +21,8 @@ export function seenDeliveries(principal: Principal, row: Sql): Sql | 'none' {
 export function seenRoles(principal: Principal, row: Sql): Sql {
   const tenant = ofOwnTenant(principal, row);
   const caller = constant(principal.roleid, 'int4');
-  // Visitors have `view_role` to sign up, but the roles below theirs belong to other visitors.
-  if (isNobody(principal)) return sql`${tenant} and ${caller} = ${row}.roleid`;
+  // Clients have `view_role` to sign up, but the roles below theirs belong to other clients.
+  if (isAnonymous(principal)) return sql`${tenant} and ${caller} = ${row}.roleid`;
   return holds(principal, 'view_role')
     ? tenant
     : sql`${tenant} and ${caller} in (${row}.roleid, ${row}.parentid)`;

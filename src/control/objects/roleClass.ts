@@ -48,9 +48,9 @@ export const roleClass = controlObject({
     },
     allow_signup: {
       type: 'bool',
-      description: 'Whether visitors may sign up into the class.',
+      description: 'Whether clients may sign up into the class.',
       input:
-        'If true, a visitor may add the role that they create for themselves. Only root and admins may set it.',
+        'If true, a client may add the role that they create for themselves. Only root and admins may set it.',
       fallback: false,
       nullMeansUnchanged: true,
     },

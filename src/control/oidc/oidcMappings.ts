@@ -1,4 +1,4 @@
-import { NOBODY_LOGIN } from '../../db/roles/principal.js';
+import { ANONYMOUS_LOGIN } from '../../db/roles/principal.js';
 import { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, notFound, numericId, requireValue } from '../object/badInput.js';
@@ -100,13 +100,13 @@ function mappingAt({ db, principal }: ControlContext, key: Key) {
 async function authorize(context: ControlContext, roleid: number): Promise<void> {
   const { principal } = context;
   if (roleid === principal.roleid) {
-    if (principal.login === NOBODY_LOGIN) throw denied('Anonymous visitors have no identity.');
+    if (principal.login === ANONYMOUS_LOGIN) throw denied('Anonymous clients have no identity.');
     return;
   }
   requireCapability(principal, 'create_role');
   const role = await requireManageable(context, roleid);
   if (role.deleted) throw notFound('role', roleid);
-  if (role.login === NOBODY_LOGIN) throw denied('Anonymous visitors have no identity.');
+  if (role.login === ANONYMOUS_LOGIN) throw denied('Anonymous clients have no identity.');
 }
 
 /** Throws AppError OIDC_CONFID_NOT_FOUND. */

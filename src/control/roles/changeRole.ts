@@ -1,4 +1,4 @@
-import { isNobody, NOBODY_LOGIN } from '../../db/roles/principal.js';
+import { isAnonymous, ANONYMOUS_LOGIN } from '../../db/roles/principal.js';
 import { isBelow, readRole, setPassword, updateRole, type RoleChanges, type RoleState } from './roles.js';
 import { bumpPolicyVersion } from '../tenants/tenants.js';
 import { requireKnownClasses } from '../object/references.js';
@@ -28,7 +28,7 @@ export async function changeRole(context: ControlContext, key: Key, input: RoleI
   const changes = await collectChanges(context, role, input);
   await updateRole(db, principal.tenantid, roleid, changes);
   if (input.password !== undefined) {
-    if (role.login === NOBODY_LOGIN) throw denied('Anonymous visitors have no password.');
+    if (role.login === ANONYMOUS_LOGIN) throw denied('Anonymous clients have no password.');
     const hash = context.passwordHashes.take(
       await checkPassword(context, input.password ?? '', [input.login ?? role.login]),
     );
@@ -62,7 +62,7 @@ async function authorize(context: ControlContext, roleid: number, input: RoleInp
 }
 
 async function requireSelf({ principal, db }: ControlContext): Promise<RoleState> {
-  if (isNobody(principal)) throw denied('Anonymous visitors may not change the role they share.');
+  if (isAnonymous(principal)) throw denied('Anonymous clients may not change the role they share.');
   const role = await readRole(db, principal.tenantid, principal.roleid);
   if (!role) throw notFound('role', principal.roleid);
   return role;
@@ -76,7 +76,7 @@ async function collectChanges(
   const changes: { -readonly [K in keyof RoleChanges]: RoleChanges[K] } = {};
   if (input.login !== undefined) {
     requireFreeLogin(input.login);
-    if (role.login === NOBODY_LOGIN) throw denied('The role of anonymous visitors keeps its login.');
+    if (role.login === ANONYMOUS_LOGIN) throw denied('The role of anonymous clients keeps its login.');
     requireOwnLogin(context, input.login);
     changes.login = input.login;
   }

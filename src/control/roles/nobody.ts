@@ -1,5 +1,5 @@
 import type { ControlDb } from '../../db/pool/database.js';
-import { NOBODY_LOGIN } from '../../db/roles/principal.js';
+import { ANONYMOUS_LOGIN } from '../../db/roles/principal.js';
 import { readTenant } from '../tenants/tenants.js';
 import { findLogin, insertRole } from './roles.js';
 
@@ -15,13 +15,13 @@ const CAPABILITIES = [
 ];
 
 /** Creates the tenant's Nobody role if missing, below the root role. */
-export async function ensureNobody(db: ControlDb, tenantid: number): Promise<void> {
-  if (await findLogin(db, tenantid, NOBODY_LOGIN)) return;
+export async function ensureAnonymousRole(db: ControlDb, tenantid: number): Promise<void> {
+  if (await findLogin(db, tenantid, ANONYMOUS_LOGIN)) return;
   const rootRoleid = (await readTenant(db, tenantid))?.root_roleid ?? null;
   await insertRole(db, {
     tenantid,
-    login: NOBODY_LOGIN,
-    name: 'anonymous visitors',
+    login: ANONYMOUS_LOGIN,
+    name: 'anonymous clients',
     passwordHash: null,
     parentid: rootRoleid,
     classes: [],

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { countSignIns, uncountSignIns } from '../../db/roles/signIn/signInCounts.js';
-import { isNobody, type Principal } from '../../db/roles/principal.js';
+import { isAnonymous, type Principal } from '../../db/roles/principal.js';
 import { AppError, rateLimited } from '../../foundation/errors.js';
 import type { ControlContext, ControlEngineDeps, ControlOptions } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
@@ -29,7 +29,7 @@ export async function isReauthenticated(
   const [password] = passwords;
   const agoMs = clock.now() - authTimeMs;
   const isRecent = agoMs > -CLOCK_TOLERANCE_MS && agoMs < RECENT_MS;
-  if (typeof password !== 'string' || isNobody(principal)) return isRecent;
+  if (typeof password !== 'string' || isAnonymous(principal)) return isRecent;
   if (passwords.size > 1) throw badInput('current_password', 'Give the same current_password everywhere.');
   const { tenantid, roleid } = principal;
   const key = createHash('sha256').update(`current password ${tenantid} ${roleid}`).digest();

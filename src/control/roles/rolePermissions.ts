@@ -1,4 +1,4 @@
-import { isNobody, NOBODY_LOGIN } from '../../db/roles/principal.js';
+import { isAnonymous, ANONYMOUS_LOGIN } from '../../db/roles/principal.js';
 import { findExcess, type Excess } from './findExcess.js';
 import { isBelow, readRole, type RoleState } from './roles.js';
 import { readTenant } from '../tenants/tenants.js';
@@ -22,7 +22,7 @@ export async function requireManageable(
   const role = await readRole(db, principal.tenantid, roleid);
   if (!role) throw notFound('role', roleid);
   if (principal.isRoot) return role;
-  if (isNobody(principal)) throw denied('Anonymous visitors may not act for roles.');
+  if (isAnonymous(principal)) throw denied('Anonymous clients may not act for roles.');
   const tenant = await readTenant(db, principal.tenantid);
   if (tenant?.root_roleid === roleid) throw denied("Only the tenant's root role may change itself.");
   if (principal.isAdmin) return role;
@@ -39,7 +39,8 @@ export async function requireManageable(
 /** As `requireManageable`, for a class member affected by a change, which may be the principal itself. */
 export async function requireMember(context: ControlContext, roleid: number): Promise<void> {
   const { principal } = context;
-  if (roleid !== principal.roleid || isNobody(principal)) await requireManageable(context, roleid, 'subtree');
+  if (roleid !== principal.roleid || isAnonymous(principal))
+    await requireManageable(context, roleid, 'subtree');
   else if (!principal.isAdmin) await requireNoExcess(context, roleid, 'subtree');
 }
 
@@ -73,15 +74,15 @@ export async function requireParent(context: ControlContext, parentid: number): 
     throw new AppError('UNKNOWN_ROLE', `The tenant has no role ${parentid}.`, { details });
   }
   if (principal.isAdmin || parentid === principal.roleid) return;
-  if (isNobody(principal) || !(await isBelow(db, parentid, principal.roleid)))
+  if (isAnonymous(principal) || !(await isBelow(db, parentid, principal.roleid)))
     throw denied("A role can only be placed below the caller's own role.");
   await requireManageable(context, parentid);
 }
 
 /** Throws AppError BAD_USER_INPUT for a login that is reserved, empty or too long. */
 export function requireFreeLogin(login: string | null | undefined): void {
-  if (login != null && foldLogin(login) === foldLogin(NOBODY_LOGIN))
-    throw badInput('login', `The login "${login}" belongs to anonymous visitors.`);
+  if (login != null && foldLogin(login) === foldLogin(ANONYMOUS_LOGIN))
+    throw badInput('login', `The login "${login}" belongs to anonymous clients.`);
   requireStorableLogin(login);
 }
 

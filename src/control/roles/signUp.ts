@@ -1,12 +1,12 @@
 import type { ControlDb } from '../../db/pool/database.js';
 import { foldLogin } from './rolePermissions.js';
-import { isNobody } from '../../db/roles/principal.js';
+import { isAnonymous } from '../../db/roles/principal.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, requireItems } from '../object/badInput.js';
 import { denied, requireHolding } from '../permissions.js';
 import type { RoleInput } from './roleInput.js';
 
-/** Capabilities that visitors need to sign up, but the new role does not. */
+/** Capabilities that clients need to sign up, but the new role does not. */
 const NOT_FOR_SIGNUPS = ['create_role', 'view_role'];
 const MAX_LOGIN_CHARACTERS = 320;
 const MAX_NAME_CHARACTERS = 200;
@@ -20,13 +20,13 @@ export interface SignUp {
 }
 
 /**
- * Grants for a role that a visitor creates. It can sign in while some class of the tenant has `allow_signup`, and only gets
- * such classes and the capabilities of visitors. Throws AppError PERMISSION_DENIED, BAD_USER_INPUT.
- * @returns undefined if the caller is not a visitor
+ * Grants for a role that a client creates. It can sign in while some class of the tenant has `allow_signup`, and only gets
+ * such classes and the capabilities of clients. Throws AppError PERMISSION_DENIED, BAD_USER_INPUT.
+ * @returns undefined if the caller is not a client
  */
 export async function readSignUp(context: ControlContext, input: RoleInput): Promise<SignUp | undefined> {
   const { principal, db } = context;
-  if (!isNobody(principal)) return undefined;
+  if (!isAnonymous(principal)) return undefined;
   if (Array.from(input.name ?? '').length > MAX_NAME_CHARACTERS)
     throw badInput('name', `name has at most ${MAX_NAME_CHARACTERS} characters.`);
   const allowed = await signupClasses(db, principal.tenantid);
@@ -35,7 +35,7 @@ export async function readSignUp(context: ControlContext, input: RoleInput): Pro
   const capabilities = [...new Set(requireItems(asked, 'capabilities'))];
   const refused = capabilities.find((name) => NOT_FOR_SIGNUPS.includes(name));
   if (refused !== undefined)
-    throw denied(`Visitors may not give a role the capability "${refused}".`, { capability: refused });
+    throw denied(`Clients may not give a role the capability "${refused}".`, { capability: refused });
   requireHolding(
     principal,
     capabilities.filter((name) => !(open && name === 'login')),
@@ -47,7 +47,7 @@ export async function readSignUp(context: ControlContext, input: RoleInput): Pro
   return { capabilities, classes };
 }
 
-/** The classes that visitors may sign up into. */
+/** The classes that clients may sign up into. */
 async function signupClasses(db: ControlDb, tenantid: number): Promise<readonly number[]> {
   const rows = await db('rowpost.role_class')
     .where({ tenantid, allow_signup: true })

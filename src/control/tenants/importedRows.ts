@@ -2,7 +2,7 @@ import type { ControlTransaction } from '../../db/pool/database.js';
 import { connectionOf } from '../../db/pool/inTransaction.js';
 import { WEBHOOK_KINDS } from '../../db/email/carrierWebhooks.js';
 import { readInChunks } from '../../db/cells/moving/readInChunks.js';
-import { NOBODY_LOGIN } from '../../db/roles/principal.js';
+import { ANONYMOUS_LOGIN } from '../../db/roles/principal.js';
 import { identifier, sql, statement } from '../../db/sql/sql.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { UsageError } from '../../foundation/errors.js';
@@ -102,8 +102,8 @@ const CHECKS: Readonly<Record<string, Check>> = {
   },
   sign_in_brand: (row) => readBrand(row),
   role({ login, password_hash: hash }) {
-    if (login !== NOBODY_LOGIN) requireStorableLogin(login as string | null);
-    if (login === NOBODY_LOGIN && hash !== null) throw new Error('Anonymous visitors have no password.');
+    if (login !== ANONYMOUS_LOGIN) requireStorableLogin(login as string | null);
+    if (login === ANONYMOUS_LOGIN && hash !== null) throw new Error('Anonymous clients have no password.');
     if (hash !== null && !isPasswordHash(hash as string))
       throw new Error('password_hash has an unknown form.');
   },

@@ -1,6 +1,6 @@
 import { GraphQLBoolean, GraphQLNonNull, GraphQLString, type GraphQLFieldConfig } from 'graphql';
-import { isNobody, NOBODY_LOGIN } from '../../db/roles/principal.js';
-import { ensureNobody } from '../roles/nobody.js';
+import { isAnonymous, ANONYMOUS_LOGIN } from '../../db/roles/principal.js';
+import { ensureAnonymousRole } from '../roles/nobody.js';
 import { findLogin } from '../roles/roles.js';
 import { bumpPolicyVersion, readAnonymousLogins, setAnonymousLogins } from '../tenants/tenants.js';
 import { AppError } from '../../foundation/errors.js';
@@ -62,7 +62,7 @@ const roleToken: Utility<{ roleid: number }> = {
   resolve: async (_source, { roleid }, context) => {
     const { principal, deps, options } = context;
     if (!options.issueToken) throw new Error('this process issues no tokens');
-    if (isNobody(principal)) throw denied('Anonymous visitors may not get tokens for roles.');
+    if (isAnonymous(principal)) throw denied('Anonymous clients may not get tokens for roles.');
     const subject = await deps.principals.load(principal.tenantid, roleid);
     if (!subject) throw notFound('role', roleid);
     if (!principal.isRoot && subject.parentid !== principal.roleid) {
@@ -78,29 +78,29 @@ const roleToken: Utility<{ roleid: number }> = {
 const anonymousLogins: Utility<{ enable?: boolean | null }> = {
   type: SCALARS.Int,
   description:
-    'The role of anonymous visitors, who sign in without a password; null while anonymous sign-in is disabled. Pass `enable` to change it.',
+    'The role of anonymous clients, who sign in without a password; null while anonymous sign-in is disabled. Pass `enable` to change it.',
   args: { enable: { type: GraphQLBoolean } },
   resolve: async (_source, { enable }, { principal, db, deps, options }) => {
     requireTenantAdmin(principal);
     const { tenantid } = principal;
-    if (enable == null) return readNobody(db, tenantid);
+    if (enable == null) return readAnonymousRole(db, tenantid);
     if (!principal.isRoot) throw denied("Only the tenant's root role may change this.");
     if (!options.allowMutation) throw new AppError('METHOD_NOT_ALLOWED', 'Changes must be sent with POST.');
     await db.transaction(async (trx) => {
       await holdTenant(trx, tenantid);
-      if (enable) await ensureNobody(trx, tenantid);
+      if (enable) await ensureAnonymousRole(trx, tenantid);
       await setAnonymousLogins(trx, tenantid, enable);
       await bumpPolicyVersion(trx, tenantid);
     });
     deps.principals.forget(tenantid);
-    return readNobody(db, tenantid);
+    return readAnonymousRole(db, tenantid);
   },
 };
 
-/** The anonymous visitors' role, while they may sign in. */
-async function readNobody(db: ControlContext['db'], tenantid: number): Promise<number | null> {
+/** The anonymous clients' role, while they may sign in. */
+async function readAnonymousRole(db: ControlContext['db'], tenantid: number): Promise<number | null> {
   if ((await readAnonymousLogins(db, tenantid)) !== true) return null;
-  return (await findLogin(db, tenantid, NOBODY_LOGIN))?.roleid ?? null;
+  return (await findLogin(db, tenantid, ANONYMOUS_LOGIN))?.roleid ?? null;
 }
 
 export const utilityQueries: ControlFields = {

@@ -24,7 +24,7 @@ export interface Principal {
   readonly capabilities: readonly string[];
   /**
    * Ids of the roles directly below this one, as PostgreSQL writes an array: there may be a million, and few requests use
-   * them. Nobody has none: those who signed up are no business of other visitors.
+   * them. Nobody has none: those who signed up are no business of other clients.
    */
   readonly children: string;
   readonly isRoot: boolean;
@@ -48,12 +48,12 @@ export interface Principal {
   readonly tokensValidFromMs: number;
 }
 
-/** The role of anonymous visitors. The login is reserved, and the role has no password. */
-export const NOBODY_LOGIN = 'Nobody';
+/** The role of anonymous clients. The login is reserved, and the role has no password. */
+export const ANONYMOUS_LOGIN = 'Nobody';
 
-/** All anonymous visitors share one role, so what one of them created or may do must not extend to the others. */
-export function isNobody({ login, isRoot }: Principal): boolean {
-  return login === NOBODY_LOGIN && !isRoot;
+/** All anonymous clients share one role, so what one of them created or may do must not extend to the others. */
+export function isAnonymous({ login, isRoot }: Principal): boolean {
+  return login === ANONYMOUS_LOGIN && !isRoot;
 }
 
 /** How long a changed or deleted role, or a tenant that was handed over, may be served from the cache. */
@@ -164,7 +164,7 @@ export async function readPrincipal(
   const { rows } = await knex.raw<{ rows: PrincipalRow[] }>(PRINCIPAL_SQL, {
     tenantid,
     roleid,
-    nobody: NOBODY_LOGIN,
+    nobody: ANONYMOUS_LOGIN,
   });
   const row = rows[0];
   if (!row || row.is_moved) {

@@ -21,8 +21,8 @@ export function isLoopback(address: string): boolean {
   return isIP(address) !== 0 && ipaddr.process(address).range() === 'loopback';
 }
 
-/** The part of an address that identifies one visitor: all of an IPv4 address, the /64 prefix of an IPv6 address. */
-export function visitorNetwork(address: string): string {
+/** The part of an address that identifies one client: all of an IPv4 address, the /64 prefix of an IPv6 address. */
+export function clientNetwork(address: string): string {
   if (isIP(address) === 0) return address;
   const parsed = ipaddr.process(address);
   if (parsed instanceof ipaddr.IPv4) return parsed.toString();

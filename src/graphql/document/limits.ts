@@ -12,15 +12,15 @@ export interface DocumentLimits {
 }
 
 export const ROLE_LIMITS: DocumentLimits = { tokens: 20_000, fields: 2_000, depth: 12 };
-/** Tighter, since the number of anonymous visitors is unbounded. */
-const NOBODY_LIMITS: DocumentLimits = { tokens: 4_000, fields: 400, depth: 12 };
+/** Tighter, since the number of anonymous clients is unbounded. */
+const ANONYMOUS_LIMITS: DocumentLimits = { tokens: 4_000, fields: 400, depth: 12 };
 
 /** Limits for documents received over HTTP. */
 export function documentLimits(
   { introspection }: Pick<Config, 'introspection'>,
-  { isNobody }: PlanOwner,
+  { isAnonymous }: PlanOwner,
 ): DocumentLimits & { readonly introspection: boolean } {
-  return { ...(isNobody ? NOBODY_LIMITS : ROLE_LIMITS), introspection };
+  return { ...(isAnonymous ? ANONYMOUS_LIMITS : ROLE_LIMITS), introspection };
 }
 
 /** Nesting of brackets, checked before parsing: the parser's own recursion is safe below it. */

@@ -26,11 +26,11 @@ export function findRequiredVariables(
   if (!mayBeRequired) return NONE;
   const required = new Set<string>();
   const types = new TypeInfo(schema);
-  const visitor = visitWithTypeInfo(types, {
+  const client = visitWithTypeInfo(types, {
     Variable: ({ name }) => {
       if (isNonNullType(types.getInputType())) required.add(name.value);
     },
   });
-  for (const root of [operation, ...fragments.values()]) visit(root, visitor);
+  for (const root of [operation, ...fragments.values()]) visit(root, client);
   return required;
 }

@@ -1,22 +1,22 @@
-import { isNobody, type Principal } from '../../db/roles/principal.js';
+import { isAnonymous, type Principal } from '../../db/roles/principal.js';
 
-/** Whom planning time and cache space are charged to: all roles of a tenant together, or its anonymous visitors. */
+/** Whom planning time and cache space are charged to: all roles of a tenant together, or its anonymous clients. */
 export interface PlanOwner {
   readonly key: string;
-  readonly isNobody: boolean;
+  readonly isAnonymous: boolean;
 }
 
 export function planOwnerOf(principal: Principal): PlanOwner {
-  return isNobody(principal)
-    ? { key: `${principal.tenantid} Nobody`, isNobody: true }
+  return isAnonymous(principal)
+    ? { key: `${principal.tenantid} Nobody`, isAnonymous: true }
     : tenantPlans(principal.tenantid);
 }
 
 export function tenantPlans(tenantid: number): PlanOwner {
-  return { key: String(tenantid), isNobody: false };
+  return { key: String(tenantid), isAnonymous: false };
 }
 
 /** The queries of a tenant's emails, besides its callers. */
 export function emailPlans(tenantid: number): PlanOwner {
-  return { key: `${tenantid} emails`, isNobody: false };
+  return { key: `${tenantid} emails`, isAnonymous: false };
 }

@@ -7,9 +7,9 @@ import type { PlanOwner } from './planOwner.js';
 export interface PlanningLimits {
   /** CPU time per second that a tenant's roles may spend on planning while others are using the process. */
   readonly msPerSecond: number;
-  /** The same for its anonymous visitors. */
-  readonly nobodyMsPerSecond: number;
-  /** Maximum waiting requests per owner; a tenth of it for anonymous visitors. */
+  /** The same for its anonymous clients. */
+  readonly anonymousMsPerSecond: number;
+  /** Maximum waiting requests per owner; a tenth of it for anonymous clients. */
   readonly waiting: number;
   /** Longest wait. */
   readonly waitMs: number;
@@ -40,7 +40,7 @@ interface Line {
  */
 export class PlanningQueue {
   readonly #lines = new Map<string, Line>();
-  readonly #quotas: { readonly roles: CpuQuota; readonly nobody: CpuQuota };
+  readonly #quotas: { readonly roles: CpuQuota; readonly anonymous: CpuQuota };
   #lastPlanner = '';
   #lastContentionMs = -Infinity;
   #usedMs = 0;
@@ -53,7 +53,7 @@ export class PlanningQueue {
   ) {
     this.#quotas = {
       roles: new CpuQuota(limits.msPerSecond),
-      nobody: new CpuQuota(limits.nobodyMsPerSecond),
+      anonymous: new CpuQuota(limits.anonymousMsPerSecond),
     };
   }
 
@@ -67,7 +67,7 @@ export class PlanningQueue {
     if (first.done === true) return first.value;
     let line = this.#lines.get(owner.key);
     if (!line) this.#lines.set(owner.key, (line = { owner, tasks: [] }));
-    const most = owner.isNobody ? Math.ceil(this.limits.waiting / 10) : this.limits.waiting;
+    const most = owner.isAnonymous ? Math.ceil(this.limits.waiting / 10) : this.limits.waiting;
     if (line.tasks.length > most) throw tooBusy();
     const done = this.#add(line, steps);
     if (this.#usedMs < SLICE_MS) this.#work();
@@ -151,15 +151,15 @@ export class PlanningQueue {
     this.#later = setTimeout(() => this.#work(), Math.ceil(waitMs));
   }
 
-  #waitMs({ key, isNobody }: PlanOwner, now: number): number {
-    const quota = this.#quotaOf({ key, isNobody });
+  #waitMs({ key, isAnonymous }: PlanOwner, now: number): number {
+    const quota = this.#quotaOf({ key, isAnonymous });
     if (now - this.#lastContentionMs < CONTENTION_MS) return quota.waitMs(key, now);
     quota.settle(key, now);
     return 0;
   }
 
-  #quotaOf({ isNobody }: PlanOwner): CpuQuota {
-    return isNobody ? this.#quotas.nobody : this.#quotas.roles;
+  #quotaOf({ isAnonymous }: PlanOwner): CpuQuota {
+    return isAnonymous ? this.#quotas.anonymous : this.#quotas.roles;
   }
 
   /** Rejects tasks that wait too long for their first step. */

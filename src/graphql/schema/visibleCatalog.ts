@@ -1,22 +1,22 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
-import { isNobody, type Principal } from '../../db/roles/principal.js';
+import { isAnonymous, type Principal } from '../../db/roles/principal.js';
 
-/** The restricted catalog of each tenant's anonymous visitors; rebuilt when their grants change. */
-const ofVisitors = new WeakMap<Catalog, Catalog>();
+/** The restricted catalog of each tenant's anonymous clients; rebuilt when their grants change. */
+const ofAnonymous = new WeakMap<Catalog, Catalog>();
 
 /**
- * The tables whose existence a principal may learn of. For anonymous visitors these are the ones that a rule grants, so a
+ * The tables whose existence a principal may learn of. For anonymous clients these are the ones that a rule grants, so a
  * table without a grant behaves like one that doesn't exist; any role that signs in may learn of all the tenant's tables.
  */
 export function visibleCatalog(principal: Principal, catalog: Catalog): Catalog {
-  if (!isNobody(principal)) return catalog;
+  if (!isAnonymous(principal)) return catalog;
   const targets = new Set(
     principal.rules
       .filter((rule) => rule.capabilities.some((name) => principal.capabilities.includes(name)))
       .flatMap((rule) => rule.targets),
   );
-  const version = `${catalog.version} visitors ${JSON.stringify([...targets].sort())}`;
-  const known = ofVisitors.get(catalog);
+  const version = `${catalog.version} clients ${JSON.stringify([...targets].sort())}`;
+  const known = ofAnonymous.get(catalog);
   if (known?.version === version) return known;
   const granted = [...catalog.tables].filter(
     ([name, { sqlName }]) => targets.has(name) || targets.has(sqlName),
@@ -24,7 +24,7 @@ export function visibleCatalog(principal: Principal, catalog: Catalog): Catalog 
   const names = new Set(granted.map(([name]) => name));
   const tables = new Map(granted.map(([name, table]) => [name, withoutOthers(table, names)]));
   const visible = { ...catalog, version, tables, problems: [] };
-  ofVisitors.set(catalog, visible);
+  ofAnonymous.set(catalog, visible);
   return visible;
 }
 

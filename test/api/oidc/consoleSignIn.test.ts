@@ -71,9 +71,9 @@ describe('signing in to the console with a provider', () => {
     const isProvider = (next: string): boolean => !next.startsWith(fixture.baseUrl);
     const { url } = await browser.follow(started.headers.get('location')!, isProvider);
     const headers = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
-    for (const visitor of [new HttpBrowser(), browser]) {
-      if (visitor === browser) expect((await browser.send(url, { headers })).status).to.equal(303);
-      const page = await visitor.send(url, { headers });
+    for (const client of [new HttpBrowser(), browser]) {
+      if (client === browser) expect((await browser.send(url, { headers })).status).to.equal(303);
+      const page = await client.send(url, { headers });
       expect(page.status).to.equal(400);
       expect(page.headers.get('content-type')).to.include('text/html');
       expect(page.headers.get('cache-control')).to.equal('no-store');
@@ -83,7 +83,7 @@ describe('signing in to the console with a provider', () => {
         .and.include('The sign-in was already completed')
         .and.include('href="/console/sign-in"')
         .and.include('OIDC_STATE_INVALID');
-      expect(await (await visitor.send(url)).json()).to.include({ status: 400, code: 'OIDC_STATE_INVALID' });
+      expect(await (await client.send(url)).json()).to.include({ status: 400, code: 'OIDC_STATE_INVALID' });
     }
   });
 

@@ -149,14 +149,14 @@ export interface NameVisitor {
 }
 
 /** Visits every name in statements and their children; blocks are not entered. */
-export function walkNames(statements: readonly Statement[], visitor: NameVisitor): void {
+export function walkNames(statements: readonly Statement[], client: NameVisitor): void {
   for (const node of statements) {
     if (node.kind === 'block') continue;
     for (const { read, assign = NONE, body = NONE } of stepsOf(node)) {
-      forEachName(read, visitor.read);
-      for (const { target } of assign) targetNames(target).forEach(visitor.assign);
-      for (const { value } of assign) forEachName(value, visitor.read);
-      walkNames(body, visitor);
+      forEachName(read, client.read);
+      for (const { target } of assign) targetNames(target).forEach(client.assign);
+      for (const { value } of assign) forEachName(value, client.read);
+      walkNames(body, client);
     }
   }
 }

@@ -2,13 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Config } from '../../config/config.js';
-import { isNobody, type Principal } from '../../db/roles/principal.js';
+import { isAnonymous, type Principal } from '../../db/roles/principal.js';
 import { rateLimited, type AppError } from '../../foundation/errors.js';
 import type { Allowance } from '../../graphql/allowance.js';
 import { clientAddress } from './clientAddress.js';
 
 const WINDOW_SECONDS = 60;
-/** Rejections are delayed, so that visitors who retry immediately cost little. */
+/** Rejections are delayed, so that clients who retry immediately cost little. */
 const REFUSAL_DELAY_MS = 1_000;
 const MAX_DELAYED_REFUSALS = 1_000;
 
@@ -20,10 +20,10 @@ interface Counters {
 }
 
 /**
- * Rate limits per minute for anonymous visitors, who all share one role, and for what signed-in roles do to find out what
- * visitors may not. Counted in memory, per tenant and, so that one visitor can't use up the others' share, per address.
+ * Rate limits per minute for anonymous clients, who all share one role, and for what signed-in roles do to find out what
+ * clients may not. Counted in memory, per tenant and, so that one client can't use up the others' share, per address.
  */
-export class VisitorLimits {
+export class AnonymousLimits {
   readonly #requests: Counters;
   readonly #rows: Counters;
   readonly #roles: Counters;
@@ -31,20 +31,20 @@ export class VisitorLimits {
   #delayed = 0;
 
   constructor(private readonly config: Config) {
-    const { nobodyRequestsPerAddress, nobodyRolesPerMinute, nobodyRolesPerAddress } = config;
+    const { anonymousRequestsPerAddress, anonymousRolesPerMinute, anonymousRolesPerAddress } = config;
     this.#requests = counters(
-      config.nobodyRequestsPerMinute,
-      nobodyRequestsPerAddress,
-      ofVisitors('requests'),
+      config.anonymousRequestsPerMinute,
+      anonymousRequestsPerAddress,
+      ofAnonymous('requests'),
     );
-    this.#rows = counters(config.nobodyRowsPerMinute, 0, ofVisitors('rows'));
-    this.#roles = counters(nobodyRolesPerMinute, nobodyRolesPerAddress, ofVisitors('roles'));
-    this.#logins = counters(nobodyRolesPerAddress, nobodyRolesPerAddress, OF_LOGINS);
+    this.#rows = counters(config.anonymousRowsPerMinute, 0, ofAnonymous('rows'));
+    this.#roles = counters(anonymousRolesPerMinute, anonymousRolesPerAddress, ofAnonymous('roles'));
+    this.#logins = counters(anonymousRolesPerAddress, anonymousRolesPerAddress, OF_LOGINS);
   }
 
-  /** Counts a request. @returns the visitor's write allowance; undefined for a signed-in role. Throws AppError RATE_LIMITED. */
+  /** Counts a request. @returns the client's write allowance; undefined for a signed-in role. Throws AppError RATE_LIMITED. */
   async admit(principal: Principal, req: IncomingMessage): Promise<Allowance | undefined> {
-    if (!isNobody(principal)) return undefined;
+    if (!isAnonymous(principal)) return undefined;
     const tenant = String(principal.tenantid);
     const address = `${tenant} ${clientAddress(req, this.config.trustProxy)}`;
     try {
@@ -90,8 +90,8 @@ function counters(perTenant: number, perAddress: number, refusal: Counters['refu
   return { ofTenant: counter(perTenant), ofAddress: counter(perAddress), refusal };
 }
 
-const ofVisitors = (what: string): Counters['refusal'] => ({
-  message: `Anonymous visitors have used up their ${what} for this minute.`,
+const ofAnonymous = (what: string): Counters['refusal'] => ({
+  message: `Anonymous clients have used up their ${what} for this minute.`,
   hint: 'Sign in, or wait for the time given in Retry-After.',
 });
 const OF_LOGINS: Counters['refusal'] = {

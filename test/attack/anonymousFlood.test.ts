@@ -13,7 +13,7 @@ interface Site {
   readonly nobody: string;
 }
 
-describe('a flood of anonymous visitors', () => {
+describe('a flood of anonymous clients', () => {
   let fixture: WebFixture;
   let site: Site;
 
@@ -81,7 +81,7 @@ describe('a flood of anonymous visitors', () => {
       [site.tenantid],
     );
     expect(Number(rows[0]?.count)).to.equal(60);
-    // Roles that sign in are not counted, nor are the visitors of another tenant.
+    // Roles that sign in are not counted, nor are the clients of another tenant.
     expect((await ask('/roles_pbac', site.root, createRoles('d_', 100))).body.errors).to.equal(undefined);
     const other = await openSite('other');
     const response = await ask('/roles_pbac', other.nobody, createRoles('e_', 10));
@@ -89,7 +89,7 @@ describe('a flood of anonymous visitors', () => {
   });
 
   it('is held to the row limit, however rows are sent', async () => {
-    await start({ NOBODY_ROWS_PER_MINUTE: '100' });
+    await start({ ANONYMOUS_ROWS_PER_MINUTE: '100' });
     const many = 'mutation ($input: [noteInput!]!) { create_many_note(input: $input) { id } }';
     const input = (count: number): object => ({
       input: Array.from({ length: count }, () => ({ body: 'x' })),
@@ -111,7 +111,7 @@ describe('a flood of anonymous visitors', () => {
   });
 
   it('is held to the request limits per tenant and per address', async () => {
-    await start({ NOBODY_REQUESTS_PER_MINUTE: '12', NOBODY_REQUESTS_PER_ADDRESS: '5' });
+    await start({ ANONYMOUS_REQUESTS_PER_MINUTE: '12', ANONYMOUS_REQUESTS_PER_ADDRESS: '5' });
     const { nobody, root } = site;
     const query = '{ __typename }';
     for (const path of ['/query', '/query', '/query', '/roles_pbac', '/query'] as const) {
@@ -129,7 +129,7 @@ describe('a flood of anonymous visitors', () => {
   });
 
   it('counts an IPv6 /64 as one address, in any notation', async () => {
-    await start({ NOBODY_REQUESTS_PER_ADDRESS: '2' });
+    await start({ ANONYMOUS_REQUESTS_PER_ADDRESS: '2' });
     const { nobody } = site;
     const from = (address: string): Promise<Response> => ask('/query', nobody, '{ __typename }', address);
     expect((await from('2001:db8:1::5')).status).to.equal(200);

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { textAt, WebFixture } from '../api/webFixture.js';
 
-describe('attack: an anonymous visitor queries a table without a grant', () => {
+describe('attack: an anonymous client queries a table without a grant', () => {
   let fixture: WebFixture;
   let signedIn: unknown;
-  let visitor: string;
+  let client: string;
   before(async () => {
     fixture = await WebFixture.start();
     const { tenantid } = await fixture.createTenant(
@@ -22,7 +22,7 @@ describe('attack: an anonymous visitor queries a table without a grant', () => {
     );
     textAt(made, 'data.create_policy_rule.ruleid');
     signedIn = await (await fixture.postJson('/anonauth', { tenantid })).json();
-    visitor = textAt(signedIn, 'access_token');
+    client = textAt(signedIn, 'access_token');
   });
   after(() => fixture.stop());
 
@@ -33,7 +33,7 @@ describe('attack: an anonymous visitor queries a table without a grant', () => {
       .and.not.include('vault_visit')
       .and.not.include('guest_collection');
     expect(textAt(signedIn, 'schema.gql')).not.to.match(/type vault\b|create_vault/);
-    const type = await fixture.graphql('/query', visitor, '{ __type(name: "vault") { name } lobby { id } }');
+    const type = await fixture.graphql('/query', client, '{ __type(name: "vault") { name } lobby { id } }');
     expect(type.data).to.deep.equal({ __type: null, lobby: [{ id: '1' }] });
   });
 
@@ -46,7 +46,7 @@ describe('attack: an anonymous visitor queries a table without a grant', () => {
       `{ lobby(filter: "vault.id = 1") { id } }`,
     ]) {
       const responseTo = async (text: string): Promise<string> =>
-        JSON.stringify(await fixture.graphql('/query', visitor, text)).replaceAll(/vaulx|vault/g, '');
+        JSON.stringify(await fixture.graphql('/query', client, text)).replaceAll(/vaulx|vault/g, '');
       const absent = document.replace('vault', 'vaulx').replace('_vault', '_vaulx');
       expect(await responseTo(document), document).to.equal(await responseTo(absent));
     }
@@ -58,7 +58,7 @@ describe('attack: an anonymous visitor queries a table without a grant', () => {
       `{ lobby(filter: "guest_collection.id = 1") { id } }`,
       `{ lobby(filter: "count(guest_collection.id) = 1") { id } }`,
     ]) {
-      const { errors } = await fixture.graphql('/query', visitor, document);
+      const { errors } = await fixture.graphql('/query', client, document);
       expect(errors?.[0]?.extensions.code, document).to.match(/^(GRAPHQL_VALIDATION|FILTER_UNKNOWN_COLUMN)$/);
       expect(JSON.stringify(errors)).to.not.include('vault');
     }

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { PXADMIN_PASSWORD, textAt, WebFixture } from '../api/webFixture.js';
 
-describe('attack: an anonymous visitor enumerates roles', () => {
+describe('attack: an anonymous client enumerates roles', () => {
   let fixture: WebFixture;
-  let visitor: string;
+  let client: string;
   before(async () => {
     fixture = await WebFixture.start();
     const { tenantid } = await fixture.createTenant(
@@ -22,9 +22,9 @@ describe('attack: an anonymous visitor enumerates roles', () => {
     );
     const made = await control(root, '{ Utility { anonymous_logins(enable: true) } } ');
     expect(textAt(made, 'data.Utility.anonymous_logins')).to.match(/^\d+$/);
-    visitor = textAt(await (await fixture.postJson('/anonauth', { tenantid })).json(), 'access_token');
+    client = textAt(await (await fixture.postJson('/anonauth', { tenantid })).json(), 'access_token');
     const other = textAt(
-      await control(visitor, 'mutation { create_role(input: {login: "ada@example.com"}) { roleid } }'),
+      await control(client, 'mutation { create_role(input: {login: "ada@example.com"}) { roleid } }'),
       'data.create_role.roleid',
     );
     const pxadmin = (await fixture.signIn(0, 'pxadmin', PXADMIN_PASSWORD)).access_token;
@@ -50,22 +50,22 @@ describe('attack: an anonymous visitor enumerates roles', () => {
   });
   after(() => fixture.stop());
 
-  it('and sees only the visitor role, no accounts and no identities', async () => {
+  it('and sees only the client role, no accounts and no identities', async () => {
     const seen = await fixture.control(
-      visitor,
+      client,
       '{ role { login children { login } parent { login } } role_oidc { sub_id } }',
     );
     expect(seen).to.deep.equal({
       data: { role: [{ login: 'Nobody', children: [], parent: null }], role_oidc: [] },
     });
-    const guess = await fixture.control(visitor, `{ role(filter: "children.login like 'ada%'") { login } }`);
+    const guess = await fixture.control(client, `{ role(filter: "children.login like 'ada%'") { login } }`);
     expect(guess.data).to.deep.equal({ role: [] });
   });
 
   it('nor do filters tell the ids of those who signed up, however many they are', async () => {
     const asked = await fixture.graphql(
       '/query',
-      visitor,
+      client,
       '{ number(filter: "id in $_PRINCIPAL.children") { id } }',
     );
     expect(asked.data).to.deep.equal({ number: [] });
@@ -73,7 +73,7 @@ describe('attack: an anonymous visitor enumerates roles', () => {
 
   it('also in mutation responses', async () => {
     const made = await fixture.control(
-      visitor,
+      client,
       'mutation { create_role(input: {login: "bob"}) { login parent { login parent { login } children { login } } } }',
     );
     expect(made.data).to.deep.equal({
