@@ -1,4 +1,4 @@
-import type { TenantShare } from '../../src/worker/fairSlots.js';
+import type { TenantQuota } from '../../src/worker/fairSlots.js';
 import type { Thread } from './machine.js';
 import type { Simulation } from './simulation.js';
 
@@ -13,7 +13,7 @@ interface Arrival {
 }
 
 /**
- * `src/worker/fairSlots.ts` and `tenantShare.ts` by the simulation's clock: half of the slots for a tenant alone, fewer
+ * `src/worker/fairSlots.ts` and `tenantQuota.ts` by the simulation's clock: half of the slots for a tenant alone, fewer
  * beside others the busier the event loop is. A test compares the order in which both admit.
  */
 export class Slots {
@@ -27,7 +27,7 @@ export class Slots {
   constructor(
     private readonly simulation: Simulation,
     slots: number,
-    private readonly share: TenantShare,
+    private readonly share: TenantQuota,
   ) {
     this.#free = slots;
   }
@@ -85,7 +85,7 @@ export class Slots {
 }
 
 /** What one tenant may hold of a worker's slots, by how idle its event loop was of late. */
-export function createShare(simulation: Simulation, slots: number, thread: Thread): TenantShare {
+export function createShare(simulation: Simulation, slots: number, thread: Thread): TenantQuota {
   const alone = Math.ceil(slots / 2);
   const least = Math.ceil(slots / 32);
   let begunMs = simulation.nowMs;

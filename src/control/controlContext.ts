@@ -5,9 +5,9 @@ import type { Principal } from '../db/roles/principal.js';
 import type { EmailTransport } from '../email/carriers/sending.js';
 import type { Services } from './services.js';
 import type { Allowance } from '../graphql/allowance.js';
-import type { TenantGate } from '../foundation/limits/tenantGate.js';
+import type { TenantLimiter } from '../foundation/limits/tenantLimiter.js';
 import type { PasswordHashes } from './request/passwordHashes.js';
-import type { ServiceShare } from './request/serviceShare.js';
+import type { ServiceQuota } from './request/serviceQuota.js';
 
 /** Dependencies of the control objects. */
 export interface ControlEngineDeps extends Services {
@@ -38,9 +38,9 @@ export interface ControlContext {
   readonly db: ControlDb;
   readonly isTransaction: boolean;
   /** Limits how many emails a tenant composes at once. */
-  readonly composing: TenantGate;
+  readonly composing: TenantLimiter;
   /** Limits how many of the service's connections a tenant holds. Lists and transactions are within it. */
-  readonly serviceShare: ServiceShare;
+  readonly serviceQuota: ServiceQuota;
   readonly deps: ControlEngineDeps;
   readonly options: ControlOptions;
   readonly passwordHashes: PasswordHashes;

@@ -20,10 +20,10 @@ import { FairCache } from '../graphql/fairCache.js';
 import { InternalErrors } from '../foundation/observability/internalErrors.js';
 import type { GraphqlRequest } from '../graphql/dataEngine.js';
 import { createListReader } from '../graphql/listReader.js';
-import { CLIENT_FILTER_MS, ServiceShare } from './request/serviceShare.js';
+import { CLIENT_FILTER_MS, ServiceQuota } from './request/serviceQuota.js';
 import { planOwnerOf, type PlanOwner } from '../graphql/plan/planOwner.js';
 import { oneStep, type Steps } from '../graphql/steps.js';
-import { TenantGate } from '../foundation/limits/tenantGate.js';
+import { TenantLimiter } from '../foundation/limits/tenantLimiter.js';
 import { requireResponseWithin } from './request/responseSize.js';
 import { CONTROL_CATALOG } from './controlCatalog.js';
 import { buildControlSchema } from './controlSchema.js';
@@ -70,11 +70,11 @@ const MAX_RELATED_READS = 500;
 export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
   const schema = buildControlSchema();
   const documents = new Documents(schema, deps);
-  const gate = (limits: { running: number; waiting: number }): TenantGate =>
-    new TenantGate({ ...limits, waitMs: deps.config.connectTimeoutMs });
-  const [composing, changing, reading] = [gate(COMPOSING), gate(CHANGING), gate(READING)];
+  const limiter = (limits: { running: number; waiting: number }): TenantLimiter =>
+    new TenantLimiter({ ...limits, waitMs: deps.config.connectTimeoutMs });
+  const [composing, changing, reading] = [limiter(COMPOSING), limiter(CHANGING), limiter(READING)];
   const internal = new InternalErrors(deps.log);
-  const serviceShare = new ServiceShare(deps.database.pool.options.max, deps.config.connectTimeoutMs);
+  const serviceQuota = new ServiceQuota(deps.database.pool.options.max, deps.config.connectTimeoutMs);
   const description = {
     sdl: printSchema(schema),
     introspectionJson: JSON.stringify(introspectionFromSchema(schema)),
@@ -98,7 +98,7 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
           composing,
           changing,
           reading,
-          serviceShare,
+          serviceQuota,
           reportFieldError: report('a control field failed'),
         };
         return counted(run, await reservation(run));
@@ -117,10 +117,10 @@ interface Run {
   readonly variables: Readonly<Record<string, unknown>>;
   readonly principal: Principal;
   readonly options: ControlOptions;
-  readonly composing: TenantGate;
-  readonly changing: TenantGate;
-  readonly reading: TenantGate;
-  readonly serviceShare: ServiceShare;
+  readonly composing: TenantLimiter;
+  readonly changing: TenantLimiter;
+  readonly reading: TenantLimiter;
+  readonly serviceQuota: ServiceQuota;
   /** Logs an internal error. */
   readonly reportFieldError: (error: unknown) => void;
 }
@@ -195,7 +195,7 @@ async function mutate(run: Run): Promise<GraphqlResponse> {
     isReauthenticated: await isReauthenticated(deps, principal, options, inputs),
     passwordHashes: await hashPasswords(inputs),
   };
-  return run.serviceShare.run(principal.tenantid, () => mutateInTransaction(run, prepared));
+  return run.serviceQuota.run(principal.tenantid, () => mutateInTransaction(run, prepared));
 }
 
 async function mutateInTransaction(run: Run, prepared: Prepared): Promise<GraphqlResponse> {
@@ -245,7 +245,7 @@ async function commit(trx: ControlTransaction): Promise<void> {
 }
 
 function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext {
-  const { deps, principal, options, composing, serviceShare } = run;
+  const { deps, principal, options, composing, serviceQuota } = run;
   const { tenantid } = principal;
   const reader = createListReader({
     database: deps.database,
@@ -256,7 +256,7 @@ function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext 
     checkSize: requireFewValues,
     statementTimeoutMs: Math.min(deps.config.statementTimeoutMs, CLIENT_FILTER_MS),
     plan: (work) => deps.engine.planning.run(planOwnerOf(principal), oneStep(work)),
-    connected: (work) => serviceShare.run(tenantid, work),
+    connected: (work) => serviceQuota.run(tenantid, work),
   });
   // A transaction is one connection, which takes one statement at a time.
   const [fields, reads] = [new Mutex(), new Mutex()];
@@ -267,7 +267,7 @@ function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext 
     db,
     isTransaction: db.isTransaction === true,
     composing,
-    serviceShare,
+    serviceQuota,
     deps,
     options,
     ...prepared,

@@ -3,7 +3,7 @@ import type { KeyRing } from '../config/secrets.js';
 import { ResponseBudget } from '../db/pool/responseBudget.js';
 import { CatalogStore } from '../db/catalog/catalogStore.js';
 import type { Database } from '../db/pool/database.js';
-import { TenantGate } from '../foundation/limits/tenantGate.js';
+import { TenantLimiter } from '../foundation/limits/tenantLimiter.js';
 import { InternalErrors } from '../foundation/observability/internalErrors.js';
 import type { Logger } from '../foundation/observability/log.js';
 import { documentLimits } from './document/limits.js';
@@ -63,7 +63,7 @@ export function openEngine({ config, database, log, keyRing, onCommitted }: Engi
       requestBytes: config.maxResponseBytes,
       processBytes: config.maxResponsesInFlightBytes,
     }),
-    gate: new TenantGate({
+    limiter: new TenantLimiter({
       running: tenants.maxPerTenant * REQUESTS_PER_CONNECTION,
       waiting: config.tenantConcurrency,
       waitMs: config.connectTimeoutMs,

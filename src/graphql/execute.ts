@@ -45,13 +45,13 @@ export function execute(
   request: GraphqlRequest,
   options: ExecuteOptions,
 ): Promise<GraphqlResponse> {
-  const { planning, gate } = engine;
+  const { planning, limiter } = engine;
   return withCurrentCatalog(engine.catalogs, principal, async (catalog) => {
     const planOwner = planOwnerOf(principal);
     const planned = await planning.run(planOwner, planRequest(engine, principal, catalog, request));
     if (planned.plan.kind === 'mutation') await admitMutation(planned, options);
     const introspections = await introspectFields(engine, planOwner, planned, options.reservation);
-    const execution = await gate.run(principal.tenantid, () =>
+    const execution = await limiter.run(principal.tenantid, () =>
       runPlan(engine, principal, catalog, planned, { ...options, introspections }),
     );
     return respond(execution, options.reservation);

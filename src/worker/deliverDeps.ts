@@ -1,7 +1,7 @@
 import type { Services } from '../control/services.js';
 import { openCarriers } from '../email/carriers/openCarriers.js';
 import type { ComposeDeps } from '../email/composeEmail.js';
-import { FairRoom } from '../foundation/limits/fairRoom.js';
+import { FairMemory } from '../foundation/limits/fairMemory.js';
 import type { Queue } from '../queue/queue.js';
 import { createAttemptReport } from './attemptReport.js';
 import { CarrierHolds } from './carrierHolds.js';
@@ -10,7 +10,7 @@ import { createDeliveryLedger } from './deliveryLedger.js';
 import { FairSlots } from './fairSlots.js';
 import type { EvaluateDeps } from './matchRules.js';
 import { Suspects } from './suspects.js';
-import { createTenantShare } from './tenantShare.js';
+import { createTenantQuota } from './tenantQuota.js';
 
 export interface WorkerDeps extends Omit<Services, 'engine'> {
   readonly engine: ComposeDeps['engine'] & EvaluateDeps['engine'];
@@ -30,7 +30,7 @@ export function createDeliverDeps(deps: WorkerDeps) {
   return {
     ledger: createDeliveryLedger(database.ledger, config.leaseMs, log),
     claimed: new ClaimedDeliveries(database.ledger, config.leaseMs, log),
-    slots: new FairSlots(config.workerConcurrency, createTenantShare(config.workerConcurrency)),
+    slots: new FairSlots(config.workerConcurrency, createTenantQuota(config.workerConcurrency)),
     suspects: new Suspects(),
     carriers: openCarriers(config, database),
     queue,
@@ -44,7 +44,7 @@ export function createDeliverDeps(deps: WorkerDeps) {
     log,
     holds: new CarrierHolds(now),
     /** Memory for large records. */
-    records: new FairRoom(LARGE_RECORD_BYTES),
+    records: new FairMemory(LARGE_RECORD_BYTES),
     retryTerms: {
       maxAttempts: config.maxAttempts,
       backoffBaseMs: config.backoffBaseMs,

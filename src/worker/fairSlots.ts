@@ -1,5 +1,5 @@
 /** Maximum slots that one tenant may hold. */
-export interface TenantShare {
+export interface TenantQuota {
   /** While no other tenant has work; less than all, to leave room for the next one. */
   readonly alone: number;
   /** While other tenants have work, or had until recently. */
@@ -35,7 +35,7 @@ export class FairSlots {
 
   constructor(
     slots: number,
-    private readonly share: TenantShare,
+    private readonly share: TenantQuota,
   ) {
     this.#free = slots;
   }

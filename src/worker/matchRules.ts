@@ -11,7 +11,7 @@ import type { DeliveryLimits, Match } from '../db/ledger/closeBatch.js';
 import type { Ledger } from '../db/pool/ledger.js';
 import { covers, evaluateCondition, type ConditionResult } from '../email/evaluateCondition.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
-import type { FairRoom } from '../foundation/limits/fairRoom.js';
+import type { FairMemory } from '../foundation/limits/fairMemory.js';
 import type { Logger } from '../foundation/observability/log.js';
 
 export interface EvaluateDeps {
@@ -19,7 +19,7 @@ export interface EvaluateDeps {
   readonly engine: Pick<DataEngine, 'evaluateCondition'>;
   readonly limits: DeliveryLimits;
   /** Memory for large records. */
-  readonly records: FairRoom;
+  readonly records: FairMemory;
   readonly log: Logger;
 }
 

@@ -5,7 +5,7 @@ import { dropOldPartitions } from '../../src/db/outbox/partitions.js';
 import { pollOutbox } from '../../src/db/outbox/pollOutbox.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { UsageError } from '../../src/foundation/errors.js';
-import { FairRoom } from '../../src/foundation/limits/fairRoom.js';
+import { FairMemory } from '../../src/foundation/limits/fairMemory.js';
 import { evaluateRules } from '../../src/worker/evaluateBatch.js';
 import { at, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 import { NO_LIMITS } from '../delivery/pipelineSetup.js';
@@ -115,7 +115,7 @@ describe('Utility.explain_event', () => {
       ledger,
       engine: fixture.engine,
       limits: NO_LIMITS,
-      records: new FairRoom(1),
+      records: new FairMemory(1),
       log: testLog,
     };
     for (const batch of batches ?? (await relay())) await evaluateRules(deps, batch, false);

@@ -13,7 +13,7 @@ const SOURCES = [
 
 /** What holds something from one call to the next. */
 const HOLDERS =
-  /^(Map|Set|WeakMap|WeakSet|LRUCache|RateLimiterMemory|Agent|Liquid|Registry|Counter|Histogram|Gauge|\w*(Cache|Semaphore|Pool|Gate|Queue|Slots|Bytes|Sampler|Limits|Budget|Batcher|Groups|Quota|Client))$/;
+  /^(Map|Set|WeakMap|WeakSet|LRUCache|RateLimiterMemory|Agent|Liquid|Registry|Counter|Histogram|Gauge|\w*(Cache|Semaphore|Pool|Limiter|Queue|Slots|Bytes|Sampler|Limits|Budget|Batcher|Groups|Quota|Client))$/;
 const MUTATING = new Set([
   ...[
     'set',

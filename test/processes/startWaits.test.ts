@@ -65,7 +65,7 @@ describe('waiting startup', () => {
     expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([503, '1']);
 
     const { port: present } = new URL(testDatabase.url);
-    const gate = await openGate(away, Number(present));
+    const limiter = await createLimiter(away, Number(present));
     try {
       for (const process of [web, relay, worker]) {
         await waitFor('the start', () => process.log().includes('"started"'));
@@ -74,7 +74,7 @@ describe('waiting startup', () => {
       for (const at of [port, healthPort]) expect((await probe(at, '/readyz'))[0]).to.equal(200);
       for (const process of running.splice(0)) expect(await process.end()).to.equal(0);
     } finally {
-      gate.close();
+      limiter.close();
     }
   });
 
@@ -131,13 +131,13 @@ describe('waiting startup', () => {
 });
 
 /** Lets connections through to another port. */
-async function openGate(port: number, to: number): Promise<Server> {
-  const gate = createServer((client) => {
+async function createLimiter(port: number, to: number): Promise<Server> {
+  const limiter = createServer((client) => {
     const server = connect(to, '127.0.0.1');
     client.pipe(server).pipe(client);
     for (const socket of [client, server]) socket.on('error', () => undefined);
   });
-  gate.listen(port, '127.0.0.1');
-  await once(gate, 'listening');
-  return gate;
+  limiter.listen(port, '127.0.0.1');
+  await once(limiter, 'listening');
+  return limiter;
 }

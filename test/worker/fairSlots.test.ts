@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { FairSlots, type TenantShare } from '../../src/worker/fairSlots.js';
+import { FairSlots, type TenantQuota } from '../../src/worker/fairSlots.js';
 
 /** Work that ends when the test says so. */
 function openWork() {
@@ -20,7 +20,7 @@ function openWork() {
 }
 
 /** The same beside others as alone. */
-const share = (slots: number): TenantShare => ({ alone: slots, contended: () => slots });
+const share = (slots: number): TenantQuota => ({ alone: slots, contended: () => slots });
 
 /** Until all that can go on has gone on. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import type { TakeRoom } from '../http/bodyBudget.js';
+import type { ReserveBytes } from '../http/bodyBudget.js';
 import { clientAddress } from '../http/clientAddress.js';
 import { readFields, type Fields } from '../http/readFields.js';
 import { readId } from '../http/readId.js';
@@ -20,8 +20,8 @@ export async function readSignIn(
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<Values> {
-  const openRoom = (): TakeRoom => bodies.ofClient(clientAddress(req, config.trustProxy), res);
-  return (await readFields(req, MAX_SIGN_IN_BYTES, undefined, openRoom)).values;
+  const startReservation = (): ReserveBytes => bodies.ofClient(clientAddress(req, config.trustProxy), res);
+  return (await readFields(req, MAX_SIGN_IN_BYTES, undefined, startReservation)).values;
 }
 
 /** Throws AppError BAD_REQUEST. */

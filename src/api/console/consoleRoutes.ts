@@ -28,7 +28,7 @@ import { rowPages } from './rowPages.js';
 import { rulePages } from './rulePages.js';
 import { SECRET_FIELDS } from './carrierForms.js';
 import { carrierPage } from './carrierPage.js';
-import { sendEmail, sendPage, type PageShare } from '../pages/sendPage.js';
+import { sendEmail, sendPage, type PageReservation } from '../pages/sendPage.js';
 import { sentEmailPages } from './sentEmailPages.js';
 import { signInPages } from './signInPages.js';
 import { tablePages } from './tablePages.js';
@@ -157,7 +157,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
 }
 
 /** What a role's pages take is its tenant's, as its responses are. */
-function shareOf({ engine, config }: RouteDeps, { principal }: ConsoleSession): PageShare {
+function shareOf({ engine, config }: RouteDeps, { principal }: ConsoleSession): PageReservation {
   return {
     inTurn: (work) => engine.planning.run(planOwnerOf(principal), oneStep(work)),
     open: () => engine.responses.open(principal.tenantid),

@@ -3,7 +3,7 @@ import type { RequestParams } from 'graphql-http';
 import { AppError } from '../../foundation/errors.js';
 import { isJsonObject, parseJson } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import type { TakeRoom } from '../http/bodyBudget.js';
+import type { ReserveBytes } from '../http/bodyBudget.js';
 import { readFields, type Fields, type InTurn } from '../http/readFields.js';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -18,12 +18,12 @@ export async function readGraphqlRequest(
   req: IncomingMessage,
   bodyLimitBytes: number,
   inTurn: InTurn,
-  openRoom: () => TakeRoom,
+  startReservation: () => ReserveBytes,
 ): Promise<RequestParams> {
   const values =
     req.method === 'GET'
       ? searchOf(req.url ?? '')
-      : bodyOf(await readFields(req, bodyLimitBytes, inTurn, openRoom));
+      : bodyOf(await readFields(req, bodyLimitBytes, inTurn, startReservation));
   const variables = objectOf(values, 'variables');
   const operationName = operationNameOf(values);
   return {

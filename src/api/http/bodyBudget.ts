@@ -9,7 +9,7 @@ const MAX_TENANTS_BYTES = 64 * 1024 * 1024;
 const MAX_ANONYMOUS_BYTES = 32 * 1024 * 1024;
 
 /** Counts the bytes of a large body until its response is complete. Throws AppError TOO_BUSY. */
-export type TakeRoom = (bytes: number) => void;
+export type ReserveBytes = (bytes: number) => void;
 
 /**
  * Bounds the memory for large bodies, which their senders may send as slowly as they like, and divides it among them. Clients
@@ -19,17 +19,17 @@ export class BodyBudget {
   readonly #tenants = new FairBytes<number>(MAX_TENANTS_BYTES);
   readonly #anonymous = new FairBytes<string>(MAX_ANONYMOUS_BYTES);
 
-  ofTenant(tenantid: number, res: ServerResponse): TakeRoom {
+  ofTenant(tenantid: number, res: ServerResponse): ReserveBytes {
     return taker(this.#tenants.open(tenantid), res);
   }
 
   /** @param sender the client's address, or what they have in common */
-  ofClient(sender: string, res: ServerResponse): TakeRoom {
+  ofClient(sender: string, res: ServerResponse): ReserveBytes {
     return taker(this.#anonymous.open(sender), res);
   }
 }
 
-function taker({ take, release }: HeldBytes, res: ServerResponse): TakeRoom {
+function taker({ take, release }: HeldBytes, res: ServerResponse): ReserveBytes {
   res.once('close', release);
   return (bytes) => {
     if (!take(bytes))

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../foundation/errors.js';
 import { isJsonObject, parseJson } from '../../foundation/json/losslessJson.js';
-import { FREE_BYTES, type TakeRoom } from './bodyBudget.js';
+import { FREE_BYTES, type ReserveBytes } from './bodyBudget.js';
 
 /** The fields of a request's body: members of a JSON object, or text fields of a form. */
 export interface Fields {
@@ -21,19 +21,19 @@ export const AT_ONCE: InTurn = (work) => Promise.resolve(work());
  * Reads a body of JSON, a urlencoded form or a multipart form, all in UTF-8.
  * Throws AppError BAD_REQUEST, BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, and what `inTurn` throws.
  * @param inTurn parses large bodies; others take milliseconds
- * @param openRoom called for a large body
+ * @param startReservation called for a large body
  */
 export async function readFields(
   req: IncomingMessage,
   limitBytes: number,
   inTurn: InTurn = AT_ONCE,
-  openRoom?: () => TakeRoom,
+  startReservation?: () => ReserveBytes,
 ): Promise<Fields> {
   const contentType = req.headers['content-type'] ?? '';
   const mediaType = contentType.split(';', 1)[0]?.trim().toLowerCase();
   requirePlainUtf8(req, contentType);
   const read = async <T>(parse: (bytes: Buffer) => T): Promise<T> => {
-    const bytes = await readBytes(req, limitBytes, openRoom);
+    const bytes = await readBytes(req, limitBytes, startReservation);
     return bytes.length > QUICK_BYTES ? inTurn(() => parse(bytes)) : parse(bytes);
   };
   switch (mediaType) {
@@ -130,12 +130,12 @@ async function parseMultipart(bytes: Buffer, contentType: string): Promise<Recor
 /**
  * Throws AppError BODY_TOO_LARGE as soon as the limit is exceeded, BAD_REQUEST if the client disconnects, and what the room
  * throws. The request is left paused if its body was not read to the end.
- * @param openRoom called if the body is large
+ * @param startReservation called if the body is large
  */
 export function readBytes(
   req: IncomingMessage,
   limitBytes: number,
-  openRoom?: () => TakeRoom,
+  startReservation?: () => ReserveBytes,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const tooLarge = (): AppError =>
@@ -146,14 +146,14 @@ export function readBytes(
     }
     const chunks: Buffer[] = [];
     let bytes = 0;
-    let takeRoom: TakeRoom | undefined;
+    let reserveBytes: ReserveBytes | undefined;
     const keep = (chunk: Buffer): void => {
       bytes += chunk.length;
       if (bytes > limitBytes) throw tooLarge();
-      if (bytes > FREE_BYTES && openRoom) {
-        const isFirst = takeRoom === undefined;
-        takeRoom ??= openRoom();
-        takeRoom(isFirst ? bytes : chunk.length);
+      if (bytes > FREE_BYTES && startReservation) {
+        const isFirst = reserveBytes === undefined;
+        reserveBytes ??= startReservation();
+        reserveBytes(isFirst ? bytes : chunk.length);
       }
       chunks.push(chunk);
     };

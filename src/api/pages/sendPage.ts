@@ -50,11 +50,11 @@ export interface Page {
   /** Shown in a frame of our own pages. */
   readonly framed?: boolean;
   /** Of the role that the page is for. Pages for clients show nothing larger than a request. */
-  readonly share?: PageShare;
+  readonly share?: PageReservation;
 }
 
 /** What one tenant's pages take of the process: they may show megabytes, which readers may take their time to read. */
-export interface PageShare {
+export interface PageReservation {
   /** Renders. Throws AppError TOO_BUSY. */
   readonly inTurn: InTurn;
   /** Counts the page until it has been sent. */
@@ -106,7 +106,7 @@ export async function sendPage(
 }
 
 /** Throws AppError TOO_BUSY, or DOCUMENT_TOO_COMPLEX for a page beyond MAX_RESPONSE_BYTES. */
-function sendHtml(res: Response, status: number, html: string, share: PageShare | undefined): void {
+function sendHtml(res: Response, status: number, html: string, share: PageReservation | undefined): void {
   if (!share) {
     res.status(status).type('html').send(html);
     return;
@@ -121,7 +121,7 @@ function sendHtml(res: Response, status: number, html: string, share: PageShare 
 }
 
 /** Sends the HTML of an email, for a frame. It has its own URL, and thus its own content policy. Throws as `sendPage` does. */
-export function sendEmail(res: Response, html: string, share?: PageShare): void {
+export function sendEmail(res: Response, html: string, share?: PageReservation): void {
   res.setHeader('content-security-policy', EMAIL_POLICY);
   res.setHeader('cache-control', 'no-store');
   // A sandboxed frame has no origin, and Chromium would log a warning.

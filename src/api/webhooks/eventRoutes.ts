@@ -6,7 +6,7 @@ import { requireHere } from '../../db/cells/placement.js';
 import { AppError } from '../../foundation/errors.js';
 import { tenantPlans } from '../../graphql/plan/planOwner.js';
 import { oneStep } from '../../graphql/steps.js';
-import { TenantGate } from '../../foundation/limits/tenantGate.js';
+import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
 import { clientAddress } from '../http/clientAddress.js';
 import { sendFailure } from '../http/failure.js';
 import { AT_ONCE, QUICK_BYTES, readBytes } from '../http/readFields.js';
@@ -33,7 +33,7 @@ const ANONYMOUS_CLIENTS = { key: 'clients with reports', isAnonymous: true };
 export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router {
   const { knex, ledger } = deps.database;
   const webhooks = createEventWebhooks(deps.readSns);
-  const gate = new TenantGate(REPORTS);
+  const limiter = new TenantLimiter(REPORTS);
 
   const receive =
     (kind: ReportingKind): RequestHandler =>
@@ -53,7 +53,7 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
         const { items, reportId, once } = verified;
         const given = items.flatMap((item) => read(item, { reportId, tenantid }));
         const { events, ignored, foreign } = checkEvents(given, tenantid, nowMs);
-        const recorded = await gate.run(tenantid, async () => {
+        const recorded = await limiter.run(tenantid, async () => {
           if (once && !(await useToken(knex, { tenantid, ...once }))) throw invalid();
           return recordEmailEvents(ledger, tenantid, events);
         });

@@ -3,7 +3,7 @@ import { Semaphore } from 'async-mutex';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import { TenantGate } from '../../foundation/limits/tenantGate.js';
+import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
 import { textOf, type Json } from './eventFields.js';
 import {
   invalid,
@@ -42,7 +42,7 @@ const SIGNED: Readonly<Record<string, readonly string[]>> = {
 export class SnsCheck {
   readonly #keys = new LRUCache<string, KeyObject>({ max: MAX_CERTIFICATES });
   readonly #fetches = new Semaphore(MAX_FETCHES);
-  readonly #gate = new TenantGate(FETCHES);
+  readonly #limiter = new TenantLimiter(FETCHES);
 
   constructor(private readonly read: ReadSns = readSns) {}
 
@@ -75,7 +75,7 @@ export class SnsCheck {
   async #keyAt(url: URL, tenantid: number): Promise<KeyObject> {
     const read = (): KeyObject | undefined => this.#keys.get(url.href);
     // A report that had to wait finds the certificate that an earlier one fetched.
-    return read() ?? this.#gate.run(tenantid, async () => read() ?? this.#fetchKey(url));
+    return read() ?? this.#limiter.run(tenantid, async () => read() ?? this.#fetchKey(url));
   }
 
   async #fetchKey(url: URL): Promise<KeyObject> {
@@ -105,7 +105,7 @@ export class SnsCheck {
     url.searchParams.set('Action', 'ConfirmSubscription');
     url.searchParams.set('TopicArn', topic);
     url.searchParams.set('Token', textOf(token, 4_000) ?? '');
-    await this.#gate.run(tenantid, () => this.#fetch(url));
+    await this.#limiter.run(tenantid, () => this.#fetch(url));
   }
 }
 

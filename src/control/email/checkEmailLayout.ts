@@ -25,12 +25,12 @@ export async function checkEmailLayout(change: {
   const { context, before, row } = change;
   const others = without(before?.name, await readLayoutSources(context));
   const layouts = { ...others, [row.name]: row.template };
-  requireRoom(layouts);
+  requireQuota(layouts);
   if (before && before.name !== row.name) await requireUnused(context, before.name);
   return checkTemplates(context, [requestOf(row)], layouts);
 }
 
-function requireRoom(layouts: LayoutSources): void {
+function requireQuota(layouts: LayoutSources): void {
   const sources = Object.values(layouts);
   if (sources.length > MAX_LAYOUTS)
     throw badInput('name', `A tenant has at most ${MAX_LAYOUTS} email layouts.`);

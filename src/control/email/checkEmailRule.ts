@@ -8,14 +8,14 @@ import { isWritable } from '../../graphql/write/writable.js';
 import { requireKnownEmailType, requireKnownRoles, requireKnownTables } from '../object/references.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
-import { requireRoom } from '../object/ruleRoom.js';
+import { requireQuota } from '../object/ruleQuota.js';
 import { requireSchema } from '../permissions.js';
 
 /** Operations that a rule can react to. */
 export const OPERATIONS: readonly string[] = ['insert', 'update', 'delete', 'upload'];
 
 /** Every batch of events is matched with all of them. */
-export const EMAIL_RULE_ROOM = {
+export const EMAIL_RULE_QUOTA = {
   table: 'email_rule',
   label: 'email rules',
   columns: ['name', 'targets', 'condition'],
@@ -45,7 +45,7 @@ export async function checkEmailRule(change: {
   readonly row: Rule;
 }): Promise<void> {
   const { context, before, row: rule } = change;
-  await requireRoom(context, EMAIL_RULE_ROOM, before, rule);
+  await requireQuota(context, EMAIL_RULE_QUOTA, before, rule);
   const isEnabled = rule.enabled && before?.enabled !== true;
   const isNew = (...fields: readonly (keyof Rule)[]): boolean =>
     isEnabled || fields.some((field) => JSON.stringify(rule[field]) !== JSON.stringify(before?.[field]));

@@ -69,7 +69,7 @@ const MAX_DRAFTS = { ofTenant: 1_000, ofRole: 250, bytes: 20_000_000 };
 
 /** Saves a draft, valid or not. It is not live. Throws AppError BAD_USER_INPUT for more than a tenant may have. */
 export async function saveDraft(context: ControlContext, emailType: string, input: object): Promise<void> {
-  await requireDraftRoom(context, emailType, JSON.stringify(input).length);
+  await requireDraftQuota(context, emailType, JSON.stringify(input).length);
   await context
     .db('rowpost.email_type_version')
     .insert({
@@ -86,7 +86,7 @@ export async function saveDraft(context: ControlContext, emailType: string, inpu
     });
 }
 
-async function requireDraftRoom(context: ControlContext, emailType: string, size: number): Promise<void> {
+async function requireDraftQuota(context: ControlContext, emailType: string, size: number): Promise<void> {
   const { db, principal } = context;
   const { ofTenant, ofRole, bytes } = MAX_DRAFTS;
   const [others]: { drafts: number; own: number; bytes: number }[] = await db('rowpost.email_type_version')

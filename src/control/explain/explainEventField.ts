@@ -138,7 +138,7 @@ export const explainEventField: GraphQLFieldConfig<
       description: 'Key of the row: an object of values by column, or the bare value of a single-column key.',
     },
   },
-  resolve: (_source, { target, key }, { principal, deps, composing, serviceShare }) => {
+  resolve: (_source, { target, key }, { principal, deps, composing, serviceQuota }) => {
     const schema = requireTenantAdmin(principal);
     const { tenantid } = principal;
     return composing.run(tenantid, () =>
@@ -147,7 +147,7 @@ export const explainEventField: GraphQLFieldConfig<
           database: deps.database,
           engine: deps.engine,
           retentionDays: deps.config.retentionDays,
-          search: (work) => serviceShare.run(tenantid, work),
+          search: (work) => serviceQuota.run(tenantid, work),
         },
         { tenantid, schema, target, key },
       ),

@@ -9,7 +9,7 @@ import {
   requireKnownTables,
 } from '../object/references.js';
 import { controlObject } from '../object/declaration.js';
-import { requireRoom } from '../object/ruleRoom.js';
+import { requireQuota } from '../object/ruleQuota.js';
 import { blankToNull, distinct } from '../object/readValues.js';
 import { CREATED, OWN_TENANT } from '../object/columns.js';
 import { ofOwnTenant } from '../object/visibility.js';
@@ -73,7 +73,7 @@ export const policyRule = controlObject({
   async check({ context, before, row }) {
     const { principal, deps } = context;
     const { targets, filter } = row;
-    await requireRoom(context, POLICY_RULE_ROOM, before, row);
+    await requireQuota(context, POLICY_RULE_QUOTA, before, row);
     const catalog = await deps.engine.catalog(principal.tenantid, requireSchema(principal));
     const tables = requireKnownTables(catalog, targets);
     if (filter === null) return;
@@ -82,7 +82,7 @@ export const policyRule = controlObject({
 });
 
 /** All of them may apply to a role, which is read every second. */
-export const POLICY_RULE_ROOM = {
+export const POLICY_RULE_QUOTA = {
   table: 'policy_rule',
   label: 'policy rules',
   columns: ['name', 'capabilities', 'targets', 'roles', 'classes', 'filter'],

@@ -11,7 +11,7 @@ import { isPlainType } from '../../files/fileType.js';
 import { isObjectkeyOf } from '../../files/storage/fileStorage.js';
 import type { Config } from '../../config/config.js';
 import type { ControlContext } from '../controlContext.js';
-import { EMAIL_RULE_ROOM } from '../email/checkEmailRule.js';
+import { EMAIL_RULE_QUOTA } from '../email/checkEmailRule.js';
 import type { Column } from '../object/declaration.js';
 import { readValue } from '../object/readValues.js';
 import {
@@ -19,9 +19,9 @@ import {
   requireKnownClasses,
   requireUsableProvider,
 } from '../object/references.js';
-import { requireAllFit } from '../object/ruleRoom.js';
+import { requireAllFit } from '../object/ruleQuota.js';
 import { OBJECTS } from '../objects/index.js';
-import { POLICY_RULE_ROOM } from '../objects/policyRule.js';
+import { POLICY_RULE_QUOTA } from '../objects/policyRule.js';
 import { checkOidcUri } from '../oidc/checkOidcUri.js';
 import { isPasswordHash } from '../roles/passwords.js';
 import { requireStorableLogin } from '../roles/rolePermissions.js';
@@ -146,8 +146,8 @@ async function checkReferences(context: ControlContext): Promise<void> {
     await requireKnownCapabilities(context, capabilities);
     await requireKnownClasses(context, classes);
     for (const providerid of providers) await requireUsableProvider(context, providerid);
-    await requireAllFit(context, POLICY_RULE_ROOM);
-    await requireAllFit(context, EMAIL_RULE_ROOM);
+    await requireAllFit(context, POLICY_RULE_QUOTA);
+    await requireAllFit(context, EMAIL_RULE_QUOTA);
   } catch (error) {
     throw new UsageError(
       `the export can't be stored: ${error instanceof Error ? error.message : String(error)}`,

@@ -141,7 +141,7 @@ export class ConnectionPool {
         this.#settle(waiter);
         waiter.resolve(this.#lease(idle, waiter.tenantid));
       } else if (this.#isAtLoginLimit(waiter.login)) continue;
-      else if (this.#hasRoomFor(waiter.login)) this.#connect(waiter);
+      else if (this.#canConnect(waiter.login)) this.#connect(waiter);
       else {
         const isOwn = typeof waiter.login === 'number' && this.#ownCount >= this.options.maxOwn;
         const oldest = this.#idle.find(({ login }) => !isOwn || typeof login === 'number');
@@ -164,7 +164,7 @@ export class ConnectionPool {
     return found < 0 ? undefined : this.#idle.splice(found, 1)[0];
   }
 
-  #hasRoomFor(login: Login): boolean {
+  #canConnect(login: Login): boolean {
     return this.#count < this.options.max && (login === 'shared' || this.#ownCount < this.options.maxOwn);
   }
 

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { LRUCache } from 'lru-cache';
 import { cacheLookups } from '../../foundation/observability/metrics.js';
-import { TenantGate } from '../../foundation/limits/tenantGate.js';
+import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
 import { requireHere } from '../cells/placement.js';
 
 /** A policy rule that applies to a principal. Rules only grant; several add up. */
@@ -71,7 +71,7 @@ const READS = { running: 2, waiting: 1_000, waitMs: 10_000 };
  */
 export class PrincipalSource {
   readonly #principals: LRUCache<string, Promise<Principal | undefined>>;
-  readonly #reads = new TenantGate(READS);
+  readonly #reads = new TenantLimiter(READS);
   #purgedAtMs = -Infinity;
 
   constructor(

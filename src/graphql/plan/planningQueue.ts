@@ -1,5 +1,5 @@
 import { AppError } from '../../foundation/errors.js';
-import { RETRY_AFTER_SECONDS } from '../../foundation/limits/tenantGate.js';
+import { RETRY_AFTER_SECONDS } from '../../foundation/limits/tenantLimiter.js';
 import type { Steps } from '../steps.js';
 import { CpuQuota } from './cpuQuota.js';
 import type { PlanOwner } from './planOwner.js';

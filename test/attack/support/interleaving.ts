@@ -47,8 +47,8 @@ export class Interleaving {
     this.#known.add(client);
     const query = client.query.bind(client);
     client.query = (...args) => {
-      const gate = this.#current.getStore()?.mayGo();
-      return gate ? gate.then(() => query(...args)) : query(...args);
+      const limiter = this.#current.getStore()?.mayGo();
+      return limiter ? limiter.then(() => query(...args)) : query(...args);
     };
   }
 

@@ -37,7 +37,7 @@ const passing = (name: Step): void => {
 function held(bytes: Readable): Readable {
   const name = step.getStore();
   let count = 0;
-  const gate =
+  const limiter =
     name === 'first bytes'
       ? new Transform({
           transform(chunk: Buffer, _encoding, done) {
@@ -49,10 +49,10 @@ function held(bytes: Readable): Readable {
       : name === 'all bytes'
         ? new Transform({ flush: () => void standAt('all bytes') })
         : new PassThrough();
-  if (name === 'all bytes') gate._transform = (chunk, _encoding, done) => done(null, chunk);
+  if (name === 'all bytes') limiter._transform = (chunk, _encoding, done) => done(null, chunk);
   passing('writing');
   bytes.once('end', () => passing('syncing'));
-  return bytes.pipe(gate);
+  return bytes.pipe(limiter);
 }
 
 const database = openDatabase({

@@ -85,8 +85,8 @@ class PrettyPrinter {
     const chunks: string[] = [];
     let current = '';
     parts.forEach((part, i) => {
-      const room = width - (i === parts.length - 1 ? allowance : 0);
-      if (codePointLength(repr(current + part, this.budget)) > room) {
+      const spare = width - (i === parts.length - 1 ? allowance : 0);
+      if (codePointLength(repr(current + part, this.budget)) > spare) {
         if (current !== '') chunks.push(repr(current, this.budget));
         current = part;
       } else {

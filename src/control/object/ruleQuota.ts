@@ -4,7 +4,7 @@ import type { ControlContext } from '../controlContext.js';
 import { badInput } from './badInput.js';
 
 /** How many rules of a kind a tenant may have, and how large they may be together: they are read together. */
-export interface RuleRoom<Column extends string> {
+export interface RuleQuota<Column extends string> {
   readonly table: 'policy_rule' | 'email_rule';
   /** In the plural. */
   readonly label: string;
@@ -18,38 +18,41 @@ export interface RuleRoom<Column extends string> {
 
 type Values<Column extends string> = Readonly<Record<Column, unknown>>;
 
-/** Throws AppError BAD_USER_INPUT for a new rule, or one that grows, unless there is room for it. */
-export async function requireRoom<Column extends string>(
+/** Throws AppError BAD_USER_INPUT for a new rule, or one that grows, unless there is quota for it. */
+export async function requireQuota<Column extends string>(
   context: ControlContext,
-  room: RuleRoom<Column>,
+  quota: RuleQuota<Column>,
   before: (Values<Column> & { readonly ruleid: string | number }) | undefined,
   row: Values<Column>,
 ): Promise<void> {
-  const { label, columns, largest, maxRows, maxCharacters } = room;
+  const { label, columns, largest, maxRows, maxCharacters } = quota;
   const sizeOf = (values: Values<Column>): number =>
     columns.reduce((sum, column) => sum + JSON.stringify(ownValue(values, column) ?? '').length, 0);
   const size = sizeOf(row);
   if (before && size <= sizeOf(before)) return;
-  const others = await measure(context, room, before?.ruleid);
+  const others = await measure(context, quota, before?.ruleid);
   if (!before && others.rows >= maxRows) throw badInput('name', `A tenant has at most ${maxRows} ${label}.`);
   if (size + others.characters > maxCharacters)
     throw badInput(largest, `A tenant's ${label} have at most ${maxCharacters} characters.`);
 }
 
-/** Throws AppError BAD_USER_INPUT unless there is room for all rules that the tenant has. */
+/** Throws AppError BAD_USER_INPUT unless there is quota for all rules that the tenant has. */
 export async function requireAllFit(
   context: Pick<ControlContext, 'db' | 'principal'>,
-  room: RuleRoom<string>,
+  quota: RuleQuota<string>,
 ): Promise<void> {
-  const { rows, characters } = await measure(context, room);
-  if (rows > room.maxRows) throw badInput('name', `A tenant has at most ${room.maxRows} ${room.label}.`);
-  if (characters > room.maxCharacters)
-    throw badInput(room.largest, `A tenant's ${room.label} have at most ${room.maxCharacters} characters.`);
+  const { rows, characters } = await measure(context, quota);
+  if (rows > quota.maxRows) throw badInput('name', `A tenant has at most ${quota.maxRows} ${quota.label}.`);
+  if (characters > quota.maxCharacters)
+    throw badInput(
+      quota.largest,
+      `A tenant's ${quota.label} have at most ${quota.maxCharacters} characters.`,
+    );
 }
 
 async function measure(
   { db, principal: { tenantid } }: Pick<ControlContext, 'db' | 'principal'>,
-  { table, columns }: RuleRoom<string>,
+  { table, columns }: RuleQuota<string>,
   except: string | number | null = null,
 ): Promise<{ readonly rows: number; readonly characters: number }> {
   const lengths = columns.map((column) => sql`length(coalesce(${identifier(column)}::text, ''))`);

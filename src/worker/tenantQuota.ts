@@ -1,4 +1,4 @@
-import type { TenantShare } from './fairSlots.js';
+import type { TenantQuota } from './fairSlots.js';
 import { createIdleMeter } from './idleMeter.js';
 
 /** Idle ratio above which the share is not reduced. */
@@ -9,7 +9,7 @@ const IDLE_ENOUGH = 0.7;
  * then their emails wait for the event loop rather than for slots. A process that mostly waits for a carrier or slow
  * queries gains nothing from holding a tenant back.
  */
-export function createTenantShare(slots: number): TenantShare {
+export function createTenantQuota(slots: number): TenantQuota {
   const alone = Math.ceil(slots / 2);
   const minShare = Math.ceil(slots / 32);
   const idle = createIdleMeter();

@@ -1,6 +1,6 @@
 import { Semaphore, withTimeout } from 'async-mutex';
 import { AppError } from '../../foundation/errors.js';
-import { TenantGate } from '../../foundation/limits/tenantGate.js';
+import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
 
 /** Maximum duration of a statement with a client's filter on control objects. */
 export const CLIENT_FILTER_MS = 2_000;
@@ -11,14 +11,14 @@ const RESERVED = 2;
 const MAX_WAITING = 40;
 
 /** Divides the service's connections among the tenants that list and change control objects: none gets more than half. */
-export class ServiceShare {
-  readonly #ofTenant: TenantGate;
+export class ServiceQuota {
+  readonly #ofTenant: TenantLimiter;
   readonly #ofAll;
 
   /** @param connections of the service's pool */
   constructor(connections: number, waitMs: number) {
     const shared = Math.max(1, connections - RESERVED);
-    this.#ofTenant = new TenantGate({
+    this.#ofTenant = new TenantLimiter({
       running: Math.max(1, Math.floor(shared / 2)),
       waiting: MAX_WAITING,
       waitMs,

@@ -17,7 +17,7 @@ interface Account {
  * which a tenant's own server may delay. So a tenant may hold as much as all leave free: half for one tenant, a third each for
  * two. And the next is the one that has waited longest for a turn, however much work others have.
  */
-export class FairRoom {
+export class FairMemory {
   readonly #accounts = new Map<number, Account>();
   #free: number;
   #turns = 0;

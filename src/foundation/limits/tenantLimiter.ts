@@ -1,6 +1,6 @@
 import { AppError } from '../errors.js';
 
-export interface GateLimits {
+export interface LimiterOptions {
   /** Maximum requests in flight per tenant. */
   readonly running: number;
   /** Maximum waiting requests per tenant. */
@@ -21,10 +21,10 @@ interface Line {
  * Bounds what one tenant's requests take of a process: some run at a time, some wait, and the rest are rejected immediately. A
  * semaphore of `async-mutex` per tenant would bound neither waiters nor memory for idle tenants.
  */
-export class TenantGate {
+export class TenantLimiter {
   readonly #lines = new Map<number, Line>();
 
-  constructor(private readonly limits: GateLimits) {}
+  constructor(private readonly limits: LimiterOptions) {}
 
   /** Runs the work once admitted. Throws AppError TOO_BUSY. */
   async run<T>(tenantid: number, work: () => Promise<T>): Promise<T> {
