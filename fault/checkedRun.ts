@@ -50,8 +50,8 @@ export async function runChecked<Row>(options: RunOptions<Row>): Promise<RunResu
 
 async function runAndCheck<Row>(options: RunOptions<Row>): Promise<Omit<RunResult<Row>, 'cpuSeconds'>> {
   const { backend, disturb, rate, say, strength } = options;
-  const begunAtMs = Date.now();
-  const seconds = (): number => Math.round((Date.now() - begunAtMs) / 1000);
+  const startedAtMs = Date.now();
+  const seconds = (): number => Math.round((Date.now() - startedAtMs) / 1000);
   const rig = await createRig(options);
   try {
     say(

@@ -65,7 +65,7 @@ export const addBatches = (backend: Backend): Marker => ({
  * A worker starts to evaluate a batch, or does all of it at once. The batch's id is the first parameter, after counts
  * and lengths, which contain no digits.
  */
-export const batchBegun: Marker = {
+export const batchStarted: Marker = {
   name: 'batch_close_plain or batch_load',
   on: 'postgres',
   matches: (request) => BATCH_BEGUN.test(request),

@@ -65,9 +65,7 @@ async function moveTenants(): Promise<boolean> {
   const result = await runMoves({ ...options, strikes: STRIKES, killSeconds: options.seconds, say });
   const { moves, orders, emails, lost, double, duplicates, wrong, pausesMs, otherRate } = result;
   const at = (share: number): string => String(pausesMs[Math.ceil(pausesMs.length * share) - 1] ?? 'none');
-  say(
-    `\n${moves.length} moves, ${moves.filter(({ end }) => end === 'broken off').length} of them broken off`,
-  );
+  say(`\n${moves.length} moves, ${moves.filter(({ end }) => end === 'aborted').length} of them aborted`);
   say(
     `${orders} orders, ${emails} emails; ${lost.length} lost, ${double.length} double, ${wrong.length} wrong; ${duplicates} sent again, on record as ambiguous`,
   );

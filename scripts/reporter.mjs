@@ -54,7 +54,7 @@ export default class CompactReporter extends reporters.Base {
     console.log(`${newFailed === 0 ? '✔' : '✖'} ${title}: ${outcome} (${(tookMs / 1000).toFixed(1)} s)`);
   }
 
-  /** After every test, so that the counts are known even when the run breaks off. */
+  /** After every test, so that the counts are known even when the run aborts. */
   #save() {
     const file = process.env.ROWPOST_TEST_REPORT;
     if (file) {

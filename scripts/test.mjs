@@ -56,7 +56,7 @@ async function prepareClusters() {
 /** @returns what the reporter counted */
 async function runMocha(mochaArgs) {
   const file = path.join(folder, `${++processes}.json`);
-  const beganMs = Date.now();
+  const startedAtMs = Date.now();
   const status = await startNode(
     [
       path.join(projectDir, 'node_modules/mocha/bin/mocha.js'),
@@ -70,7 +70,7 @@ async function runMocha(mochaArgs) {
     ? JSON.parse(readFileSync(file, 'utf8'))
     : { passed: 0, failed: 0, failures: [], files: {} };
   console.log(
-    `  (a mocha process of ${mochaArgs.length} files took ${Math.round((Date.now() - beganMs) / 1000)} s)`,
+    `  (a mocha process of ${mochaArgs.length} files took ${Math.round((Date.now() - startedAtMs) / 1000)} s)`,
   );
   // A run that broke off, in a hook or while loading a file, has failed even if each test so far has passed.
   if (report.failed === 0 && (status !== 0 || report.passed === 0)) report.failed = 1;

@@ -61,11 +61,11 @@ await withSite(
       const perConnection = emails / CONNECTIONS;
       const pauseMs = (1_000 * CONNECTIONS) / RATE;
       const connection = async (own: number): Promise<void> => {
-        const beganMs = performance.now();
+        const startedAtMs = performance.now();
         for (let turn = 0; turn < perConnection; turn++) {
           const id = 1 + own + CONNECTIONS * (turn % 50);
           await client.post(JSON.stringify({ query: UPDATE, variables: { id, input: { total: ++total } } }));
-          await delay(Math.max(0, beganMs + (turn + 1) * pauseMs - performance.now()));
+          await delay(Math.max(0, startedAtMs + (turn + 1) * pauseMs - performance.now()));
         }
       };
       await Promise.all(Array.from({ length: CONNECTIONS }, (_, own) => connection(own)));

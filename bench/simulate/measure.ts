@@ -217,10 +217,10 @@ async function measureFlush(): Promise<readonly number[]> {
   const file = await open(path.join(folder, 'flush'), 'w');
   const tookMs: number[] = [];
   for (let n = 0; n < FLUSHES; n++) {
-    const begunMs = performance.now();
+    const startedAtMs = performance.now();
     await file.write(PAGE, 0, PAGE.length, 0);
     await file.datasync();
-    tookMs.push(performance.now() - begunMs);
+    tookMs.push(performance.now() - startedAtMs);
   }
   await file.close();
   await rm(folder, { recursive: true });

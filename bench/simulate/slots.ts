@@ -88,16 +88,16 @@ export class Slots {
 export function createShare(simulation: Simulation, slots: number, thread: Thread): TenantQuota {
   const alone = Math.ceil(slots / 2);
   const least = Math.ceil(slots / 32);
-  let begunMs = simulation.nowMs;
+  let startedAtMs = simulation.nowMs;
   let awakeMs = thread.awakeMs;
   let idle = 1;
   return {
     alone,
     contended() {
-      const tookMs = simulation.nowMs - begunMs;
+      const tookMs = simulation.nowMs - startedAtMs;
       if (tookMs >= IDLE_WINDOW_MS) {
         idle = 1 - (thread.awakeMs - awakeMs) / tookMs;
-        begunMs = simulation.nowMs;
+        startedAtMs = simulation.nowMs;
         ({ awakeMs } = thread);
       }
       return Math.max(least, Math.round(alone * Math.min(1, idle / IDLE_ENOUGH) ** 2));

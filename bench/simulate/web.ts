@@ -55,11 +55,11 @@ export class Web {
     if (!this.#isTelling) return;
     const told = this.#untold;
     this.#untold = 0;
-    const begunMs = simulation.nowMs;
+    const startedAtMs = simulation.nowMs;
     this.site.query({}, () => {
       this.committed.wake();
       this.#thread.run({}, () => {
-        const stepMs = Math.min(Math.max(5 * (simulation.nowMs - begunMs), 2), 4);
+        const stepMs = Math.min(Math.max(5 * (simulation.nowMs - startedAtMs), 2), 4);
         simulation.after(stepMs * Math.min(1 + told / 3, 5), () => this.#tell());
       });
     });

@@ -51,7 +51,7 @@ await installation.stop();
 /** Runs a command to its end, or a process until it says that it has started. */
 async function start(build: string, args: readonly string[]): Promise<Figures> {
   const cpuBefore = await endedChildrenCpuSeconds();
-  const begunMs = performance.now();
+  const startedAtMs = performance.now();
   const child = spawn(process.execPath, [path.join(build, 'dist/main.js'), ...args], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -68,7 +68,7 @@ async function start(build: string, args: readonly string[]): Promise<Figures> {
   const [code] = (await exited) as [number | null];
   if (startedMs === undefined && code !== 0) throw new Error(`rowpost ${args.join(' ')}:\n${said}`);
   return {
-    wallMs: (startedMs ?? performance.now()) - begunMs,
+    wallMs: (startedMs ?? performance.now()) - startedAtMs,
     cpuMs: ((await endedChildrenCpuSeconds()) - cpuBefore) * 1000,
   };
 }

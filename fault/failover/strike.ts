@@ -116,11 +116,11 @@ async function handOver({ replicated, ledger }: Rig): Promise<void> {
 }
 
 async function firstAfter(
-  beganAtMs: number,
+  startedAtMs: number,
   probe: () => boolean | Promise<boolean>,
 ): Promise<number | undefined> {
-  while (Date.now() - beganAtMs < MAX_MS) {
-    if (await probe()) return Date.now() - beganAtMs;
+  while (Date.now() - startedAtMs < MAX_MS) {
+    if (await probe()) return Date.now() - startedAtMs;
     await delay(ASK_MS);
   }
   return undefined;

@@ -56,9 +56,9 @@ export const PROVIDER_FAULTS: readonly TenantFault[] = [
   behaving('carrier hangs', 'reads the email and says nothing', { kind: 'hang' }),
   behaving('header drip', 'a header every 50 ms without end', { kind: 'header-drip' }),
   { ...behaving('body drip', '202, and a body without end', { kind: 'body-drip' }), losesResponses: true },
-  behaving('reset before', 'breaks off before it has read the email', { kind: 'reset-before' }),
+  behaving('reset before', 'aborts before it has read the email', { kind: 'reset-before' }),
   {
-    ...behaving('reset after', 'takes the email, and breaks off', { kind: 'reset-after' }),
+    ...behaving('reset after', 'takes the email, and aborts', { kind: 'reset-after' }),
     losesResponses: true,
   },
   behaving(

@@ -101,9 +101,9 @@ const MAX_MS = 150_000;
 
 /** Resolves once every delivery of the tenant has finished, successfully or not. */
 async function untilEnded({ ledger, complaints }: Rig, shop: OpenShop): Promise<number | undefined> {
-  const begunAtMs = Date.now();
-  while (Date.now() - begunAtMs < MAX_MS) {
-    if ((await ledger.countOpen(shop.tenantid)) === 0) return Date.now() - begunAtMs;
+  const startedAtMs = Date.now();
+  while (Date.now() - startedAtMs < MAX_MS) {
+    if ((await ledger.countOpen(shop.tenantid)) === 0) return Date.now() - startedAtMs;
     await delay(ASK_MS);
   }
   complaints.push(`shop ${shop.number}: deliveries still open ${MAX_MS / 1000} s after its fault was over`);

@@ -12,15 +12,15 @@ const SHOWN = 5;
  * @returns how long that took, in milliseconds; undefined on timeout
  */
 export async function untilConfirmed(rig: Rig, orders: readonly Order[]): Promise<number | undefined> {
-  const begunAtMs = Date.now();
+  const startedAtMs = Date.now();
   let missing = orders.map(({ mark }) => `confirm ${mark}`);
-  while (Date.now() - begunAtMs < MAX_MS) {
+  while (Date.now() - startedAtMs < MAX_MS) {
     await rig.carrier.refresh();
     const accepted = new Set(
       standingEmails(rig.carrier.entries, rig.timeMachine.lostTimes).map(({ subject }) => subject),
     );
     missing = missing.filter((subject) => !accepted.has(subject));
-    if (missing.length === 0) return Date.now() - begunAtMs;
+    if (missing.length === 0) return Date.now() - startedAtMs;
     await delay(ASK_MS);
   }
   const stuck = orders.filter(({ mark }) => missing.includes(`confirm ${mark}`));

@@ -9,8 +9,8 @@ export type Strike = 'copying' | 'fenced' | 'turned' | 'none';
 
 export interface MadeMove {
   readonly strike: Strike;
-  /** How it went on: run again, or broken off. */
-  readonly end: 'moved' | 'broken off';
+  /** How it went on: run again, or aborted. */
+  readonly end: 'moved' | 'aborted';
   /** As the command said; of moves that nothing disturbed. */
   readonly pauseMs: number | undefined;
 }
@@ -40,9 +40,8 @@ export async function strikeMove(
   if (strike === 'none') throw new Error(`the move failed:\n${stderr}`);
   if (random() < 0.4) {
     const aborted = await runRowpost([...move, '--abort'], env);
-    if (aborted.code === 0) return { strike, end: 'broken off', pauseMs: undefined };
-    if (!/already|not being moved/.test(aborted.stderr))
-      throw new Error(`not broken off:\n${aborted.stderr}`);
+    if (aborted.code === 0) return { strike, end: 'aborted', pauseMs: undefined };
+    if (!/already|not being moved/.test(aborted.stderr)) throw new Error(`not aborted:\n${aborted.stderr}`);
   }
   if (await isAt(rig, tenantid, otherCell(from))) return { strike, end: 'moved', pauseMs: undefined };
   const again = await runRowpost([...move, ...to], env);

@@ -50,7 +50,7 @@ export function startShopLoad(rig: CellsRig, shop: CellShop, perSecond: number):
     }
   };
   const order = async (id: number): Promise<void> => {
-    const begunMs = performance.now();
+    const startedAtMs = performance.now();
     const created = await ask(`mutation { create_orders(input: {order_id: ${id}}) { order_id } }`);
     // An earlier try was committed, and its response lost.
     if (created.code !== undefined && created.code !== 'UNIQUE_VIOLATION') {
@@ -59,7 +59,7 @@ export function startShopLoad(rig: CellsRig, shop: CellShop, perSecond: number):
       );
       return;
     }
-    longestMs = Math.max(longestMs, performance.now() - begunMs);
+    longestMs = Math.max(longestMs, performance.now() - startedAtMs);
     acknowledged.set(id, Date.now());
     const read = await ask(`{ orders(filter: "order_id = ${id}") { order_id } }`);
     const rows = read.data?.['orders'] ?? [];

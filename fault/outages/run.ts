@@ -71,8 +71,8 @@ async function ordinaryLoad({ firing }: Prometheus, forMinutes: number): Promise
 
 async function drill({ doctor }: Site, { firing }: Prometheus, outage: Outage): Promise<Verdict> {
   const end = await outage.begin(site);
-  const begunAtMs = performance.now();
-  const seconds = (): number => Math.round((performance.now() - begunAtMs) / 1000);
+  const startedAtMs = performance.now();
+  const seconds = (): number => Math.round((performance.now() - startedAtMs) / 1000);
   const [alerted, said] = await Promise.all([
     look(BAR_SECONDS, async () => {
       const names = await firing();
@@ -105,10 +105,10 @@ async function look(
   forSeconds: number,
   probe: () => Promise<string | undefined>,
 ): Promise<{ readonly found: string; readonly seconds: number } | undefined> {
-  const begunAtMs = performance.now();
+  const startedAtMs = performance.now();
   for (;;) {
     const found = await probe();
-    const seconds = Math.round((performance.now() - begunAtMs) / 1000);
+    const seconds = Math.round((performance.now() - startedAtMs) / 1000);
     if (seconds > forSeconds) return undefined;
     if (found !== undefined) return { found, seconds };
     await delay(LOOK_EVERY_MS);

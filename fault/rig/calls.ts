@@ -1,4 +1,4 @@
-import { batchBegun, deliveryLoad, jobDone, email, type Backend } from '../markers.js';
+import { batchStarted, deliveryLoad, jobDone, email, type Backend } from '../markers.js';
 import type { Link } from '../wire/link.js';
 import type { Member } from './member.js';
 
@@ -77,8 +77,8 @@ export class CallBook {
           add(this.#loads, id, { by, atMs: Date.now() });
         }
       }
-      if (!batchBegun.matches(text)) return;
-      for (const batchid of batchBegun.concerns(text).batchids ?? []) batches.begin(batchid);
+      if (!batchStarted.matches(text)) return;
+      for (const batchid of batchStarted.concerns(text).batchids ?? []) batches.begin(batchid);
     };
     const done = jobDone(this.backend);
     const noteDone = (request: Buffer): void => {

@@ -54,10 +54,10 @@ export class Load {
       this.#timer = setInterval(() => this.placeOrder(), 1000 / perSecond);
       return;
     }
-    const begunAtMs = performance.now();
+    const startedAtMs = performance.now();
     let placed = 0;
     this.#timer = setInterval(() => {
-      const due = Math.floor(((performance.now() - begunAtMs) * perSecond) / 1000);
+      const due = Math.floor(((performance.now() - startedAtMs) * perSecond) / 1000);
       for (; placed < due; placed++) this.placeOrder();
     }, EXACT_TIMER_MS);
   }

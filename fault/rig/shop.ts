@@ -70,7 +70,7 @@ export async function createShop(
   return { number, tenantid, schema, rootPassword, apiKey, marker: `template-of-shop-${number};`, special };
 }
 
-export interface ShopTerms {
+export interface ShopOptions {
   readonly captured: boolean;
   readonly carrier: ShopCarrier;
   readonly smtpPort: number;
@@ -80,7 +80,7 @@ export interface ShopTerms {
 export async function openShop(
   shop: Shop,
   baseUrl: string,
-  { captured, carrier, smtpPort }: ShopTerms,
+  { captured, carrier, smtpPort }: ShopOptions,
 ): Promise<OpenShop> {
   const login = { login: 'root', password: shop.rootPassword, tenantid: shop.tenantid };
   const { access_token: token } = await post<{ access_token: string }>(`${baseUrl}/auth`, login);

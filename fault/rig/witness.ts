@@ -32,14 +32,14 @@ export function startWitness({ ledger, timeMachine }: Rig): Witness {
   };
 
   const compareEndings = async (): Promise<void> => {
-    const begunAtMs = Date.now();
+    const startedAtMs = Date.now();
     for (const [deliveryid, state] of await ledger.ended()) {
       const before = endings.get(deliveryid);
       if (before !== undefined && before !== state)
         changedEndings.push(`${deliveryid} (${before} → ${state})`);
       endings.set(deliveryid, state);
     }
-    nextEndingsAtMs = Date.now() + Math.max(ENDINGS_MS, (Date.now() - begunAtMs) / SHARE_FOR_ENDINGS);
+    nextEndingsAtMs = Date.now() + Math.max(ENDINGS_MS, (Date.now() - startedAtMs) / SHARE_FOR_ENDINGS);
   };
   const look = async (): Promise<void> => {
     const overdue = await ledger.longestOverdue();

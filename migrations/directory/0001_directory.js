@@ -31,7 +31,7 @@ export async function up(knex) {
       source text not null references rowpost_directory.cell,
       target text not null references rowpost_directory.cell,
       step text not null default 'copying'
-        check (step in ('copying', 'fenced', 'turned', 'done', 'breaking_off', 'broken_off')),
+        check (step in ('copying', 'fenced', 'turned', 'done', 'aborting', 'broken_off')),
       started timestamptz not null default now(),
       changed timestamptz not null default now()
     );

@@ -9,7 +9,7 @@ import {
   readTenant,
   suspendTenant,
 } from '../control/tenants/tenants.js';
-import { breakOffMove, moveTenantToCell } from '../control/tenants/moveToCell.js';
+import { abortMove, moveTenantToCell } from '../control/tenants/moveToCell.js';
 import { linesOf, verifyExport } from '../control/tenants/exportFile.js';
 import { withArchive, writeArchive } from '../control/tenants/tablesArchive.js';
 import { exportTenant } from '../control/tenants/tenantExport.js';
@@ -297,7 +297,7 @@ async function move(args: readonly string[]): Promise<number> {
     throw new ArgumentError('--to or --abort is given');
   return withCells(async (deps) => {
     if (options.to === undefined) {
-      await breakOffMove(deps, tenantid);
+      await abortMove(deps, tenantid);
       printJson({ tenantid, broken_off: true });
       return;
     }

@@ -17,7 +17,7 @@ export interface UnsubscribeLink {
   readonly from: 'type' | 'all';
 }
 
-interface UnsubscribeTerms {
+interface UnsubscribeOptions {
   readonly baseUrl: string;
   readonly keyRing: KeyRing;
   /** One of several: URLs tell the front their tenant. */
@@ -29,7 +29,7 @@ interface UnsubscribeTerms {
  * address into logs. It does not expire, but needs its key in SECRET_KEYS.
  */
 export function unsubscribeUrl(
-  { baseUrl, keyRing, isCell }: UnsubscribeTerms,
+  { baseUrl, keyRing, isCell }: UnsubscribeOptions,
   { tenantid, address, emailType, from }: UnsubscribeLink,
 ): string {
   const sealed = keyRing.seal(JSON.stringify([tenantid, address, emailType, from]), PURPOSE);

@@ -8,7 +8,7 @@ import { commitToAccepted, deliveryOutcomes, carrierCalls } from '../foundation/
 /** A delivery whose attempt this worker has begun. */
 export interface AttemptedDelivery extends LoadedDelivery {
   /** `performance.now()` */
-  readonly beganAtMs: number;
+  readonly startedAtMs: number;
   /** The carrier it was, or would have been, made with. */
   readonly carrier: string;
   readonly messageId: string;
@@ -42,8 +42,8 @@ export function createAttemptReport(deps: AttemptReportDeps) {
   const [sent, others] = [sampler(linesPerSecond), sampler(linesPerSecond)];
   const failed = sampler(FAILURES_PER_SECOND);
   return {
-    called(carrier: string, { kind }: SendOutcome, beganAtMs: number): void {
-      carrierCalls.observe({ carrier, outcome: kind }, (performance.now() - beganAtMs) / 1000);
+    called(carrier: string, { kind }: SendOutcome, startedAtMs: number): void {
+      carrierCalls.observe({ carrier, outcome: kind }, (performance.now() - startedAtMs) / 1000);
     },
     ended(delivery: AttemptedDelivery, { state, httpStatus, errorCode }: AttemptResult): void {
       deliveryOutcomes.inc({ state, carrier: delivery.carrier });
@@ -57,7 +57,7 @@ export function createAttemptReport(deps: AttemptReportDeps) {
       const { tenantid } = delivery;
       const isLogged = isFinal ? failed.take(tenantid) : (state === 'sent' ? sent : others).take();
       if (!isLogged) return;
-      const { deliveryid, ruleid, emailType, starts, beganAtMs } = delivery;
+      const { deliveryid, ruleid, emailType, starts, startedAtMs } = delivery;
       // No texts: the error is tenant data, and in the ledger.
       const line = {
         tenantid,
@@ -68,7 +68,7 @@ export function createAttemptReport(deps: AttemptReportDeps) {
         state,
         ...(httpStatus === null ? {} : { httpStatus }),
         ...(errorCode === null ? {} : { code: errorCode }),
-        ms: Math.round(performance.now() - beganAtMs),
+        ms: Math.round(performance.now() - startedAtMs),
         ...traceIdOf(span),
       };
       if (isFinal) log.warn(line, 'delivery');

@@ -111,7 +111,7 @@ function beginAttempt(
 ): AttemptedDelivery {
   const carrier = carriers.needsAccount ? (accounts[0]?.kind ?? 'sendgrid') : 'mailbox';
   const messageId = messageIdOf(baseUrl, loaded.tenantid, loaded.deliveryid);
-  return { ...loaded, beganAtMs: performance.now(), carrier, messageId, span };
+  return { ...loaded, startedAtMs: performance.now(), carrier, messageId, span };
 }
 
 function findObstacle(

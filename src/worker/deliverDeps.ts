@@ -45,7 +45,7 @@ export function createDeliverDeps(deps: WorkerDeps) {
     holds: new CarrierHolds(now),
     /** Memory for large records. */
     records: new FairMemory(LARGE_RECORD_BYTES),
-    retryTerms: {
+    retryOptions: {
       maxAttempts: config.maxAttempts,
       backoffBaseMs: config.backoffBaseMs,
       backoffCapMs: config.backoffCapMs,

@@ -6,15 +6,15 @@ const WINDOW_MS = 100;
 /** @returns a function that tells the event loop's idle ratio, from 0 to 1, over the last window; cheap to call. */
 export function createIdleMeter(): () => number {
   let begun = performance.eventLoopUtilization();
-  let begunMs = performance.now();
+  let startedAtMs = performance.now();
   let idle = 1;
   return () => {
     const nowMs = performance.now();
-    if (nowMs - begunMs < WINDOW_MS) return idle;
+    if (nowMs - startedAtMs < WINDOW_MS) return idle;
     const now = performance.eventLoopUtilization();
     idle = 1 - performance.eventLoopUtilization(now, begun).utilization;
     begun = now;
-    begunMs = nowMs;
+    startedAtMs = nowMs;
     return idle;
   };
 }

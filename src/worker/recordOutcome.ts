@@ -11,7 +11,7 @@ import { accountName } from './carrierHolds.js';
 import type { DeliverDeps } from './deliverDeps.js';
 import type { Route } from './findRoute.js';
 import { queueForLater } from './queueForLater.js';
-import { decide, decideWithoutEmail, type Decision, type NoEmail, type RetryTerms } from './retryPolicy.js';
+import { decide, decideWithoutEmail, type Decision, type NoEmail, type RetryOptions } from './retryPolicy.js';
 
 /** Why no carrier is called; `paused`: the tenant's accounts accept nothing. */
 export type NotSent = NoEmail | { readonly kind: 'paused' };
@@ -120,6 +120,6 @@ async function record(
   await queueForLater(deps, [{ ...knownDelivery(delivery), starts, delayMs: finish.nextAttemptMs }]);
 }
 
-function termsOf(deps: DeliverDeps, delivery: LoadedDelivery): RetryTerms {
-  return { ...deps.retryTerms, attempts: delivery.attempts, policy: delivery.policy };
+function termsOf(deps: DeliverDeps, delivery: LoadedDelivery): RetryOptions {
+  return { ...deps.retryOptions, attempts: delivery.attempts, policy: delivery.policy };
 }

@@ -14,7 +14,7 @@ export type NoEmail =
   | { readonly kind: 'failed' | 'skipped' | 'retry'; readonly code: string; readonly message: string }
   | { readonly kind: 'wait'; readonly waitMs: number };
 
-export interface RetryTerms {
+export interface RetryOptions {
   /** Counted attempts before this one. */
   readonly attempts: number;
   readonly policy: DeliveryPolicy;
@@ -33,7 +33,7 @@ const SPREAD_MS = 2_000;
 const WAIT = { errorCode: 'RATE_LIMITED', error: 'the carrier asks to wait', counted: false } as const;
 
 /** The retry policy, as a pure function: what follows from a call to the carrier. */
-export function decide(outcome: DecidableOutcome, terms: RetryTerms): Decision {
+export function decide(outcome: DecidableOutcome, terms: RetryOptions): Decision {
   const { httpStatus } = outcome;
   if (terms.next !== undefined && isCertainFailure(outcome)) return fallBack(outcome, terms.next);
   switch (outcome.kind) {
@@ -60,7 +60,7 @@ export function decide(outcome: DecidableOutcome, terms: RetryTerms): Decision {
 }
 
 /** What follows when the carrier was not called. */
-export function decideWithoutEmail(why: NoEmail, terms: RetryTerms): Decision {
+export function decideWithoutEmail(why: NoEmail, terms: RetryOptions): Decision {
   switch (why.kind) {
     case 'failed':
       return end('failed', 'failed', null, reasonOf(why));
@@ -96,7 +96,7 @@ function fallBack(outcome: CertainFailure, next: string): Decision {
 /** Exponential backoff with full jitter. */
 export function backoffMs(
   attempts: number,
-  terms: Pick<RetryTerms, 'backoffBaseMs' | 'backoffCapMs' | 'random'>,
+  terms: Pick<RetryOptions, 'backoffBaseMs' | 'backoffCapMs' | 'random'>,
 ): number {
   const bound = Math.min(terms.backoffCapMs, terms.backoffBaseMs * 2 ** Math.min(attempts, 40));
   return terms.random() * bound;

@@ -59,12 +59,12 @@ describe('attack: errors that a tenant raises to fill the log', () => {
     expect(errors?.[0]?.extensions.code).to.equal('INTERNAL_ERROR');
     expect(lines.join('').length).to.be.within(1_000, 20_000);
     lines.splice(0);
-    const beganAtMs = Date.now();
+    const startedAtMs = Date.now();
     const flood = Array.from({ length: 10 }, async () => {
       for (let sent = 0; sent < 20; sent++) await insert('asserted');
     });
     await Promise.all(flood);
-    const seconds = Math.ceil((Date.now() - beganAtMs) / 1000) + 1;
+    const seconds = Math.ceil((Date.now() - startedAtMs) / 1000) + 1;
     const logged = lines.filter((line) => line.includes('a request failed'));
     expect(logged.length).to.be.within(1, (seconds * FAILURES_PER_SECOND) / 2);
   });

@@ -69,9 +69,9 @@ describe('attack: templates that use their full time limit', () => {
       // Each process has compiled the letter: what it takes from now on is what it takes.
       for (let i = 0; i < 4; i++) succeed(await pool.render(quick(OTHER)));
       const before = backlog.ended;
-      const begunMs = performance.now();
+      const startedAtMs = performance.now();
       for (let i = 0; i < 20; i++) succeed(await pool.render(quick(OTHER)));
-      const tookMs = performance.now() - begunMs;
+      const tookMs = performance.now() - startedAtMs;
       // Two processes end a slow one each 400 ms: twenty letters waited for none of them.
       expect(backlog.ended - before, `in ${tookMs} ms`).to.be.at.most(2 + (2 * tookMs) / SLOW_MS);
       expect(backlog.ended, 'the backlog is still there').to.be.below(24);

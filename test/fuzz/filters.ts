@@ -194,7 +194,7 @@ describe(`fuzz: texts of filters, conditions and orderings, ${SECONDS} s (FUZZ_S
 
   /** Compiles a text; undefined if it is refused as it should be. */
   function compile(text: string, codes: RegExp, work: () => Statement): Statement | undefined {
-    const beganAt = performance.now();
+    const startedAt = performance.now();
     try {
       const statement = work();
       expect(statement.text, text).to.not.include(MARKED_TEXT).and.not.include(MARKED_NUMBER);
@@ -206,7 +206,7 @@ describe(`fuzz: texts of filters, conditions and orderings, ${SECONDS} s (FUZZ_S
       if (error.code !== 'ORDERING_INVALID') expect(error.details, text).to.have.property('line');
       return undefined;
     } finally {
-      expect(performance.now() - beganAt, text).to.be.below(2_000);
+      expect(performance.now() - startedAt, text).to.be.below(2_000);
     }
   }
 

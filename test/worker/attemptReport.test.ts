@@ -11,7 +11,7 @@ const DELIVERY = {
   emailType: 'welcome',
   starts: 1,
   createtime: '2026-01-01 00:00:00.5+00',
-  beganAtMs: 0,
+  startedAtMs: 0,
   new: '{"email":"ada@example.com"}',
   accounts: {
     apikeyEncrypted: 'secret',

@@ -87,7 +87,7 @@ describe('delivery: slots for deliveries in flight', () => {
     slots.close();
   });
 
-  it('gives a slot back when the work breaks off', async () => {
+  it('gives a slot back when the work aborts', async () => {
     const slots = new FairSlots(1, share(1));
     const broken = await slots.run(1, () => Promise.reject(new Error('broken'))).catch((e: unknown) => e);
     expect(broken).to.be.instanceOf(Error);

@@ -5,10 +5,10 @@ import {
   decideWithoutEmail,
   type DecidableOutcome,
   type NoEmail,
-  type RetryTerms,
+  type RetryOptions,
 } from '../../src/worker/retryPolicy.js';
 
-const TERMS: RetryTerms = {
+const TERMS: RetryOptions = {
   attempts: 0,
   policy: 'at_least_once',
   maxAttempts: 3,
@@ -34,7 +34,7 @@ const RATE_LIMITED = { kind: 'rate_limited', httpStatus: 429, waitMs: 5000 } as 
 const FALLBACK = { state: 'retrying', counted: false, nextAttemptMs: 0 } as const;
 
 describe('delivery: retry policy', () => {
-  const table: readonly [string, DecidableOutcome, Partial<RetryTerms>, object][] = [
+  const table: readonly [string, DecidableOutcome, Partial<RetryOptions>, object][] = [
     [
       'accepted → sent',
       { kind: 'sent', httpStatus: 202, providerMessageId: 'x' },
@@ -130,7 +130,7 @@ describe('delivery: retry policy', () => {
   }
 
   const WHY = { code: 'C', message: 'm' } as const;
-  const withoutEmail: readonly [NoEmail, Partial<RetryTerms>, object][] = [
+  const withoutEmail: readonly [NoEmail, Partial<RetryOptions>, object][] = [
     [{ ...WHY, kind: 'failed' }, {}, { state: 'failed', outcome: 'failed', counted: true, errorCode: 'C' }],
     [{ ...WHY, kind: 'skipped' }, {}, { state: 'skipped', outcome: null, counted: false, error: 'm' }],
     [

@@ -30,7 +30,7 @@ export class HttpMetrics {
     });
   }
 
-  observe({ method, route, beganAtMs }: RequestRecord, status: number): void {
-    this.#requests.observe({ method, route, status }, (performance.now() - beganAtMs) / 1000);
+  observe({ method, route, startedAtMs }: RequestRecord, status: number): void {
+    this.#requests.observe({ method, route, status }, (performance.now() - startedAtMs) / 1000);
   }
 }

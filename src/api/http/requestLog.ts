@@ -37,7 +37,7 @@ export function createRequestLog(log: Logger, linesPerSecond: number): RequestLo
         method,
         route,
         status,
-        ms: Math.round((performance.now() - record.beganAtMs) * 10) / 10,
+        ms: Math.round((performance.now() - record.startedAtMs) * 10) / 10,
         tenantid,
         roleid,
         operation,

@@ -21,7 +21,7 @@ export class RequestRecord {
   cause: string | undefined;
   /** The request's span. */
   span: Span | undefined;
-  readonly beganAtMs = performance.now();
+  readonly startedAtMs = performance.now();
 
   constructor(
     readonly id: string,

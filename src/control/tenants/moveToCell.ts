@@ -108,7 +108,7 @@ async function undoFailedMove(deps: MoveDeps, tenantid: number, failure: unknown
 }
 
 /** Undoes an unfinished move. Throws UsageError if the directory has been turned, or no move is open. */
-export function breakOffMove(deps: MoveDeps, tenantid: number): Promise<void> {
+export function abortMove(deps: MoveDeps, tenantid: number): Promise<void> {
   return withTenantMoves(deps.directory, tenantid, async () => {
     const open = await readOpenMove(deps.directory, tenantid);
     if (!open) throw new UsageError(`tenant ${tenantid} is not being moved`);
@@ -292,8 +292,7 @@ async function settleLogin({ database }: DumpEnd, { tenantid, schema }: MovingTe
 async function undo(deps: MoveDeps, open: Move): Promise<void> {
   await requireEnds(deps, open.source, open.target);
   // From this commit on, the directory can't be turned by whoever began the move.
-  const breaking =
-    open.step === 'breaking_off' ? open : await advanceMove(deps.directory, open, 'breaking_off');
+  const breaking = open.step === 'aborting' ? open : await advanceMove(deps.directory, open, 'aborting');
   const places = await placesOf(deps, open);
   if (places) {
     await unfenceTenant(deps.source.database.pool, places.here, open.moveid);

@@ -30,7 +30,7 @@ export interface EndedStatements {
   readonly refusal: AppError | undefined;
   readonly error: Error | undefined;
   /** Whether the transaction got as far as the first of its statements. */
-  readonly hasBegun: boolean;
+  readonly hasStarted: boolean;
 }
 
 /** The outcome of statements that ended in time. */
@@ -38,7 +38,7 @@ export function outcomeOf(
   { mode, statements, bracket }: OutcomeInput,
   ended: EndedStatements,
 ): TransactionOutcome {
-  const { rows, refusal, error, hasBegun } = ended;
+  const { rows, refusal, error, hasStarted } = ended;
   if (refusal && (mode === 'read' || bracket)) return failed(refusal);
   if (refusal && error === undefined) return failed(committedWithoutResponse(refusal));
   if (error === undefined) return { kind: 'done', results: rows };
@@ -48,7 +48,7 @@ export function outcomeOf(
     const message = 'The connection broke before the commit was confirmed.';
     return failed(new AppError('OUTCOME_UNKNOWN', message, { cause: error }));
   }
-  if (!hasBegun && !isSessionEnd(error) && !isRefusal(error)) {
+  if (!hasStarted && !isSessionEnd(error) && !isRefusal(error)) {
     return failed(new AppError('INTERNAL_ERROR', 'The transaction could not begin.', { cause: error }));
   }
   if (mode === 'read' && error.code === READ_ONLY && !isRaised(error)) {
@@ -57,7 +57,7 @@ export function outcomeOf(
       rows.length,
     );
   }
-  return failed(toAppError(error), !hasBegun || isCommit ? undefined : rows.length);
+  return failed(toAppError(error), !hasStarted || isCommit ? undefined : rows.length);
 }
 
 /** The outcome of statements whose time was over: the cancellation ended them, unless they ended by themselves just before. */

@@ -55,7 +55,7 @@ function ofOne(
     rows: rows.slice(first, end),
     refusal: request.reservation && refusals.get(request.reservation),
     error: isComplete ? undefined : error,
-    hasBegun: rows.length >= opening,
+    hasStarted: rows.length >= opening,
   };
   return inTime ? outcomeOf(request, ended) : lateOutcomeOf(request, ended);
 }
@@ -71,7 +71,7 @@ function ofInsert(
     rows: error && rows.length < last ? [] : rows.slice(first, end),
     refusal: request.reservation && refusals.get(request.reservation),
     error,
-    hasBegun: rows.length >= opening,
+    hasStarted: rows.length >= opening,
   };
   if (!inTime) return lateOutcomeOf(request, ended);
   return error && isRolledBack(error) ? 'repeat' : outcomeOf(request, ended);

@@ -269,8 +269,8 @@ export class Transactions {
       return runPipeline(client, steps, { trace: this.options.trace });
     };
     const isRefused = opened.refusals.size > 0;
-    const isBegun = opened.error === undefined && !isRefused;
-    const closed = isBegun
+    const isStarted = opened.error === undefined && !isRefused;
+    const closed = isStarted
       ? await send(after(opened.rows.slice(opening)), { statement: this.#commit, values: [] })
       : opened;
     const error = opened.error ?? closed.error;

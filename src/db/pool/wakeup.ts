@@ -33,13 +33,13 @@ export function createRelayWaker(deps: { readonly database: Database; readonly l
     while (mutations > 0) {
       const told = mutations;
       mutations = 0;
-      const begunMs = performance.now();
+      const startedAtMs = performance.now();
       try {
         await deps.database.pool.query(WAKE);
       } catch (error) {
         deps.log.debug({ err: error }, 'the relay could not be woken; it will poll');
       }
-      await delay(pauseAfter(performance.now() - begunMs, told));
+      await delay(pauseAfter(performance.now() - startedAtMs, told));
     }
     busy = undefined;
   };

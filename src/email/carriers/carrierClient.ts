@@ -28,7 +28,7 @@ export interface CarrierRequest {
   readonly body?: object | Uint8Array;
 }
 
-export interface CallTerms {
+export interface CallOptions {
   /** From connecting to the last byte of the response. */
   readonly deadlineMs: number;
   /** Checked once the connection is established, just before the request is written. */
@@ -57,7 +57,7 @@ export class CarrierClient {
   }
 
   /** Carrier and network errors are part of the exchange. Rejects for a request that is invalid as HTTP. */
-  call({ method, url, headers, body }: CarrierRequest, terms: CallTerms): Promise<Exchange> {
+  call({ method, url, headers, body }: CarrierRequest, terms: CallOptions): Promise<Exchange> {
     const exchange = newExchange();
     const content = contentOf(body);
     return new Promise((resolve) => {

@@ -23,10 +23,10 @@ export function stopOnSignal(parts: readonly Stoppable[], graceMs: number, log: 
       process.exit(1);
     }, graceMs);
     deadline.unref();
-    const beganAtMs = Date.now();
+    const startedAtMs = Date.now();
     stopAll(parts).then(
       () => {
-        log.info({ tookMs: Date.now() - beganAtMs }, 'stopped');
+        log.info({ tookMs: Date.now() - startedAtMs }, 'stopped');
         process.exit(0);
       },
       (error: unknown) => {

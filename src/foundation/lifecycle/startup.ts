@@ -38,7 +38,7 @@ const BACKOFF_MS = { first: 100, max: 2_000 } as const;
 const NAME_MAX_WAIT_MS = 60_000;
 
 export function createStartup({ patienceMs, log, announce }: StartupOptions): Startup {
-  const begunAtMs = performance.now();
+  const startedAtMs = performance.now();
   return {
     async step(attempt) {
       let waiting: { readonly dependency: Dependency; readonly end: () => Promise<void> } | undefined;
@@ -48,12 +48,15 @@ export function createStartup({ patienceMs, log, announce }: StartupOptions): St
           try {
             const result = await attempt();
             if (waiting)
-              log.info({ seconds: secondsSince(begunAtMs) }, `${waiting.dependency} is available: starting`);
+              log.info(
+                { seconds: secondsSince(startedAtMs) },
+                `${waiting.dependency} is available: starting`,
+              );
             return result;
           } catch (error) {
             if (!(error instanceof NotReadyError)) throw error;
             const { dependency, message, maxWaitMs } = error;
-            if (performance.now() - begunAtMs >= Math.min(patienceMs, maxWaitMs)) throw error;
+            if (performance.now() - startedAtMs >= Math.min(patienceMs, maxWaitMs)) throw error;
             if (!waiting) {
               waiting = { dependency, end: await wait(announce, dependency) };
               log.warn({ dependency, cause: message }, `waiting for ${dependency}`);

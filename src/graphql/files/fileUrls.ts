@@ -5,7 +5,7 @@ import { routed, signLink, type FileLink } from '../../files/fileLinks.js';
 import type { KeyRing } from '../../config/secrets.js';
 
 /** Shared by the plans of statements with file URLs. */
-export interface FileTerms {
+export interface FileOptions {
   /** Prefixes of placeholders, as parameters: each placeholder in the response is replaced by a URL or a storage key. */
   readonly placeholders: Readonly<Record<FileLink['method'] | 'KEY', Slot>>;
   /** Validity of upload URLs. */
@@ -38,7 +38,7 @@ export interface FileUrlSettings {
  * handled the same way: the files listed in a response are then known without trusting its data.
  */
 export class FileUrls {
-  readonly terms: FileTerms;
+  readonly terms: FileOptions;
   readonly #placeholders: RegExp;
 
   constructor(private readonly settings: FileUrlSettings) {
@@ -111,13 +111,13 @@ export class FileUrls {
 }
 
 /** A placeholder for the storage key itself, as JSON text. */
-export function keyPlaceholder({ placeholders }: FileTerms, storagekey: Sql): Sql {
+export function keyPlaceholder({ placeholders }: FileOptions, storagekey: Sql): Sql {
   return sql`${param(placeholders.KEY, 'text')} operator(pg_catalog.||) ${storagekey} operator(pg_catalog.||) ':;"'`;
 }
 
 /** A placeholder for a file's URL, as JSON text. */
 export function urlPlaceholder(
-  { placeholders }: FileTerms,
+  { placeholders }: FileOptions,
   method: FileLink['method'],
   storagekey: Sql,
   size?: Sql,
@@ -127,6 +127,6 @@ export function urlPlaceholder(
 }
 
 /** Whether results of a statement with these parameters contain placeholders. */
-export function containPlaceholders({ placeholders }: FileTerms, slots: readonly Slot[]): boolean {
+export function containPlaceholders({ placeholders }: FileOptions, slots: readonly Slot[]): boolean {
   return Object.values(placeholders).some((placeholder) => slots.includes(placeholder));
 }

@@ -13,7 +13,7 @@ import { changeable, refuse, type WriteContext } from '../write/writeContext.js'
 import { fileJson, objectJson } from './filesJson.js';
 import { dropFile, PRIOR, priorRow, T } from './fileStatements.js';
 import { FILE_INPUT } from './fileTypes.js';
-import { urlPlaceholder, type FileTerms } from './fileUrls.js';
+import { urlPlaceholder, type FileOptions } from './fileUrls.js';
 import { rowKey } from './rowKey.js';
 import { fieldNames } from './selectFiles.js';
 
@@ -36,7 +36,7 @@ function fileTable({ catalog }: WriteContext, field: string, verb: string): Tabl
 }
 
 /** Creates a pending upload: nothing is stored, and no event written, until the bytes arrive. */
-function upload(context: WriteContext, table: Table, nodes: FieldNodes, files: FileTerms): Sql {
+function upload(context: WriteContext, table: Table, nodes: FieldNodes, files: FileOptions): Sql {
   const input = argumentSlot(argumentNode(nodes[0], 'input'), FILE_INPUT);
   const given: (read: (values: UploadInput) => unknown) => Slot = (read) => (inputs) =>
     read(input(inputs) as UploadInput);

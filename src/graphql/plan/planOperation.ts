@@ -4,7 +4,7 @@ import { compiledStatement } from '../../db/pool/compiledStatement.js';
 import { sql, wholeNumber, type Sql } from '../../db/sql/sql.js';
 import { aggregateJson } from '../aggregates/aggregateJson.js';
 import { atField, FieldError } from '../response.js';
-import { containPlaceholders, type FileTerms } from '../files/fileUrls.js';
+import { containPlaceholders, type FileOptions } from '../files/fileUrls.js';
 import { planFileMutation } from '../files/planFileMutation.js';
 import type { ReadyDocument } from '../document/document.js';
 import type { AliasSource } from '../filter/rows/scope.js';
@@ -26,7 +26,7 @@ export interface PlanDeps {
   readonly aliases: AliasSource;
   readonly limits: PlanLimits;
   /** Without them, results contain no file URLs. */
-  readonly files?: FileTerms;
+  readonly files?: FileOptions;
   /** Set if the result is for templates. */
   readonly marksNumerics?: boolean;
 }

@@ -1,7 +1,7 @@
 import type { FragmentDefinitionNode } from 'graphql';
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import { AppError } from '../../foundation/errors.js';
-import type { FileTerms } from '../files/fileUrls.js';
+import type { FileOptions } from '../files/fileUrls.js';
 import type { AliasSource, RowAccess } from '../filter/rows/scope.js';
 import type { Policy } from '../policy/policy.js';
 
@@ -18,7 +18,7 @@ export interface ReadContext {
   readonly skipUnknown?: boolean;
   /** For file URLs, which need `files` too. */
   readonly policy?: Policy | undefined;
-  readonly files?: FileTerms | undefined;
+  readonly files?: FileOptions | undefined;
   /** Whether numerics are marked as Decimals for templates, see `templateJson`. */
   readonly marksNumerics?: boolean | undefined;
 }

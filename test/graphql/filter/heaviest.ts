@@ -96,7 +96,7 @@ export async function weigh(shop: Shop, filter: string, timeoutMs = 20_000): Pro
   const client = new pg.Client({ connectionString: shop.db.url });
   await client.connect();
   client.on('error', () => undefined);
-  const beganAt = performance.now();
+  const startedAt = performance.now();
   let code: string | undefined;
   let before = 0;
   let pid = 0;
@@ -113,7 +113,7 @@ export async function weigh(shop: Shop, filter: string, timeoutMs = 20_000): Pro
   } catch (error) {
     code = (error as { code?: string }).code ?? String(error);
   }
-  const ms = performance.now() - beganAt;
+  const ms = performance.now() - startedAt;
   const megabytes = peakOf(pid) - before;
   await client.end();
   return { megabytes, ms, ...(code === undefined ? {} : { code }) };

@@ -33,7 +33,7 @@ interface Account {
 export interface Group {
   readonly jobs: readonly QueuedJob[];
   readonly account: Account;
-  readonly beganMs: number;
+  readonly startedAtMs: number;
   readonly estimateMs: number;
 }
 
@@ -87,16 +87,16 @@ export class FairQueue {
     const estimateMs = account.averageMs * jobs.length;
     account.usedMs += estimateMs;
     account.processes += 1;
-    const group = { jobs, account, beganMs: this.nowMs(), estimateMs };
+    const group = { jobs, account, startedAtMs: this.nowMs(), estimateMs };
     this.#running.add(group);
     return group;
   }
 
   /** A process finished a group, or died. */
   settle(group: Group): void {
-    const { account, jobs, beganMs, estimateMs } = group;
+    const { account, jobs, startedAtMs, estimateMs } = group;
     if (!this.#running.delete(group)) return;
-    const tookMs = this.nowMs() - beganMs;
+    const tookMs = this.nowMs() - startedAtMs;
     const done = Math.max(1, jobs.filter((job) => job.isSettled).length);
     account.processes -= 1;
     account.usedMs += tookMs - estimateMs;

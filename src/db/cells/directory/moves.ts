@@ -6,10 +6,10 @@ import type { Directory } from './directory.js';
 /**
  * - `copying`: both cells are as before; the source serves.
  * - `fenced`: the source no longer serves or sends, or is about to stop.
- * - `turned`: the target holds the tenant. Before this step a move can be broken off, from here on it only goes forward.
+ * - `turned`: the target holds the tenant. Before this step a move can be aborted, from here on it only goes forward.
  * - `done`: the source has given up what it had.
  */
-type MoveStep = 'copying' | 'fenced' | 'turned' | 'done' | 'breaking_off' | 'broken_off';
+type MoveStep = 'copying' | 'fenced' | 'turned' | 'done' | 'aborting' | 'broken_off';
 
 export interface Move {
   readonly moveid: number;
@@ -73,7 +73,7 @@ export async function advanceMove({ pool }: Directory, move: Move, step: MoveSte
   return { ...move, step };
 }
 
-/** The one commit that decides which cell holds the tenant. Throws UsageError when the move was broken off. */
+/** The one commit that decides which cell holds the tenant. Throws UsageError when the move was aborted. */
 export async function turnDirectory({ pool }: Directory, move: Move): Promise<Move> {
   await inTransaction(pool, async (client) => {
     await advance(client, move, 'turned');

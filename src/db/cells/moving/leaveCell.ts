@@ -9,7 +9,7 @@ import type { MovingTenant } from './handOver.js';
 const DEPENDENT_OBJECTS = '2BP01';
 
 /**
- * Removes a tenant from a cell that does not serve it: what it handed over, or what a move that was broken off left there.
+ * Removes a tenant from a cell that does not serve it: what it handed over, or what a move that was aborted left there.
  * The files' bytes stay, since the other cell has them in the same storage. Idempotent.
  * @param before no move from this one on has touched the tenant
  * @returns false when the cell serves the tenant

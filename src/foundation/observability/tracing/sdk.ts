@@ -17,13 +17,13 @@ import type { Logger } from '../log.js';
 import { startOutage } from '../outage.js';
 import type { Stoppable } from '../../lifecycle/shutdown.js';
 import { sampleRoots } from './tracing.js';
-import type { TracingTerms } from './tracingTerms.js';
+import type { TracingOptions } from './tracingOptions.js';
 
 /** A collector that does not respond must not delay the shutdown. */
 const FLUSH_MS = 2_000;
 
 /** Registers OpenTelemetry's SDK for the whole process. The SDK reads the sampler from the environment, unless there is a ratio. */
-export function startSdk(terms: TracingTerms, processName: string, log: Logger): Stoppable {
+export function startSdk(terms: TracingOptions, processName: string, log: Logger): Stoppable {
   const diagnostics = (message: string): void => log.warn({ from: 'opentelemetry' }, message);
   const ignored = (): void => undefined;
   diag.setLogger(
@@ -56,7 +56,7 @@ export function startSdk(terms: TracingTerms, processName: string, log: Logger):
   };
 }
 
-function openExporter({ exporter, protocol }: TracingTerms): SpanExporter {
+function openExporter({ exporter, protocol }: TracingOptions): SpanExporter {
   if (exporter === 'console') return new ConsoleSpanExporter();
   return protocol === 'http/json' ? new JsonExporter() : new ProtobufExporter();
 }

@@ -1,6 +1,6 @@
 import type { Logger } from '../log.js';
 import type { Stoppable } from '../../lifecycle/shutdown.js';
-import { readTerms, type Environment } from './tracingTerms.js';
+import { readTerms, type Environment } from './tracingOptions.js';
 
 /**
  * Traces this process if OpenTelemetry's standard variables enable it. The SDK, which is only loaded then, reads the other

@@ -48,7 +48,7 @@ describe('a tenant that is handed over to another cell', () => {
   const rows = async (): Promise<number | null> =>
     (await shop.test.database.pool.query(`select from ${moving.schema}.notes`)).rowCount;
 
-  it('is neither read nor written by a process that does not know it yet, and served again when the move is broken off', async () => {
+  it('is neither read nor written by a process that does not know it yet, and served again when the move is aborted', async () => {
     expect(await codeOf(READ)).to.equal(undefined);
     await fence(1);
     expect([await codeOf(READ), await codeOf(CREATE)]).to.deep.equal(['TENANT_MOVING', 'TENANT_MOVING']);

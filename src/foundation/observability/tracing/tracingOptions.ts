@@ -7,7 +7,7 @@ const EXPORTERS = ['otlp', 'console', 'none'] as const;
 const PROTOCOLS = ['http/protobuf', 'http/json'] as const;
 
 /** How spans are exported. */
-export interface TracingTerms {
+export interface TracingOptions {
   readonly exporter: 'otlp' | 'console';
   readonly protocol: (typeof PROTOCOLS)[number];
   /** The sampling ratio of new traces if `OTEL_TRACES_SAMPLER` is `parentbased_traceidratio`; with other samplers the SDK decides. */
@@ -15,7 +15,7 @@ export interface TracingTerms {
 }
 
 /** @returns undefined if tracing is off */
-export function readTerms(env: Environment): TracingTerms | undefined {
+export function readTerms(env: Environment): TracingOptions | undefined {
   const given = (name: string): string | undefined => ownValue(env, name)?.trim() || undefined;
   if (given('OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return undefined;
   const hasEndpoint =
