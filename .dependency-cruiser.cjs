@@ -1,4 +1,4 @@
-/* The house's walls (docs/architecture.md): who may know whom. */
+/* Import rules between folders (docs/architecture.md): who may know whom. */
 const only = (name, comment, to, allowed) => ({
   name,
   comment,

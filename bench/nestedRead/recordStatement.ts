@@ -27,7 +27,7 @@ export async function recordStatement(request: {
     keyRing: testKeyRing,
     statementTimeoutMs: 15_000,
     lockTimeoutMs: 5_000,
-    connectTimeoutMs: 5_000,
+    poolTimeoutMs: 5_000,
     applicationName: 'bench',
     log,
   });

@@ -33,7 +33,7 @@ export async function relayAlone({ events }: Options, findings: Findings): Promi
     keyRing: testKeyRing,
     statementTimeoutMs: 15_000,
     lockTimeoutMs: 5_000,
-    connectTimeoutMs: 5_000,
+    poolTimeoutMs: 5_000,
     applicationName: 'bench',
     log: testLog,
   });

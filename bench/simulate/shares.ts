@@ -25,8 +25,8 @@ export class Connections {
   }
 }
 
-/** One statement for all that ask while the one before runs, as `src/foundation/limits/coalesce.ts`. */
-export class Coalescer {
+/** One statement for all that ask while the one before runs, as `src/foundation/limits/batchCalls.ts`. */
+export class BatchedCall {
   #waiting: (() => void)[] = [];
   #isRunning = false;
 

@@ -1,7 +1,7 @@
 import type { Thread } from './machine.js';
 import type { Job, Ledger, Email } from './email.js';
 import type { Queue } from './queue.js';
-import { Coalescer, Connections } from './shares.js';
+import { BatchedCall, Connections } from './shares.js';
 import { EMAIL_SHARE, STEP, TENANT_CONNECTIONS, type Site } from './site.js';
 import { createShare, Slots } from './slots.js';
 
@@ -17,9 +17,9 @@ export class Worker {
   readonly #slots: Slots;
   readonly #tenants = new Connections(TENANT_CONNECTIONS);
   readonly #ledgerConnections = new Connections(LEDGER_CONNECTIONS);
-  readonly #load: Coalescer;
-  readonly #start: Coalescer;
-  readonly #finish: Coalescer;
+  readonly #load: BatchedCall;
+  readonly #start: BatchedCall;
+  readonly #finish: BatchedCall;
   readonly #known: ReturnType<Site['knownTenants']>;
   #jobs = 0;
   #isFetching = false;
@@ -48,8 +48,8 @@ export class Worker {
     this.#fetch();
   }
 
-  #coalesce(run: (then: () => void, emails: number) => void): Coalescer {
-    return new Coalescer(MAX_COALESCED, (emails, then) =>
+  #coalesce(run: (then: () => void, emails: number) => void): BatchedCall {
+    return new BatchedCall(MAX_COALESCED, (emails, then) =>
       this.#ledgerConnections.acquire((release) =>
         run(() => {
           release();

@@ -51,7 +51,7 @@ export async function makeTenants(
     keyRing: testKeyRing,
     statementTimeoutMs: 60_000,
     lockTimeoutMs: 5_000,
-    connectTimeoutMs: 5_000,
+    poolTimeoutMs: 5_000,
     applicationName: 'bench',
     log: testLog,
   });

@@ -123,7 +123,7 @@ export async function startPatroni(): Promise<PatroniCluster> {
   async function describe(): Promise<readonly Described[]> {
     const asked = nodes.map(async (node) => {
       const response = await node.ask<{ members: Described[] }>('/cluster', API_TIMEOUT_MS);
-      if (!response) throw new Error(`${node.name} does not respond`);
+      if (!response) throw new Error(`${node.name} is not responding`);
       return response.members;
     });
     return Promise.any(asked);

@@ -7,7 +7,7 @@ import { findFreePort } from '../../src/embedded/freePort.js';
 import type { SystemUser } from '../../src/embedded/systemUser.js';
 import { watchOver } from '../../src/embedded/watchdog.js';
 import { waitFor } from '../../test/support/waitFor.js';
-import { askServer } from './askServer.js';
+import { queryServer } from './queryServer.js';
 import type { Credentials } from './certificates.js';
 import { CERTIFICATES } from './settings.js';
 
@@ -52,7 +52,7 @@ export async function startEtcd(
     await waitFor(
       'the members of etcd',
       async () => {
-        const { body } = await askServer(client, '/version', credentials, START_MS);
+        const { body } = await queryServer(client, '/version', credentials, START_MS);
         return /^\d/.test((body as { etcdcluster: string }).etcdcluster);
       },
       { timeoutMs: START_MS, intervalMs: 100 },

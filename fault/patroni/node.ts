@@ -6,7 +6,7 @@ import path from 'node:path';
 import type { SystemUser } from '../../src/embedded/systemUser.js';
 import { watchOver } from '../../src/embedded/watchdog.js';
 import type { Link } from '../wire/link.js';
-import { askServer } from './askServer.js';
+import { queryServer } from './queryServer.js';
 import type { Credentials } from './certificates.js';
 import { signalOne, signalTrees } from './processTree.js';
 import { dataFolder, type NodePlace } from './settings.js';
@@ -94,7 +94,7 @@ export class PatroniNode {
   /** What Patroni's REST API says; undefined without a response. */
   async ask<Response>(route: string, timeoutMs: number): Promise<Response | undefined> {
     try {
-      const { ok, body } = await askServer(this.place.apiPort, route, this.credentials, timeoutMs);
+      const { ok, body } = await queryServer(this.place.apiPort, route, this.credentials, timeoutMs);
       return ok ? (body as Response) : undefined;
     } catch {
       return undefined;

@@ -13,7 +13,7 @@ export class Application {
     const { Client, config } = createConnector({
       url: databaseUrl,
       config: { application_name: 'shop application', query_timeout: patienceMs },
-      connectTimeoutMs: patienceMs,
+      poolTimeoutMs: patienceMs,
       log: testLog,
     });
     this.#pool = new pg.Pool({ ...config, Client, max: CONNECTIONS });

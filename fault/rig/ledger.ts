@@ -37,7 +37,7 @@ export class LedgerReader {
     const connector = createConnector({
       url: databaseUrl,
       config: { application_name: 'fault harness' },
-      connectTimeoutMs: 5_000,
+      poolTimeoutMs: 5_000,
       log: testLog,
     });
     this.#pool = new pg.Pool({ ...connector.config, Client: connector.Client, max: 4 });

@@ -148,7 +148,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
     BACKOFF_BASE_MS: '1000',
     BACKOFF_CAP_MS: '3000',
     PG_POOL: '10',
-    RENDER_THREADS: '1',
+    RENDER_PROCESSES: '1',
     WORKER_CONCURRENCY: '16',
     SIGN_INS_PER_ADDRESS: '0',
     ...options.env,
@@ -254,7 +254,7 @@ async function setUp(databaseUrl: string, specialities: readonly Speciality[]): 
     keyRing: testKeyRing,
     statementTimeoutMs: 15_000,
     lockTimeoutMs: 5_000,
-    connectTimeoutMs: 5_000,
+    poolTimeoutMs: 5_000,
     applicationName: 'fault harness',
     log: testLog,
   });

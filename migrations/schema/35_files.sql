@@ -81,7 +81,7 @@ begin
     state := 'done';
   elsif exists (select from rowpost.file_object o
       where o.objectkey = promise.objectkey and not o.sweeping and o.due > now()) then
-    state := 'in_hand';
+    state := 'in_progress';
   else
     state := 'begun';
     insert into rowpost.file_object (objectkey, due) values (begin_upload.objectkey, now() + lease);

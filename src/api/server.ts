@@ -7,7 +7,7 @@ import type { Principal } from '../db/roles/principal.js';
 import { FILES_PATH } from '../files/fileLinks.js';
 import { openStorage } from '../files/storage/openStorage.js';
 import { listen, WEB_SETTINGS } from '../foundation/net/listen.js';
-import { closing, stopAll, type Stoppable } from '../foundation/lifecycle/shutdown.js';
+import { stoppable, stopAll, type Stoppable } from '../foundation/lifecycle/shutdown.js';
 import { Authenticator } from './auth/authenticate.js';
 import { SigningKeys } from './auth/signingKeys.js';
 import { Tokens } from './auth/tokens.js';
@@ -21,7 +21,7 @@ import { nothingHere, sendFailure } from './http/failure.js';
 import { createRequestLog } from './http/requestLog.js';
 import { RequestRecord, requestIdOf, setRecord } from './http/requestRecord.js';
 import { beginSpan, endSpan } from './http/requestSpan.js';
-import { inTurn } from './http/requestsInTurn.js';
+import { serializePerConnection } from './http/serializePerConnection.js';
 import { endSlowResponse } from './http/sendResponse.js';
 import { unclearHeaders } from './http/unclearHeaders.js';
 import { HttpMetrics, routeOf } from './http/metrics.js';
@@ -96,7 +96,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const cors = createCors(config.corsOrigins);
 
   let inFlight = 0;
-  const response = inTurn((req, res) => {
+  const response = serializePerConnection((req, res) => {
     const path = pathOf(req);
     const id = requestIdOf(req);
     res.setHeader('x-request-id', id);
@@ -146,7 +146,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     port,
     stop: () =>
       (stopped ??= close(server, () => inFlight, config.shutdownDelayMs).then(() =>
-        stopAll([leases, closing(storage)]),
+        stopAll([leases, stoppable(storage)]),
       )),
   };
 }

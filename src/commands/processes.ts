@@ -14,25 +14,25 @@ import { requireKeysOf } from '../db/roles/signIn/signingKeys.js';
 import { hasSharedRole } from '../db/tenants/lostRoles.js';
 import { UsageError } from '../foundation/errors.js';
 import type { Queue } from '../queue/queue.js';
-import { closing, stopOnSignal, type Stoppable } from '../foundation/lifecycle/shutdown.js';
+import { stoppable, stopOnSignal, type Stoppable } from '../foundation/lifecycle/shutdown.js';
 import type { Command } from './command.js';
 
 export const web = serverCommand('web', async (installation) => {
   const templates = await openTemplates(installation);
-  return [await startWebPart(installation, templates), closing(templates)];
+  return [await startWebPart(installation, templates), stoppable(templates)];
 });
 
 export const relay = serverCommand('relay', async (installation) => {
   const queue = await openQueuePart(installation);
   const part = await startRelayPart(installation, queue);
-  return withHealth(installation, 'relay', queue, [part, closing(queue)]);
+  return withHealth(installation, 'relay', queue, [part, stoppable(queue)]);
 });
 
 export const worker = serverCommand('worker', async (installation) => {
   const templates = await openTemplates(installation);
   const queue = await openQueuePart(installation);
   const part = await startWorkerPart(installation, templates, queue);
-  return withHealth(installation, 'worker', queue, [part, closing(queue), closing(templates)]);
+  return withHealth(installation, 'worker', queue, [part, stoppable(queue), stoppable(templates)]);
 });
 
 /** Serves probes until the last part has stopped; they report the shutdown from its beginning. */
@@ -77,7 +77,7 @@ export async function startEverything(
   const workerPart = await startWorkerPart(installation, templates, queue);
   const relayPart = await startRelayPart(installation, queue);
   const webPart = await startWebPart(installation, templates);
-  return { web: webPart, parts: [webPart, relayPart, workerPart, closing(queue), closing(templates)] };
+  return { web: webPart, parts: [webPart, relayPart, workerPart, stoppable(queue), stoppable(templates)] };
 }
 
 /** A process that scales independently. Needs a shared database that is already migrated. */

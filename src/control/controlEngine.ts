@@ -35,12 +35,7 @@ import { learnProviders } from './oidc/learnProviders.js';
 import { isReauthenticated } from './roles/reauthentication.js';
 import { executionResponse, explained } from './request/executionResponse.js';
 import { introspectQuery, withIntrospected, type Introspected } from './request/introspection.js';
-import {
-  createValueCounter,
-  requireFewMutations,
-  requireFewUtilities,
-  requireFewValues,
-} from './request/fieldCount.js';
+import { createValueCounter, limitMutations, limitUtilities, limitValues } from './request/fieldCount.js';
 import { rootFields } from '../graphql/document/rootFields.js';
 import { listedRows, resolveField } from './object/listedRow.js';
 import { isExternalCall } from './request/externalCalls.js';
@@ -71,10 +66,10 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
   const schema = buildControlSchema();
   const documents = new Documents(schema, deps);
   const limiter = (limits: { running: number; waiting: number }): TenantLimiter =>
-    new TenantLimiter({ ...limits, waitMs: deps.config.connectTimeoutMs });
+    new TenantLimiter({ ...limits, waitMs: deps.config.poolTimeoutMs });
   const [composing, changing, reading] = [limiter(COMPOSING), limiter(CHANGING), limiter(READING)];
   const internal = new InternalErrors(deps.log);
-  const serviceQuota = new ServiceQuota(deps.database.pool.options.max, deps.config.connectTimeoutMs);
+  const serviceQuota = new ServiceQuota(deps.database.pool.options.max, deps.config.poolTimeoutMs);
   const description = {
     sdl: printSchema(schema),
     introspectionJson: JSON.stringify(introspectionFromSchema(schema)),
@@ -148,7 +143,7 @@ async function reservation(run: Run): Promise<GraphqlResponse> {
   }
   // An external call may be slow, so it runs outside a transaction.
   if (isExternalCall(operation)) return executeOutsideTransaction(run);
-  requireFewMutations(operation, fragments);
+  limitMutations(operation, fragments);
   const roles = rootFields(operation, fragments).filter(({ name }) => name.value === 'create_role').length;
   if (roles > 0) await run.options.allowance?.spend('roles', roles);
   // Each tells whether the login is taken.
@@ -172,7 +167,7 @@ function counted({ deps, principal, ready }: Run, given: GraphqlResponse): Graph
 
 async function query(run: Run): Promise<GraphqlResponse> {
   const { deps, schema, ready, variables, principal } = run;
-  requireFewUtilities(ready.operation, ready.fragments);
+  limitUtilities(ready.operation, ready.fragments);
   const introspecting = introspectQuery(schema, ready, variables);
   const introspected = await deps.engine.planning.run(planOwnerOf(principal), introspecting);
   return run.reading.run(principal.tenantid, () => executeOutsideTransaction(run, introspected));
@@ -253,7 +248,7 @@ function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext 
     catalog: CONTROL_CATALOG,
     visible: visibleTo(principal),
     principal,
-    checkSize: requireFewValues,
+    checkSize: limitValues,
     statementTimeoutMs: Math.min(deps.config.statementTimeoutMs, CLIENT_FILTER_MS),
     plan: (work) => deps.engine.planning.run(planOwnerOf(principal), oneStep(work)),
     connected: (work) => serviceQuota.run(tenantid, work),

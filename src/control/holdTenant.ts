@@ -1,5 +1,5 @@
 import type { ControlDb } from '../db/pool/database.js';
-import { requireHere } from '../db/cells/placement.js';
+import { requireTenantInThisCell } from '../db/cells/placement.js';
 
 /**
  * Lets a tenant's changes of control objects happen one after another: each is checked against what it reads, and another
@@ -9,5 +9,5 @@ import { requireHere } from '../db/cells/placement.js';
  */
 export async function holdTenant(trx: ControlDb, tenantid: number): Promise<void> {
   await trx.raw('select from rowpost.tenant where tenantid = ? for no key update', [tenantid]);
-  await requireHere(trx, tenantid);
+  await requireTenantInThisCell(trx, tenantid);
 }

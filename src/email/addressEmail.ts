@@ -11,7 +11,7 @@ import {
 import { EmailProblem, fieldProblem, type Email } from './email.js';
 import type { EmailField, EmailFields } from './emailFields.js';
 import type { TextOf } from './renderFields.js';
-import { storable } from './storableText.js';
+import { toPostgresText } from './postgresText.js';
 
 /** Inboxes show a hundred. Folding two million into lines takes a second, and the ledger keeps them. */
 const MAX_SUBJECT_CHARACTERS = 10_000;
@@ -47,7 +47,7 @@ export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmai
 }
 
 function readSubject(text: string): string {
-  const subject = storable(text.replace(/\s+/g, ' ').trim());
+  const subject = toPostgresText(text.replace(/\s+/g, ' ').trim());
   if (subject !== '' && subject.length <= MAX_SUBJECT_CHARACTERS) return subject;
   throw new EmailProblem('failed', {
     field: 'subject',

@@ -14,10 +14,10 @@ import {
 import { fieldsOf, type EmailField } from './emailFields.js';
 import { bytesOf, MAX_EMAIL_BYTES } from './message/emailSize.js';
 import { HeldResults } from './heldResults.js';
-import { markedRecords, type MarkDeps } from './numericMarks.js';
+import { tagNumericValues, type MarkDeps } from './numericTags.js';
 import { renderFields, type Rendered } from './renderFields.js';
 import { renderEmail, renderWithLink } from './renderEmail.js';
-import { withServedNames } from './servedNames.js';
+import { addGraphqlNames } from './graphqlNames.js';
 import { runQueries, type QueryDeps } from './runQueries.js';
 
 export interface ComposeDeps extends QueryDeps, AttachmentDeps, MarkDeps {
@@ -61,8 +61,8 @@ export async function composeEmail(
   const deps = { ...given, templates: tracedTemplates(given.templates, trigger.span), held };
   try {
     requireReadable(trigger);
-    const records = await markedRecords(deps, trigger);
-    const marked = { ...trigger, new: withServedNames(records.new), old: withServedNames(records.old) };
+    const records = await tagNumericValues(deps, trigger);
+    const marked = { ...trigger, new: addGraphqlNames(records.new), old: addGraphqlNames(records.old) };
     queries = await queriesOf(deps, marked, type);
     const locale = await localeOf(deps, marked, type, queries);
     const variant = locale === undefined ? undefined : await named.variant(locale);

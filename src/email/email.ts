@@ -1,7 +1,7 @@
 import type { EventKey } from '../db/failover/replica.js';
 import type { Span } from '../foundation/observability/tracing/tracing.js';
 import type { Address } from './addresses.js';
-import { storable } from './storableText.js';
+import { toPostgresText } from './postgresText.js';
 
 /** A composed email: no header value contains a line break. */
 export interface Email {
@@ -83,7 +83,7 @@ export class EmailProblem extends Error {
     readonly kind: 'failed' | 'skipped' | 'retry',
     failure: EmailFailure,
   ) {
-    const message = storable(failure.message);
+    const message = toPostgresText(failure.message);
     super(message);
     this.name = 'EmailProblem';
     this.failure = { ...failure, message };

@@ -4,7 +4,7 @@ import type { EmailField, EmailFields } from './emailFields.js';
 import { MAX_HEADER_CHARACTERS } from './headerNames.js';
 import { withPreheader } from './preheader.js';
 import type { Rendered, TextOf } from './renderFields.js';
-import { storable } from './storableText.js';
+import { toPostgresText } from './postgresText.js';
 
 const MAX_CATEGORY_CHARACTERS = 255;
 const MAX_REPLY_TO = 100;
@@ -17,12 +17,12 @@ export function readContent(
   fields: EmailFields,
   { textOf, plainTextOf }: Rendered,
 ): Pick<Email, 'html' | 'text' | 'replyTo' | 'headers' | 'categories'> {
-  const html = storable(textOf(fields.template));
-  const text = storable(fields.text ? textOf(fields.text) : (plainTextOf(fields.template) ?? ''));
+  const html = toPostgresText(textOf(fields.template));
+  const text = toPostgresText(fields.text ? textOf(fields.text) : (plainTextOf(fields.template) ?? ''));
   const replyTo = fields.replyTo ? readReplyTo(fields.replyTo, textOf) : [];
   const categories = readCategories(fields.categories, textOf);
   return {
-    html: fields.preheader ? withPreheader(html, storable(textOf(fields.preheader))) : html,
+    html: fields.preheader ? withPreheader(html, toPostgresText(textOf(fields.preheader))) : html,
     headers: readHeaders(fields.headers, textOf),
     ...(text.trim() === '' ? {} : { text }),
     ...(replyTo.length === 0 ? {} : { replyTo }),
@@ -56,7 +56,9 @@ function readHeaders(fields: readonly EmailField[], textOf: TextOf): Readonly<Re
         'HEADER_INVALID',
         `the value is longer than ${MAX_HEADER_CHARACTERS} characters`,
       );
-    return value === '' ? [] : [[field.name.slice(field.name.indexOf('.') + 1), storable(value)] as const];
+    return value === ''
+      ? []
+      : [[field.name.slice(field.name.indexOf('.') + 1), toPostgresText(value)] as const];
   });
   const isOwn = given.some(([name]) => name.toLowerCase() === 'auto-submitted');
   return { ...(isOwn ? {} : AUTO_SUBMITTED), ...Object.fromEntries(given) };
@@ -64,7 +66,7 @@ function readHeaders(fields: readonly EmailField[], textOf: TextOf): Readonly<Re
 
 function readCategories(fields: readonly EmailField[], textOf: TextOf): readonly string[] {
   const categories = fields.map((field) => {
-    const category = storable(textOf(field))
+    const category = toPostgresText(textOf(field))
       .replace(/[\s\p{Cc}]+/gu, ' ')
       .trim();
     if (category.length <= MAX_CATEGORY_CHARACTERS) return category;

@@ -2,7 +2,7 @@ import type { EmailRule, EventRecords, OutboxEvent } from '../db/outbox/batches.
 import { RECORD_TOO_LARGE } from '../db/outbox/recordSize.js';
 import { AppError } from '../foundation/errors.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
-import { storable } from './storableText.js';
+import { toPostgresText } from './postgresText.js';
 import { isBusy } from './transientErrors.js';
 
 /** Whether the rule applies to such events, apart from its condition. */
@@ -60,5 +60,5 @@ export async function evaluateCondition(
 const TOO_LARGE: ConditionFailure = { code: 'EVENT_TOO_LARGE', message: RECORD_TOO_LARGE };
 
 function conditionFailed({ message }: AppError): ConditionFailure {
-  return { code: 'CONDITION_FAILED', message: storable(`the rule's condition: ${message}`) };
+  return { code: 'CONDITION_FAILED', message: toPostgresText(`the rule's condition: ${message}`) };
 }

@@ -37,7 +37,7 @@ const CODES = {
     410,
     'It took effect once: read the rows, and do not send it with another key. Smaller responses are always kept.',
   ],
-  INTERNAL_ERROR: [500, 'Not your fault. Report the request id to the operator.'],
+  INTERNAL_ERROR: [500, 'This is an error in the service. Give the request id to the operator.'],
 
   // Sign-in and tokens
   TOKEN_MISSING: [401, 'Send "Authorization: Bearer <access token>".'],
@@ -162,7 +162,7 @@ const CODES = {
   FILE_URL_INVALID: [403, 'Use the URL exactly as given, with the method it was issued for.'],
   FILE_URL_EXPIRED: [410, 'Request a new URL: upload_<table> for an upload, thefiles for a download.'],
   FILE_UPLOADED_ALREADY: [409, 'The file is stored. An upload URL accepts one file, once.'],
-  FILE_UPLOAD_IN_HAND: [
+  FILE_UPLOAD_IN_PROGRESS: [
     409,
     'Another request is uploading this file; wait until it ends, or for a minute if it was interrupted.',
   ],
@@ -178,7 +178,7 @@ const CODES = {
   // Email settings
   EMAIL_APIKEY_MISSING: [
     409,
-    'Call set_email_apikey, or set_email_transport for another carrier, before any other email setting. Where email is kept in the mailbox, any word will do as the key.',
+    'Call set_email_apikey, or set_email_transport for another carrier, before any other email setting. Where email is kept in the mailbox, any text is accepted as the key.',
   ],
   EMAIL_TRANSPORT_REFUSED: [
     422,

@@ -49,8 +49,8 @@ export function openEngine({ config, database, log, keyRing, onCommitted }: Engi
     planning: new PlanningQueue({
       msPerSecond: config.planningMsPerSecond,
       anonymousMsPerSecond: config.anonymousPlanningMsPerSecond,
-      waiting: config.tenantConcurrency,
-      waitMs: config.connectTimeoutMs,
+      waiting: config.tenantQueueLength,
+      waitMs: config.poolTimeoutMs,
     }),
     filters: new ParsedFilters(),
     conditions: new Conditions(transactions),
@@ -65,8 +65,8 @@ export function openEngine({ config, database, log, keyRing, onCommitted }: Engi
     }),
     limiter: new TenantLimiter({
       running: tenants.maxPerTenant * REQUESTS_PER_CONNECTION,
-      waiting: config.tenantConcurrency,
-      waitMs: config.connectTimeoutMs,
+      waiting: config.tenantQueueLength,
+      waitMs: config.poolTimeoutMs,
     }),
     fileUrls: openFileUrls(config, keyRing ?? config.secretKeys),
     brokenRules: new BrokenRules(log),

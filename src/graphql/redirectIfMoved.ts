@@ -1,4 +1,4 @@
-import { requireHere } from '../db/cells/placement.js';
+import { requireTenantInThisCell } from '../db/cells/placement.js';
 import { INSUFFICIENT_PRIVILEGE, isServerError, isSessionEnd } from '../db/sql/sqlState.js';
 import type { PostgresError } from '../db/sql/toAppError.js';
 import { AppError } from '../foundation/errors.js';
@@ -19,7 +19,7 @@ export async function redirectIfMoved<T>(
     } catch (error) {
       const refusal = refusalBehind(error);
       if (!isCell || !refusal) throw error;
-      await requireHere(knex, tenantid);
+      await requireTenantInThisCell(knex, tenantid);
       if (attempt === 2 || refusal.code !== INSUFFICIENT_PRIVILEGE) throw error;
     }
   }

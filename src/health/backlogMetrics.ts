@@ -22,7 +22,7 @@ const FIGURES: readonly (readonly [name: string, help: string, figure: Figure])[
   ],
   ['rowpost_retries_due', 'Deliveries whose next attempt is due and has not begun.', 'retries'],
   ['rowpost_retries_due_seconds', 'How long the oldest of them has been due.', 'retrySeconds'],
-  ['rowpost_deliveries_later', 'Deliveries that wait for their next attempt or their turn.', 'later'],
+  ['rowpost_deliveries_scheduled', 'Deliveries that wait for their next attempt or their turn.', 'later'],
   ['rowpost_deliveries_paused', "Deliveries that wait for a tenant's key or credit.", 'paused'],
   [
     'rowpost_loops_tripped',

@@ -14,12 +14,12 @@ export function cachedReading<T>(
   { cacheMs, what, log }: { readonly cacheMs: number; readonly what: string; readonly log: Logger },
 ): () => Promise<T | undefined> {
   let response: Promise<T | undefined> | undefined;
-  let askedAtMs = -Infinity;
+  let requestedAtMs = -Infinity;
   let isReading = false;
   return () => {
     // A reading that takes longer than `cacheMs` is not started twice.
-    if (response && (isReading || performance.now() - askedAtMs < cacheMs)) return response;
-    askedAtMs = performance.now();
+    if (response && (isReading || performance.now() - requestedAtMs < cacheMs)) return response;
+    requestedAtMs = performance.now();
     isReading = true;
     const reading = read()
       .catch((error: unknown) => {

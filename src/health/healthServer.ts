@@ -70,7 +70,7 @@ export async function startHealthServer(deps: HealthServerDeps, port: number): P
   });
   await listen(server, { host: config.healthHost, port }, HEALTH_SETTINGS);
   const { port: listeningAt } = server.address() as AddressInfo;
-  deps.log.info({ healthPort: listeningAt }, 'health and metrics');
+  deps.log.info({ healthPort: listeningAt }, 'health server listening');
   return {
     port: listeningAt,
     announceStop: () => (isStopping = true),

@@ -1,5 +1,5 @@
 import { overdueIn, type Overdue } from '../db/ledger/overdue.js';
-import { orLate } from '../foundation/orLate.js';
+import { withTimeout } from '../foundation/withTimeout.js';
 import type { BacklogReader } from './backlogReader.js';
 
 /** Resolves if a dependency is healthy, and rejects otherwise. */
@@ -23,7 +23,7 @@ function passes(check: HealthCheck): Promise<boolean> {
     () => true,
     () => false,
   );
-  return orLate(works, CHECK_TIMEOUT_MS, () => false);
+  return withTimeout(works, CHECK_TIMEOUT_MS, () => false);
 }
 
 /** @returns what has waited longer than the alarm threshold; empty while the backlog can't be read, which `postgres` reports */

@@ -19,7 +19,7 @@ import type { HealthChecks } from '../health/readiness.js';
 import type { Queue } from '../queue/jobQueue.js';
 import type { KeyRing } from '../config/secrets.js';
 import type { Services } from '../control/services.js';
-import { closing, stopAll, type Stoppable } from '../foundation/lifecycle/shutdown.js';
+import { stoppable, stopAll, type Stoppable } from '../foundation/lifecycle/shutdown.js';
 import {
   createStartup,
   NotReadyError,
@@ -72,7 +72,7 @@ export async function openInstallation(
     statementTimeoutMs: config.statementTimeoutMs,
     requestTimeoutMs: config.requestTimeoutMs,
     lockTimeoutMs: config.lockTimeoutMs,
-    connectTimeoutMs: config.connectTimeoutMs,
+    poolTimeoutMs: config.poolTimeoutMs,
     applicationName: `rowpost ${processName}`,
     log,
   });
@@ -171,7 +171,7 @@ async function openBackend(config: Config, log: Logger): Promise<Backend> {
 export async function openTemplates({ config }: Installation): Promise<TemplatePool> {
   const { createTemplatePool } = await import('rowpost-jinja2');
   return createTemplatePool({
-    processes: config.renderThreads,
+    processes: config.renderProcesses,
     deadlineMs: RENDER_DEADLINE_MS,
     onRendered: (durationMs) => renderings.observe(durationMs / 1000),
   });
@@ -192,7 +192,7 @@ export async function startWebPart(installation: Installation, templates: Templa
   const web = await startWeb({ ...installation, engine, control, checks });
   // It concerns one request and must not end the others.
   process.on('unhandledRejection', (error) => installation.log.error({ err: error }, 'unhandled rejection'));
-  return { ...web, stop: () => stopAll([web, closing(carriers)]) };
+  return { ...web, stop: () => stopAll([web, stoppable(carriers)]) };
 }
 
 /** The queue, for relay and worker. Throws UsageError if it is unusable. */
@@ -259,8 +259,8 @@ export async function withInstallation(work: (installation: Installation) => Pro
 /** Refuses to run on a database that `rowpost release` has not migrated. */
 export async function requireCurrentSchema(database: Database): Promise<void> {
   const pending = await pendingMigrations(database.knex).catch((error: unknown) => {
-    const told = toAppError(error);
-    throw told.code === 'DATABASE_UNAVAILABLE' ? new NotReadyError(told.message, 'postgres') : error;
+    const appError = toAppError(error);
+    throw appError.code === 'DATABASE_UNAVAILABLE' ? new NotReadyError(appError.message, 'postgres') : error;
   });
   if (pending === 'all') throw new UsageError('the database is not set up yet: run "rowpost release" first');
   if (pending.length > 0) {

@@ -9,6 +9,6 @@ export function logOutages(log: Logger, what: string): (error: Error) => void {
     const now = Date.now();
     if (now < mutedUntilMs) return;
     mutedUntilMs = now + LOG_INTERVAL_MS;
-    log.warn({ err: error }, `${what}: no response, or a refusal; trying on`);
+    log.warn({ err: error }, `${what} is unavailable; retrying`);
   };
 }

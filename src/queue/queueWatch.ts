@@ -11,7 +11,7 @@ export function watchQueue(queue: Pick<Queue, 'check'>, log: Logger, intervalMs 
   const outage = startOutage(log, 'the queue');
   let polling: Promise<void> | undefined;
   const poll = async (): Promise<void> => {
-    const askedAtMs = performance.now();
+    const requestedAtMs = performance.now();
     try {
       await queue.check();
     } catch (error) {
@@ -19,8 +19,8 @@ export function watchQueue(queue: Pick<Queue, 'check'>, log: Logger, intervalMs 
       outage.failed(error);
       return;
     }
-    queueRoundTrips.observe((performance.now() - askedAtMs) / 1000);
-    outage.works();
+    queueRoundTrips.observe((performance.now() - requestedAtMs) / 1000);
+    outage.recovered();
   };
   const timer = setInterval(() => {
     polling ??= poll().finally(() => (polling = undefined));

@@ -49,7 +49,7 @@ export function startLoop(step: () => Promise<void>, { name, everyMs, log }: Loo
       if (failures > 0) log.info({ failures }, `${name}: works again`);
       failures = 0;
     } catch (error) {
-      if (failures === 0) log.error({ err: error }, `${name}: failed; trying on`);
+      if (failures === 0) log.error({ err: error }, `${name} failed; retrying`);
       failures += 1;
       relayFailures.inc({ step: name });
     }

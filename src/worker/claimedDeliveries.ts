@@ -65,14 +65,14 @@ export class ClaimedDeliveries implements Stoppable {
 
   /**
    * A claimed delivery's next attempt has begun, and with it a lease.
-   * @param askedAtMs `performance.now()` from before the lease was requested, so that its end is never overestimated
+   * @param requestedAtMs `performance.now()` from before the lease was requested, so that its end is never overestimated
    * @returns whether the lease is certain to be still ours
    */
-  begin(delivery: KnownDelivery, askedAtMs: number): () => boolean {
+  begin(delivery: KnownDelivery, requestedAtMs: number): () => boolean {
     const claim = this.#claims.get(keyOf(delivery));
     if (!claim) throw new Error(`delivery ${delivery.deliveryid} is not claimed`);
     claim.held = { ...claim.held, starts: delivery.starts + 1, sending: true };
-    this.#extend(claim, askedAtMs, true);
+    this.#extend(claim, requestedAtMs, true);
     return () => performance.now() < claim.untilMs;
   }
 
@@ -97,7 +97,7 @@ export class ClaimedDeliveries implements Stoppable {
   /** Without a lease a delivery may be composed twice but is still sent once: `startSending` is the fence. */
   async #record(claims: readonly Claim[], leaseMs: number): Promise<void> {
     if (claims.length === 0) return;
-    const askedAtMs = performance.now();
+    const requestedAtMs = performance.now();
     const held = claims.map((claim) => claim.held);
     let extended: readonly boolean[];
     try {
@@ -110,13 +110,13 @@ export class ClaimedDeliveries implements Stoppable {
       // Its attempt has begun meanwhile, with a lease of its own.
       if (claim.held !== held[index]) return;
       claim.isRecorded = true;
-      this.#extend(claim, askedAtMs, extended[index] === true);
+      this.#extend(claim, requestedAtMs, extended[index] === true);
     });
   }
 
-  #extend(claim: Claim, askedAtMs: number, isOurs: boolean): void {
-    claim.untilMs = isOurs ? askedAtMs + this.#usableMs : -Infinity;
-    claim.dueMs = askedAtMs + (claim.held.sending ? this.#usableMs / 3 : this.leaseMs / 2);
+  #extend(claim: Claim, requestedAtMs: number, isOurs: boolean): void {
+    claim.untilMs = isOurs ? requestedAtMs + this.#usableMs : -Infinity;
+    claim.dueMs = requestedAtMs + (claim.held.sending ? this.#usableMs / 3 : this.leaseMs / 2);
   }
 }
 

@@ -8,7 +8,7 @@ import { openAccounts } from '../email/carriers/openAccounts.js';
 import type { SendOutcome } from '../email/carriers/sending.js';
 import { idempotencyKeyOf, messageIdOf } from '../email/message/messageId.js';
 import { packEmail, toSentEmail } from '../email/sentEmail.js';
-import { storable } from '../email/storableText.js';
+import { toPostgresText } from '../email/postgresText.js';
 import { traced, type Span } from '../foundation/observability/tracing/tracing.js';
 import type { AttemptedDelivery } from './attemptReport.js';
 import type { DeliverDeps } from './deliverDeps.js';
@@ -152,17 +152,17 @@ async function recordStart(
   { carrier }: Route,
   kept: Buffer | undefined,
 ): Promise<(() => boolean) | undefined> {
-  const askedAtMs = performance.now();
+  const requestedAtMs = performance.now();
   const started = await traced(delivery.span, 'record start', {}, () =>
     ledger.start({
       ...delivery,
-      recipients: email.recipients.map((address) => storable(formatAddress(address))),
+      recipients: email.recipients.map((address) => toPostgresText(formatAddress(address))),
       subject: email.subject,
       carrier,
       email: kept?.toString('base64') ?? null,
     }),
   );
-  return started ? claimed.begin(delivery, askedAtMs) : undefined;
+  return started ? claimed.begin(delivery, requestedAtMs) : undefined;
 }
 
 async function callCarrier(

@@ -13,7 +13,7 @@ import { findSuppressed } from '../db/email/suppressions.js';
 import { FairCache } from '../graphql/fairCache.js';
 import type { Logger } from '../foundation/observability/log.js';
 import { cacheLookups } from '../foundation/observability/metrics.js';
-import { coalesce } from '../foundation/limits/coalesce.js';
+import { batchCalls } from '../foundation/limits/batchCalls.js';
 
 export type DeliveryLedger = ReturnType<typeof createDeliveryLedger>;
 
@@ -37,7 +37,7 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
   const together = <Item, Response>(
     run: (to: Ledger, items: readonly Item[]) => Promise<readonly Response[]>,
   ): ((item: Item) => Promise<Response>) =>
-    coalesce((items: readonly Item[]) => run(ledger, items), MAX_BATCH_SIZE);
+    batchCalls((items: readonly Item[]) => run(ledger, items), MAX_BATCH_SIZE);
   const finishOnce = together(finishAttempts);
   const pauseOnce = together(async (to, deliveries: readonly PausedDelivery[]) => {
     await pauseDeliveries(to, deliveries);

@@ -5,7 +5,7 @@ import { SpanKind, traced, tracedFrom } from '../foundation/observability/tracin
 import type { BatchJob } from '../queue/jobs.js';
 import { deliver } from './deliver.js';
 import type { DeliverDeps } from './deliverDeps.js';
-import type { LoopTrips } from './loopTrips.js';
+import type { LoopGuardLog } from './loopGuardLog.js';
 import { giveUp, matchRules, type EvaluateDeps } from './matchRules.js';
 import { queueForLater } from './queueForLater.js';
 import type { StartedDeliveries } from './startedDeliveries.js';
@@ -13,7 +13,7 @@ import type { StartedDeliveries } from './startedDeliveries.js';
 export interface BatchDeps {
   readonly evaluate: EvaluateDeps;
   readonly deliver: DeliverDeps;
-  readonly loopTrips: LoopTrips;
+  readonly loopGuardLog: LoopGuardLog;
   readonly started: StartedDeliveries;
 }
 
@@ -28,7 +28,7 @@ export function evaluateBatch(deps: BatchDeps, job: BatchJob, redelivered: boole
     const { ready, soon, trips } = await traced(span, 'evaluate rules', {}, () =>
       evaluateRules(deps.evaluate, job, redelivered),
     );
-    deps.loopTrips.report(tenantid, trips);
+    deps.loopGuardLog.report(tenantid, trips);
     for (const delivery of ready) {
       deps.started.start(tenantid, () => deliver(deps.deliver, delivery, false, span), deps.deliver.log);
     }

@@ -40,7 +40,7 @@ export async function matchRules(
 /** Every worker that evaluated this batch died: a failed delivery for each rule that might match. */
 export function giveUp({ log }: EvaluateDeps, key: BatchKey, batch: LoadedBatch): readonly Match[] {
   const { tenantid, batchid } = key;
-  log.error({ tenantid, batchid }, 'gave up on a batch of events that crashes every worker');
+  log.error({ tenantid, batchid }, 'quarantined a batch of events after repeated worker crashes');
   return batch.rules.flatMap((rule) => {
     const unknown = rule.condition === null ? '' : '; whether its condition holds is not known';
     const message = `each worker that evaluated this rule for the change ended while doing so${unknown}`;

@@ -4,7 +4,7 @@ import type { EmailEvent } from '../db/email/emailEvents.js';
 import type { LoadedDelivery } from '../db/ledger/loadDeliveries.js';
 import { comparable } from '../email/addresses.js';
 import type { RefusedRecipient, SendOutcome } from '../email/carriers/sending.js';
-import { storable } from '../email/storableText.js';
+import { toPostgresText } from '../email/postgresText.js';
 import { traced } from '../foundation/observability/tracing/tracing.js';
 import type { AttemptedDelivery } from './attemptReport.js';
 import { accountName } from './carrierHolds.js';
@@ -50,7 +50,7 @@ async function recordPaused(
   { code, message, httpStatus }: Extract<SendOutcome, { kind: 'tenant_paused' }>,
 ): Promise<void> {
   const version = delivery.accounts?.version ?? 0;
-  await deps.ledger.pauseTenant(delivery.tenantid, version, code, storable(message));
+  await deps.ledger.pauseTenant(delivery.tenantid, version, code, toPostgresText(message));
   await pause(deps, delivery, true, httpStatus);
   deps.report.ended(delivery, { state: 'paused', httpStatus, errorCode: code });
 }
@@ -107,7 +107,7 @@ async function record(
   const finish: AttemptFinish = {
     ...knownDelivery(delivery),
     ...decision,
-    error: decision.error === null ? null : storable(decision.error),
+    error: decision.error === null ? null : toPostgresText(decision.error),
     nextAttemptMs: decision.nextAttemptMs === null ? null : Math.ceil(decision.nextAttemptMs),
     sending,
   };

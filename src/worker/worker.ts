@@ -2,7 +2,7 @@ import type { Stoppable } from '../foundation/lifecycle/shutdown.js';
 import { deliver } from './deliver.js';
 import { createDeliverDeps, type WorkerDeps } from './deliverDeps.js';
 import { evaluateBatch, type BatchDeps } from './evaluateBatch.js';
-import { LoopTrips } from './loopTrips.js';
+import { LoopGuardLog } from './loopGuardLog.js';
 import { StartedDeliveries } from './startedDeliveries.js';
 
 export type { WorkerDeps } from './deliverDeps.js';
@@ -29,7 +29,7 @@ export function startWorker(deps: WorkerDeps): Stoppable {
   const batchDeps: BatchDeps = {
     evaluate: { ledger, engine, limits, records, log },
     deliver: deliverDeps,
-    loopTrips: new LoopTrips(log),
+    loopGuardLog: new LoopGuardLog(log),
     started,
   };
   const graceMs = config.graceMs * GRACE_FOR_JOBS;

@@ -251,7 +251,7 @@ for (const path of ['/query', '/roles_pbac'] as const) {
 describe('a tenant with more concurrent requests than its share', () => {
   let fixture: WebFixture;
   before(async () => {
-    fixture = await WebFixture.start({ env: { PG_POOL: '5', TENANT_CONCURRENCY: '2' } });
+    fixture = await WebFixture.start({ env: { PG_POOL: '5', TENANT_QUEUE_LENGTH: '2' } });
   });
   after(() => fixture.stop());
 

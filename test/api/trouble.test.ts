@@ -52,8 +52,8 @@ describe('when PostgreSQL goes away', () => {
   before(async () => {
     fixture = await WebFixture.start({
       openDatabase: async (url) => {
-        const { statementTimeoutMs, lockTimeoutMs, connectTimeoutMs } = testConfig();
-        const limits = { budget: TEST_BUDGET, statementTimeoutMs, lockTimeoutMs, connectTimeoutMs };
+        const { statementTimeoutMs, lockTimeoutMs, poolTimeoutMs } = testConfig();
+        const limits = { budget: TEST_BUDGET, statementTimeoutMs, lockTimeoutMs, poolTimeoutMs };
         database = openDatabase({
           url: await way.lead(url),
           ...limits,

@@ -107,13 +107,13 @@ export class WebFixture {
     const testDatabase = await createTestDatabase({ budget: budgetOf(options.env ?? {}) });
     const database = (await options.openDatabase?.(testDatabase.url)) ?? testDatabase.database;
     const log = options.log ?? testLog;
-    const env = { DATABASE_URL: testDatabase.url, RENDER_THREADS: '1', ...options.env };
+    const env = { DATABASE_URL: testDatabase.url, RENDER_PROCESSES: '1', ...options.env };
     const config = { ...testConfig(env), ...options.config };
     const clock = options.clock ?? systemClock;
     await ensureInstallation(database.knex, PXADMIN_PASSWORD, quickHash);
     const principals = new PrincipalSource(database.knex, () => clock.now());
     const engine = createDataEngine({ database, config, log });
-    const templates = templatePool(config.renderThreads);
+    const templates = templatePool(config.renderProcesses);
     const base = { database, config, log, clock, principals, engine };
     const keyRing = KeyRing.parse(TEST_SECRET_KEYS);
     const carriers = openCarriers(config, database);

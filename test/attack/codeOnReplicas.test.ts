@@ -31,7 +31,7 @@ describe('attack: code that reaches a replica while a transaction there has swit
       keyRing: testKeyRing,
       statementTimeoutMs: 10_000,
       lockTimeoutMs: 5_000,
-      connectTimeoutMs: 5_000,
+      poolTimeoutMs: 5_000,
       applicationName: 'rowpost test',
       log: testLog,
     });

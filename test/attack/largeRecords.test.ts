@@ -2,10 +2,15 @@ import { expect } from 'chai';
 import type { EmailType } from '../../src/db/email/emailTypes.js';
 import { composeEmail, type ComposeDeps, type NamedType } from '../../src/email/composeEmail.js';
 import type { EmailTrigger } from '../../src/email/email.js';
-import { markedRecords, markNumbers, withoutMarks, type MarkDeps } from '../../src/email/numericMarks.js';
-import { withServedNames } from '../../src/email/servedNames.js';
+import {
+  tagNumericValues,
+  markNumbers,
+  removeNumericTags,
+  type MarkDeps,
+} from '../../src/email/numericTags.js';
+import { addGraphqlNames } from '../../src/email/graphqlNames.js';
 import { AppError } from '../../src/foundation/errors.js';
-import { requireFewValues } from '../../src/control/request/fieldCount.js';
+import { limitValues } from '../../src/control/request/fieldCount.js';
 import { membersOf } from '../../src/foundation/json/jsonText.js';
 
 /** As large as a row may be that an email is about. */
@@ -28,11 +33,11 @@ describe('attack: a row of millions of values, which an email is about', () => {
   for (const [what, record] of RECORDS) {
     it(`is prepared for templates in little time: ${what}`, () => {
       const startedAtMs = performance.now();
-      const prepared = withServedNames(markNumbers(record, new Set(['price'])));
+      const prepared = addGraphqlNames(markNumbers(record, new Set(['price'])));
       expect(performance.now() - startedAtMs).to.be.below(MAX_MS);
       expect(prepared.startsWith('{"price":1.50E0,"odd-name":2,')).to.equal(true);
       expect(prepared.endsWith(',"odd_name":2}')).to.equal(true);
-      expect(withoutMarks(prepared).length).to.equal(record.length + ',"odd_name":2'.length);
+      expect(removeNumericTags(prepared).length).to.equal(record.length + ',"odd_name":2'.length);
     });
   }
 
@@ -68,7 +73,7 @@ describe('attack: a row of millions of values, which an email is about', () => {
     const record = `{"price":1.50,"list":[${'1,'.repeat(900_000)}1]}`;
     let turns = 0;
     const watch = setInterval(() => (turns += 1), 1);
-    const { new: marked } = await markedRecords(deps as unknown as MarkDeps, changeTo(record));
+    const { new: marked } = await tagNumericValues(deps as unknown as MarkDeps, changeTo(record));
     clearInterval(watch);
     expect(marked?.length).to.equal(record.length + 2 * 900_002);
     expect(turns).to.be.at.least(10);
@@ -94,11 +99,11 @@ describe('attack: a row of millions of values, which an email is about', () => {
   it('is not read by lists of /roles_pbac, whose number of values is limited', () => {
     const list = `[{"change":{"new":${RECORDS[0]?.[1]}}}]`;
     const startedAtMs = performance.now();
-    expect(() => requireFewValues(list))
+    expect(() => limitValues(list))
       .to.throw(AppError)
       .with.property('code', 'DOCUMENT_TOO_COMPLEX');
     expect(performance.now() - startedAtMs).to.be.below(MAX_MS);
-    requireFewValues(`[{"change":{"new":"${filled(',')}"}}]`);
+    limitValues(`[{"change":{"new":"${filled(',')}"}}]`);
   });
 
   it('is found member by member, whatever the members are', () => {
@@ -122,7 +127,7 @@ describe('attack: a row of millions of values, which an email is about', () => {
     const marked =
       '{"n": -1.50E0, "m": 1.50, "list": [1E0,"NaN","1 2",null,[2.0E0]], "deep": {"n": 1}, "text": "n: 1"}';
     expect(markNumbers(record, columns)).to.equal(marked);
-    expect(withoutMarks(marked)).to.equal(record);
+    expect(removeNumericTags(marked)).to.equal(record);
     const exponents = '{"n":1e5,"list":[1E+5,1.5e-7]}';
     expect(markNumbers(exponents, columns)).to.equal(exponents);
   });

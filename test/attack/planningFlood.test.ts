@@ -99,7 +99,7 @@ describe('unique documents, by settings', function () {
       env: {
         PLANNING_MS_PER_SECOND: '1000',
         ANONYMOUS_PLANNING_MS_PER_SECOND: '1',
-        PG_CONNECT_TIMEOUT_MS: '2000', // the longest wait
+        PG_POOL_TIMEOUT_MS: '2000', // the longest wait
       },
     });
   });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { withServedNames } from '../../src/email/servedNames.js';
+import { addGraphqlNames } from '../../src/email/graphqlNames.js';
 
 describe('consistent names: template records use the names of queries and conditions', () => {
   const cases: [record: string, served: string][] = [
@@ -14,12 +14,12 @@ describe('consistent names: template records use the names of queries and condit
     ['{"a":"odd-value\\": ","b":{"odd-key":1}}', '{"a":"odd-value\\": ","b":{"odd-key":1}}'],
   ];
   for (const [record, served] of cases) {
-    it(record, () => expect(withServedNames(record)).to.equal(served));
+    it(record, () => expect(addGraphqlNames(record)).to.equal(served));
   }
 
   it('leaves plain records untouched, as text', () => {
     const record = '{"name" : "Ada", "total":10.50}';
-    expect(withServedNames(record)).to.equal(record);
-    expect(withServedNames(null)).to.equal('null');
+    expect(addGraphqlNames(record)).to.equal(record);
+    expect(addGraphqlNames(null)).to.equal('null');
   });
 });

@@ -11,7 +11,7 @@ describe('roles_pbac: limits per request and per tenant', () => {
 
   before(async () => {
     fixture = await WebFixture.start({
-      env: { MAX_RESPONSE_BYTES: String(ANSWER_BYTES), PG_CONNECT_TIMEOUT_MS: '20000' },
+      env: { MAX_RESPONSE_BYTES: String(ANSWER_BYTES), PG_POOL_TIMEOUT_MS: '20000' },
     });
     tenant = await fixture.createTenant('shop');
     root = (await fixture.signIn(tenant.tenantid)).access_token;

@@ -11,7 +11,7 @@ import { resumeTenant } from '../../src/db/ledger/pause.js';
 import { redriveDeliveries, redriveDelivery } from '../../src/db/ledger/redrive.js';
 import { pollOutbox } from '../../src/db/outbox/pollOutbox.js';
 import { createLogger, type Logger } from '../../src/foundation/observability/log.js';
-import { LoopTrips } from '../../src/worker/loopTrips.js';
+import { LoopGuardLog } from '../../src/worker/loopGuardLog.js';
 import { startFakeProvider, type FakeProvider } from '../support/fakeProvider.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { waitFor } from '../support/waitFor.js';
@@ -198,7 +198,7 @@ describe('limits of delivery', () => {
       const lines: unknown[] = [];
       const log: Logger = createLogger('silent', 'test');
       log.warn = (fields: unknown) => lines.push(fields);
-      const trips = new LoopTrips(log);
+      const trips = new LoopGuardLog(log);
       const trip = { ruleid: '7', target: 'customer', key: '{"id": 1}', skipped: 3 };
       for (let i = 0; i < 100; i++) trips.report(1, [trip]);
       trips.report(1, [{ ...trip, ruleid: '8' }]);

@@ -44,7 +44,7 @@ const opened = openDatabase({
   keyRing,
   statementTimeoutMs: config.statementTimeoutMs,
   lockTimeoutMs: config.lockTimeoutMs,
-  connectTimeoutMs: config.connectTimeoutMs,
+  poolTimeoutMs: config.poolTimeoutMs,
   applicationName: 'worker under test',
   log: testLog,
 });

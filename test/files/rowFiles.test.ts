@@ -156,7 +156,7 @@ describe('files of rows', () => {
     const statuses = responses.map(({ status }) => status).sort();
     expect(statuses[0]).to.equal(201);
     for (const { status, body } of responses) {
-      if (status !== 201) expect(body.code).to.be.oneOf(['FILE_UPLOAD_IN_HAND', 'FILE_UPLOADED_ALREADY']);
+      if (status !== 201) expect(body.code).to.be.oneOf(['FILE_UPLOAD_IN_PROGRESS', 'FILE_UPLOADED_ALREADY']);
     }
     const again = await shop.put(url, 'other');
     expect([again.status, again.body.code]).to.deep.equal([409, 'FILE_UPLOADED_ALREADY']);
@@ -217,7 +217,7 @@ describe('files of rows', () => {
     expect((await shop.put(unused, 'x')).body.code).to.equal('FILE_URL_INVALID');
   });
 
-  it('belong to one tenant: wall two backs up the checks', async () => {
+  it('belong to one tenant: layer two backs up the checks', async () => {
     const file = await shop.store('a.txt', 'a');
     const { database } = shop.fixture.testDatabase;
     const other = await shop.fixture.createTenant(

@@ -35,7 +35,7 @@ describe('reads on a replica', () => {
       keyRing: testKeyRing,
       statementTimeoutMs: 5_000,
       lockTimeoutMs: 1_000,
-      connectTimeoutMs: 5_000,
+      poolTimeoutMs: 5_000,
       applicationName: 'rowpost test',
       log: testLog,
     });

@@ -32,7 +32,7 @@ describe('/metrics: figures of the ledger', () => {
     expect(figure('rowpost_deliveries_waiting')).to.equal(2);
     expect(figure('rowpost_deliveries_waiting_seconds')).to.be.within(89, 120);
     expect(figure('rowpost_deliveries_paused')).to.equal(1);
-    expect(figure('rowpost_deliveries_later')).to.equal(0);
+    expect(figure('rowpost_deliveries_scheduled')).to.equal(0);
     expect(figure('rowpost_batches_waiting')).to.equal(2);
     expect(figure('rowpost_batches_waiting_seconds')).to.be.within(7_199, 7_230);
     expect(figure('rowpost_events_unread')).to.equal(0);

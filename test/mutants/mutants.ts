@@ -1,4 +1,4 @@
-/** One change in one place, which takes a fence, a lease, a unique key or a wall away. */
+/** One change in one place, which takes a fence, a lease, a unique key or a layer away. */
 export interface Mutant {
   /** What no longer holds. */
   readonly name: string;
@@ -141,14 +141,14 @@ const FENCES: readonly Mutant[] = [
   {
     name: 'the email of a tenant that moved to another cell is evaluated here as well',
     within: 'CLOSE',
-    pattern: /(where \$\{\w+\}) and not \$\{isHandedOverSql\([^)]*\)\}/,
+    pattern: /(where \$\{\w+\}) and not \$\{isMovedSql\([^)]*\)\}/,
     replacement: '$1',
     tests: ['test/db/cells/moving/handOver.test.ts'],
   },
   {
     name: 'a batch is done twice',
     within: 'CLOSE',
-    pattern: /(\$\{isHandedOverSql\([^)]*\)\}) on conflict do nothing/,
+    pattern: /(\$\{isMovedSql\([^)]*\)\}) on conflict do nothing/,
     replacement: '$1 on conflict (batchid, createtime) do update set batchid = excluded.batchid',
     tests: [LEDGER],
   },
@@ -194,7 +194,7 @@ const CURSOR: readonly Mutant[] = [
   },
 ];
 
-/** The first wall between roles and tenants: what is compiled. */
+/** The first layer between roles and tenants: what is compiled. */
 const FIRST_WALL: readonly Mutant[] = [
   {
     name: 'a rule grants every capability',
@@ -296,7 +296,7 @@ const FIRST_WALL: readonly Mutant[] = [
   },
 ];
 
-/** The second wall between tenants: PostgreSQL's. */
+/** The second layer between tenants: PostgreSQL's. */
 const SECOND_WALL: readonly Mutant[] = [
   {
     name: "a transaction does not enter the tenant's role",

@@ -1,4 +1,4 @@
-// npm run mutants [-- <part of a name>]: changes one fence, lease, unique key or wall at a time, in a copy of the project, and
+// npm run mutants [-- <part of a name>]: changes one fence, lease, unique key or layer at a time, in a copy of the project, and
 // runs the tests that must notice. Ends with the survivors, and 1 if there are any.
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -24,7 +24,7 @@ for (const { name, postgres, redis } of INSTALLATIONS) {
       fleet = await createFleet({
         postgres,
         redisUrl: redis ? await createTestRedis() : undefined,
-        settings: { RENDER_THREADS: '2' },
+        settings: { RENDER_PROCESSES: '2' },
       });
       await Promise.all(
         (['web', 'web', 'relay', 'relay', 'worker', 'worker'] as const).map((part) => fleet.start(part)),

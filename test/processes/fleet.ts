@@ -54,7 +54,7 @@ export async function createFleet(options: {
     MAIL_TRANSPORT: 'sendgrid',
     SENDGRID_BASE_URL: provider.url,
     PG_POOL: String(FLEET_PG_POOL),
-    RENDER_THREADS: '1', // each takes 0.3 s of CPU time to start
+    RENDER_PROCESSES: '1', // each takes 0.3 s of CPU time to start
     ...options.settings,
   };
   await run(['release'], env);

@@ -28,7 +28,7 @@ export function openTestDatabase(url: string, budget = TEST_BUDGET, pooledUrl?: 
     keyRing: testKeyRing,
     statementTimeoutMs: config.statementTimeoutMs,
     lockTimeoutMs: config.lockTimeoutMs,
-    connectTimeoutMs: config.connectTimeoutMs,
+    poolTimeoutMs: config.poolTimeoutMs,
     applicationName: 'rowpost test',
     log: testLog,
   });

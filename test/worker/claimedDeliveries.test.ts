@@ -26,10 +26,10 @@ describe('leases of claimed deliveries', () => {
 
   const job = (starts = 0) => ({ tenantid: 1, deliveryid: '1', createtime: '2026-01-01', starts });
   /** An attempt that does not end. @returns whether its lease is held */
-  const begin = (askedAtMs: number, starts = 0): (() => boolean) => {
+  const begin = (requestedAtMs: number, starts = 0): (() => boolean) => {
     let isHeld = (): boolean => false;
     void claimed.claim(job(starts), () => {
-      isHeld = claimed.begin(job(starts), askedAtMs);
+      isHeld = claimed.begin(job(starts), requestedAtMs);
       return new Promise(() => undefined);
     });
     return isHeld;

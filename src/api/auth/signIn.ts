@@ -22,7 +22,7 @@ export async function signIn(
   credentials: Credentials,
 ): Promise<Principal> {
   const { tenantid, login, password } = credentials;
-  await deps.principals.requireHere(tenantid);
+  await deps.principals.requireTenantInThisCell(tenantid);
   const role = await findLogin(deps.database.knex, tenantid, login);
   const correct = await verifyPassword(password, role?.password_hash ?? null);
   // Not from the cache: the new token must belong to the state of the role with this password.
@@ -48,7 +48,7 @@ export async function signInAs(
 
 /** Signs in as the tenant's Nobody role. Throws AppError ANONYMOUS_LOGINS_DISABLED, TENANT_SUSPENDED. */
 export async function signInAnonymously(deps: WebDeps, tenantid: number): Promise<Principal> {
-  await deps.principals.requireHere(tenantid);
+  await deps.principals.requireTenantInThisCell(tenantid);
   await requireAnonymousLogins(deps.database.knex, tenantid);
   const role = await findLogin(deps.database.knex, tenantid, ANONYMOUS_LOGIN);
   const principal = role && (await deps.principals.reload(tenantid, role.roleid));

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { introspectionFromSchema, printSchema } from 'graphql';
 import { isAnonymous, type Principal } from '../../db/roles/principal.js';
 import { buildDataSchema } from '../../graphql/schema/dataSchema.js';
-import { sendResponse, whenGone } from '../http/sendResponse.js';
+import { sendResponse, onResponseClosed } from '../http/sendResponse.js';
 import { recordOf } from '../http/requestRecord.js';
 import type { WebDeps } from '../http/webDeps.js';
 import type { TokenOrigin, Tokens } from './tokens.js';
@@ -26,7 +26,7 @@ export function createSignInResponder({ config, engine, control }: WebDeps, toke
   const routes = { base: `${baseUrl}/`, query: `${baseUrl}/query`, roles_pbac: `${baseUrl}/roles_pbac` };
   const withoutTables = describeEmpty();
   return async (res, principal, origin) => {
-    recordOf(res)?.askedBy(principal);
+    recordOf(res)?.setPrincipal(principal);
     const { tenantid, roleid, login, schema } = principal;
     const [issued, tables] = await Promise.all([
       tokens.issuePair(principal, originOf(principal, origin)),
@@ -40,7 +40,7 @@ export function createSignInResponder({ config, engine, control }: WebDeps, toke
     // It contains the schema, and may be large.
     const { take, release } = engine.responses.open(tenantid);
     const refusal = take(body.length);
-    whenGone(res, release);
+    onResponseClosed(res, release);
     if (refusal?.code === 'TOO_BUSY') throw refusal;
     sendResponse(res, 200, HEADERS, body, config);
   };

@@ -41,13 +41,13 @@ export function addressPages({ page, form }: PageHandlers): Router {
   const list = page((visit, req) => showList(visit, req.query));
 
   const change = form(async (visit, _req, res) => {
-    const { values, ask } = visit;
+    const { values, query } = visit;
     const name = listOf(values);
     const address = textOf(values, 'address');
     try {
       const isRemoved = values['action'] === 'remove';
-      if (isRemoved) await ask(LISTS[name].remove, { address });
-      else await ask(LISTS[name].add, { input: inputOf(name, values) });
+      if (isRemoved) await query(LISTS[name].remove, { address });
+      else await query(LISTS[name].add, { input: inputOf(name, values) });
       const done = isRemoved ? 'removed' : 'added';
       res.redirect(303, linkTo(ADDRESSES, { list: name, search: textOf(values, 'search'), done }));
     } catch (error) {
@@ -58,11 +58,11 @@ export function addressPages({ page, form }: PageHandlers): Router {
   return Router().get(ADDRESSES, list).post(ADDRESSES, change);
 }
 
-async function showList({ ask, show }: Visit, asked: Values, problem?: AppError): Promise<void> {
+async function showList({ query, show }: Visit, asked: Values, problem?: AppError): Promise<void> {
   const name = listOf(asked);
   const search = textOf(asked, 'search');
   const from = numberOf(asked, 'from');
-  const { rows } = await ask<{ rows: readonly Values[] }>(LISTS[name].read, {
+  const { rows } = await query<{ rows: readonly Values[] }>(LISTS[name].read, {
     filter: search === '' ? '' : `address like ${literal(containing(search.toLowerCase()))}`,
     limit: ROWS_ASKED,
     offset: from,

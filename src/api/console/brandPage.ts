@@ -19,7 +19,7 @@ const MAX_FORM_BYTES = 262_144;
 /** The page to set the branding of the tenant's sign-in page; it shows the redirect URIs too. */
 export function brandPage({ page, form }: PageHandlers): Router {
   const show = page(async (visit, req) => {
-    const { Utility } = await visit.ask<{ Utility: { sign_in_brand: Values | null } }>(READ);
+    const { Utility } = await visit.query<{ Utility: { sign_in_brand: Values | null } }>(READ);
     await showForm(visit, Utility.sign_in_brand ?? {}, { isSaved: req.query['done'] !== undefined });
   });
 
@@ -28,7 +28,7 @@ export function brandPage({ page, form }: PageHandlers): Router {
       const read = (name: string): string => textOf(visit.values, name, Infinity);
       const brand = { name: read('name'), color: read('color'), logo: read('logo') };
       try {
-        await visit.ask(SET, brand);
+        await visit.query(SET, brand);
         res.redirect(303, `${BRAND}?done=saved`);
       } catch (error) {
         await showForm(visit, brand, { problem: problemOf(error) });
@@ -50,11 +50,11 @@ interface Configs {
 }
 
 async function showForm(
-  { ask, show }: Visit,
+  { query, show }: Visit,
   brand: Values,
   { problem, isSaved = false }: { readonly problem?: AppError; readonly isSaved?: boolean },
 ): Promise<void> {
-  const { oidc_config, oidc_providers } = await ask<Configs>(CONFIGS);
+  const { oidc_config, oidc_providers } = await query<Configs>(CONFIGS);
   const names = new Map(oidc_providers.map(({ providerid, name }) => [String(providerid), name]));
   const values = {
     title: 'Sign-in page',

@@ -61,15 +61,15 @@ interface Settings {
 /** The page for the tenant's carriers and their webhooks. Secrets can be set, but are never shown. */
 export function carrierPage({ page, form }: PageHandlers, mailTransport: Config['mailTransport']): Router {
   const change = form(async (visit, _req, res) => {
-    const { values, ask } = visit;
+    const { values, query } = visit;
     const secret = textOf(values, 'secret', Infinity);
     const what = textOf(values, 'what');
     try {
       if (what === 'carrier') {
-        await setCarrier(ask, readCarrier(values));
+        await setCarrier(query, readCarrier(values));
       } else if (secret === '') throw new AppError('BAD_USER_INPUT', 'The field is empty.');
-      else if (what === 'sendgrid') await ask(CHANGES.sendgrid, { secret });
-      else await ask(CHANGES.webhook, { input: { kind: what, secret } });
+      else if (what === 'sendgrid') await query(CHANGES.sendgrid, { secret });
+      else await query(CHANGES.webhook, { input: { kind: what, secret } });
       res.redirect(303, `${SENDING}?done=${what === 'carrier' ? 'carrier' : 'webhook'}`);
     } catch (error) {
       await show(visit, mailTransport, { problem: problemOf(error) });
@@ -87,16 +87,16 @@ export function carrierPage({ page, form }: PageHandlers, mailTransport: Config[
 
 /** SendGrid's key is stored separately from the carriers, among which SendGrid may already be listed. */
 async function setCarrier(
-  ask: Visit['ask'],
+  query: Visit['query'],
   { apikey, ...input }: Readonly<Record<string, string | number>>,
 ): Promise<void> {
   if (input['kind'] !== 'sendgrid') {
-    await ask(CHANGES.account, { input: apikey === undefined ? input : { ...input, apikey } });
+    await query(CHANGES.account, { input: apikey === undefined ? input : { ...input, apikey } });
     return;
   }
-  await ask(CHANGES.apikey, { secret: apikey ?? '' });
-  const { Utility } = await ask<{ Utility: Settings }>(SETTINGS);
-  if (!kindsInUse(Utility).has('sendgrid')) await ask(CHANGES.account, { input });
+  await query(CHANGES.apikey, { secret: apikey ?? '' });
+  const { Utility } = await query<{ Utility: Settings }>(SETTINGS);
+  if (!kindsInUse(Utility).has('sendgrid')) await query(CHANGES.account, { input });
 }
 
 function kindsInUse({ email_transport }: Settings): ReadonlySet<string> {
@@ -104,11 +104,11 @@ function kindsInUse({ email_transport }: Settings): ReadonlySet<string> {
 }
 
 async function show(
-  { ask, show: showView, values }: Visit,
+  { query, show: showView, values }: Visit,
   mailTransport: Config['mailTransport'],
   { problem, notice }: { readonly problem?: AppError; readonly notice?: string | undefined },
 ): Promise<void> {
-  const { Utility } = await ask<{ Utility: Settings }>(SETTINGS);
+  const { Utility } = await query<{ Utility: Settings }>(SETTINGS);
   const webhooks = [{ kind: 'sendgrid', ...Utility.email_webhook }, ...Utility.email_webhooks];
   const inUse = kindsInUse(Utility);
   await showView(

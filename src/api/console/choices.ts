@@ -24,8 +24,8 @@ export interface Choices {
   readonly roles: readonly { readonly roleid: string; readonly label: string }[];
 }
 
-export async function readChoices(ask: Visit['ask']): Promise<Choices> {
-  const { role, Utility } = await ask<{
+export async function readChoices(query: Visit['query']): Promise<Choices> {
+  const { role, Utility } = await query<{
     readonly role: readonly Role[];
     readonly Utility: { readonly available_schemas_and_tables: Readonly<Record<string, readonly string[]>> };
   }>(CHOICES, { filter: 'deleted = false', limit: MAX_ROLES });
@@ -40,10 +40,10 @@ export async function readChoices(ask: Visit['ask']): Promise<Choices> {
 
 /** Rows of a table to choose from, with their keys as people type them. */
 export async function readRecentRows(
-  ask: Visit['ask'],
+  query: Visit['query'],
   target: string,
 ): Promise<readonly { readonly key: string; readonly label: string }[]> {
-  const { Utility } = await ask<{
+  const { Utility } = await query<{
     readonly Utility: { readonly recent_rows: readonly { readonly key: unknown; readonly label: string }[] };
   }>(ROWS, { target });
   return Utility.recent_rows.map(({ key, label }) => ({ key: keyText(key), label }));

@@ -7,10 +7,10 @@ import { oneStep } from '../../graphql/steps.js';
 import { explain, retryAfter } from '../http/failure.js';
 import { readFields } from '../http/readFields.js';
 import { recordOf } from '../http/requestRecord.js';
-import { typedText } from '../http/typedText.js';
+import { formText } from '../http/formText.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { addressPages } from './addressPages.js';
-import { askAs } from './ask.js';
+import { createGraphqlClient } from './graphqlClient.js';
 import { brandPage } from './brandPage.js';
 import { CONSOLE, SIGN_IN, signInPath } from './consolePath.js';
 import type { ConsoleSession } from './consoleSession.js';
@@ -46,12 +46,12 @@ const ANONYMOUS_CLIENTS = { key: 'anonymous console clients', isAnonymous: true 
 /** `/console`: pages about a tenant's emails. They work without scripts. */
 export function consoleRoutes(deps: RouteDeps): Router {
   const visitOf = (req: Request, res: Response, session: ConsoleSession, values?: Values): Visit => ({
-    ask: askAs(deps.control, session.principal, {
+    query: createGraphqlClient(deps.control, session.principal, {
       allowMutation: values !== undefined,
       allowance: deps.anonymousLimits.ofRole(session.principal, req),
       authTimeMs: session.authTimeMs,
     }),
-    askData: askAs(deps.engine, session.principal, {
+    queryData: createGraphqlClient(deps.engine, session.principal, {
       allowMutation: values !== undefined,
       maxCharacters: MAX_ROWS_CHARACTERS,
     }),
@@ -72,7 +72,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
       res.redirect(303, signInPath(req.originalUrl));
       return;
     }
-    recordOf(res)?.askedBy(session.principal);
+    recordOf(res)?.setPrincipal(session.principal);
     await handle(visitOf(req, res, session), req, res);
   };
 
@@ -84,7 +84,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
       requireOwnPage(req, deps.config.baseUrl);
       const session = await deps.consoleSessions.read(req);
       attempt.session = session;
-      if (session) recordOf(res)?.askedBy(session.principal);
+      if (session) recordOf(res)?.setPrincipal(session.principal);
       // Read first, so that the input can be shown again if the session has ended in the meantime.
       const known = session !== undefined || deps.consoleSessions.isEnded(req);
       const { values } = await readFields(
@@ -189,9 +189,9 @@ function failedPage(deps: RouteDeps): ErrorRequestHandler {
     const isOfOther = session && values && isOfOtherTenant(session, values['csrf']);
     const shown = {
       // So that the next attempt says whose form it is.
-      sentCsrf: typedText(values ?? {}, 'csrf').slice(0, MAX_CSRF_CHARACTERS),
+      sentCsrf: formText(values ?? {}, 'csrf').slice(0, MAX_CSRF_CHARACTERS),
       ...(session && !framed ? frameOf(req, session) : {}),
-      title: status === 404 ? 'Not found' : status === 403 ? 'Not allowed' : 'That did not work',
+      title: status === 404 ? 'Not found' : status === 403 ? 'Not allowed' : 'The request failed',
       problem: { code, message, hint },
       requestId: status >= 500 ? res.getHeader('x-request-id') : undefined,
       signInPath: session || framed ? undefined : SIGN_IN,

@@ -47,18 +47,18 @@ interface Count {
 
 /** Pages about what was sent, what was not and why. */
 export function deliveryPages({ page }: PageHandlers): Router {
-  const list = page(async ({ ask, show, isAdmin }, req) => {
+  const list = page(async ({ query, show, isAdmin }, req) => {
     const search = readSearch(req.query);
     const below = idOf(req.query['below']);
     // May throw, so it comes before any query is started.
     const period = periodOf(search);
     const [{ rows, searched }, counts] = await Promise.all([
-      searchDeliveries(ask, search, {
+      searchDeliveries(query, search, {
         below,
         depth: Math.max(0, ['0', '1', '2', '3', '4'].indexOf(req.query['depth'] as string)),
         limit: PAGE_SIZE + 1,
       }),
-      readTroubles(ask, period),
+      readTroubles(query, period),
     ]);
     const shown = rows.slice(0, PAGE_SIZE);
     const last = shown.at(-1);
@@ -93,9 +93,9 @@ export function deliveryPages({ page }: PageHandlers): Router {
     await show('deliveries', values, below === undefined ? { script: 'live.js' } : {});
   });
 
-  const failures = page(async ({ ask, show, isAdmin }, req) => {
+  const failures = page(async ({ query, show, isAdmin }, req) => {
     const search = readSearch({ within: req.query['within'] });
-    const counts = await readTroubles(ask, periodOf(search));
+    const counts = await readTroubles(query, periodOf(search));
     const groups = counts
       .toSorted((a, b) => b.count - a.count)
       .map((group) => ({
@@ -118,10 +118,10 @@ export function deliveryPages({ page }: PageHandlers): Router {
     });
   });
 
-  const one = page(async ({ ask, show, isAdmin }, req) => {
-    const row = await readDelivery({ ask, isAdmin }, req);
+  const one = page(async ({ query, show, isAdmin }, req) => {
+    const row = await readDelivery({ query, isAdmin }, req);
     const [rule, isEmailKept] = isAdmin
-      ? [await readRule(ask, row.ruleid), await hasKeptEmail(ask, row.deliveryid)]
+      ? [await readRule(query, row.ruleid), await hasKeptEmail(query, row.deliveryid)]
       : [undefined, false];
     await show('delivery', {
       title: row.subject ?? `Delivery ${row.deliveryid}`,
@@ -149,7 +149,7 @@ const REDRIVE_RESULTS: Readonly<Record<string, string>> = {
   sent: 'It was sent again.',
   failed: 'It was tried again, and failed.',
   skipped: 'It was tried again, and skipped.',
-  unknown: 'It was tried again. Nobody knows whether it left.',
+  unknown: 'It was tried again. The outcome is unknown.',
 };
 /** States that can be redriven. */
 export const FINAL_STATES: ReadonlySet<string> = new Set(['sent', 'failed', 'skipped', 'unknown']);
@@ -158,9 +158,9 @@ const UNSENT_STATES: ReadonlySet<string> = new Set(['failed', 'skipped', 'unknow
 const ALWAYS_SHOWN: ReadonlySet<string> = new Set(['to', 'subject', 'state', 'within']);
 
 /** Deliveries without an error code are left out: there are many, they are slow to count, and users don't look for them. */
-async function readTroubles(ask: Visit['ask'], period: readonly string[]): Promise<readonly Count[]> {
+async function readTroubles(query: Visit['query'], period: readonly string[]): Promise<readonly Count[]> {
   const filter = ['error_code is not null', ...period].join(' and ');
-  const { Aggregates } = await ask<{ Aggregates: { count: readonly Count[] } }>(COUNTS, { filter });
+  const { Aggregates } = await query<{ Aggregates: { count: readonly Count[] } }>(COUNTS, { filter });
   return Aggregates.count;
 }
 
@@ -177,11 +177,11 @@ function periodFields({ within, from, until }: ReturnType<typeof readSearch>): o
 
 /** The delivery in the URL, with everything known about it. Throws AppError NOT_FOUND. */
 export async function readDelivery(
-  { ask, isAdmin }: Pick<Visit, 'ask' | 'isAdmin'>,
+  { query, isAdmin }: Pick<Visit, 'query' | 'isAdmin'>,
   req: Request,
 ): Promise<FullDelivery> {
   const filter = `deliveryid = ${literal(requireId(req))}`;
-  const { email_delivery } = await ask<{ email_delivery: readonly FullDelivery[] }>(
+  const { email_delivery } = await query<{ email_delivery: readonly FullDelivery[] }>(
     readOne(isAdmin ? CHANGE : ''),
     { filter },
   );
@@ -193,15 +193,15 @@ export async function readDelivery(
 }
 
 /** @returns undefined if it was deleted */
-export async function readRule(ask: Visit['ask'], ruleid: string): Promise<Rule | undefined> {
-  const { email_rule } = await ask<{ email_rule: readonly Rule[] }>(RULE, {
+export async function readRule(query: Visit['query'], ruleid: string): Promise<Rule | undefined> {
+  const { email_rule } = await query<{ email_rule: readonly Rule[] }>(RULE, {
     filter: `ruleid = ${literal(ruleid)}`,
   });
   return email_rule[0];
 }
 
-async function hasKeptEmail(ask: Visit['ask'], id: string): Promise<boolean> {
-  const { Utility } = await ask<{ Utility: { sent_mail: object | null } }>(KEPT_EMAIL, { id });
+async function hasKeptEmail(query: Visit['query'], id: string): Promise<boolean> {
+  const { Utility } = await query<{ Utility: { sent_mail: object | null } }>(KEPT_EMAIL, { id });
   return Utility.sent_mail !== null;
 }
 

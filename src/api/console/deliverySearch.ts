@@ -32,7 +32,7 @@ export interface Found {
 
 /** The newest matches of a search below an id. Throws AppError BAD_USER_INPUT. */
 export async function searchDeliveries(
-  ask: Visit['ask'],
+  query: Visit['query'],
   search: Search,
   {
     below,
@@ -43,7 +43,7 @@ export async function searchDeliveries(
   const conditions = conditionsOf(search);
   const within = [...periodOf(search), ...(below === undefined ? [] : [`deliveryid < ${literal(below)}`])];
   const list = async (filter: readonly string[]): Promise<readonly DeliveryRow[]> => {
-    const found = await ask<{ email_delivery: readonly DeliveryRow[] }>(LIST, {
+    const found = await query<{ email_delivery: readonly DeliveryRow[] }>(LIST, {
       filter: filter.join(' and '),
       limit,
     });
@@ -53,7 +53,7 @@ export async function searchDeliveries(
   // Those with an error code have an index of their own.
   const indexed = STATES_WITH_ERROR.has(search.state) || search.code !== '' ? ['error_code is not null'] : [];
   const offset = WINDOW * GROWTH ** depth;
-  const { email_delivery } = await ask<{
+  const { email_delivery } = await query<{
     email_delivery: readonly { readonly deliveryid: string; readonly createtime: string }[];
   }>(END, { filter: [...within, ...indexed].join(' and '), offset });
   const [end] = email_delivery;

@@ -76,7 +76,7 @@ interface ChangedColumn {
 
 /** What to show for an email without recipients. */
 const WITHOUT_RECIPIENTS: Readonly<Record<string, string>> = {
-  failed: 'nobody: it was not written',
+  failed: 'no recipients: the email could not be composed',
   skipped: 'nobody',
 };
 const MAX_RECIPIENTS_SHOWN = 3;
@@ -157,11 +157,11 @@ function matchOf(
 const REDRIVEN = 'redriven';
 
 const OUTCOMES: Readonly<Record<string, readonly [title: string, kind: Moment['kind']]>> = {
-  sent: ['The carrier took it', 'good'],
-  rejected: ['The carrier refused it', 'bad'],
+  sent: ['Accepted by the carrier', 'good'],
+  rejected: ['Rejected by the carrier', 'bad'],
   failed: ['It failed', 'bad'],
   retry: ['It did not succeed; to be tried again', 'waiting'],
-  ambiguous: ['Nobody knows whether it left', 'bad'],
+  ambiguous: ['Outcome unknown', 'bad'],
   paused: ['The carrier takes no email with this key', 'waiting'],
   rate_limited: ['The carrier asked to wait', 'waiting'],
   redriven: ['Sent again by hand', 'plain'],
@@ -198,7 +198,7 @@ const EVENTS: Readonly<Record<string, readonly [title: string, kind: Moment['kin
   delivered: ['Delivered', 'good'],
   open: ['Opened', 'good'],
   click: ['A link was clicked', 'good'],
-  deferred: ['Put off by the receiving server', 'waiting'],
+  deferred: ['Deferred by the receiving server', 'waiting'],
   bounce: ['Bounced', 'bad'],
   dropped: ['Dropped by the carrier', 'bad'],
   spamreport: ['Reported as spam', 'bad'],

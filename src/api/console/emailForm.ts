@@ -1,7 +1,7 @@
 import { readKeyText } from '../../control/explain/rowKeyText.js';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import { typedText } from '../http/typedText.js';
+import { formText } from '../http/formText.js';
 import { textOf, type Values } from './formValues.js';
 import { readQueries } from './queryBlocks.js';
 import { findStarter, type Starter } from './starters.js';
@@ -98,7 +98,7 @@ export function readTexts(values: Values): Record<string, string> {
     name,
     kind === 'queries'
       ? writtenAs(kind, readQueries(values))
-      : typedText(values, name).replaceAll('\r\n', '\n'),
+      : formText(values, name).replaceAll('\r\n', '\n'),
   ]);
   return Object.fromEntries(texts) as Record<string, string>;
 }

@@ -56,21 +56,21 @@ const DELETE = 'mutation ($type: ID!) { delete_email_type(email_type: $type) { e
 
 /** Pages to write the tenant's email types, preview them with a real row, and send tests. */
 export function emailPages({ page, form }: PageHandlers): Router {
-  const list = page(async ({ ask, show }, req) => {
+  const list = page(async ({ query, show }, req) => {
     const search = textOf(req.query, 'search');
     const from = numberOf(req.query, 'from');
     const filter =
       search === ''
         ? ''
         : `contains(lower(email_type), ${literal(search.toLowerCase())}) or contains(lower(subject), ${literal(search.toLowerCase())})`;
-    const { email_types } = await ask<{ email_types: readonly object[] }>(LIST, {
+    const { email_types } = await query<{ email_types: readonly object[] }>(LIST, {
       filter,
       limit: ROWS_ASKED,
       offset: from,
     });
     const { shown, ...links } = pageOf(email_types, from, EMAILS, { search });
-    const drafts = await ask<{ email_type_version: readonly object[] }>(DRAFTS);
-    const { Utility } = await ask<{ Utility: { email_transport: SendingAccounts | null } }>(ACCOUNTS);
+    const drafts = await query<{ email_type_version: readonly object[] }>(DRAFTS);
+    const { Utility } = await query<{ Utility: { email_transport: SendingAccounts | null } }>(ACCOUNTS);
     await show('emails', {
       title: 'Emails',
       account: withNames(Utility.email_transport),
@@ -86,14 +86,14 @@ export function emailPages({ page, form }: PageHandlers): Router {
     const type = textOf(req.query, 'type');
     const copy = textOf(req.query, 'copy');
     const isDraft = req.query['version'] === '0';
-    const found = await readType(visit.ask, type === '' ? copy : type, isDraft);
+    const found = await readType(visit.query, type === '' ? copy : type, isDraft);
     const starter = type === '' && copy === '' ? findStarter(req.query['starter']) : undefined;
     const texts =
-      (await readVersion(visit.ask, type, textOf(req.query, 'version'))) ??
+      (await readVersion(visit.query, type, textOf(req.query, 'version'))) ??
       found?.texts ??
       textsOf(starter?.input ?? {});
     const about = { ...found?.about, ...givenOf(readAbout(req.query)) };
-    const warnings = type === '' || !found ? [] : await checkType(visit.ask, type, about);
+    const warnings = type === '' || !found ? [] : await checkType(visit.query, type, about);
     await showForm(visit, {
       saved: found ? type : '',
       version: type === '' ? '' : (found?.version ?? ''),
@@ -108,7 +108,7 @@ export function emailPages({ page, form }: PageHandlers): Router {
 
   const submit = form(
     async (visit, _req, res) => {
-      const { values, ask } = visit;
+      const { values, query } = visit;
       const saved = textOf(values, 'saved');
       const version = textOf(values, 'version');
       const texts = readTexts(values);
@@ -122,15 +122,15 @@ export function emailPages({ page, form }: PageHandlers): Router {
       };
       try {
         if (values['action'] === 'delete') {
-          await ask(DELETE, { type: saved });
+          await query(DELETE, { type: saved });
           res.redirect(303, `${EMAILS}?done=deleted`);
         } else if (values['action'] === 'draft') {
           const name = textOf(values, 'email_type');
-          await ask(SAVE_DRAFT, { type: saved === '' ? name : saved, input: inputOf(texts) });
+          await query(SAVE_DRAFT, { type: saved === '' ? name : saved, input: inputOf(texts) });
           await showForm(visit, { ...shown, notice: 'The draft is kept. What is live stays as it is.' });
         } else if (values['action'] === 'test') {
           const to = textOf(values, 'to');
-          const { Utility } = await ask<{ Utility: { send_test_email: { error: Problem | null } } }>(TEST, {
+          const { Utility } = await query<{ Utility: { send_test_email: { error: Problem | null } } }>(TEST, {
             ...draftOf(values),
             to,
           });
@@ -138,7 +138,7 @@ export function emailPages({ page, form }: PageHandlers): Router {
           await showForm(visit, { ...shown, ...(error ? { problem: error } : { notice: `Sent to ${to}.` }) });
         } else {
           const input = { ...inputOf(texts), ...(version === '' ? {} : { based_on: Number(version) }) };
-          await ask(saved === '' ? CREATE : UPDATE, { input, ...(saved === '' ? {} : { type: saved }) });
+          await query(saved === '' ? CREATE : UPDATE, { input, ...(saved === '' ? {} : { type: saved }) });
           const shownNext = { type: textOf(values, 'email_type'), done: 'saved', ...readAbout(values) };
           res.redirect(303, linkTo(`${EMAILS}/edit`, shownNext));
         }
@@ -155,7 +155,7 @@ export function emailPages({ page, form }: PageHandlers): Router {
   );
 
   const gallery = page(async (visit) => {
-    await visit.ask(DRAFTS);
+    await visit.query(DRAFTS);
     await visit.show('starters', { title: 'New email', starters: STARTERS });
   });
 
@@ -189,30 +189,36 @@ interface FormState {
 
 /** The texts of a version, or of a draft. */
 async function readVersion(
-  ask: Visit['ask'],
+  query: Visit['query'],
   type: string,
   version: string,
 ): Promise<Record<string, string> | undefined> {
   if (type === '' || !/^\d{1,9}$/.test(version)) return undefined;
-  const { email_type_version } = await ask<{ email_type_version: readonly { content: Values }[] }>(VERSION, {
-    filter: `email_type = ${literal(type)} and version = ${version}`,
-  });
+  const { email_type_version } = await query<{ email_type_version: readonly { content: Values }[] }>(
+    VERSION,
+    {
+      filter: `email_type = ${literal(type)} and version = ${version}`,
+    },
+  );
   const [found] = email_type_version;
   if (!found) throw new AppError('NOT_FOUND', 'That version is not kept.');
   return { ...textsOf(found.content), email_type: type };
 }
 
 /** Checks against the tables of its rules or, without a rule, that of the preview. */
-async function checkType(ask: Visit['ask'], type: string, about: Values): Promise<readonly Problem[]> {
+async function checkType(query: Visit['query'], type: string, about: Values): Promise<readonly Problem[]> {
   const { hasRule, table } = about;
   const target = hasRule === true || !table ? {} : { target: table };
-  const { Utility } = await ask<{ Utility: { check_email: readonly Problem[] } }>(CHECK, { type, ...target });
+  const { Utility } = await query<{ Utility: { check_email: readonly Problem[] } }>(CHECK, {
+    type,
+    ...target,
+  });
   return Utility.check_email;
 }
 
-async function showForm({ ask, show }: Visit, state: FormState, status = 200): Promise<void> {
+async function showForm({ query, show }: Visit, state: FormState, status = 200): Promise<void> {
   const { saved, texts, problem, about } = state;
-  const { tables, roles } = await readChoices(ask);
+  const { tables, roles } = await readChoices(query);
   const table = textOf(about, 'table');
   const at = problem && fieldOf(problem);
   const fields = EMAIL_FIELDS.map((field) => ({
@@ -225,7 +231,7 @@ async function showForm({ ask, show }: Visit, state: FormState, status = 200): P
     title: saved === '' ? 'New email' : saved,
     tables: withChosen(tables, table),
     roles,
-    rows: tables.includes(table) ? await readRecentRows(ask, table) : [],
+    rows: tables.includes(table) ? await readRecentRows(query, table) : [],
     operations: OPERATIONS,
     at,
     fields: fields.filter(({ isFurther }) => isFurther !== true),
@@ -252,12 +258,12 @@ function withChosen(tables: readonly string[], chosen: string): readonly string[
 }
 
 async function readType(
-  ask: Visit['ask'],
+  query: Visit['query'],
   type: string,
   mayBeNew: boolean,
 ): Promise<{ texts: Record<string, string>; about: Values; version: string } | undefined> {
   // Always queried, because it rejects roles that may not write email types.
-  const response = await ask<Readonly<Record<string, readonly Values[]>>>(ONE, {
+  const response = await query<Readonly<Record<string, readonly Values[]>>>(ONE, {
     filter: `email_type = ${literal(type)}`,
     sentAs: `email_type in [${sentAs(type).map(literal).join(', ')}]`,
   });

@@ -47,11 +47,11 @@ export function emailPreview({ page, form }: PageHandlers): Router {
 
   const preview = form(
     async (visit) => {
-      const { ask, values, show } = visit;
+      const { query, values, show } = visit;
       try {
         const draft = draftOf(values);
-        const [names, rows] = [await readNames(ask, draft), await readRows(ask, draft)];
-        const shown = isAbout(draft) ? await compose(ask, draft) : {};
+        const [names, rows] = [await readNames(query, draft), await readRows(query, draft)];
+        const shown = isAbout(draft) ? await compose(query, draft) : {};
         await show('preview', { title, names, rows, ...shown }, FRAMED);
       } catch (error) {
         if (!(error instanceof AppError) || error.status >= 500) throw error;
@@ -61,10 +61,10 @@ export function emailPreview({ page, form }: PageHandlers): Router {
     { ...FRAMED, limitBytes: MAX_EMAIL_FORM_BYTES },
   );
 
-  const starter = page(async ({ ask, show }, req) => {
+  const starter = page(async ({ query, show }, req) => {
     const found = findStarter(req.params['name']);
     if (!found) throw new AppError('NOT_FOUND', 'There is no such starter.');
-    const { email } = await compose(ask, sampleOf(found, found.input));
+    const { email } = await compose(query, sampleOf(found, found.input));
     await show('starter', { title: found.title, email }, FRAMED);
   });
 
@@ -80,7 +80,7 @@ function isAbout({ target, context }: Draft): boolean {
 }
 
 async function compose(
-  ask: Visit['ask'],
+  query: Visit['query'],
   draft: Draft,
 ): Promise<{
   readonly email?: Preview;
@@ -88,7 +88,7 @@ async function compose(
   readonly problem?: Problem;
   readonly at?: object | undefined;
 }> {
-  const { Utility } = await ask<{ Utility: { preview_email: Preview } }>(PREVIEW, draft);
+  const { Utility } = await query<{ Utility: { preview_email: Preview } }>(PREVIEW, draft);
   const email = Utility.preview_email;
   if (email.error) return located(email.error);
   const html = email.html ?? '';
@@ -97,13 +97,13 @@ async function compose(
 }
 
 /** The names that templates can use, for reference and for the editor. */
-async function readNames(ask: Visit['ask'], { input, target }: Draft): Promise<object> {
-  const { Utility } = await ask<{ Utility: { template_names: object } }>(NAMES, { input, target });
+async function readNames(query: Visit['query'], { input, target }: Draft): Promise<object> {
+  const { Utility } = await query<{ Utility: { template_names: object } }>(NAMES, { input, target });
   return Utility.template_names;
 }
 
-async function readRows(ask: Visit['ask'], { target }: Draft): Promise<readonly object[]> {
-  return typeof target === 'string' ? readRecentRows(ask, target) : [];
+async function readRows(query: Visit['query'], { target }: Draft): Promise<readonly object[]> {
+  return typeof target === 'string' ? readRecentRows(query, target) : [];
 }
 
 /** Adds the form field that the problem belongs to. */

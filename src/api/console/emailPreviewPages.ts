@@ -24,9 +24,9 @@ interface Preview {
 
 /** The email of a delivery as it would be composed now. */
 export function emailPreviewPages({ page }: PageHandlers): Router {
-  const email = page(async ({ ask, show, isAdmin }, req) => {
-    const row = await readDelivery({ ask, isAdmin }, req);
-    const preview = await previewOf(ask, row);
+  const email = page(async ({ query, show, isAdmin }, req) => {
+    const row = await readDelivery({ query, isAdmin }, req);
+    const preview = await previewOf(query, row);
     await show('email-preview', {
       title: preview.subject ?? 'Email',
       delivery: toDelivery(row),
@@ -36,8 +36,8 @@ export function emailPreviewPages({ page }: PageHandlers): Router {
     });
   });
 
-  const body = page(async ({ ask, isAdmin, showEmail }, req) => {
-    const { html } = await previewOf(ask, await readDelivery({ ask, isAdmin }, req));
+  const body = page(async ({ query, isAdmin, showEmail }, req) => {
+    const { html } = await previewOf(query, await readDelivery({ query, isAdmin }, req));
     showEmail(html ?? '');
   });
 
@@ -45,9 +45,9 @@ export function emailPreviewPages({ page }: PageHandlers): Router {
 }
 
 /** Runs with the rule's role, and for the original change, as a redrive would, if the change is still kept. */
-async function previewOf(ask: Visit['ask'], row: FullDelivery): Promise<Preview> {
-  const rule = await readRule(ask, row.ruleid);
-  const { Utility } = await ask<{ Utility: { preview_email: Preview } }>(PREVIEW, {
+async function previewOf(query: Visit['query'], row: FullDelivery): Promise<Preview> {
+  const rule = await readRule(query, row.ruleid);
+  const { Utility } = await query<{ Utility: { preview_email: Preview } }>(PREVIEW, {
     type: row.email_type,
     target: row.target,
     operation: row.operation,

@@ -1,6 +1,6 @@
 import { AppError } from '../../foundation/errors.js';
 import type { Fields } from '../http/readFields.js';
-import { typedText } from '../http/typedText.js';
+import { formText } from '../http/formText.js';
 
 /** Fields of a form, or of a query string. */
 export type Values = Fields['values'];
@@ -12,7 +12,7 @@ const MAX_LENGTH = 320;
 
 /** Trimmed and truncated; empty if absent. */
 export function textOf(values: Values, name: string, maxLength = MAX_LENGTH): string {
-  return typedText(values, name).trim().slice(0, maxLength);
+  return formText(values, name).trim().slice(0, maxLength);
 }
 
 /** An integer of up to nine digits; 0 if absent. */

@@ -1,15 +1,15 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { InTurn } from '../http/readFields.js';
-import type { Ask } from './ask.js';
+import type { Query } from './graphqlClient.js';
 import type { Values } from './formValues.js';
 import type { Page } from '../pages/sendPage.js';
 
 /** What a page handler works with. */
 export interface Visit {
   /** At `/roles_pbac`. */
-  readonly ask: Ask;
+  readonly query: Query;
   /** At `/query`. */
-  readonly askData: Ask;
+  readonly queryData: Query;
   /** Runs what takes milliseconds of CPU time, or more. Throws AppError TOO_BUSY. */
   readonly inTurn: InTurn;
   /** Whether the role may do more than view deliveries: pages don't offer actions that would be rejected. */

@@ -81,13 +81,13 @@ export function policyPages({ page, form }: PageHandlers): Router {
   });
 
   const submit = form(async (visit, _req, res) => {
-    const { values, ask } = visit;
+    const { values, query } = visit;
     const id = numberOf(values, 'id');
     try {
-      if (values['action'] === 'delete') await ask(DELETE, { id });
+      if (values['action'] === 'delete') await query(DELETE, { id });
       else {
         const input = await inputOf(visit, values);
-        await ask(id === 0 ? CREATE : UPDATE, { input, ...(id === 0 ? {} : { id }) });
+        await query(id === 0 ? CREATE : UPDATE, { input, ...(id === 0 ? {} : { id }) });
       }
       res.redirect(303, POLICIES);
     } catch (error) {
@@ -107,9 +107,9 @@ export function policyPages({ page, form }: PageHandlers): Router {
   return Router().get(POLICIES, list).get(`${POLICIES}/edit`, edit).post(`${POLICIES}/edit`, submit);
 }
 
-async function readRules({ ask }: Visit, filter: string, offset: number): Promise<readonly Rule[]> {
+async function readRules({ query }: Visit, filter: string, offset: number): Promise<readonly Rule[]> {
   const variables = { filter, limit: ROWS_ASKED, offset };
-  return (await ask<{ policy_rule: readonly Rule[] }>(LIST, variables)).policy_rule;
+  return (await query<{ policy_rule: readonly Rule[] }>(LIST, variables)).policy_rule;
 }
 
 interface NameOf {
@@ -118,12 +118,12 @@ interface NameOf {
 }
 
 /** The names of the roles and classes that the rules refer to. */
-async function namesOf({ ask }: Visit, rules: readonly Rule[]): Promise<NameOf> {
+async function namesOf({ query }: Visit, rules: readonly Rule[]): Promise<NameOf> {
   const among = (column: string, ids: readonly Id[]): string =>
     ids.length === 0
       ? 'false'
       : `${column} in (${[...new Set(ids.map(String))].slice(0, MAX_NAMES).join(', ')})`;
-  const { role, role_class } = await ask<Names>(NAMES, {
+  const { role, role_class } = await query<Names>(NAMES, {
     roles: among(
       'roleid',
       rules.flatMap(({ roles }) => roles),
@@ -161,11 +161,11 @@ function whoOf({ roles, classes }: Rule, nameOf: NameOf): string {
 }
 
 async function showForm(
-  { ask, show }: Visit,
+  { query, show }: Visit,
   rule: Omit<Rule, 'roles' | 'classes'> & { readonly logins: string; readonly classNames: string },
   problem?: AppError,
 ): Promise<void> {
-  const { capability, Utility } = await ask<{
+  const { capability, Utility } = await query<{
     capability: readonly { readonly capability: string }[];
     Utility: { readonly tables: readonly { readonly name: string }[] };
   }>(CHOICES, { capabilities: GRANTED });
@@ -190,7 +190,7 @@ async function inputOf(visit: Visit, values: Values): Promise<Values> {
   const among = (column: string, names: readonly string[]): string =>
     names.length === 0 ? 'false' : `${column} in (${names.map(literal).join(', ')})`;
   const roleids = logins.flatMap((item) => roleidIn(item) ?? []);
-  const { role, role_class } = await visit.ask<Names>(NAMES, {
+  const { role, role_class } = await visit.query<Names>(NAMES, {
     roles: `deleted = false and (${among('login', logins)} or ${among('roleid', roleids)})`,
     classes: among('name', classNames),
     limit: MAX_NAMES,

@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import { typedText } from '../http/typedText.js';
+import { formText } from '../http/formText.js';
 import { DELIVERIES, FINAL_STATES, readDelivery, REDRIVE_ALL, requireId } from './deliveryPages.js';
 import { conditionsOf, periodOf, readSearch, searchAddress, type Search } from './deliveryFilter.js';
 import { toDelivery } from './deliveryView.js';
@@ -14,8 +14,8 @@ const COUNT = `query ($filter: String) {
 
 /** Pages to redrive one delivery or all matches of a search, after a confirmation that states the consequences. */
 export function redrivePages({ page, form }: PageHandlers): Router {
-  const confirmOne = page(async ({ ask, show, isAdmin }, req) => {
-    const row = await readDelivery({ ask, isAdmin }, req);
+  const confirmOne = page(async ({ query, show, isAdmin }, req) => {
+    const row = await readDelivery({ query, isAdmin }, req);
     await show('redrive', {
       title: 'Send again?',
       delivery: toDelivery(row),
@@ -24,18 +24,18 @@ export function redrivePages({ page, form }: PageHandlers): Router {
     });
   });
 
-  const redriveOne = form(async ({ ask }, req, res) => {
+  const redriveOne = form(async ({ query }, req, res) => {
     const deliveryid = requireId(req);
-    await ask(REDRIVE, { id: deliveryid });
+    await query(REDRIVE, { id: deliveryid });
     res.redirect(303, `${DELIVERIES}/${deliveryid}?done=redriven`);
   });
 
-  const confirmAll = page(async ({ ask, show, isAdmin }, req) => {
+  const confirmAll = page(async ({ query, show, isAdmin }, req) => {
     const search = readSearch(req.query);
-    const done = /^\d{1,7}$/.exec(typedText(req.query, 'done'))?.[0];
+    const done = /^\d{1,7}$/.exec(formText(req.query, 'done'))?.[0];
     await show('redrive-all', {
       title: 'Send all of these again?',
-      count: await countUnsent(ask, search),
+      count: await countUnsent(query, search),
       mayRedrive: isAdmin,
       done,
       action: REDRIVE_ALL + searchAddress(search),
@@ -43,9 +43,9 @@ export function redrivePages({ page, form }: PageHandlers): Router {
     });
   });
 
-  const redriveAll = form(async ({ ask }, req, res) => {
+  const redriveAll = form(async ({ query }, req, res) => {
     const search = readSearch(req.query);
-    const { Utility } = await ask<{ Utility: { redrive_email_deliveries: number } }>(REDRIVE_MANY, {
+    const { Utility } = await query<{ Utility: { redrive_email_deliveries: number } }>(REDRIVE_MANY, {
       filter: unsent(search).join(' and '),
     });
     const done = String(Utility.redrive_email_deliveries);
@@ -64,9 +64,9 @@ function unsent(search: Search): readonly string[] {
   return ['error_code is not null', ...periodOf(search), ...conditionsOf(search)];
 }
 
-async function countUnsent(ask: Visit['ask'], search: Search): Promise<number> {
+async function countUnsent(query: Visit['query'], search: Search): Promise<number> {
   const filter = [...unsent(search), "state in ['failed', 'skipped', 'unknown']"].join(' and ');
-  const { Aggregates } = await ask<{ Aggregates: { count: readonly { count: number }[] } }>(COUNT, {
+  const { Aggregates } = await query<{ Aggregates: { count: readonly { count: number }[] } }>(COUNT, {
     filter,
   });
   return Aggregates.count[0]?.count ?? 0;

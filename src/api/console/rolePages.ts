@@ -56,11 +56,11 @@ interface Choices {
 
 /** Pages for the tenant's roles: who may sign in, what each may do and why. */
 export function rolePages({ page, form }: PageHandlers): Router {
-  const list = page(async ({ ask, show }, req) => {
+  const list = page(async ({ query, show }, req) => {
     const search = textOf(req.query, 'search');
     const from = numberOf(req.query, 'from');
     const part = literal(containing(search));
-    const { role } = await ask<{ role: readonly FullRole[] }>(LIST, {
+    const { role } = await query<{ role: readonly FullRole[] }>(LIST, {
       filter: `deleted = false${search === '' ? '' : ` and (login ilike ${part} or name ilike ${part})`}`,
       limit: ROWS_ASKED,
       offset: from,
@@ -76,19 +76,19 @@ export function rolePages({ page, form }: PageHandlers): Router {
   });
 
   const submit = form(async (visit, _req, res) => {
-    const { values, ask } = visit;
+    const { values, query } = visit;
     const id = numberOf(values, 'id');
     try {
       if (values['action'] === 'delete') {
-        await ask(DELETE, { id });
+        await query(DELETE, { id });
         res.redirect(303, ROLES);
         return;
       }
       const input = inputOf(values, await readChoices(visit));
       const saved =
         id === 0
-          ? await ask<Record<string, FullRole>>(CREATE, { input })
-          : await ask<Record<string, FullRole>>(UPDATE, { id, input });
+          ? await query<Record<string, FullRole>>(CREATE, { input })
+          : await query<Record<string, FullRole>>(UPDATE, { id, input });
       const [role] = Object.values(saved);
       res.redirect(303, `${ROLES}/edit?id=${String(role?.roleid)}&done=saved`);
     } catch (error) {
@@ -109,7 +109,7 @@ export function rolePages({ page, form }: PageHandlers): Router {
 const NEW_ROLE: FullRole = { roleid: 0, login: '', name: '', capabilities: ['login'], classes: [] };
 
 async function showRole(visit: Visit, roleid: number, notice?: string): Promise<void> {
-  const { role, policy_rule, Utility } = await visit.ask<{
+  const { role, policy_rule, Utility } = await visit.query<{
     role: readonly FullRole[];
     policy_rule: readonly Rule[];
     Utility: { readonly role_rights: Rights };
@@ -136,8 +136,8 @@ function rightsBy(rules: readonly Rule[], { rules: granted, capabilities }: Righ
     }));
 }
 
-async function readChoices({ ask }: Visit): Promise<Choices> {
-  const { capability, role_class } = await ask<Choices>(CHOICES, { limit: MAX_CLASSES + 1 });
+async function readChoices({ query }: Visit): Promise<Choices> {
+  const { capability, role_class } = await query<Choices>(CHOICES, { limit: MAX_CLASSES + 1 });
   return { capability, role_class: role_class.length > MAX_CLASSES ? [] : role_class };
 }
 

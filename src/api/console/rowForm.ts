@@ -1,7 +1,7 @@
 import { AppError } from '../../foundation/errors.js';
 import { parseJson, writeJson } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import { typedText } from '../http/typedText.js';
+import { formText } from '../http/formText.js';
 import type { Values } from './formValues.js';
 
 /** A column that mutations take. */
@@ -105,7 +105,7 @@ function valueOf({ name, kind, text }: RowField): unknown {
 
 /** Browsers send every line break as CR LF. */
 function typed(values: Values, prefix: string, { name }: InputField): string {
-  return typedText(values, `${prefix}_${name}`).replaceAll('\r\n', '\n');
+  return formText(values, `${prefix}_${name}`).replaceAll('\r\n', '\n');
 }
 
 function isChecked(values: Values, prefix: string, { name }: InputField): boolean {

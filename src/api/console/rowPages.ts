@@ -82,13 +82,13 @@ export function rowPages({ page, form }: PageHandlers): Router {
 
   const submit = form(
     async (visit, req, res) => {
-      const { values, askData } = visit;
+      const { values, queryData } = visit;
       const table = await readTable(visit, textOf(req.params, 'name'));
       const key = readKey(table, textOf(values, 'key', MAX_FILTER_LENGTH));
       const inputs = await readInputs(visit, table);
       const isDeleted = key !== undefined && values['action'] === 'delete';
       try {
-        const { row } = await askData<{ readonly row: Row | null }>(
+        const { row } = await queryData<{ readonly row: Row | null }>(
           mutationOf(table, key, isDeleted),
           isDeleted ? {} : { input: inputOf(inputs, values, key === undefined) },
         );
@@ -111,47 +111,54 @@ export function rowPages({ page, form }: PageHandlers): Router {
 }
 
 /** Throws AppError PERMISSION_DENIED, UNKNOWN_TABLE. */
-async function readTable({ ask }: Visit, name: string): Promise<Table> {
-  const { Utility } = await ask<{ readonly Utility: { readonly tables: readonly Table[] } }>(TABLE, { name });
+async function readTable({ query }: Visit, name: string): Promise<Table> {
+  const { Utility } = await query<{ readonly Utility: { readonly tables: readonly Table[] } }>(TABLE, {
+    name,
+  });
   const [table] = Utility.tables;
   if (!table) throw new AppError('NOT_FOUND', 'There is no such table.');
   return table;
 }
 
-function readRows({ askData }: Visit, table: Table, filter: string, offset: number): Promise<readonly Row[]> {
+function readRows(
+  { queryData }: Visit,
+  table: Table,
+  filter: string,
+  offset: number,
+): Promise<readonly Row[]> {
   const ordering = keyColumns(table).map((name) => `${name} desc`);
-  return select(askData, table, { filter, ordering, limit: ROWS_ASKED, offset });
+  return select(queryData, table, { filter, ordering, limit: ROWS_ASKED, offset });
 }
 
 /** Throws AppError NOT_FOUND. */
-async function readRow({ askData }: Visit, table: Table, key: Key): Promise<Row> {
+async function readRow({ queryData }: Visit, table: Table, key: Key): Promise<Row> {
   const filter = Object.entries(key)
     .map(([name, value]) => `\`${name}\` = ${literal(value)}`)
     .join(' and ');
-  const [row] = await select(askData, table, { filter, limit: 1 });
+  const [row] = await select(queryData, table, { filter, limit: 1 });
   if (row) return row;
   throw new AppError('NOT_FOUND', 'There is no such row, or this role may not see it.');
 }
 
 async function select(
-  askData: Visit['askData'],
+  queryData: Visit['queryData'],
   { name, columns }: Table,
   variables: Values,
 ): Promise<readonly Row[]> {
   const query = `query ($filter: String, $ordering: [String], $limit: Int, $offset: Int) {
     rows: ${name}(filter: $filter, ordering: $ordering, limit: $limit, offset: $offset) { ${columns.map((column) => column.name).join(' ')} }
   }`;
-  return (await askData<{ readonly rows: readonly Row[] }>(query, variables)).rows;
+  return (await queryData<{ readonly rows: readonly Row[] }>(query, variables)).rows;
 }
 
 /** The columns that mutations take; none of a read-only table. */
-async function readInputs({ askData }: Visit, table: Table): Promise<readonly InputField[]> {
+async function readInputs({ queryData }: Visit, table: Table): Promise<readonly InputField[]> {
   interface TypeRef {
     readonly kind: string;
     readonly name: string | null;
     readonly ofType?: TypeRef | null;
   }
-  const { __type } = await askData<{
+  const { __type } = await queryData<{
     readonly __type: {
       readonly inputFields: readonly { readonly name: string; readonly type: TypeRef }[];
     } | null;

@@ -24,14 +24,14 @@ const DELETE = 'mutation ($id: ID!) { delete_email_rule(ruleid: $id) { ruleid } 
 
 /** Pages for email rules: which changes send which email, shown as sentences. */
 export function rulePages({ page, form }: PageHandlers): Router {
-  const list = page(async ({ ask, show }, req) => {
+  const list = page(async ({ query, show }, req) => {
     const from = numberOf(req.query, 'from');
-    const { email_rule } = await ask<{ email_rule: readonly Values[] }>(LIST, {
+    const { email_rule } = await query<{ email_rule: readonly Values[] }>(LIST, {
       filter: '',
       limit: ROWS_ASKED,
       offset: from,
     });
-    const { roles } = await readChoices(ask);
+    const { roles } = await readChoices(query);
     const nameOf = (roleid: unknown): string =>
       roles.find((role) => role.roleid === String(roleid))?.label ?? `role ${String(roleid)}`;
     const { shown, ...links } = pageOf(email_rule, from, RULES);
@@ -45,7 +45,7 @@ export function rulePages({ page, form }: PageHandlers): Router {
   const edit = page(async (visit, req) => {
     const id = textOf(req.query, 'id');
     const filter = `ruleid = ${literal(/^\d{1,18}$/.test(id) ? id : '0')}`;
-    const { email_rule } = await visit.ask<{ email_rule: readonly Values[] }>(LIST, {
+    const { email_rule } = await visit.query<{ email_rule: readonly Values[] }>(LIST, {
       filter,
       limit: 1,
       offset: 0,
@@ -56,12 +56,12 @@ export function rulePages({ page, form }: PageHandlers): Router {
   });
 
   const submit = form(async (visit, _req, res) => {
-    const { values, ask } = visit;
+    const { values, query } = visit;
     const id = textOf(values, 'id');
     const input = inputOf(values);
     try {
-      if (values['action'] === 'delete') await ask(DELETE, { id });
-      else await ask(id === '' ? CREATE : UPDATE, { input, ...(id === '' ? {} : { id }) });
+      if (values['action'] === 'delete') await query(DELETE, { id });
+      else await query(id === '' ? CREATE : UPDATE, { input, ...(id === '' ? {} : { id }) });
       res.redirect(303, RULES);
     } catch (error) {
       await showForm(visit, { ...input, ruleid: id }, problemOf(error));
@@ -82,12 +82,12 @@ function newRule(query: Values): Values {
   };
 }
 
-async function showForm({ ask, show }: Visit, rule: Values, problem?: AppError): Promise<void> {
-  const { email_types, Utility } = await ask<{
+async function showForm({ query, show }: Visit, rule: Values, problem?: AppError): Promise<void> {
+  const { email_types, Utility } = await query<{
     email_types: readonly object[];
     Utility: { readonly tables: readonly { readonly name: string; readonly writable: boolean }[] };
   }>(CHOICES);
-  const { roles } = await readChoices(ask);
+  const { roles } = await readChoices(query);
   const tables = Utility.tables.filter(({ writable }) => writable).map(({ name }) => name);
   const targets = rule['targets'] as readonly string[];
   const chosen = rule['operations'] as readonly string[];

@@ -25,9 +25,9 @@ interface SentEmail {
 
 /** The email of an attempt as it was sent. */
 export function sentEmailPages({ page }: PageHandlers): Router {
-  const sent = page(async ({ ask, show, isAdmin }, req) => {
-    const email = await readSentEmail(ask, req);
-    const row = await readDelivery({ ask, isAdmin }, req);
+  const sent = page(async ({ query, show, isAdmin }, req) => {
+    const email = await readSentEmail(query, req);
+    const row = await readDelivery({ query, isAdmin }, req);
     const address = `${CONSOLE}/deliveries/${row.deliveryid}/sent`;
     const attempt = row.email_attempt_collection.find((each) => each.attempt === email.attempt);
     await show('sent-email', {
@@ -47,17 +47,17 @@ export function sentEmailPages({ page }: PageHandlers): Router {
     });
   });
 
-  const body = page(async ({ ask, showEmail }, req) => {
-    showEmail((await readSentEmail(ask, req)).html);
+  const body = page(async ({ query, showEmail }, req) => {
+    showEmail((await readSentEmail(query, req)).html);
   });
 
   return Router().get(SENT, sent).get(`${SENT}/body`, body);
 }
 
-async function readSentEmail(ask: Visit['ask'], req: Request): Promise<SentEmail> {
+async function readSentEmail(query: Visit['query'], req: Request): Promise<SentEmail> {
   const given = req.query['attempt'];
   const attempt = typeof given === 'string' && /^\d{1,9}$/.test(given) ? Number(given) : undefined;
-  const { Utility } = await ask<{ Utility: { sent_mail: SentEmail | null } }>(READ, {
+  const { Utility } = await query<{ Utility: { sent_mail: SentEmail | null } }>(READ, {
     id: requireId(req),
     ...(attempt === undefined ? {} : { attempt }),
   });

@@ -6,7 +6,7 @@ import { readText } from '../auth/credentials.js';
 import { signIn } from '../auth/signIn.js';
 import { readCookie } from '../http/readCookie.js';
 import { NO_TENANT, readId } from '../http/readId.js';
-import { typedText } from '../http/typedText.js';
+import { formText } from '../http/formText.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import {
   readSignInView,
@@ -41,7 +41,7 @@ export function signInPages(deps: RouteDeps): Router {
       ...(await readSignInView(deps, tenantid)),
       title: 'Sign in',
       tenant,
-      login: typedText(values, 'login'),
+      login: formText(values, 'login'),
       next: readConsolePath(values['next']),
       problem,
     };

@@ -18,9 +18,9 @@ const CAPTURE =
 
 /** Pages of the tenant's tables, by the names that templates and rules use, and whose changes to them become events. */
 export function tablePages({ page, form }: PageHandlers): Router {
-  const list = page(async ({ ask, show }, req) => {
+  const list = page(async ({ query, show }, req) => {
     const search = textOf(req.query, 'search');
-    const { Utility } = await ask<{ Utility: { readonly tables: readonly { readonly name: string }[] } }>(
+    const { Utility } = await query<{ Utility: { readonly tables: readonly { readonly name: string }[] } }>(
       LIST,
     );
     const found = Utility.tables.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()));
@@ -35,18 +35,18 @@ export function tablePages({ page, form }: PageHandlers): Router {
   const one = page((visit, req) => showTable(visit, textOf(req.params, 'name')));
 
   const change = form(async (visit, req, res) => {
-    const { values, ask } = visit;
+    const { values, query } = visit;
     const name = textOf(req.params, 'name');
     try {
-      await ask(CAPTURE, { table: name, writers: values['writers'] === 'all' ? 'all' : 'api' });
+      await query(CAPTURE, { table: name, writers: values['writers'] === 'all' ? 'all' : 'api' });
       res.redirect(303, `${TABLES}/${encodeURIComponent(name)}`);
     } catch (error) {
       await showTable(visit, name, problemOf(error));
     }
   });
 
-  const introspect = form(async ({ ask }, _req, res) => {
-    await ask(INTROSPECT);
+  const introspect = form(async ({ query }, _req, res) => {
+    await query(INTROSPECT);
     res.redirect(303, TABLES);
   });
 
@@ -57,8 +57,8 @@ export function tablePages({ page, form }: PageHandlers): Router {
     .post(`${TABLES}/:name`, change);
 }
 
-async function showTable({ ask, show }: Visit, name: string, problem?: AppError): Promise<void> {
-  const { Utility } = await ask<{ Utility: { readonly tables: readonly object[] } }>(ONE, { name });
+async function showTable({ query, show }: Visit, name: string, problem?: AppError): Promise<void> {
+  const { Utility } = await query<{ Utility: { readonly tables: readonly object[] } }>(ONE, { name });
   await show(
     'table',
     {

@@ -34,10 +34,10 @@ export function tenantPages({ page, form }: PageHandlers): Router {
   const list = page((visit, req) => showList(visit, req.query));
 
   const change = form(async (visit, _req, res) => {
-    const { values, ask } = visit;
+    const { values, query } = visit;
     try {
       if (values['action'] === 'create') {
-        await ask(CREATE, {
+        await query(CREATE, {
           input: {
             name: textOf(values, 'name'),
             root_login: textOf(values, 'root_login'),
@@ -46,7 +46,7 @@ export function tenantPages({ page, form }: PageHandlers): Router {
         });
       } else {
         const suspended = values['action'] === 'suspend';
-        await ask(UPDATE, { tenantid: textOf(values, 'tenantid'), input: { suspended } });
+        await query(UPDATE, { tenantid: textOf(values, 'tenantid'), input: { suspended } });
       }
       const search = textOf(values, values['action'] === 'create' ? 'name' : 'search');
       res.redirect(303, linkTo(TENANTS, { search }));
@@ -58,10 +58,10 @@ export function tenantPages({ page, form }: PageHandlers): Router {
   return Router().get(TENANTS, list).post(TENANTS, change);
 }
 
-async function showList({ ask, show }: Visit, asked: Values, problem?: AppError): Promise<void> {
+async function showList({ query, show }: Visit, asked: Values, problem?: AppError): Promise<void> {
   const search = textOf(asked, 'search');
   const from = numberOf(asked, 'from');
-  const { tenant, Utility } = await ask<{
+  const { tenant, Utility } = await query<{
     tenant: readonly Tenant[];
     Utility: { readonly backlog: Backlog };
   }>(LIST, {

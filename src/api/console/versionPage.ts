@@ -3,7 +3,7 @@ import { Router } from 'express';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import type { InTurn } from '../http/readFields.js';
-import { typedText } from '../http/typedText.js';
+import { formText } from '../http/formText.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import { EMAIL_FIELDS, textsOf } from './emailForm.js';
@@ -29,10 +29,10 @@ interface Content {
 
 /** The page that shows who saved an email when, and what changed. */
 export function versionPage({ page }: PageHandlers): Router {
-  const versions = page(async ({ ask, show, inTurn }, req) => {
-    const type = typedText(req.query, 'type');
+  const versions = page(async ({ query, show, inTurn }, req) => {
+    const type = formText(req.query, 'type');
     const ofType = `email_type = ${literal(type)}`;
-    const { email_type_version: all } = await ask<{ email_type_version: readonly Version[] }>(VERSIONS, {
+    const { email_type_version: all } = await query<{ email_type_version: readonly Version[] }>(VERSIONS, {
       filter: ofType,
     });
     if (all.length === 0) throw new AppError('NOT_FOUND', 'No version of this email is kept.');
@@ -44,8 +44,8 @@ export function versionPage({ page }: PageHandlers): Router {
         ? `(version = 0 or version = ${newer})`
         : `version > 0 and version <= ${shown?.version ?? '0'}`;
     const [{ email_type_version: contents }, logins] = await Promise.all([
-      ask<{ email_type_version: readonly Content[] }>(CONTENTS, { filter: `${ofType} and ${upTo}` }),
-      ask<{ role: readonly { roleid: string; login: string }[] }>(ROLES, {
+      query<{ email_type_version: readonly Content[] }>(CONTENTS, { filter: `${ofType} and ${upTo}` }),
+      query<{ role: readonly { roleid: string; login: string }[] }>(ROLES, {
         filter: `roleid in [${[0, ...new Set(all.flatMap(({ creatorid }) => creatorid ?? []))].join(', ')}]`,
       }),
     ]);

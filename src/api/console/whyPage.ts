@@ -40,17 +40,17 @@ const MAX_LENGTH = 2_000;
 
 /** The page that explains what became of a row's changes, and why nothing did. */
 export function whyPage({ page }: PageHandlers): Router {
-  const why = page(async ({ ask, show }, req) => {
+  const why = page(async ({ query, show }, req) => {
     const table = textOf(req.query, 'table', MAX_LENGTH);
     // The forms of rows link here with an object even for a single column.
     const key = keyText(readKeyText(textOf(req.query, 'key', MAX_LENGTH)));
     // Always queried, because it rejects roles that may not ask for explanations.
-    const { Utility } = await ask<{ Utility: { available_schemas_and_tables: object } }>(TABLES);
+    const { Utility } = await query<{ Utility: { available_schemas_and_tables: object } }>(TABLES);
     const tables = Object.values(Utility.available_schemas_and_tables).flat() as readonly string[];
     const asked = { title: 'Why did nothing happen?', table, key, tables };
     try {
-      const rows = table === '' ? [] : await readRecentRows(ask, table);
-      const explanation = table === '' || key === '' ? undefined : await explain(ask, table, key);
+      const rows = table === '' ? [] : await readRecentRows(query, table);
+      const explanation = table === '' || key === '' ? undefined : await explain(query, table, key);
       await show('why', { ...asked, rows, explanation: explanation && toView(explanation) });
     } catch (error) {
       await show('why', asked, { problem: problemOf(error) });
@@ -59,8 +59,8 @@ export function whyPage({ page }: PageHandlers): Router {
   return Router().get(`${CONSOLE}/why`, why);
 }
 
-async function explain(ask: Visit['ask'], target: string, key: string): Promise<Explanation> {
-  const { Utility } = await ask<{ Utility: { explain_event: Explanation } }>(EXPLAIN, {
+async function explain(query: Visit['query'], target: string, key: string): Promise<Explanation> {
+  const { Utility } = await query<{ Utility: { explain_event: Explanation } }>(EXPLAIN, {
     target,
     key: readKeyText(key),
   });

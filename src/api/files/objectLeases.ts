@@ -23,12 +23,12 @@ export function createObjectLeases({ pool }: Pick<Database, 'pool'>, log: Logger
   const held = new Map<string, Held>();
   const renew = async (): Promise<void> => {
     if (held.size === 0) return;
-    const askedAtMs = performance.now();
+    const requestedAtMs = performance.now();
     const asked = [...held.keys()];
     const kept = new Set(await extendObjectLeases(pool, asked, OBJECT_LEASE_MS));
     for (const key of asked) {
       const lease = held.get(key);
-      if (lease && kept.has(key)) lease.untilMs = askedAtMs + OBJECT_LEASE_MS;
+      if (lease && kept.has(key)) lease.untilMs = requestedAtMs + OBJECT_LEASE_MS;
       else if (lease) lose(lease);
     }
   };

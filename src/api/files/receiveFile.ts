@@ -141,7 +141,8 @@ function readSize({ headers }: IncomingMessage, link: FileLink, maxBytes: number
   const announced = headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
   const size = announced ?? link.size ?? undefined;
   if (size === undefined) throw new AppError('FILE_LENGTH_REQUIRED', 'The size of the file is not known.');
-  if (size > maxBytes) throw new AppError('FILE_TOO_LARGE', `A file has at most ${maxBytes} bytes.`);
+  if (size > maxBytes)
+    throw new AppError('FILE_TOO_LARGE', `The file is larger than the limit of ${maxBytes} bytes.`);
   if (link.size !== null && size !== link.size) {
     throw new AppError(
       'FILE_LENGTH_MISMATCH',
@@ -151,14 +152,14 @@ function readSize({ headers }: IncomingMessage, link: FileLink, maxBytes: number
   return size;
 }
 
-function refusal(state: 'expired' | 'done' | 'in_hand'): AppError {
+function refusal(state: 'expired' | 'done' | 'in_progress'): AppError {
   switch (state) {
     case 'expired':
       return new AppError('FILE_URL_EXPIRED', 'The upload has expired.');
     case 'done':
       return new AppError('FILE_UPLOADED_ALREADY', 'This upload is already complete.');
-    case 'in_hand':
-      return new AppError('FILE_UPLOAD_IN_HAND', 'This upload is already in progress.');
+    case 'in_progress':
+      return new AppError('FILE_UPLOAD_IN_PROGRESS', 'This upload is already in progress.');
   }
 }
 

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { AppError } from '../../foundation/errors.js';
 import { FairBytes } from '../../foundation/limits/fairBytes.js';
 import { MAX_TRANSFERS } from '../../files/storage/fileStorage.js';
-import { whenGone } from '../http/sendResponse.js';
+import { onResponseClosed } from '../http/sendResponse.js';
 
 /** Divides a process's transfers of files among tenants: each may take hours, and occupies a connection to the storage. */
 export class Transfers {
@@ -11,7 +11,7 @@ export class Transfers {
   /** Counts an upload or a download until its response has ended. Throws AppError TOO_BUSY. */
   begin(tenantid: number, res: ServerResponse): void {
     const { take, release } = this.#running.open(tenantid);
-    whenGone(res, release);
+    onResponseClosed(res, release);
     if (!take(1)) throw new AppError('TOO_BUSY', 'Too many files are being transferred at the moment.');
   }
 }

@@ -74,7 +74,7 @@ export function createGraphqlEndpoint(
       }
       const { principal, claims } = await deps.authenticator.authenticate(headers.authorization, 'access');
       const record = recordOf(res);
-      record?.askedBy(principal);
+      record?.setPrincipal(principal);
       const allowance = await deps.admit(principal, req);
       const key = readIdempotencyKey(req);
       context = {

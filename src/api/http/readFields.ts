@@ -94,7 +94,7 @@ const MAX_FIELDS = 8_000;
 const MAX_PARTS = 1_000;
 
 /** Throws AppError BAD_REQUEST. @param separator what each field but the first begins with */
-function requireFewFields(bytes: Buffer, separator: string, most: number): void {
+function limitFields(bytes: Buffer, separator: string, most: number): void {
   let count = 1;
   for (let at = bytes.indexOf(separator); at >= 0; at = bytes.indexOf(separator, at + separator.length)) {
     count += 1;
@@ -103,7 +103,7 @@ function requireFewFields(bytes: Buffer, separator: string, most: number): void 
 }
 
 function parseForm(bytes: Buffer): Record<string, unknown> {
-  requireFewFields(bytes, '&', MAX_FIELDS);
+  limitFields(bytes, '&', MAX_FIELDS);
   const text = textOf(bytes);
   const values = Object.fromEntries(new URLSearchParams(text));
   // Escaped bytes that are not UTF-8 are decoded to replacement characters.
@@ -114,7 +114,7 @@ function parseForm(bytes: Buffer): Record<string, unknown> {
 
 async function parseMultipart(bytes: Buffer, contentType: string): Promise<Record<string, unknown>> {
   const boundary = /;\s*boundary="?([^";]+)/i.exec(contentType)?.[1] ?? '';
-  requireFewFields(bytes, `--${boundary}`, MAX_PARTS);
+  limitFields(bytes, `--${boundary}`, MAX_PARTS);
   // Not as it was sent: another parser may read another boundary from it.
   const counted = `multipart/form-data; boundary="${boundary}"`;
   try {

@@ -30,7 +30,7 @@ export class RequestRecord {
     readonly route: string,
   ) {}
 
-  askedBy({ tenantid, roleid }: { readonly tenantid: number; readonly roleid: number }): void {
+  setPrincipal({ tenantid, roleid }: { readonly tenantid: number; readonly roleid: number }): void {
     this.tenantid = tenantid;
     this.roleid = roleid;
   }

@@ -25,7 +25,7 @@ export function sendResponse(
   const length = Buffer.byteLength(body);
   res.writeHead(status, { ...headers, 'content-length': length });
   if (length > CHUNK_BYTES) {
-    if (release) whenGone(res, release);
+    if (release) onResponseClosed(res, release);
     sendPieces(res, Buffer.from(body), limits);
     return;
   }
@@ -35,7 +35,7 @@ export function sendResponse(
     release?.();
     return;
   }
-  if (release) whenGone(res, release);
+  if (release) onResponseClosed(res, release);
   limitSending(res, limits.responseTimeoutMs);
 }
 
@@ -67,7 +67,7 @@ function sendPieces(
 }
 
 /** Resolves when the response has been sent or the client has disconnected. */
-export function whenGone(res: ServerResponse, release: () => void): void {
+export function onResponseClosed(res: ServerResponse, release: () => void): void {
   if (res.closed || res.destroyed) release();
   else res.once('close', release);
 }

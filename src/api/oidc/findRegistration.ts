@@ -17,7 +17,7 @@ export async function findRegistration(
   { database: { knex }, keyRing, principals }: RouteDeps,
   { tenantid, confid }: SignInTarget,
 ): Promise<OidcRegistration> {
-  await principals.requireHere(tenantid);
+  await principals.requireTenantInThisCell(tenantid);
   const registration = await readOidcRegistration(knex, keyRing, tenantid, confid);
   if (registration) return registration;
   const what = `The tenant has no OpenID Connect configuration ${confid}.`;

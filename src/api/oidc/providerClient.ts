@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import { isPrivateAddress, literalAddress } from '../../foundation/net/networkAddress.js';
 import { PrivateAddress, publicLookup } from '../../foundation/net/publicLookup.js';
-import { QUICK_HANDSHAKE } from '../../foundation/net/quickHandshake.js';
+import { BOUNDED_TLS } from '../../foundation/net/boundedTls.js';
 import { oidcFailure } from './oidcFailure.js';
 
 export interface ProviderRequest {
@@ -41,7 +41,7 @@ export function createProviderClient(options: ProviderClientOptions): ProviderCl
   return async (url, { method, headers, body }) => {
     if (!options.allowPrivateNetwork) refuseUnsafe(url);
     const requestOptions: RequestOptions = {
-      ...QUICK_HANDSHAKE,
+      ...BOUNDED_TLS,
       method,
       headers: {
         ...headers,

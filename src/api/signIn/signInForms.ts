@@ -7,7 +7,7 @@ import { MAX_LOGIN_LENGTH } from '../../foundation/passwordRules.js';
 import { readSignIn, readText } from '../auth/credentials.js';
 import { retryAfter } from '../http/failure.js';
 import type { Fields } from '../http/readFields.js';
-import { typedText } from '../http/typedText.js';
+import { formText } from '../http/formText.js';
 import { startSignIn, type SignInStart } from '../oidc/startSignIn.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 
@@ -51,7 +51,7 @@ export async function startLogin(
   start: Pick<SignInStart, 'tenantid' | 'return_to'>,
   consolePath?: string,
 ): Promise<string> {
-  if (typedText(values, 'login') === '') {
+  if (formText(values, 'login') === '') {
     throw new AppError('BAD_REQUEST', 'Enter your login first, then choose the provider.');
   }
   const role = await findLogin(

@@ -4,7 +4,7 @@ import { readCredentials, readTenantid } from '../auth/credentials.js';
 import { signIn } from '../auth/signIn.js';
 import type { Fields } from '../http/readFields.js';
 import { readId } from '../http/readId.js';
-import { typedText } from '../http/typedText.js';
+import { formText } from '../http/formText.js';
 import { allowedPage } from './allowedPages.js';
 import { readReturnTo, withTokens } from '../oidc/returnTo.js';
 import { sendPage } from '../pages/sendPage.js';
@@ -26,8 +26,8 @@ export function signInRoutes(deps: RouteDeps): Router {
       ...(await readSignInView(deps, tenantid)),
       title: 'Sign in',
       tenantid,
-      login: typedText(values, 'login'),
-      returnTo: typedText(values, 'return_to'),
+      login: formText(values, 'login'),
+      returnTo: formText(values, 'return_to'),
       problem: error && signInProblem(error),
     };
     await sendPage(res, 'signin', view, { status: error?.status ?? 200, policy });

@@ -37,7 +37,7 @@ export function unsubscribeRoutes({ database: { ledger }, keyRing, principals }:
       return undefined;
     }
     const link = openUnsubscribeLink(keyRing, sealed);
-    if (link) await principals.requireHere(link.tenantid);
+    if (link) await principals.requireTenantInThisCell(link.tenantid);
     const now = link && (await readUnsubscribed(ledger, link));
     if (link && now) return { link, now };
     await send(res, 404, 'note', INVALID_NOTE);

@@ -1,6 +1,6 @@
 import type { EmailEvent } from '../../db/email/emailEvents.js';
 import { comparable } from '../../email/addresses.js';
-import { storable } from '../../email/storableText.js';
+import { toPostgresText } from '../../email/postgresText.js';
 import { ExactNumber, isJsonObject } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
 
@@ -65,7 +65,7 @@ function checkEvent(given: GivenEvent, tenantid: number, nowMs: number): EmailEv
   const recipient = textOf(given.recipient, MAX_ADDRESS_CHARACTERS);
   return {
     deliveryid,
-    providerEventId: storable(given.id.slice(0, MAX_ID_CHARACTERS)),
+    providerEventId: toPostgresText(given.id.slice(0, MAX_ID_CHARACTERS)),
     event: given.event,
     time: new Date(timeMs).toISOString(),
     recipient,
@@ -84,7 +84,7 @@ function checkEvent(given: GivenEvent, tenantid: number, nowMs: number): EmailEv
 export function textOf(value: unknown, maxCharacters: number): string | null {
   if (typeof value === 'number' || value instanceof ExactNumber) return String(value).slice(0, maxCharacters);
   if (typeof value !== 'string' || value === '') return null;
-  return storable(value.slice(0, maxCharacters));
+  return toPostgresText(value.slice(0, maxCharacters));
 }
 
 export function objectOf(value: unknown): Json {

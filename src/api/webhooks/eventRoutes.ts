@@ -2,7 +2,7 @@ import { Router, type RequestHandler } from 'express';
 import { readWebhookSecret, useToken } from '../../db/email/carrierWebhooks.js';
 import { readEmailWebhookKey } from '../../db/email/emailWebhookKeys.js';
 import { recordEmailEvents } from '../../db/email/emailEvents.js';
-import { requireHere } from '../../db/cells/placement.js';
+import { requireTenantInThisCell } from '../../db/cells/placement.js';
 import { AppError } from '../../foundation/errors.js';
 import { tenantPlans } from '../../graphql/plan/planOwner.js';
 import { oneStep } from '../../graphql/steps.js';
@@ -41,7 +41,7 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
       const { maxBodyBytes, verify, read } = webhooks[kind];
       const nowMs = deps.clock.now();
       const tenantid = readId(req.params['tenantid']) ?? NO_TENANT;
-      await requireHere(knex, tenantid);
+      await requireTenantInThisCell(knex, tenantid);
       // Anyone may send one: it is verified afterwards.
       const sender = clientAddress(req, deps.config.trustProxy);
       const body = await readBytes(req, maxBodyBytes, () => deps.bodies.ofClient(sender, res));

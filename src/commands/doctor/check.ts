@@ -1,5 +1,5 @@
 import { AppError, UsageError } from '../../foundation/errors.js';
-import { orLate } from '../../foundation/orLate.js';
+import { withTimeout } from '../../foundation/withTimeout.js';
 
 /** A check's result, in one line. Contains no secrets, no URLs with passwords, no tenant data. */
 export interface Finding {
@@ -17,7 +17,7 @@ const CHECK_TIMEOUT_MS = 20_000;
 /** Runs a check; never rejects. */
 export async function examine(check: () => Promise<Finding>): Promise<Finding> {
   try {
-    return await orLate(check(), CHECK_TIMEOUT_MS, () =>
+    return await withTimeout(check(), CHECK_TIMEOUT_MS, () =>
       bad(`no response within ${CHECK_TIMEOUT_MS / 1000} s`),
     );
   } catch (error) {

@@ -8,8 +8,8 @@ export const DELIVERY = {
     64,
     'Maximum deliveries in flight in one worker process.',
   ),
-  renderThreads: setting(
-    'RENDER_THREADS',
+  renderProcesses: setting(
+    'RENDER_PROCESSES',
     integer(1, 64),
     2,
     'Processes that render templates, of each web process and worker.',

@@ -58,8 +58,8 @@ export const REQUESTS = {
     60_000,
     'Maximum time for a client to read a response.',
   ),
-  tenantConcurrency: setting(
-    'TENANT_CONCURRENCY',
+  tenantQueueLength: setting(
+    'TENANT_QUEUE_LENGTH',
     integer(1),
     250,
     'Requests of one tenant that may wait in one web process; further ones get 503.',
@@ -129,12 +129,7 @@ export const REQUESTS = {
     'Timeout of the transaction of a request, all statements together.',
   ),
   lockTimeoutMs: setting('LOCK_TIMEOUT_MS', integer(100), 5_000, 'Maximum wait for a row lock.'),
-  connectTimeoutMs: setting(
-    'PG_CONNECT_TIMEOUT_MS',
-    integer(100),
-    5_000,
-    'Maximum wait for a free connection.',
-  ),
+  poolTimeoutMs: setting('PG_POOL_TIMEOUT_MS', integer(100), 5_000, 'Maximum wait for a free connection.'),
   schemaCheckMs: setting(
     'SCHEMA_CHECK_MS',
     integer(100),

@@ -10,12 +10,12 @@ import type { EmailFailure } from '../../email/email.js';
 import type { Composed } from '../../email/composeEmail.js';
 import { toShownEmail } from '../../email/sentEmail.js';
 import { warningsOf } from '../../email/warnings.js';
-import { withoutMarks } from '../../email/numericMarks.js';
+import { removeNumericTags } from '../../email/numericTags.js';
 import { parseJson } from '../../foundation/json/losslessJson.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { warningsOfType } from './checkEmail.js';
-import { requireFewValues } from '../request/fieldCount.js';
+import { limitValues } from '../request/fieldCount.js';
 import { composeOnRequest, COMPOSE_ARGS, type ComposeArgs } from './composeOnRequest.js';
 import { readEmailType } from './readEmailType.js';
 import { emailErrorType } from './emailErrorType.js';
@@ -105,8 +105,8 @@ const MAX_RESULT_VALUES = 200_000;
 
 /** Throws AppError DOCUMENT_TOO_COMPLEX. */
 function resultOf(json: string): unknown {
-  requireFewValues(json, MAX_RESULT_VALUES);
-  return parseJson(withoutMarks(json));
+  limitValues(json, MAX_RESULT_VALUES);
+  return parseJson(removeNumericTags(json));
 }
 
 /** Its warnings and the results of queries are only computed if they are selected. */

@@ -1,6 +1,6 @@
 import { AppError } from '../../foundation/errors.js';
 import { comparable, parseAddresses, parseOneAddress } from '../../email/addresses.js';
-import { storable } from '../../email/storableText.js';
+import { toPostgresText } from '../../email/postgresText.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../object/badInput.js';
 import type { Key } from '../object/declaration.js';
@@ -16,7 +16,7 @@ export function readSuppressedAddress(text: string): string {
 
 /** Throws AppError BAD_USER_INPUT. */
 export function readReason(text: string): string {
-  const reason = storable(text);
+  const reason = toPostgresText(text);
   if (reason.length <= MAX_REASON_CHARACTERS) return reason;
   throw badInput('reason', `reason is longer than ${MAX_REASON_CHARACTERS} characters.`);
 }

@@ -2,7 +2,7 @@ import { isUniqueViolation } from '../../db/sql/sqlState.js';
 import { AppError, type ErrorDetails } from '../../foundation/errors.js';
 
 /** Runs a write. If a name is taken, throws NAME_TAKEN with the given message instead of PostgreSQL's error. */
-export async function orNameTaken<T>(
+export async function mapUniqueViolation<T>(
   write: PromiseLike<T>,
   message: string,
   details: ErrorDetails = {},

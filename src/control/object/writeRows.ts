@@ -5,7 +5,7 @@ import { ownValue } from '../../foundation/ownValue.js';
 import type { KeyRing } from '../../config/secrets.js';
 import type { ControlContext } from '../controlContext.js';
 import type { Columns, ControlObject, Key, RowOf } from './declaration.js';
-import { orNameTaken } from './nameTaken.js';
+import { mapUniqueViolation } from './nameTaken.js';
 
 /** Values of columns, secrets in the clear. */
 type Values = Readonly<Record<string, unknown>>;
@@ -26,7 +26,7 @@ export async function insertRow(
     ...storedValues(object, drawn, values, deps.keyRing),
   };
   const insert = db(`rowpost.${table}`).insert(row, [...key]);
-  const [inserted] = (await orRefused(object, values, insert)) as readonly Key[];
+  const [inserted] = (await mapWriteViolations(object, values, insert)) as readonly Key[];
   if (!inserted) throw new Error(`the row of ${table} was not inserted`);
   return inserted;
 }
@@ -45,9 +45,9 @@ export async function updateRow(
   if (Object.keys(values).length === 0) return;
   const update = atKey(context, object, key).update(values);
   const write = object.key.some((name) => Object.hasOwn(changes, name))
-    ? orInUse(object, before, update)
+    ? mapReferencedRow(object, before, update)
     : update;
-  await orRefused(object, { ...before, ...changes }, write);
+  await mapWriteViolations(object, { ...before, ...changes }, write);
 }
 
 /** Deletes the row, or marks it as deleted if it has a column for that. Throws the error of `inUse`. */
@@ -63,7 +63,7 @@ export async function deleteRow(
     removed === undefined
       ? rows.delete()
       : rows.where({ [removed]: null }).update({ [removed]: context.db.fn.now() });
-  await orInUse(object, before, write);
+  await mapReferencedRow(object, before, write);
 }
 
 function atKey({ db, principal }: ControlContext, { table, ofTenant }: ControlObject, key: Key) {
@@ -101,13 +101,13 @@ export function secretContext(table: string, key: string | number | undefined): 
   return `${table}:${key}`;
 }
 
-async function orRefused<T>(object: ControlObject, row: Values, write: PromiseLike<T>): Promise<T> {
+async function mapWriteViolations<T>(object: ControlObject, row: Values, write: PromiseLike<T>): Promise<T> {
   const { label, columns, ofTenant } = object;
   const unique = Object.keys(columns).find((name) => ownValue(columns, name)?.unique);
   const among = ofTenant === false ? label : `${label} of the tenant`;
   try {
     if (unique === undefined) return await write;
-    return await orNameTaken(write, `Another ${among} is named "${String(ownValue(row, unique))}".`, {
+    return await mapUniqueViolation(write, `Another ${among} is named "${String(ownValue(row, unique))}".`, {
       field: unique,
     });
   } catch (error) {
@@ -116,7 +116,11 @@ async function orRefused<T>(object: ControlObject, row: Values, write: PromiseLi
   }
 }
 
-async function orInUse<T>(object: ControlObject, before: RowOf<Columns>, write: PromiseLike<T>): Promise<T> {
+async function mapReferencedRow<T>(
+  object: ControlObject,
+  before: RowOf<Columns>,
+  write: PromiseLike<T>,
+): Promise<T> {
   try {
     return await write;
   } catch (error) {

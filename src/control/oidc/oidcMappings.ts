@@ -3,7 +3,7 @@ import { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, notFound, numericId, requireValue } from '../object/badInput.js';
 import type { Key } from '../object/declaration.js';
-import { orNameTaken } from '../object/nameTaken.js';
+import { mapUniqueViolation } from '../object/nameTaken.js';
 import { isUsableProvider } from '../object/references.js';
 import { denied, requireCapability } from '../permissions.js';
 import { endSessions } from '../roles/roles.js';
@@ -39,7 +39,7 @@ export async function createMapping(context: ControlContext, given: MappingInput
   if (roleid === principal.roleid) requireReauthenticated(context, 'identities');
   await requireConfig(context, confid);
   const row = { ...key, tenantid: principal.tenantid, sub_id, creatorid: principal.roleid };
-  await orNameTaken(
+  await mapUniqueViolation(
     db('rowpost.role_oidc').insert(row),
     `Role ${roleid} is mapped through configuration ${confid} already: change it with update_role_oidc.`,
     { field: 'confid', roleid, confid },

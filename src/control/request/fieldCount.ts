@@ -1,6 +1,6 @@
 import type { FragmentDefinitionNode, OperationDefinitionNode } from 'graphql';
 import { AppError } from '../../foundation/errors.js';
-import { hasMoreCommas } from '../../foundation/json/jsonText.js';
+import { exceedsValueCount } from '../../foundation/json/jsonText.js';
 import { fieldsOf, rootFields } from '../../graphql/document/rootFields.js';
 
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
@@ -13,7 +13,7 @@ const MAX_UTILITIES = 100;
 const MAX_LISTED_VALUES = 50_000;
 
 /** Throws AppError DOCUMENT_TOO_COMPLEX. Fields below `Utility` count individually. */
-export function requireFewMutations(operation: OperationDefinitionNode, fragments: Fragments): void {
+export function limitMutations(operation: OperationDefinitionNode, fragments: Fragments): void {
   let count = 0;
   for (const { name, selectionSet } of rootFields(operation, fragments)) {
     count += name.value === 'Utility' && selectionSet ? fieldsOf(selectionSet, fragments).length : 1;
@@ -23,7 +23,7 @@ export function requireFewMutations(operation: OperationDefinitionNode, fragment
 }
 
 /** Throws AppError DOCUMENT_TOO_COMPLEX. */
-export function requireFewUtilities(operation: OperationDefinitionNode, fragments: Fragments): void {
+export function limitUtilities(operation: OperationDefinitionNode, fragments: Fragments): void {
   const count = rootFields(operation, fragments)
     .flatMap(({ name, selectionSet }) => (name.value === 'Utility' && selectionSet ? [selectionSet] : []))
     .reduce((sum, selectionSet) => sum + fieldsOf(selectionSet, fragments).length, 0);
@@ -35,8 +35,8 @@ export function requireFewUtilities(operation: OperationDefinitionNode, fragment
 }
 
 /** Before it is parsed: a row in it may hold millions of values. Throws AppError DOCUMENT_TOO_COMPLEX. */
-export function requireFewValues(json: string, most = MAX_LISTED_VALUES): void {
-  if (json.length > most && hasMoreCommas(json, most)) throw tooManyValues(most);
+export function limitValues(json: string, most = MAX_LISTED_VALUES): void {
+  if (json.length > most && exceedsValueCount(json, most)) throw tooManyValues(most);
 }
 
 /** @returns a function that counts values of lists and throws AppError DOCUMENT_TOO_COMPLEX */

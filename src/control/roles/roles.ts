@@ -2,7 +2,7 @@ import type { ControlDb } from '../../db/pool/database.js';
 import { TOKENS_VALID_FROM_MS } from '../../db/roles/principal.js';
 import { isOfConstraint } from '../../db/sql/sqlState.js';
 import { badInput } from '../object/badInput.js';
-import { orNameTaken } from '../object/nameTaken.js';
+import { mapUniqueViolation } from '../object/nameTaken.js';
 
 /** What permission checks need to know about a role. */
 export interface RoleState {
@@ -50,7 +50,7 @@ export async function insertRole(db: ControlDb, role: NewRole): Promise<number> 
     password_setby: passwordHash === null ? null : role.creatorid,
   };
   const insert = db('rowpost.role').insert(columns).returning<{ roleid: number }[]>('roleid');
-  const [row] = await orTooDeep(orNameTaken(insert, ...loginTaken(role.login)));
+  const [row] = await mapDepthViolation(mapUniqueViolation(insert, ...loginTaken(role.login)));
   if (!row) throw new Error('the role was not inserted');
   return row.roleid;
 }
@@ -63,15 +63,15 @@ export async function updateRole(
   changes: RoleChanges,
 ): Promise<void> {
   if (Object.keys(changes).length === 0) return;
-  await orTooDeep(
-    orNameTaken(
+  await mapDepthViolation(
+    mapUniqueViolation(
       db('rowpost.role').where({ tenantid, roleid }).update(changes),
       ...loginTaken(changes.login ?? null),
     ),
   );
 }
 
-async function orTooDeep<T>(write: Promise<T>): Promise<T> {
+async function mapDepthViolation<T>(write: Promise<T>): Promise<T> {
   try {
     return await write;
   } catch (error) {

@@ -7,7 +7,7 @@ import {
   advanceMove,
   beginMove,
   readOpenMove,
-  turnDirectory,
+  switchDirectory,
   withTenantMoves,
   type Move,
 } from '../../db/cells/directory/moves.js';
@@ -197,7 +197,7 @@ async function run(deps: MoveDeps, copying: Move): Promise<MoveResult> {
     const fencedAt = performance.now();
     await copyRest(deps, fenced, places, tables, dump);
     await delay(Math.max(0, FORGOTTEN_MS - (performance.now() - fencedAt)));
-    const turned = await turnDirectory(deps.directory, fenced);
+    const turned = await switchDirectory(deps.directory, fenced);
     await activateTenant(to, turned.tenantid, turned.moveid);
     const pauseMs = Math.round(performance.now() - stoppedAt);
     await arrive(deps, turned);

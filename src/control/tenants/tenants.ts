@@ -1,7 +1,7 @@
 import { checkAdoptable, grantSchema, releaseSchema } from '../../db/tenants/adoption.js';
 import type { ControlDb } from '../../db/pool/database.js';
-import { requireHere } from '../../db/cells/placement.js';
-import { orNameTaken } from '../object/nameTaken.js';
+import { requireTenantInThisCell } from '../../db/cells/placement.js';
+import { mapUniqueViolation } from '../object/nameTaken.js';
 import { hashPassword, requireStrongPassword } from '../roles/passwords.js';
 import { insertRole } from '../roles/roles.js';
 import {
@@ -104,11 +104,11 @@ async function insertTenant(
   const insert = trx('rowpost.tenant')
     .insert({ name: tenant.name })
     .returning<{ tenantid: number }[]>('tenantid');
-  const [row] = await orNameTaken(insert, ...nameTaken(tenant.name));
+  const [row] = await mapUniqueViolation(insert, ...nameTaken(tenant.name));
   if (!row) throw new Error('the tenant was not inserted');
   const { tenantid } = row;
   const schema = tenant.schema ?? `tenant_${tenantid}`;
-  await orNameTaken(
+  await mapUniqueViolation(
     trx('rowpost.tenant').where({ tenantid }).update({ schema }),
     `Another tenant has the schema "${schema}".`,
     { field: 'schema' },
@@ -130,7 +130,7 @@ async function insertTenant(
 
 /** Throws AppError TENANT_NOT_FOUND, NAME_TAKEN. */
 export async function renameTenant(db: ControlDb, tenantid: number, name: string): Promise<void> {
-  const count = await orNameTaken(
+  const count = await mapUniqueViolation(
     db('rowpost.tenant').where({ tenantid }).update({ name }),
     ...nameTaken(name),
   );
@@ -171,7 +171,7 @@ export async function deleteTenant(db: ControlDb, tenantid: number): Promise<voi
     const schema = await findTenantSchema(trx, tenantid);
     // It is not handed over meanwhile.
     await trx.raw('select from rowpost.tenant where tenantid = ? for update', [tenantid]);
-    await requireHere(trx, tenantid);
+    await requireTenantInThisCell(trx, tenantid);
     const isAdopted = (await readTenant(trx, tenantid))?.adopted === true;
     if (isAdopted) await trx('rowpost.tenant').where({ tenantid }).update({ adopted: false });
     await trx('rowpost.sent_mail').where({ tenantid }).delete();

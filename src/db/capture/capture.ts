@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { AppError } from '../../foundation/errors.js';
 import type { Catalog, Table } from '../catalog/catalog.js';
 import type { RoleNames, StatementRunner } from '../isolation/roleNames.js';
-import { givingWay } from '../pool/givingWay.js';
+import { withLockTimeout } from '../pool/withLockTimeout.js';
 import { inTransaction } from '../pool/inTransaction.js';
 import { inOrder, quoted, statement, textConstant, type SqlText } from '../sql/sql.js';
 import { DUPLICATE_OBJECT, INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, sqlState } from '../sql/sqlState.js';
@@ -37,10 +37,10 @@ export async function setCapture(
   const states = await readCaptureStates(runner, { tenantid, schema: table.schema });
   const parts = states.find((state) => state.table === table.sqlName)?.parts ?? [];
   if (writers === 'all') {
-    await givingWay(runner, () => createTriggers(runner, names, tenantid, table, parts));
+    await withLockTimeout(runner, () => createTriggers(runner, names, tenantid, table, parts));
     return;
   }
-  await givingWay(runner, async () => {
+  await withLockTimeout(runner, async () => {
     for (const part of parts) await run(runner, triggersToDrop(part), part, names);
   });
   await runner.query(

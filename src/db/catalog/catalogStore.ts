@@ -94,7 +94,7 @@ export class CatalogStore {
   async #compare(tenantid: number, entry: Entry): Promise<void> {
     const startedAtMs = this.#now();
     const fingerprint = await this.#fingerprint(entry.catalog.schema);
-    if (fingerprint !== entry.fingerprint || this.deps.tenants.isUnsettled(tenantid)) {
+    if (fingerprint !== entry.fingerprint || this.deps.tenants.needsGrants(tenantid)) {
       await this.#build(tenantid, entry.catalog.schema);
       return;
     }

@@ -14,7 +14,7 @@ interface Placement {
  * Throws AppError TENANT_MOVED for a tenant of another cell, TENANT_MOVING for one that is being handed over. The truth is
  * the tenant's own row; the copy of the directory only says where else to ask.
  */
-export async function requireHere(knex: Knex, tenantid: number): Promise<void> {
+export async function requireTenantInThisCell(knex: Knex, tenantid: number): Promise<void> {
   const { rows } = await knex.raw<{ rows: Placement[] }>(PLACEMENT_SQL, { tenantid });
   const [place] = rows;
   if (!place || place.held === true) return;

@@ -32,9 +32,10 @@ export function severDeadConnections(
       return performance.now() - sinceMs < LATE_MS ? [] : [{ connection, statement }];
     });
     if (late.length === 0) return;
-    const isAtWork = await askServer(createClient);
+    const isBackendActive = await queryServer(createClient);
     for (const { connection, statement } of late) {
-      if (pendingStatement(connection) !== statement || isAtWork(backendOf(connection).processID)) continue;
+      if (pendingStatement(connection) !== statement || isBackendActive(backendOf(connection).processID))
+        continue;
       if (unserved.has(statement)) connection.sever();
       else unserved.add(statement);
     }
@@ -56,7 +57,7 @@ export function severDeadConnections(
 }
 
 /** @returns whether the server runs a statement in the session */
-async function askServer(
+async function queryServer(
   createClient: (config: pg.ClientConfig) => pg.Client,
 ): Promise<(processID: number) => boolean> {
   const client = createClient({ connectionTimeoutMillis: ASK_TIMEOUT_MS, query_timeout: ASK_TIMEOUT_MS });

@@ -10,7 +10,7 @@ import { sql, statement, type Sql, type SqlText } from '../sql/sql.js';
  * - `promoted`: a standby took over. If it was behind, what it lacked is lost.
  * - `back`: PostgreSQL has written less than it had, e.g. an older backup lies in its place.
  */
-export type HistoryChange = 'replaced' | 'promoted' | 'back';
+export type HistoryChange = 'replaced' | 'promoted' | 'rewound';
 
 /** Detects that PostgreSQL may have lost data that it had. */
 export interface HistoryWatch extends Stoppable {
@@ -31,8 +31,8 @@ const INTERVAL_MS = 1_000;
 
 const WORDS: Readonly<Record<HistoryChange, string>> = {
   replaced: 'the database has been replaced by another one',
-  promoted: 'another server took over: what it had not received is lost',
-  back: 'PostgreSQL went back in time: what was written since is lost',
+  promoted: 'failover: changes that were not replicated yet are lost',
+  rewound: 'PostgreSQL was rewound to an earlier point; later changes are lost',
 };
 
 /** Single-use values must not rely on this, since it takes seconds to notice. See docs/delivery.md. */
@@ -45,7 +45,7 @@ export function watchHistory({ pool, log }: { readonly pool: Pool; readonly log:
 
   const poll = async (): Promise<void> => {
     const position = await read();
-    outage.works();
+    outage.recovered();
     // Standbys are ignored.
     if (!position) return;
     const change = seen && compareHistory(seen, position);
@@ -80,7 +80,7 @@ export function watchHistory({ pool, log }: { readonly pool: Pool; readonly log:
 export function compareHistory(seen: HistoryPosition, now: HistoryPosition): HistoryChange | undefined {
   if (now.identity !== seen.identity) return 'replaced';
   if (now.timeline !== seen.timeline) return 'promoted';
-  return now.walBytes < seen.walBytes ? 'back' : undefined;
+  return now.walBytes < seen.walBytes ? 'rewound' : undefined;
 }
 
 /** @returns a function that reads the position; undefined while PostgreSQL is a standby */

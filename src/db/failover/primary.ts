@@ -66,7 +66,7 @@ export class Primary {
 
   /** Polls all servers, and switches to the one that accepts writes now, if any. */
   async check(): Promise<void> {
-    const found = await this.#askAll().catch(() => undefined);
+    const found = await this.#probeAll().catch(() => undefined);
     if (found) this.#moveTo(found);
   }
 
@@ -87,7 +87,7 @@ export class Primary {
   async #find(): Promise<DatabaseHost> {
     for (;;) {
       try {
-        const found = await this.#askAll();
+        const found = await this.#probeAll();
         this.#awaySinceMs = undefined;
         this.#moveTo(found);
         return found;
@@ -102,7 +102,7 @@ export class Primary {
   }
 
   /** @returns the server with the latest timeline among those that accept writes: a replaced primary may be back */
-  async #askAll(): Promise<DatabaseHost> {
+  async #probeAll(): Promise<DatabaseHost> {
     let onFirst: () => void = () => undefined;
     const first = new Promise<void>((resolve) => (onFirst = resolve));
     const found: { readonly host: DatabaseHost; readonly timeline: string }[] = [];

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { coalesce } from '../../foundation/limits/coalesce.js';
+import { batchCalls } from '../../foundation/limits/batchCalls.js';
 import type { Logger } from '../../foundation/observability/log.js';
 import { replicaReads } from '../../foundation/observability/metrics.js';
-import { orLate } from '../../foundation/orLate.js';
+import { withTimeout } from '../../foundation/withTimeout.js';
 import { statement } from '../sql/sql.js';
 import { timeRange } from '../ledger/timeRange.js';
 import type { Connector } from '../pool/connector.js';
@@ -42,7 +42,7 @@ export class Replica implements Reads {
   readonly has: (event: EventKey) => Promise<boolean>;
 
   constructor(private readonly parts: ReplicaParts) {
-    this.has = coalesce((events) => this.#find(events), MAX_EVENTS_PER_CHECK);
+    this.has = batchCalls((events) => this.#find(events), MAX_EVENTS_PER_CHECK);
   }
 
   get name(): string {
@@ -84,7 +84,7 @@ export class Replica implements Reads {
   async readHeartbeat(): Promise<string> {
     try {
       const asked = this.parts.pool.query<{ time: string }>(HEARTBEAT);
-      const { rows } = await orLate(asked, POLL_TIMEOUT_MS, () => {
+      const { rows } = await withTimeout(asked, POLL_TIMEOUT_MS, () => {
         throw new Error('the replica does not respond');
       });
       return rows[0]?.time ?? '';

@@ -129,7 +129,7 @@ export class Replicas {
     try {
       const seenMs = this.#beats.get(await one.replica.readHeartbeat());
       if (seenMs !== undefined) one.asOfMs = seenMs;
-      one.outage.works();
+      one.outage.recovered();
     } catch (error) {
       one.asOfMs = undefined;
       one.outage.failed(error);

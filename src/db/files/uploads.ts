@@ -18,7 +18,7 @@ export interface PendingUpload {
 
 export type UploadStart =
   | { readonly state: 'begun'; readonly upload: PendingUpload }
-  | { readonly state: 'expired' | 'done' | 'in_hand' };
+  | { readonly state: 'expired' | 'done' | 'in_progress' };
 
 interface BeginRow {
   state: UploadStart['state'];

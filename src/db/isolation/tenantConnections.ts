@@ -7,7 +7,7 @@ import { ConnectionPool, type Lease, type Login } from '../pool/connectionPool.j
 import { breakOnCanceledReplicationWait, limitMessages } from '../wire/index.js';
 import type { RoleNames } from './roleNames.js';
 import { settleSharedAccess, withoutSharedAccess, type TenantAccess } from './sharedAccess.js';
-import { readSettledAccess, recordSettledAccess } from './settledAccess.js';
+import { readGrantState, recordSettledAccess } from './grantState.js';
 import type { SessionSettings } from '../pool/sessionSettings.js';
 import { ServedBySharedLogin, TenantLogins } from './tenantLogins.js';
 
@@ -160,7 +160,7 @@ export class TenantConnections {
   }
 
   /** Whether `settle` must be called although the schema has not changed. */
-  isUnsettled(tenantid: number): boolean {
+  needsGrants(tenantid: number): boolean {
     return this.#own.get(tenantid) === 'refused';
   }
 
@@ -177,7 +177,7 @@ export class TenantConnections {
    * them in. Throws what pg throws.
    */
   async isSettled(tenantid: number, fingerprint: string): Promise<boolean> {
-    const access = await readSettledAccess(this.options.pool, await this.names(), tenantid, fingerprint);
+    const access = await readGrantState(this.options.pool, await this.names(), tenantid, fingerprint);
     if (access === undefined) return false;
     this.#remember(tenantid, access);
     return true;

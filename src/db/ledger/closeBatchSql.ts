@@ -1,5 +1,5 @@
 import { coversSql, EVENTS_OF_BATCH } from '../outbox/batchEventsSql.js';
-import { isHandedOverSql } from './handedOver.js';
+import { isMovedSql } from './handedOver.js';
 import { loopGuardSql } from './loopGuardSql.js';
 import { loadedColumns, tenantJoins } from './loadDeliveries.js';
 import { QUEUE_AHEAD_SECONDS, rateLimitSlotsSql } from './rateLimitSlots.js';
@@ -31,7 +31,7 @@ const closeSql = (matches: Sql, mayClose: Sql): Sql => sql`
       from batch b ${matches}
     ), done as (
       insert into rowpost.relay_batch_done (batchid, createtime) select batchid, createtime from batch
-      where ${mayClose} and not ${isHandedOverSql(sql`tenantid`)}
+      where ${mayClose} and not ${isMovedSql(sql`tenantid`)}
       on conflict do nothing
       returning batchid
     ), matched as materialized (

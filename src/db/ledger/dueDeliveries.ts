@@ -1,6 +1,6 @@
 import type { DeliveryKey, KnownDelivery } from './deliveryKey.js';
 import type { Ledger } from '../pool/ledger.js';
-import { isHandedOverSql } from './handedOver.js';
+import { isMovedSql } from './handedOver.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { sql, statement } from '../sql/sql.js';
 
@@ -21,7 +21,7 @@ const DUE = {
     select tenantid, deliveryid::text as deliveryid, createtime::text as createtime, starts,
       coalesce(greatest(ceil(extract(epoch from next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs"
     from rowpost.delivery d
-    where due < now() and state in ('pending', 'retrying') and not ${isHandedOverSql(sql`d.tenantid`)}
+    where due < now() and state in ('pending', 'retrying') and not ${isMovedSql(sql`d.tenantid`)}
     order by due limit $1::int`,
 };
 

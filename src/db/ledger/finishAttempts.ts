@@ -1,6 +1,6 @@
 import type { HeldDelivery } from './deliveryKey.js';
 import type { Ledger } from '../pool/ledger.js';
-import { isHandedOverSql } from './handedOver.js';
+import { isMovedSql } from './handedOver.js';
 import type { DeliveryState } from './loadDeliveries.js';
 import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { trackDeliveries } from './track.js';
@@ -98,7 +98,7 @@ const FINISH = {
       where ${sameDelivery(sql`d`, sql`w`)}
         and d.starts = w.starts
         and case when w.sending then d.state = 'sending' or (d.state = 'retrying' and w.state = 'sent')
-          else d.state in ('pending', 'retrying') and not ${isHandedOverSql(sql`w.tenantid`)} end
+          else d.state in ('pending', 'retrying') and not ${isMovedSql(sql`w.tenantid`)} end
       returning w.position, w.outcome, w.http_status, w.error as attempt_error, w.provider_message_id, w.sending,
         d.tenantid, d.deliveryid, d.starts, d.started, d.createtime, d.carrier
     ), recorded as (

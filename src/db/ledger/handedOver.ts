@@ -6,5 +6,5 @@ import { sql, type Sql } from '../sql/sql.js';
  * began before.
  * @param tenantid SQL
  */
-export const isHandedOverSql = (tenantid: Sql): Sql =>
+export const isMovedSql = (tenantid: Sql): Sql =>
   sql`exists (select from rowpost.tenant held where held.tenantid = ${tenantid} and held.moved_to is not null)`;

@@ -2,7 +2,7 @@ import type { DeliveryKey, KnownDelivery } from './deliveryKey.js';
 import type { Ledger } from '../pool/ledger.js';
 import type { EncryptedAccounts } from '../email/emailAccounts.js';
 import { TYPE_VERSION } from '../email/emailTypes.js';
-import { isHandedOverSql } from './handedOver.js';
+import { isMovedSql } from './handedOver.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { quickRecordColumnsSql, recordColumnsSql } from '../outbox/recordSize.js';
 import { timeRange } from './timeRange.js';
@@ -121,7 +121,7 @@ const LOAD = {
     from ${wantedSql()}
       cross join lateral (select * from rowpost.delivery d
         where ${sameDelivery(sql`d`, sql`w`)}
-          and ${inPartitions(sql`d.createtime`)} and not ${isHandedOverSql(sql`w.tenantid`)}
+          and ${inPartitions(sql`d.createtime`)} and not ${isMovedSql(sql`w.tenantid`)}
         limit 1) d
       left join lateral (select s.deliveryid from rowpost.delivery_start s
         where not d.tracked and ${sameDelivery(sql`s`, sql`d`)}

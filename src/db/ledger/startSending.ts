@@ -1,5 +1,5 @@
 import type { KnownDelivery } from './deliveryKey.js';
-import { isHandedOverSql } from './handedOver.js';
+import { isMovedSql } from './handedOver.js';
 import type { Ledger, LedgerStatement } from '../pool/ledger.js';
 import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { sql, statement } from '../sql/sql.js';
@@ -56,7 +56,7 @@ const START = {
   text: statement`
     with open as materialized (
       select w.* from ${WANTED} join rowpost.delivery d on ${sameDelivery(sql`d`, sql`w`)}
-      where w.starts = 0 and not d.tracked and not ${isHandedOverSql(sql`w.tenantid`)}
+      where w.starts = 0 and not d.tracked and not ${isMovedSql(sql`w.tenantid`)}
       order by d.deliveryid for share of d
     ), started as (
       insert into rowpost.delivery_start (tenantid, deliveryid, createtime, leased_until, recipients, subject, carrier)
@@ -84,7 +84,7 @@ const START_TRACKED = {
       from ${WANTED}
       where ${sameDelivery(sql`d`, sql`w`)}
         and d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')
-        and not ${isHandedOverSql(sql`w.tenantid`)}
+        and not ${isMovedSql(sql`w.tenantid`)}
       returning w.position::int as position, d.tenantid, d.deliveryid, d.createtime, d.starts, w.email
     ), kept as (
       insert into rowpost.sent_mail (tenantid, deliveryid, createtime, attempt, email)

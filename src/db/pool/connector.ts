@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { parseDatabaseUrl } from '../../config/databaseUrl.js';
 import type { Logger } from '../../foundation/observability/log.js';
-import { orLate } from '../../foundation/orLate.js';
+import { withTimeout } from '../../foundation/withTimeout.js';
 import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
 import { severDeadConnections } from '../failover/deadConnections.js';
 import {
@@ -21,7 +21,7 @@ export interface ConnectorOptions {
   readonly password?: (() => Promise<string>) | undefined;
   /** Applied to every connection in addition to the URL. */
   readonly config: pg.ClientConfig;
-  readonly connectTimeoutMs: number;
+  readonly poolTimeoutMs: number;
   readonly log: Logger;
   /** Whether the server may be a standby; then there is only one host. */
   readonly isReplica?: boolean;
@@ -57,14 +57,14 @@ const ASK_TIMEOUT_MS = 2_000;
 const WATCH_MS = 1_000;
 
 export function createConnector(options: ConnectorOptions): Connector {
-  const { url, password, config, connectTimeoutMs, log, isReplica = false } = options;
+  const { url, password, config, poolTimeoutMs, log, isReplica = false } = options;
   const { hosts, url: firstUrl, requiresWritableSessions } = parseDatabaseUrl(url);
   const shared: pg.ClientConfig = { ...config, ...readUrl(firstUrl), ...(password ? { password } : {}) };
   const primary = new Primary(hosts, {
-    maxWaitMs: connectTimeoutMs,
+    maxWaitMs: poolTimeoutMs,
     log,
     ask: (host) =>
-      askServer({ ...shared, ...host, connectionTimeoutMillis: ASK_TIMEOUT_MS }, requiresWritableSessions),
+      queryServer({ ...shared, ...host, connectionTimeoutMillis: ASK_TIMEOUT_MS }, requiresWritableSessions),
   });
   const isChoice = primary.isOneOfMany;
   const open = new Set<PrimaryClient>();
@@ -149,7 +149,7 @@ function watchPrimary(primary: Primary, isAlive: () => Promise<unknown>): Stoppa
       () => true,
       () => false,
     );
-    if (!(await orLate(alive, ASK_TIMEOUT_MS, () => false))) await primary.check();
+    if (!(await withTimeout(alive, ASK_TIMEOUT_MS, () => false))) await primary.check();
   };
   const timer = setInterval(() => {
     polling ??= poll().finally(() => (polling = undefined));
@@ -163,7 +163,7 @@ function watchPrimary(primary: Primary, isAlive: () => Promise<unknown>): Stoppa
   };
 }
 
-async function askServer(config: pg.ClientConfig, requiresWritableSessions: boolean): Promise<ServerState> {
+async function queryServer(config: pg.ClientConfig, requiresWritableSessions: boolean): Promise<ServerState> {
   const client = new pg.Client(config);
   client.on('error', () => undefined);
   try {

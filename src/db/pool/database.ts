@@ -81,7 +81,7 @@ export interface DatabaseOptions {
   readonly requestTimeoutMs?: number;
   readonly lockTimeoutMs: number;
   /** Maximum wait for a free connection. */
-  readonly connectTimeoutMs: number;
+  readonly poolTimeoutMs: number;
   readonly applicationName: string;
   readonly log: Logger;
 }
@@ -89,7 +89,7 @@ export interface DatabaseOptions {
 const DEFAULT_MAX_REPLICA_LAG_MS = 10_000;
 
 export function openDatabase(options: DatabaseOptions): Database {
-  const { budget, log, directUrl, preparedStatements = true, keyRing, connectTimeoutMs } = options;
+  const { budget, log, directUrl, preparedStatements = true, keyRing, poolTimeoutMs } = options;
   const settings = sessionSettings(options);
   const startupOptions = asStartupOptions(settings);
   const isPooled = directUrl !== undefined;
@@ -97,11 +97,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     options.passwordCommand === undefined ? undefined : passwordFromCommand(options.passwordCommand);
   const base = {
     application_name: options.applicationName,
-    connectionTimeoutMillis: connectTimeoutMs,
+    connectionTimeoutMillis: poolTimeoutMs,
     keepAlive: true,
   };
   const connectTo = (url: string, config: pg.ClientConfig): Connector =>
-    createConnector({ url, password, config, connectTimeoutMs, log });
+    createConnector({ url, password, config, poolTimeoutMs, log });
   const direct = connectTo(directUrl ?? options.url, { ...base, options: startupOptions });
   // A pooler rejects the startup parameter `options`; the settings are defaults of the roles instead.
   const pooled = isPooled ? connectTo(options.url, base) : direct;
@@ -120,7 +120,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     options: `${startupOptions} ${PLANNER_OPTIONS}`,
   });
   const knex = openKnex(pool, log);
-  const ofTenants = { keyRing, max: budget.tenants, acquireTimeoutMs: connectTimeoutMs, log };
+  const ofTenants = { keyRing, max: budget.tenants, acquireTimeoutMs: poolTimeoutMs, log };
   const tenants = new TenantConnections({
     ...ofTenants,
     pool,
@@ -142,7 +142,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         url,
         password,
         config: { ...base, options: startupOptions },
-        connectTimeoutMs,
+        poolTimeoutMs,
         log,
         isReplica: true,
       }),

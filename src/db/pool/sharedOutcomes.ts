@@ -11,7 +11,7 @@ import {
 export type SharingRequest = OutcomeInput & { readonly reservation?: ResponseReservation };
 
 /** How the transaction of the requests went. */
-interface Course {
+interface TransactionResult {
   /** Statements that preceded the requests' own. */
   readonly opening: number;
   readonly inTime: boolean;
@@ -21,7 +21,7 @@ interface Course {
 export function outcomesOf(
   requests: readonly SharingRequest[],
   result: PipelineResult,
-  course: Course,
+  course: TransactionResult,
 ): readonly (TransactionOutcome | 'repeat')[] {
   const areInserts = requests.length > 1 && requests[0]?.mode === 'write';
   const last = requests.reduce((sum, { statements }) => sum + statements.length, course.opening);
@@ -30,7 +30,9 @@ export function outcomesOf(
     const end = first + request.statements.length;
     const place = { first, end, index, last };
     first = end;
-    return areInserts ? ofInsert(request, result, course, place) : ofOne(request, result, course, place);
+    return areInserts
+      ? outcomeOfInsert(request, result, course, place)
+      : outcomeOfRead(request, result, course, place);
   });
 }
 
@@ -43,10 +45,10 @@ interface Place {
 }
 
 /** The outcomes of reads, or of a single request. Reads after a failed one have not run. */
-function ofOne(
+function outcomeOfRead(
   request: SharingRequest,
   { rows, refusals, error }: PipelineResult,
-  { opening, inTime }: Course,
+  { opening, inTime }: TransactionResult,
   { first, end, index, last }: Place,
 ): TransactionOutcome | 'repeat' {
   if (index > 0 && error && rows.length < first) return 'repeat';
@@ -61,10 +63,10 @@ function ofOne(
 }
 
 /** The outcomes of inserts: all were committed, or none. If certainly none was, each is repeated while there is time. */
-function ofInsert(
+function outcomeOfInsert(
   request: SharingRequest,
   { rows, refusals, error }: PipelineResult,
-  { opening, inTime }: Course,
+  { opening, inTime }: TransactionResult,
   { first, end, last }: Place,
 ): TransactionOutcome | 'repeat' {
   const ended = {

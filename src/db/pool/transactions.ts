@@ -133,7 +133,7 @@ export class Transactions {
         try {
           const { result, opening, isSound } = await this.#send(lease, group, isShared);
           const inTime = deadline.pass();
-          if (lease.login === 'shared' && isRefusedRole(result, opening)) this.#enterOtherwise(group);
+          if (lease.login === 'shared' && isRefusedRole(result, opening)) this.#retryOnOwnConnections(group);
           else if (mayRepeat && lease.login !== 'shared' && wasEndedBefore(result)) this.#repeat(group);
           else this.#settle(group, outcomesOf(requestsOf(group), result, { opening, inTime }));
           return isSound;
@@ -150,7 +150,7 @@ export class Transactions {
   }
 
   /** Nothing has run: the tenant needs connections of its own. */
-  #enterOtherwise(group: readonly Pending[]): void {
+  #retryOnOwnConnections(group: readonly Pending[]): void {
     for (const { request, traceparent, resolve } of group) {
       if (request.tenantid !== null) this.connections.refused(request.tenantid);
       resolve(this.#runAlone(request, traceparent));

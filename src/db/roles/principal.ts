@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { LRUCache } from 'lru-cache';
 import { cacheLookups } from '../../foundation/observability/metrics.js';
 import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
-import { requireHere } from '../cells/placement.js';
+import { requireTenantInThisCell } from '../cells/placement.js';
 
 /** A policy rule that applies to a principal. Rules only grant; several add up. */
 export interface GrantedRule {
@@ -117,8 +117,8 @@ export class PrincipalSource {
   }
 
   /** As the database says now. Throws AppError TENANT_MOVED, TENANT_MOVING. */
-  requireHere(tenantid: number): Promise<void> {
-    return requireHere(this.knex, tenantid);
+  requireTenantInThisCell(tenantid: number): Promise<void> {
+    return requireTenantInThisCell(this.knex, tenantid);
   }
 
   forgetAll(): void {
@@ -168,7 +168,7 @@ export async function readPrincipal(
   });
   const row = rows[0];
   if (!row || row.is_moved) {
-    await requireHere(knex, tenantid);
+    await requireTenantInThisCell(knex, tenantid);
     // It arrived between the two statements.
     return row && readPrincipal(knex, tenantid, roleid);
   }

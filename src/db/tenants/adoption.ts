@@ -1,6 +1,6 @@
 import { missingGrants } from '../catalog/grants.js';
 import { readCaptureStates, triggersToDrop } from '../capture/captureTriggers.js';
-import { givingWay, withoutWaiting } from '../pool/givingWay.js';
+import { withLockTimeout, withoutLockWait } from '../pool/withLockTimeout.js';
 import { readRoleNames, type StatementRunner } from '../isolation/roleNames.js';
 import { ensureTenantRole } from '../isolation/tenantRoles.js';
 import { identifier, sql, statement, textConstant, type Sql, type SqlText } from '../sql/sql.js';
@@ -43,7 +43,7 @@ export async function grantSchema(
   const names = await readRoleNames(runner);
   await ensureTenantRole(runner, names, adopted.tenantid);
   const statements = await statementsToAdopt(runner, adopted);
-  await withoutWaiting(runner, async () => {
+  await withoutLockWait(runner, async () => {
     for (const each of statements) await attempt(runner, each);
   });
   return statementsToAdopt(runner, adopted);
@@ -95,7 +95,7 @@ interface MissingRight {
  */
 export async function releaseSchema(runner: StatementRunner, adopted: AdoptedSchema): Promise<void> {
   const statements = await statementsToRelease(runner, adopted);
-  await givingWay(runner, async () => {
+  await withLockTimeout(runner, async () => {
     for (const each of statements) await attempt(runner, each);
   });
   const left = await statementsToRelease(runner, adopted);

@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { AppError } from '../../foundation/errors.js';
 import type { Database } from '../pool/database.js';
-import { requireHere } from '../cells/placement.js';
+import { requireTenantInThisCell } from '../cells/placement.js';
 import { statement, tenantScript } from '../sql/sql.js';
 import { LOCK_NOT_AVAILABLE, sqlState } from '../sql/sqlState.js';
 import { findTenantSchema } from './tenantStorage.js';
@@ -20,7 +20,7 @@ export async function runTenantSql(
   script: { readonly tenantid: number; readonly sql: string },
 ): Promise<{ schema: string }> {
   const schema = await findTenantSchema(database.knex, script.tenantid);
-  await requireHere(database.knex, script.tenantid);
+  await requireTenantInThisCell(database.knex, script.tenantid);
   await database.tenants.changeSchema(script.tenantid, async (client) => {
     await prepareSession(client, schema);
     await client.query(statement`begin`);

@@ -93,7 +93,7 @@ async function createRole(trx: Knex, tenantid: number): Promise<string> {
 export async function dropTenantSchema(trx: Knex, tenantid: number, schema: string): Promise<void> {
   const runner = statementRunner(trx);
   const role = (await readRoleNames(runner)).tenant(tenantid);
-  await requireFewObjects(runner, schema, role);
+  await limitObjects(runner, schema, role);
   await endSessions(runner, role);
   const { rows } = await runner.query(
     statement`select from pg_catalog.pg_namespace n join pg_catalog.pg_roles r on r.oid = n.nspowner
@@ -105,7 +105,7 @@ export async function dropTenantSchema(trx: Knex, tenantid: number, schema: stri
 }
 
 /** PostgreSQL locks each object that it drops, and has one table of locks for all sessions. Throws AppError SCHEMA_TOO_LARGE. */
-async function requireFewObjects(runner: StatementRunner, schema: string, role: string): Promise<void> {
+async function limitObjects(runner: StatementRunner, schema: string, role: string): Promise<void> {
   const { rows } = await runner.query(LOCKS_TO_DROP, [schema, role]);
   const { needed, available } = rows[0] as { needed: number; available: number };
   if (needed <= available * MAX_SHARE_OF_LOCKS) return;

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../foundation/json/losslessJson.js';
-import { storable } from '../storableText.js';
+import { toPostgresText } from '../postgresText.js';
 import type { Exchange } from './carrierClient.js';
 import type { SendOutcome, Verification } from './sending.js';
 
@@ -110,7 +110,7 @@ function readWait(headers: Readonly<Record<string, unknown>>): number {
  * make PostgreSQL reject the outcomes of other tenants recorded in the same statement.
  */
 export function cleanOutcome(outcome: SendOutcome, secrets: readonly string[]): SendOutcome {
-  const clean = (text: string): string => storable(redact(text, secrets));
+  const clean = (text: string): string => toPostgresText(redact(text, secrets));
   const refused = 'refused' in outcome ? outcome.refused : undefined;
   return {
     ...outcome,

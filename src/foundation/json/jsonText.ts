@@ -68,7 +68,7 @@ export function changeOutsideStrings(json: string, change: (text: string) => str
 }
 
 /** Whether the text has more commas than this between its strings, and so more values. */
-export function hasMoreCommas(json: string, most: number): boolean {
+export function exceedsValueCount(json: string, most: number): boolean {
   let commas = 0;
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at);

@@ -51,7 +51,7 @@ export function exitOnSignal(): () => void {
 }
 
 /** Something that is closed, as a part that is stopped. */
-export function closing(resource: { close(): Promise<void> }): Stoppable {
+export function stoppable(resource: { close(): Promise<void> }): Stoppable {
   return { stop: () => resource.close() };
 }
 

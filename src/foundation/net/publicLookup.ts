@@ -8,7 +8,7 @@ export class PrivateAddress extends Error {}
 /**
  * Resolves a name and rejects it if any of its addresses is private. Used while connecting, so that the name can't be
  * rebound between a check and the call. Asks DNS itself: `lookup` would take one of two threads, for which the lookups of
- * all other tenants wait, as long as the name's own server pleases.
+ * all other tenants wait until that name's server responds.
  */
 export const publicLookup: LookupFunction = (hostname, { all }, callback) => {
   addressesOf(hostname).then(

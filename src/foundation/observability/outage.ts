@@ -3,7 +3,7 @@ import type { Logger } from './log.js';
 /** Logs the beginning and the end of an outage of a dependency, and each new reason, instead of each failure. */
 export interface Outage {
   failed(error: unknown): void;
-  works(): void;
+  recovered(): void;
 }
 
 /** More would be messages that differ each time. */
@@ -18,11 +18,11 @@ export function startOutage(log: Logger, what: string): Outage {
       const reason = error instanceof Error ? error.message : String(error);
       const isNew = reasons.size < MAX_REASONS && !reasons.has(reason);
       if (isNew) reasons.add(reason);
-      if (sinceMs === undefined) log.error({ err: error }, `${what} does not respond`);
-      else if (isNew) log.error({ err: error }, `${what} still does not respond`);
+      if (sinceMs === undefined) log.error({ err: error }, `${what} is not responding`);
+      else if (isNew) log.error({ err: error }, `${what} is still not responding`);
       sinceMs ??= performance.now();
     },
-    works() {
+    recovered() {
       if (sinceMs === undefined) return;
       log.info({ seconds: Math.round((performance.now() - sinceMs) / 1000) }, `${what} has recovered`);
       sinceMs = undefined;

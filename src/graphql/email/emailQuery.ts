@@ -140,7 +140,7 @@ function checkOperation({ operation }: ReadyDocument): void {
   for (const { variable } of operation.variableDefinitions ?? []) {
     const name = variable.name.value;
     if (VARIABLES.includes(name)) continue;
-    throw new AppError('EMAIL_QUERY_INVALID', `A variable named ${name} is never given.`, {
+    throw new AppError('EMAIL_QUERY_INVALID', `Variable ${name} has no value.`, {
       hint: `Variables of the query must be named ${VARIABLES.join(', ')}.`,
       details: place(variable.loc?.startToken),
     });

@@ -118,7 +118,9 @@ function readSize(size: number | null | undefined, maxBytes: number): number | n
   const details = { argument: 'input.size' };
   if (size < 0) throw new AppError('BAD_USER_INPUT', 'size must not be negative.', { details });
   if (size <= maxBytes) return size;
-  throw new AppError('FILE_TOO_LARGE', `A file has at most ${maxBytes} bytes.`, { details });
+  throw new AppError('FILE_TOO_LARGE', `The file is larger than the limit of ${maxBytes} bytes.`, {
+    details,
+  });
 }
 
 function readMimetype(given: string | null | undefined): string | null {

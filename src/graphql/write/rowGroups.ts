@@ -21,7 +21,7 @@ export function groupRows(table: Table, sample: unknown, slot: Slot, exact: bool
   const split = (value: unknown): readonly Group[] => splitRows(table, rowsOf(value), exact);
   const groups = split(sample);
   if (groups.length > MAX_GROUPS) {
-    throw new AppError('BAD_USER_INPUT', 'The rows of input differ too often in the columns they give.', {
+    throw new AppError('BAD_USER_INPUT', 'The rows of input have too many different sets of columns.', {
       hint: 'Give the same columns in every row, or send rows with the same columns together.',
       details: { argument: 'input' },
     });

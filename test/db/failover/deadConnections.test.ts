@@ -28,7 +28,7 @@ describe('a network that drops packets', () => {
     network.listen(0, '127.0.0.1');
     await once(network, 'listening');
     const url = Object.assign(new URL(db.url), { port: String((network.address() as AddressInfo).port) });
-    connector = createConnector({ url: url.href, config: {}, connectTimeoutMs: 5_000, log: testLog });
+    connector = createConnector({ url: url.href, config: {}, poolTimeoutMs: 5_000, log: testLog });
     watch = connector.watchResponses();
   });
   after(async () => {

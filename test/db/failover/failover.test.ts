@@ -20,7 +20,7 @@ describe('connections to a primary that is replaced', () => {
       keyRing: testKeyRing,
       statementTimeoutMs: 5_000,
       lockTimeoutMs: 1_000,
-      connectTimeoutMs: 5_000,
+      poolTimeoutMs: 5_000,
       applicationName: 'rowpost test',
       log: testLog,
     });

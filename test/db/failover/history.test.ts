@@ -44,6 +44,6 @@ describe('the database history', () => {
     expect(compareHistory(seen, { ...seen, timeline: '00000002', walBytes: 9_000n })).to.equal('promoted');
   });
   it('is detected as going back when the log is shorter than before', () => {
-    expect(compareHistory(seen, { ...seen, walBytes: 899n })).to.equal('back');
+    expect(compareHistory(seen, { ...seen, walBytes: 899n })).to.equal('rewound');
   });
 });

@@ -10,7 +10,7 @@ import { formatted } from '../../../src/db/sql/sql.js';
 
 /** Wall one, the rules compiled into the SQL, is left out: statements are written by hand, as a mistake would write them. */
 for (const access of ['shared', 'own'] as const) {
-  describe(`wall two: the database role of a tenant, on ${access === 'shared' ? 'shared connections' : 'dedicated connections'}`, () => {
+  describe(`layer two: the database role of a tenant, on ${access === 'shared' ? 'shared connections' : 'dedicated connections'}`, () => {
     let shop: Shop;
     let transactions: Transactions;
     let otherSchema: string;

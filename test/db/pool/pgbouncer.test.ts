@@ -33,7 +33,7 @@ if (hasPgBouncer()) {
         statementTimeoutMs: 15_000,
         requestTimeoutMs,
         lockTimeoutMs: 5_000,
-        connectTimeoutMs: 5_000,
+        poolTimeoutMs: 5_000,
         applicationName: 'rowpost test',
         log: testLog,
       });

@@ -37,7 +37,7 @@ describe('LOG_LEVEL=trace', () => {
       keyRing: testKeyRing,
       statementTimeoutMs: 10_000,
       lockTimeoutMs: 10_000,
-      connectTimeoutMs: 10_000,
+      poolTimeoutMs: 10_000,
       applicationName: 'rowpost test',
       log: log(level),
     });

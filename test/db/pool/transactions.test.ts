@@ -17,8 +17,8 @@ describe('transactions', () => {
     async () =>
       (shop = await openShop(SHOP_DDL, {
         PG_POOL: '7',
-        TENANT_CONCURRENCY: '2',
-        PG_CONNECT_TIMEOUT_MS: '400',
+        TENANT_QUEUE_LENGTH: '2',
+        PG_POOL_TIMEOUT_MS: '400',
       })),
   );
   after(() => shop.close());

@@ -22,7 +22,7 @@ describe('a commit whose synchronous standby does not respond', () => {
       statementTimeoutMs: 500,
       requestTimeoutMs,
       lockTimeoutMs: 500,
-      connectTimeoutMs: 5_000,
+      poolTimeoutMs: 5_000,
       applicationName: 'rowpost test',
       log: testLog,
     });

@@ -62,7 +62,7 @@ const database = openDatabase({
   requestTimeoutMs: config.requestTimeoutMs,
   statementTimeoutMs: config.statementTimeoutMs,
   lockTimeoutMs: config.lockTimeoutMs,
-  connectTimeoutMs: config.connectTimeoutMs,
+  poolTimeoutMs: config.poolTimeoutMs,
   applicationName: 'uploads under test',
   log: testLog,
 });

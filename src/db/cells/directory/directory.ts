@@ -41,7 +41,7 @@ export function openDirectory(url: string, applicationName: string, log: Logger)
         idle_in_transaction_session_timeout: '30s',
       }),
     },
-    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    poolTimeoutMs: CONNECT_TIMEOUT_MS,
     log,
   });
   const pool = new pg.Pool({ ...connector.config, Client: connector.Client, max: MAX_CONNECTIONS });

@@ -74,7 +74,7 @@ export async function advanceMove({ pool }: Directory, move: Move, step: MoveSte
 }
 
 /** The one commit that decides which cell holds the tenant. Throws UsageError when the move was aborted. */
-export async function turnDirectory({ pool }: Directory, move: Move): Promise<Move> {
+export async function switchDirectory({ pool }: Directory, move: Move): Promise<Move> {
   await inTransaction(pool, async (client) => {
     await advance(client, move, 'turned');
     await client.query(

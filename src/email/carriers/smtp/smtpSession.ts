@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { isPrivateAddress } from '../../../foundation/net/networkAddress.js';
 import { PrivateAddress, publicLookup } from '../../../foundation/net/publicLookup.js';
-import { QUICK_HANDSHAKE } from '../../../foundation/net/quickHandshake.js';
+import { BOUNDED_TLS } from '../../../foundation/net/boundedTls.js';
 import type { SmtpAccount } from '../account.js';
 
 export interface SessionOptions {
@@ -90,7 +90,7 @@ export class SmtpSession {
       name: options.hostname,
       socketCloseTimeout: 0,
       logger: false,
-      tls: { ...QUICK_HANDSHAKE, rejectUnauthorized: account.verifyCertificate, minVersion: 'TLSv1.2' },
+      tls: { ...BOUNDED_TLS, rejectUnauthorized: account.verifyCertificate, minVersion: 'TLSv1.2' },
     });
     limitReplies(connection);
     const session = new SmtpSession(connection);

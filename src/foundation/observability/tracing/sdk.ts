@@ -67,7 +67,7 @@ function toldOutages(exporter: SpanExporter, log: Logger): SpanExporter {
   return {
     export(spans, done) {
       exporter.export(spans, (result) => {
-        if (result.code === ExportResultCode.SUCCESS) outage.works();
+        if (result.code === ExportResultCode.SUCCESS) outage.recovered();
         else outage.failed(result.error);
         done(result);
       });

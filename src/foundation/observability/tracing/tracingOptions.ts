@@ -15,7 +15,7 @@ export interface TracingOptions {
 }
 
 /** @returns undefined if tracing is off */
-export function readTerms(env: Environment): TracingOptions | undefined {
+export function readOptions(env: Environment): TracingOptions | undefined {
   const given = (name: string): string | undefined => ownValue(env, name)?.trim() || undefined;
   if (given('OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return undefined;
   const hasEndpoint =

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Credentials } from './certificates.js';
 
 /** A GET of JSON from etcd or Patroni on this machine, each of which has a certificate for it. Throws what breaks. */
-export async function askServer(
+export async function queryServer(
   port: number,
   route: string,
   credentials: Credentials,

@@ -5,7 +5,7 @@ import { membersOf } from '../foundation/json/jsonText.js';
  * A record as JSON text in which each column is also available under its GraphQL name (`odd_name` for `odd-name`), unless
  * another column has that name.
  */
-export function withServedNames(record: string | null): string {
+export function addGraphqlNames(record: string | null): string {
   if (record === null) return 'null';
   const members = membersOf(record);
   const names = new Set(members.map(({ name }) => name));

@@ -11,7 +11,7 @@ const MAX_WAITING = 100;
  * if the connection closes, it emits `close` only for the response whose turn it is: what the others hold would never be
  * released.
  */
-export function inTurn(handle: Handler): Handler {
+export function serializePerConnection(handle: Handler): Handler {
   const waiting = new WeakMap<Socket, number>();
   const count = (socket: Socket, change: 1 | -1): number => {
     const changed = (waiting.get(socket) ?? 0) + change;

@@ -16,7 +16,7 @@ const PATIENCE_MS = 10_000;
  * all locks that `change` took are released, and it runs again after a pause. Throws AppError TRANSACTION_CONFLICT, and what
  * `change` throws.
  */
-export async function givingWay(runner: StatementRunner, change: () => Promise<void>): Promise<void> {
+export async function withLockTimeout(runner: StatementRunner, change: () => Promise<void>): Promise<void> {
   const until = performance.now() + PATIENCE_MS;
   for (;;) {
     await runner.query(`savepoint giving_way; set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
@@ -38,7 +38,7 @@ export async function givingWay(runner: StatementRunner, change: () => Promise<v
  * table`, `truncate`) wait. Not tried again: savepoints would not let those go on. Throws AppError TRANSACTION_CONFLICT, and
  * what `change` throws.
  */
-export async function withoutWaiting(runner: StatementRunner, change: () => Promise<void>): Promise<void> {
+export async function withoutLockWait(runner: StatementRunner, change: () => Promise<void>): Promise<void> {
   await runner.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
   try {
     await change();

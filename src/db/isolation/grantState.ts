@@ -7,7 +7,7 @@ import { PLAIN_SCHEMA_VERSION } from './plainSchema.js';
  * The decision recorded for this fingerprint of the schema, if PostgreSQL's roles are still in the state it left them in.
  * @returns undefined if it has to be decided again. Throws what pg throws.
  */
-export async function readSettledAccess(
+export async function readGrantState(
   pool: Pool,
   names: RoleNames,
   tenantid: number,

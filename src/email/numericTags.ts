@@ -19,7 +19,7 @@ const MARK = 'E0';
  * Marks each value of a `numeric` column in a trigger's records, so that templates keep its digits; in JSON it looks like
  * `double precision`. Uses the table's current columns.
  */
-export async function markedRecords(
+export async function tagNumericValues(
   { engine, principals }: MarkDeps,
   trigger: EmailTrigger,
 ): Promise<Pick<EmailTrigger, 'new' | 'old'>> {
@@ -109,6 +109,6 @@ function* markedValue(json: string): Steps<string> {
 }
 
 /** The text without any marks. */
-export function withoutMarks(json: string): string {
+export function removeNumericTags(json: string): string {
   return changeOutsideStrings(json, (text) => text.replace(MARKED, ''));
 }

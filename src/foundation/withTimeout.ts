@@ -1,5 +1,5 @@
 /** What the promise settles to or, after so many milliseconds, what `late` returns or throws. */
-export async function orLate<T>(promise: Promise<T>, ms: number, late: () => T): Promise<T> {
+export async function withTimeout<T>(promise: Promise<T>, ms: number, late: () => T): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms);

@@ -1,10 +1,10 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 
 /**
- * Coalesces requests into batches: those of one turn of the event loop run together, and so do those that arrive while a
+ * Collects calls into batches: those of one turn of the event loop run together, and so do those that arrive while a
  * batch runs. So one statement serves many deliveries under load, without adding latency when idle.
  */
-export function coalesce<Request, Response>(
+export function batchCalls<Request, Response>(
   run: (requests: readonly Request[]) => Promise<readonly Response[]>,
   maxBatchSize: number,
 ): (request: Request) => Promise<Response> {

@@ -5,7 +5,7 @@ import { parseJson } from '../../foundation/json/losslessJson.js';
 import type { ControlEngine } from '../../control/controlEngine.js';
 
 /** Executes a document as the session's role. Throws the first error of the response as an AppError. */
-export type Ask = <Data>(document: string, variables?: Readonly<Record<string, unknown>>) => Promise<Data>;
+export type Query = <Data>(document: string, variables?: Readonly<Record<string, unknown>>) => Promise<Data>;
 
 type Extensions = ErrorDetails & { readonly code?: string; readonly hint?: string };
 
@@ -17,7 +17,7 @@ interface Response {
   }[];
 }
 
-export interface AskOptions {
+export interface GraphqlClientOptions {
   readonly allowMutation: boolean;
   readonly allowance?: Allowance | undefined;
   /** When the session began. */
@@ -27,11 +27,11 @@ export interface AskOptions {
 }
 
 /** The console's only access to data: it sees and does exactly what GraphQL permits the role. */
-export function askAs(
+export function createGraphqlClient(
   executor: Pick<ControlEngine, 'execute'>,
   principal: Principal,
-  { maxCharacters = Infinity, ...options }: AskOptions,
-): Ask {
+  { maxCharacters = Infinity, ...options }: GraphqlClientOptions,
+): Query {
   return async <Data>(query: string, variables: Readonly<Record<string, unknown>> = {}) => {
     const { body, release } = await executor.execute(principal, { query, variables }, options);
     // Pages are small and rendered from the response immediately.

@@ -6,7 +6,7 @@ const LOG_INTERVAL_MS = 60_000;
 const MAX_REMEMBERED = 10_000;
 
 /** Logs rules that fire in a loop, at most once a minute per rule. */
-export class LoopTrips {
+export class LoopGuardLog {
   readonly #logged = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: LOG_INTERVAL_MS });
 
   constructor(private readonly log: Logger) {}
@@ -18,7 +18,7 @@ export class LoopTrips {
       // The record's key is tenant data: it is in the ledger, not in the log.
       this.log.warn(
         { tenantid, ruleid, target, skipped },
-        'a rule fires in a loop: it is held for the rest of the minute',
+        'email rule is looping; suspended until the end of the minute',
       );
     }
   }
