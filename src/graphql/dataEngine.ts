@@ -34,8 +34,7 @@ import { visibleCatalog } from './schema/visibleCatalog.js';
 import { serveRequest, type RequestOptions } from './serveRequest.js';
 import { oneStep } from './steps.js';
 
-export type { GraphqlResponse } from './response.js';
-export type { GraphqlRequest } from './plan/planRequest.js';
+export type { GraphqlRequest, GraphqlResponse };
 
 /** The tenants' tables as GraphQL. */
 export interface DataEngine {

@@ -34,7 +34,7 @@ export interface Idempotency extends IdempotencyKey {
 export async function respondOnce(
   transactions: Transactions,
   principal: Principal,
-  request: GraphqlRequest,
+  { query, operationName, variables }: GraphqlRequest,
   {
     key,
     reservation,
@@ -42,18 +42,11 @@ export async function respondOnce(
   serve: (idempotency?: Idempotency) => Promise<GraphqlResponse>,
 ): Promise<GraphqlResponse> {
   if (!key) return serve();
-  const idempotency = idempotencyOf(key, request);
+  const request = writeJson([query, operationName ?? null, ownOnly(variables ?? null)]);
+  const idempotency = { ...key, requestHash: createHash('sha256').update(request).digest('hex') };
   const first = await findFirstResponse(transactions, principal, idempotency, reservation);
   if (first?.body !== undefined) return { status: 200, body: first.body };
   return serve({ ...idempotency, isReused: first !== undefined });
-}
-
-function idempotencyOf(
-  given: IdempotencyKey,
-  { query, operationName, variables }: GraphqlRequest,
-): Idempotency {
-  const request = writeJson([query, operationName ?? null, ownOnly(variables ?? null)]);
-  return { ...given, requestHash: createHash('sha256').update(request).digest('hex') };
 }
 
 /** The response for this key in the last 24 hours, with its body if the request was the same. */

@@ -28,24 +28,17 @@ export async function serveRequest(
   engine: Engine,
   principal: Principal,
   request: GraphqlRequest,
-  { allowMutation, allowance, idempotencyKey, requestId, span, ...options }: RequestOptions,
+  { idempotencyKey, requestId, readFrom, ...options }: RequestOptions,
 ): Promise<GraphqlResponse> {
   const { tenantid, schema } = principal;
-  const readFrom = options.readFrom ?? (principal.readsReplica ? 'replica' : 'primary');
-  const key = allowMutation && schema !== null ? idempotencyKey : undefined;
+  const readsReplica = readFrom === undefined ? principal.readsReplica : readFrom === 'replica';
+  const key = options.allowMutation && schema !== null ? idempotencyKey : undefined;
   const reservation = engine.responses.open(tenantid);
   try {
     const response = await redirectIfMoved(engine, tenantid, () =>
       respondOnce(engine.transactions, principal, request, { key, reservation }, (idempotency) => {
-        const reads = readFrom === 'replica' ? engine.replicas.reads() : undefined;
-        return execute(engine, principal, request, {
-          allowMutation,
-          allowance,
-          reservation,
-          idempotency,
-          span,
-          reads,
-        });
+        const reads = readsReplica ? engine.replicas.reads() : undefined;
+        return execute(engine, principal, request, { ...options, reservation, idempotency, reads });
       }),
     );
     return { ...response, release: reservation.release };

@@ -22,8 +22,6 @@ export interface AttemptResult {
   readonly errorCode: string | null;
 }
 
-export type AttemptReport = ReturnType<typeof createAttemptReport>;
-
 export interface AttemptReportDeps {
   readonly log: Logger;
   /** Log lines for emails that were sent; those to be retried have the same limit again. */

@@ -26,9 +26,10 @@ interface ReturnedSignIn extends OidcSignIn {
  * Throws AppError OIDC_*, PERMISSION_DENIED (the role lacks the capability `login`), unless the sign-in names a page that is told.
  */
 export async function completeSignIn(deps: RouteDeps, req: Request, res: Response): Promise<void> {
-  const callbackUrl = readCallbackUrl(deps, req);
-  const signIn = await takeSignIn(deps, req, callbackUrl);
   const { baseUrl } = deps.config;
+  const callbackUrl = new URL(baseUrl + req.path);
+  callbackUrl.search = new URL(req.originalUrl, callbackUrl).search;
+  const signIn = await takeSignIn(deps, req, callbackUrl);
   res.clearCookie(cookieName(signIn.state, baseUrl), cookieOptions(baseUrl));
   try {
     const registration = await findUnchanged(deps, signIn);
@@ -45,12 +46,6 @@ export async function completeSignIn(deps: RouteDeps, req: Request, res: Respons
     deps.log.warn({ ...subjectOf(signIn), code: error.code }, 'a sign-in through a provider failed');
     respondWithError(res, signIn, error);
   }
-}
-
-function readCallbackUrl({ config }: RouteDeps, req: Request): URL {
-  const callbackUrl = new URL(config.baseUrl + req.path);
-  callbackUrl.search = new URL(req.originalUrl, callbackUrl).search;
-  return callbackUrl;
 }
 
 /**

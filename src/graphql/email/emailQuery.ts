@@ -83,21 +83,16 @@ export interface EmailQueryOptions {
 export async function runEmailQuery(
   engine: Engine,
   principal: Principal,
-  { query, ...variables }: EmailQuery,
+  query: EmailQuery,
   { span, reads, hold = (_json, release) => release() }: EmailQueryOptions = {},
 ): Promise<EmailQueryResult> {
-  const { release, take } = engine.responses.open(principal.tenantid);
+  const reservation = engine.responses.open(principal.tenantid);
   try {
-    const result = await readEmailQuery(
-      engine,
-      principal,
-      { query, ...variables },
-      { span, reads, reservation: { release, take } },
-    );
-    hold(result.json, release);
+    const result = await readEmailQuery(engine, principal, query, { span, reads, reservation });
+    hold(result.json, reservation.release);
     return result;
   } catch (error) {
-    release();
+    reservation.release();
     throw error;
   }
 }
