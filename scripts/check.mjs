@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { projectDir } from './project.mjs';
 
-const CHECKS = ['types', 'lint', 'format', 'boundaries', 'unused'];
+const CHECKS = ['types', 'lint', 'format', 'boundaries', 'unused', 'words'];
 
 const failed = (await Promise.all(CHECKS.map(run))).filter((name) => name !== undefined);
 if (failed.length > 0) console.log(`failed: ${failed.join(', ')}`);

@@ -27,7 +27,7 @@ export interface Idempotency extends IdempotencyKey {
 }
 
 /**
- * Responds with what was answered to the same request with its key, or else with what `serve` returns. Throws AppError
+ * Responds with the first response to the same request with its key, or else with what `serve` returns. Throws AppError
  * BAD_USER_INPUT if the variables are nested too deeply, whether the document declares them or not; IDEMPOTENCY_RESPONSE_NOT_KEPT,
  * and the transaction's error.
  */

@@ -7,7 +7,7 @@ import { requireCapability, requireClasses } from '../permissions.js';
 import {
   emptyClass,
   readRoleids,
-  requireClassRoom,
+  requireClassQuota,
   requireHolders,
   requireSignupAdmin,
   setMembers,
@@ -66,7 +66,7 @@ export const roleClass = controlObject({
       requireClasses(principal, [before.classid]);
   },
   async check({ context, before, row }) {
-    if (!before) await requireClassRoom(context);
+    if (!before) await requireClassQuota(context);
     if (before && row.inherit !== before.inherit) await requireHolders(context, before.classid);
   },
   afterWrite: ({ context, before, row }, { classid }) =>

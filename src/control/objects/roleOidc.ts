@@ -15,7 +15,7 @@ export const roleOidc = controlObject({
     confid: { type: 'int4', input: { type: ID }, required: true },
     sub_id: {
       type: 'text',
-      input: "The user's value of the ID token claim named by the carrier's comparison_field.",
+      input: "The user's value of the ID token claim named by the provider's comparison_field.",
       required: true,
     },
     current_password: CURRENT_PASSWORD,

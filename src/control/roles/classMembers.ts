@@ -10,7 +10,7 @@ import { requireManageable, requireMember } from './rolePermissions.js';
 const MAX_CLASSES = 10_000;
 
 /** Throws AppError BAD_USER_INPUT. */
-export async function requireClassRoom({ db, principal: { tenantid } }: ControlContext): Promise<void> {
+export async function requireClassQuota({ db, principal: { tenantid } }: ControlContext): Promise<void> {
   const [found]: { classes: number }[] = await db('rowpost.role_class')
     .where({ tenantid })
     .select(db.raw('count(*)::int as classes'));

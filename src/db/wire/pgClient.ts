@@ -50,7 +50,7 @@ export function backendOf(client: pg.ClientBase): Backend {
   return internalsOf(client);
 }
 
-/** The statement that PostgreSQL has not answered yet, the first if there are several; compare by identity. */
+/** The statement that PostgreSQL has not responded to yet, the first if there are several; compare by identity. */
 export function pendingStatement(client: pg.ClientBase): object | undefined {
   return internalsOf(client)._activeQuery ?? undefined;
 }

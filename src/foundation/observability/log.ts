@@ -43,7 +43,7 @@ export function createLogger(
 const MAX_MESSAGE_CHARACTERS = 1_000;
 
 /**
- * Logs only an error's name, message and stack, never its other properties: a transport error carries the request's
+ * Logs only an error's name, message and stack, never its other properties: an HTTP client's error carries the request's
  * headers and body, a database error the statement's parameters.
  */
 function describeError(error: unknown): Record<string, unknown> {

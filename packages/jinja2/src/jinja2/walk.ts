@@ -142,21 +142,21 @@ export function targetNames(target: Target): readonly string[] {
   return target.kind === 'name' ? [target.name] : [];
 }
 
-/** Visits names that are read or assigned. */
-export interface NameVisitor {
+/** What happens with names that are read or assigned. */
+export interface NameHandlers {
   readonly read: (name: string) => void;
   readonly assign: (name: string) => void;
 }
 
 /** Visits every name in statements and their children; blocks are not entered. */
-export function walkNames(statements: readonly Statement[], client: NameVisitor): void {
+export function walkNames(statements: readonly Statement[], handlers: NameHandlers): void {
   for (const node of statements) {
     if (node.kind === 'block') continue;
     for (const { read, assign = NONE, body = NONE } of stepsOf(node)) {
-      forEachName(read, client.read);
-      for (const { target } of assign) targetNames(target).forEach(client.assign);
-      for (const { value } of assign) forEachName(value, client.read);
-      walkNames(body, client);
+      forEachName(read, handlers.read);
+      for (const { target } of assign) targetNames(target).forEach(handlers.assign);
+      for (const { value } of assign) forEachName(value, handlers.read);
+      walkNames(body, handlers);
     }
   }
 }
