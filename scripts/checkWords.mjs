@@ -8,7 +8,7 @@ const TEXT = /\.(ts|js|mjs|cjs|md|liquid|css|html|example)$/;
 /** Names of other software, of standards, and of our own API, which are fixed. */
 const FIXED = new RegExp(
   [
-    String.raw`@?sendgrid/mail|v3/mail/\w+|[Nn]odemailer|createTransport|ParsedMail|mail-composer|MailComposer|X-Mailer|MAIL FROM`,
+    String.raw`@?sendgrid/mail|v3/mail/\w+|[Nn]odemailer|createTransport|ParsedMail|mail-composer|MailComposer|MailService|X-Mailer|MAIL FROM`,
     String.raw`\bmail\.[a-z.]*example[a-z.]*|MailFromDomainNotVerifiedException|report\['mail'\]|sendMail`,
     String.raw`sent_mail|mailid|MAIL_TRANSPORT|mailTransport|set_email_transport|email_transports?\b|email_transportInput`,
     String.raw`[eE]mailTransport\b|emailTransportInput|EMAIL_TRANSPORT_REFUSED|\btransports\b|[sS]trictTransportSecurity|Strict-Transport-Security`,

@@ -1,4 +1,4 @@
-// An carrier that accepts everything and counts, as cheaply as it can, because it shares the machine with what is
+// A carrier that accepts everything and counts, as cheaply as it can, because it shares the machine with what is
 // measured: it reads just enough of HTTP to find where a request ends. Prints its port.
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import type { ProviderCounts } from './carrier.js';

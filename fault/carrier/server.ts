@@ -1,4 +1,4 @@
-// An carrier of its own mind, in a process of its own, that keeps its own books. Prints its port.
+// A carrier of its own mind, in a process of its own, that keeps its own books. Prints its port.
 //   POST /v3/mail/send     a call as to SendGrid; what follows depends on its API key
 //   POST /emails           a call as to Resend, which honours idempotency keys
 //   GET  anything else     what verifies a key

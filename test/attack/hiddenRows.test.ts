@@ -8,7 +8,7 @@ const REQUESTS = Number(process.env['FUZZ_CASES'] ?? 250);
 
 /**
  * Non-interference: two tenants have the same visible rows and differ in the number and the content of hidden ones.
- * Whatever is asked, both response the same bytes, errors included.
+ * Whatever is requested, both respond with the same bytes, errors included.
  */
 describe(`hidden rows change no response (FUZZ_SEED=${SEED})`, function () {
   this.timeout(240_000);

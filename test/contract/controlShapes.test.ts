@@ -43,7 +43,7 @@ describe('contract 1 and 4: shapes of /auth and /roles_pbac', () => {
     });
   }
 
-  it("`anonymous_logins` responses the Nobody role's id when it is on, else null", async () => {
+  it("`anonymous_logins` returns the Nobody role's id when it is on, else null", async () => {
     const ask = async (args = ''): Promise<unknown> =>
       at(
         await fixture.control(root, `{ Utility { anonymous_logins${args} } }`),

@@ -10,15 +10,15 @@ interface Service {
 }
 
 describe('private parts of @sendgrid/mail', () => {
-  it('`EmailService`: `client.defaultHeaders`, `setClient`', async () => {
-    const { EmailService } = sendgrid as unknown as { EmailService?: new () => Service };
-    must(typeof EmailService === 'function', 'the default export no longer has the class EmailService');
-    const service = new EmailService!();
+  it('`MailService`: `client.defaultHeaders`, `setClient`', async () => {
+    const { MailService } = sendgrid as unknown as { MailService?: new () => Service };
+    must(typeof MailService === 'function', 'the default export no longer has the class MailService');
+    const service = new MailService!();
     must(
       typeof service.client?.defaultHeaders?.['User-Agent'] === 'string',
-      "EmailService's client no longer has defaultHeaders",
+      "MailService's client no longer has defaultHeaders",
     );
-    must(typeof service.setClient === 'function', 'EmailService no longer has setClient');
+    must(typeof service.setClient === 'function', 'MailService no longer has setClient');
     const requests: Readonly<Record<string, unknown>>[] = [];
     const response = {};
     service.setClient!({

@@ -16,7 +16,7 @@ const HAS_CLIENT_PROGRAMS = ['pg_dump', 'pg_basebackup'].every(
   (program) => spawnSync(program, ['--version']).status === 0,
 );
 
-/** The provider of the tests does not respond the doctor; and order 2 waits, as it is to. */
+/** The provider of the tests does not respond to the doctor; and order 2 waits, as it is to. */
 const FOR_DOCTOR = { MAIL_TRANSPORT: 'mailbox', BACKLOG_ALARM_SECONDS: '0' };
 
 /** What a tenant's schema may hold, each with an owner. */

@@ -54,7 +54,7 @@ describe('failing startup', () => {
       .and.include('PG_POOL');
   });
 
-  it('when PostgreSQL does not respond a command', async () => {
+  it('when PostgreSQL does not respond to a command', async () => {
     const said = await refusal(['tenant', 'list'], {
       DATABASE_URL: 'postgres://rowpost:hidden-password@127.0.0.1:1/rowpost',
     });

@@ -68,7 +68,7 @@ export function partOf(
   return content.find((part) => part.type === type)?.value;
 }
 
-/** An carrier of its own mind: a real HTTP server that keeps its own books. */
+/** A carrier of its own mind: a real HTTP server that keeps its own books. */
 export interface FakeProvider {
   readonly url: string;
   /** Every call whose email was read, in order. */

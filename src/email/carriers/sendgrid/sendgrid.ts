@@ -44,8 +44,8 @@ interface Service {
 }
 
 // The typings only declare the default instance, not the class.
-const { EmailService } = sendgrid as unknown as { EmailService: new () => Service };
-const { defaultHeaders } = new EmailService().client;
+const { MailService } = sendgrid as unknown as { MailService: new () => Service };
+const { defaultHeaders } = new MailService().client;
 
 /**
  * Each call gets its own service object: the library stores the key in a mutable object, and sharing one could send a
@@ -53,7 +53,7 @@ const { defaultHeaders } = new EmailService().client;
  * of the worker's main-thread time per email.
  */
 function createService(client: CarrierClient, context: SendContext<SendgridAccount>): Service {
-  const service = new EmailService();
+  const service = new MailService();
   service.setClient({
     request: (request) => {
       const headers = {
