@@ -33,7 +33,7 @@ const DOCUMENT = parse(`
   fragment F on Node @e { id }`);
 
 describe('private parts of graphql', () => {
-  it('`QueryDocumentKeys`, by which `visit` walks, and what its client gets', () => {
+  it('`QueryDocumentKeys`, by which `visit` walks, and what its visitor gets', () => {
     const record =
       (seen: string[]): ValidationRule =>
       () => {

@@ -113,7 +113,7 @@ describe('delivery: retry policy', () => {
         ...FALLBACK,
         outcome: 'rate_limited',
         errorCode: 'RATE_LIMITED',
-        error: 'the provider asks to wait; ses is tried next',
+        error: 'the carrier asks to wait; ses is tried next',
       },
     ],
     [

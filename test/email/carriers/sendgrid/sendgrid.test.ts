@@ -125,7 +125,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     [404, '', {}, { kind: 'rejected', code: 'CARRIER_404' }],
     [405, '', {}, { kind: 'rejected' }],
     [406, '', {}, { kind: 'rejected' }],
-    [413, '<html><h1>too large</h1></html>', {}, { kind: 'rejected', message: 'the provider responded 413' }],
+    [413, '<html><h1>too large</h1></html>', {}, { kind: 'rejected', message: 'the carrier responded 413' }],
     [451, '', {}, { kind: 'rejected' }],
     [
       401,
@@ -193,7 +193,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     const body = JSON.stringify({ errors: [{ message: 'x'.repeat(2_000_000) }] });
     expect(await send({ kind: 'reply', status: 400, body }, { deadlineMs: 5_000 })).to.deep.include({
       kind: 'rejected',
-      message: 'the provider responded 400',
+      message: 'the carrier responded 400',
     });
   });
 
@@ -218,7 +218,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     provider.behave = () => ({ kind: 'accept' });
     await beneath.send(MESSAGE, CONTEXT);
     await beneath.close();
-    expect(provider.calls.at(-1)?.path).to.match(/^\/+proxy\/v3\/email\/send$/);
+    expect(provider.calls.at(-1)?.path).to.match(/^\/+proxy\/v3\/mail\/send$/);
   });
 
   it('a connection reset once the request was written may have taken the email', async () => {
