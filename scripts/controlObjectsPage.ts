@@ -1,6 +1,6 @@
 // Writes docs/control-objects.md from the declarations in src/control/objects/.
 import { isInputObjectType, isObjectType, type GraphQLSchema } from 'graphql';
-import type { Column, ControlObject } from '../src/control/object/declaration.js';
+import type { Column, ControlObject } from '../src/control/derive/declaration.js';
 import { OBJECTS } from '../src/control/objects/index.js';
 
 export function controlObjectsPage(schema: GraphQLSchema): string {

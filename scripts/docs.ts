@@ -55,7 +55,7 @@ function errorsPage(): string {
 Every error has a code that stays the same between releases. GraphQL errors carry it in \`extensions.code\`, with
 \`extensions.hint\`. A GraphQL response that was executed has status 200 and holds its errors in \`errors\`; one that was
 refused before (syntax, validation) has the status below for clients that accept \`application/graphql-response+json\`, and
-200 for those that know only \`application/json\`, as GraphQL over HTTP asks. Everything else responses
+200 for those that know only \`application/json\`, as GraphQL over HTTP asks. Everything else has the body
 \`{"error": "<text>", "status": <number>, "code": "<CODE>"}\` with the status below.
 
 This page is generated from \`src/foundation/errors.ts\` by \`npm run docs\`.

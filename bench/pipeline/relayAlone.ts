@@ -1,7 +1,7 @@
 import { Queue as BullQueue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { openDatabase, type Database } from '../../src/db/pool/database.js';
-import type { Ledger } from '../../src/db/pool/ledger.js';
+import type { Ledger } from '../../src/db/pool/ledgerPool.js';
 import { pollOutbox } from '../../src/db/outbox/pollOutbox.js';
 import { openQueue } from '../../src/queue/queue.js';
 import { Admission } from '../../src/relay/admission.js';

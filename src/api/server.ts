@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { readRow } from '../control/object/rows.js';
+import { readRow } from '../control/derive/rows.js';
 import { oidcProviders } from '../control/objects/oidcProviders.js';
 import type { Principal } from '../db/roles/principal.js';
 import { FILES_PATH } from '../files/fileLinks.js';

@@ -1,7 +1,7 @@
 import type { Catalog, Column, Relation, Table } from '../db/catalog/catalog.js';
 import { columnType } from '../db/catalog/types.js';
-import type * as declared from './object/declaration.js';
-import { isId } from './object/objectTypes.js';
+import type * as declared from './derive/declaration.js';
+import { isId } from './derive/objectTypes.js';
 import { OBJECTS } from './objects/index.js';
 
 /** The control tables for the list compiler: anything missing here can't be read, filtered by or ordered by. */

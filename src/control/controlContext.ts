@@ -2,7 +2,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import type { TemplatePool } from 'rowpost-jinja2';
 import type { ControlDb } from '../db/pool/database.js';
 import type { Principal } from '../db/roles/principal.js';
-import type { EmailTransport } from '../email/carriers/sending.js';
+import type { Carriers } from '../email/carriers/sending.js';
 import type { Services } from './services.js';
 import type { Allowance } from '../graphql/allowance.js';
 import type { TenantLimiter } from '../foundation/limits/tenantLimiter.js';
@@ -13,7 +13,7 @@ import type { ServiceQuota } from './request/serviceQuota.js';
 export interface ControlEngineDeps extends Services {
   readonly templates: TemplatePool;
   /** Sends test emails. */
-  readonly carriers: EmailTransport;
+  readonly carriers: Carriers;
 }
 
 export interface ControlOptions {

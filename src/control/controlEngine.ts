@@ -37,7 +37,7 @@ import { executionResponse, explained } from './request/executionResponse.js';
 import { introspectQuery, withIntrospected, type Introspected } from './request/introspection.js';
 import { createValueCounter, limitMutations, limitUtilities, limitValues } from './request/fieldCount.js';
 import { rootFields } from '../graphql/document/rootFields.js';
-import { listedRows, resolveField } from './object/listedRow.js';
+import { listedRows, resolveField } from './derive/listedRow.js';
 import { isExternalCall } from './request/externalCalls.js';
 import { visibleTo } from './objects/index.js';
 
@@ -96,7 +96,7 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
           serviceQuota,
           reportFieldError: report('a control field failed'),
         };
-        return counted(run, await reservation(run));
+        return counted(run, await respond(run));
       } catch (error) {
         if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
         return failedResponse(explained(error, report('a control request failed')));
@@ -132,7 +132,7 @@ const NOTHING_PREPARED: Prepared = {
   },
 };
 
-async function reservation(run: Run): Promise<GraphqlResponse> {
+async function respond(run: Run): Promise<GraphqlResponse> {
   const { tenantid } = run.principal;
   const { operation, fragments } = run.ready;
   if (operation.operation !== OperationTypeNode.MUTATION) {

@@ -2,7 +2,7 @@ import type { ControlDb } from '../db/pool/database.js';
 import type { KeyRing } from '../config/secrets.js';
 import { webhookSecretContext } from '../db/email/carrierWebhooks.js';
 import { emailApiKeyContext, emailTransportsContext } from '../db/email/emailAccounts.js';
-import { secretContext } from './object/writeRows.js';
+import { secretContext } from './derive/writeRows.js';
 import { signingKeyContext } from '../db/roles/signIn/signingKeys.js';
 
 /** A column of ciphertexts, empty or null if nothing is stored. */

@@ -1,7 +1,7 @@
 import { MAX_CONTEXT_CHARACTERS } from 'rowpost-jinja2';
 import { AppError } from '../foundation/errors.js';
 
-/** Results of an email's queries: they count as responds in flight until it is composed, and templates take no more than this. */
+/** Results of an email's queries: they count as responses in flight until it is composed, and templates take no more than this. */
 export class HeldResults {
   readonly #releases: (() => void)[] = [];
   #characters = 0;

@@ -107,7 +107,7 @@ function keepResponse(
 }
 
 const FIRST_RESPONSE = preparedText(
-  "select is_same, reservation from rowpost_tenant.first_response($1, $2, $3, pg_catalog.decode($4, 'hex'))",
+  "select is_same, response from rowpost_tenant.first_response($1, $2, $3, pg_catalog.decode($4, 'hex'))",
 );
 const CLAIM = preparedText("select rowpost_tenant.claim_request($1, $2, $3, pg_catalog.decode($4, 'hex'))");
 const REFUSE = preparedText("select rowpost_tenant.refuse('responseNotKept')");

@@ -1,4 +1,4 @@
-import type { Ledger } from '../db/pool/ledger.js';
+import type { Ledger } from '../db/pool/ledgerPool.js';
 import { readBacklog, type Backlog } from '../db/outbox/backlog.js';
 import type { Logger } from '../foundation/observability/log.js';
 import { cachedReading } from './cachedReading.js';

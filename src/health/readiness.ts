@@ -1,4 +1,4 @@
-import { overdueIn, type Overdue } from '../db/ledger/overdue.js';
+import { overdueIn, type Overdue } from '../db/ledger/backlogAlarm.js';
 import { withTimeout } from '../foundation/withTimeout.js';
 import type { BacklogReader } from './backlogReader.js';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../foundation/clock.js';
-import type { Ledger } from '../db/pool/ledger.js';
+import type { Ledger } from '../db/pool/ledgerPool.js';
 import {
   dropOldPartitions,
   makePartitions,

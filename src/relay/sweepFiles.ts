@@ -7,7 +7,7 @@ import {
   deleteOrphans,
   takeObjects,
   type FilesOfTable,
-} from '../db/files/sweep.js';
+} from '../db/files/sweepFiles.js';
 import type { FileStorage } from '../files/storage/fileStorage.js';
 import type { Logger } from '../foundation/observability/log.js';
 

@@ -1,4 +1,4 @@
-import type { Ledger } from '../db/pool/ledger.js';
+import type { Ledger } from '../db/pool/ledgerPool.js';
 import type { HeldDelivery, KnownDelivery } from '../db/ledger/deliveryKey.js';
 import { extendLeases } from '../db/ledger/leases.js';
 import type { Logger } from '../foundation/observability/log.js';

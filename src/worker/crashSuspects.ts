@@ -5,7 +5,7 @@ const MAX_WAITING = 32;
 
 /**
  * Deliveries that were in flight during several crashes. One of them may be the cause, but each crash counts against
- * every delivery in flight. CrashSuspects run one at a time, so that only the culprit is counted and no bystander fails as
+ * every delivery in flight. Suspects run one at a time, so that only the culprit is counted and no bystander fails as
  * poison. They take none of the shared slots.
  */
 export class CrashSuspects {

@@ -4,7 +4,7 @@ import type { DeliveryKey } from '../db/ledger/deliveryKey.js';
 import { loadEmailType, loadEmailVariant, type EmailType } from '../db/email/emailTypes.js';
 import { finishAttempts, type AttemptFinish } from '../db/ledger/finishAttempts.js';
 import { countRedeliveredStart } from '../db/ledger/leases.js';
-import type { Ledger } from '../db/pool/ledger.js';
+import type { Ledger } from '../db/pool/ledgerPool.js';
 import { loadDeliveries, loadRecord, type LoadedDelivery } from '../db/ledger/loadDeliveries.js';
 import { recordEmailEvents, type EmailEvent } from '../db/email/emailEvents.js';
 import { holdTenant, pauseDeliveries, pauseTenant, type PausedDelivery } from '../db/ledger/pause.js';

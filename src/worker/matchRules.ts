@@ -8,7 +8,7 @@ import {
   type OutboxEvent,
 } from '../db/outbox/batches.js';
 import type { DeliveryLimits, Match } from '../db/ledger/closeBatch.js';
-import type { Ledger } from '../db/pool/ledger.js';
+import type { Ledger } from '../db/pool/ledgerPool.js';
 import { covers, evaluateCondition, type ConditionResult } from '../email/evaluateCondition.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
 import type { FairMemory } from '../foundation/limits/fairMemory.js';

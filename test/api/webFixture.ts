@@ -10,7 +10,7 @@ import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import type { Database } from '../../src/db/pool/database.js';
 import { PrincipalSource } from '../../src/db/roles/principal.js';
 import { openCarriers } from '../../src/email/carriers/openCarriers.js';
-import type { EmailTransport } from '../../src/email/carriers/sending.js';
+import type { Carriers } from '../../src/email/carriers/sending.js';
 import { createControlEngine } from '../../src/control/controlEngine.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
 import type { Logger } from '../../src/foundation/observability/log.js';
@@ -99,7 +99,7 @@ export class WebFixture {
     readonly engine: DataEngine,
     readonly templates: TemplatePool,
     readonly principals: PrincipalSource,
-    readonly carriers: EmailTransport,
+    readonly carriers: Carriers,
     readonly web: Web,
   ) {}
 

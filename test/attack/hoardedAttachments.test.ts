@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import type { Account } from '../../src/email/carriers/account.js';
 import { createCarriers } from '../../src/email/carriers/carriers.js';
-import type { EmailTransport, SendOutcome } from '../../src/email/carriers/sending.js';
+import type { Carriers, SendOutcome } from '../../src/email/carriers/sending.js';
 import { waitFor } from '../support/waitFor.js';
 import type { FileStorage } from '../../src/files/storage/fileStorage.js';
 
@@ -24,7 +24,7 @@ const storage: FileStorage = {
 describe("attack: attachments for a tenant's own server, which never responses", () => {
   let silent: Server;
   let provider: HttpServer;
-  let carriers: EmailTransport;
+  let carriers: Carriers;
   const sockets = new Set<Socket>();
 
   before(async () => {

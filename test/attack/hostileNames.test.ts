@@ -5,7 +5,7 @@ import { exportTenant } from '../../src/control/tenants/tenantExport.js';
 import { captureTable } from '../../src/control/utility/capture.js';
 import type { Catalog, Table } from '../../src/db/catalog/catalog.js';
 import { setFileTable } from '../../src/db/files/fileTables.js';
-import { filesAfter, findOrphans } from '../../src/db/files/sweep.js';
+import { filesAfter, findOrphans } from '../../src/db/files/sweepFiles.js';
 import { adoptionWarnings, statementsToAdopt, statementsToRelease } from '../../src/db/tenants/adoption.js';
 import { findLostRoles } from '../../src/db/tenants/lostRoles.js';
 import { testKeyRing } from '../support/testConfig.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { createLedger } from '../../src/db/pool/ledger.js';
+import { createLedger } from '../../src/db/pool/ledgerPool.js';
 import { pollOutbox } from '../../src/db/outbox/pollOutbox.js';
 import { createRule, createTenant, writeEvents } from '../delivery/pipelineSetup.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import pg from 'pg';
 import { createTenant } from '../../src/control/tenants/tenants.js';
-import { deleteOrphans } from '../../src/db/files/sweep.js';
+import { deleteOrphans } from '../../src/db/files/sweepFiles.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
 /** Code of a tenant may delete files of its own, and keep its transaction open. */

@@ -6,7 +6,7 @@ import {
   type ClosedBatch,
   type DeliveryLimits,
 } from '../../src/db/ledger/closeBatch.js';
-import type { Ledger } from '../../src/db/pool/ledger.js';
+import type { Ledger } from '../../src/db/pool/ledgerPool.js';
 import { resumeTenant } from '../../src/db/ledger/pause.js';
 import { redriveDeliveries, redriveDelivery } from '../../src/db/ledger/redrive.js';
 import { pollOutbox } from '../../src/db/outbox/pollOutbox.js';

@@ -2,7 +2,7 @@
 import { systemClock } from '../../src/foundation/clock.js';
 import { loadConfig } from '../../src/config/config.js';
 import { openDatabase } from '../../src/db/pool/database.js';
-import type { Ledger, LedgerStatement } from '../../src/db/pool/ledger.js';
+import type { Ledger, LedgerStatement } from '../../src/db/pool/ledgerPool.js';
 import { PrincipalSource } from '../../src/db/roles/principal.js';
 import { openQueue } from '../../src/queue/queue.js';
 import { startWorker, type WorkerDeps } from '../../src/worker/worker.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { closePlainBatch } from '../../src/db/ledger/closeBatch.js';
-import type { Ledger } from '../../src/db/pool/ledger.js';
+import type { Ledger } from '../../src/db/pool/ledgerPool.js';
 import { pollOutbox } from '../../src/db/outbox/pollOutbox.js';
 import { trackDeliveries } from '../../src/db/ledger/track.js';
 import type { DeliveryOrder } from '../../src/queue/jobs.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Ledger } from '../../src/db/pool/ledger.js';
+import type { Ledger } from '../../src/db/pool/ledgerPool.js';
 import { ClaimedDeliveries } from '../../src/worker/claimedDeliveries.js';
 import { testLog } from '../support/testConfig.js';
 import { waitFor } from '../support/waitFor.js';

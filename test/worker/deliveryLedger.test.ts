@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Ledger } from '../../src/db/pool/ledger.js';
+import type { Ledger } from '../../src/db/pool/ledgerPool.js';
 import type { LoadedDelivery } from '../../src/db/ledger/loadDeliveries.js';
 import { createDeliveryLedger } from '../../src/worker/deliveryLedger.js';
 import { testLog } from '../support/testConfig.js';

@@ -1,7 +1,7 @@
 import { Router, type RequestHandler } from 'express';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { refuseOtherSites } from '../signIn/allowedPages.js';
-import { readCredentials, readSignIn, readTenantid } from './credentials.js';
+import { readCredentials, readSignIn, readTenantid } from './readSignIn.js';
 import { requireSignInAllowed, signIn, signInAnonymously } from './signIn.js';
 
 /** `POST /auth`, `GET /auth` and `POST /anonauth`. All respond with the auth body. */

@@ -1,6 +1,6 @@
 import type { Principal, PrincipalSource } from '../../db/roles/principal.js';
 import { AppError } from '../../foundation/errors.js';
-import { findHolder } from './credential.js';
+import { findHolder } from './findHolder.js';
 import type { TokenClaims, Tokens, TokenType } from './tokens.js';
 
 /** Who sent a request, and what its token says besides. */

@@ -2,7 +2,7 @@ import { Router, type Request, type RequestHandler, type Response } from 'expres
 import { findTenantid } from '../../control/tenants/tenants.js';
 import { ERROR_CODES, type AppError } from '../../foundation/errors.js';
 import { MAX_LOGIN_LENGTH, MAX_PASSWORD_LENGTH } from '../../foundation/passwordRules.js';
-import { readText } from '../auth/credentials.js';
+import { readText } from '../auth/readSignIn.js';
 import { signIn } from '../auth/signIn.js';
 import { readCookie } from '../http/readCookie.js';
 import { NO_TENANT, readId } from '../http/readId.js';

@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import { durationText } from '../../db/ledger/overdue.js';
+import { durationText } from '../../db/ledger/backlogAlarm.js';
 import type { AppError } from '../../foundation/errors.js';
 import { CONSOLE, linkTo } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';

@@ -4,7 +4,7 @@ import type { FileLink } from '../../files/fileLinks.js';
 import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Services } from '../../control/services.js';
 import { requireActiveTenant } from '../auth/authenticate.js';
-import { findHolder, findSender } from '../auth/credential.js';
+import { findHolder, findSender } from '../auth/findHolder.js';
 import type { ObjectLeases } from './objectLeases.js';
 import type { Transfers } from './transfers.js';
 

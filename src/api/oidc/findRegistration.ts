@@ -1,6 +1,6 @@
-import type { Row } from '../../control/object/declaration.js';
-import { isUsableProvider } from '../../control/object/references.js';
-import { readRow } from '../../control/object/rows.js';
+import type { Row } from '../../control/derive/declaration.js';
+import { isUsableProvider } from '../../control/derive/references.js';
+import { readRow } from '../../control/derive/rows.js';
 import { roleOidc } from '../../control/objects/roleOidc.js';
 import { PROVIDERID_GIVEN } from '../../control/oidc/oidcMappings.js';
 import { readOidcRegistration, type OidcRegistration } from '../../control/oidc/oidcRegistration.js';

@@ -1,5 +1,5 @@
 import { Router, type RequestHandler } from 'express';
-import { readSignIn, readTenantid } from '../auth/credentials.js';
+import { readSignIn, readTenantid } from '../auth/readSignIn.js';
 import { allowedPage } from '../signIn/allowedPages.js';
 import { sendJson } from '../http/failure.js';
 import type { RouteDeps } from '../http/routeDeps.js';

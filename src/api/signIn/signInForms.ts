@@ -4,7 +4,7 @@ import { findLogin } from '../../control/roles/roles.js';
 import { readSignInBrand, type SignInBrand } from '../../control/tenants/signInBrand.js';
 import { AppError } from '../../foundation/errors.js';
 import { MAX_LOGIN_LENGTH } from '../../foundation/passwordRules.js';
-import { readSignIn, readText } from '../auth/credentials.js';
+import { readSignIn, readText } from '../auth/readSignIn.js';
 import { retryAfter } from '../http/failure.js';
 import type { Fields } from '../http/readFields.js';
 import { formText } from '../http/formText.js';

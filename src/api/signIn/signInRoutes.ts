@@ -1,6 +1,6 @@
 import { Router, type Response } from 'express';
 import type { AppError } from '../../foundation/errors.js';
-import { readCredentials, readTenantid } from '../auth/credentials.js';
+import { readCredentials, readTenantid } from '../auth/readSignIn.js';
 import { signIn } from '../auth/signIn.js';
 import type { Fields } from '../http/readFields.js';
 import { readId } from '../http/readId.js';

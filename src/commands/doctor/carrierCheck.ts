@@ -4,7 +4,7 @@ import { readAllAccounts } from '../../db/email/emailAccounts.js';
 import type { Account, CarrierKind } from '../../email/carriers/account.js';
 import { openCarriers } from '../../email/carriers/openCarriers.js';
 import { openAccounts } from '../../email/carriers/openAccounts.js';
-import type { EmailTransport } from '../../email/carriers/sending.js';
+import type { Carriers } from '../../email/carriers/sending.js';
 import type { KeyRing } from '../../config/secrets.js';
 import { bad, good, shortened, type Finding } from './check.js';
 
@@ -57,7 +57,7 @@ export async function checkCarriers(
 }
 
 async function verifyAll(
-  carriers: EmailTransport,
+  carriers: Carriers,
   accounts: readonly TenantAccount[],
   deadlineMs: number,
 ): Promise<readonly AccountVerdict[]> {

@@ -9,7 +9,7 @@ import type { KeyRing } from '../../config/secrets.js';
 import { type Database } from '../../db/pool/database.js';
 import { readBacklog, type Backlog } from '../../db/outbox/backlog.js';
 import { readKeyStates, type KeyStates } from '../../db/email/emailAccounts.js';
-import { oldestSeconds, overdueIn, type Overdue, durationText } from '../../db/ledger/overdue.js';
+import { oldestSeconds, overdueIn, type Overdue, durationText } from '../../db/ledger/backlogAlarm.js';
 import { probeWrites, readServerFacts } from '../../db/failover/reachability.js';
 import { excessRights, missingRights } from '../../db/isolation/rights.js';
 import { pendingMigrations } from '../../db/schema/migrate.js';

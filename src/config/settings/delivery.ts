@@ -27,6 +27,14 @@ export const DELIVERY = {
     5_000,
     'How often the reconciler compares unfinished work with the queue.',
   ),
+  maxAttempts: setting('MAX_ATTEMPTS', integer(1, 1000), 12, 'Attempts before a delivery is `failed`.'),
+  backoffBaseMs: setting(
+    'BACKOFF_BASE_MS',
+    integer(10),
+    2_000,
+    'First retry backoff; doubles with every attempt, with full jitter.',
+  ),
+  backoffCapMs: setting('BACKOFF_CAP_MS', integer(100), 3_600_000, 'Maximum retry backoff.'),
   leaseMs: setting(
     'LEASE_MS',
     integer(500),

@@ -58,12 +58,4 @@ export const EMAIL = {
     15_000,
     'Timeout of a carrier call, from connecting to the last byte of the response.',
   ),
-  maxAttempts: setting('MAX_ATTEMPTS', integer(1, 1000), 12, 'Attempts before a delivery is `failed`.'),
-  backoffBaseMs: setting(
-    'BACKOFF_BASE_MS',
-    integer(10),
-    2_000,
-    'First retry backoff; doubles with every attempt, with full jitter.',
-  ),
-  backoffCapMs: setting('BACKOFF_CAP_MS', integer(100), 3_600_000, 'Maximum retry backoff.'),
 } as const;

@@ -5,7 +5,7 @@ import type { DkimKey, SesAccount, SmtpAccount } from '../../email/carriers/acco
 import type { StoredAccount } from '../../email/carriers/openAccounts.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import { isPrivateAddress } from '../../foundation/net/networkAddress.js';
-import { badInput, requireValue } from '../object/badInput.js';
+import { badInput, requireValue } from '../derive/badInput.js';
 
 const dkimInput = new GraphQLInputObjectType({
   name: 'email_dkimInput',

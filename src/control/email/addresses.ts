@@ -1,5 +1,5 @@
 import { GraphQLScalarType, valueFromASTUntyped } from 'graphql';
-import { badInput, requireItems } from '../object/badInput.js';
+import { badInput, requireItems } from '../derive/badInput.js';
 
 /** A list of templates, or one that renders to a JSON list. */
 export type Addresses = string | readonly string[];

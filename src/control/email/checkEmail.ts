@@ -3,7 +3,7 @@ import type { EmailFailure } from '../../email/email.js';
 import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import type { Steps } from '../../graphql/steps.js';
 import type { ControlContext } from '../controlContext.js';
-import { readRows } from '../object/rows.js';
+import { readRows } from '../derive/rows.js';
 import { emailRule } from '../objects/emailRule.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { templatesOf } from './checkTemplates.js';

@@ -1,8 +1,8 @@
 import type { LayoutSources, TemplateRequest } from 'rowpost-jinja2';
 import { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/badInput.js';
-import { readRow } from '../object/rows.js';
+import { badInput } from '../derive/badInput.js';
+import { readRow } from '../derive/rows.js';
 import { emailTypes } from '../objects/emailTypes.js';
 import { checkTemplates, templatesOf } from './checkTemplates.js';
 import { readLayoutSources, type LayoutUse } from './layoutSources.js';

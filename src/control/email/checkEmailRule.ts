@@ -5,10 +5,10 @@ import { statementRunner } from '../../db/tenants/tenantStorage.js';
 import { AppError } from '../../foundation/errors.js';
 import { requireSatisfiable } from '../../graphql/email/satisfiable.js';
 import { isWritable } from '../../graphql/write/writable.js';
-import { requireKnownEmailType, requireKnownRoles, requireKnownTables } from '../object/references.js';
+import { requireKnownEmailType, requireKnownRoles, requireKnownTables } from '../derive/references.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/badInput.js';
-import { requireQuota } from '../object/ruleQuota.js';
+import { badInput } from '../derive/badInput.js';
+import { requireQuota } from '../derive/ruleQuota.js';
 import { requireSchema } from '../permissions.js';
 
 /** Operations that a rule can react to. */

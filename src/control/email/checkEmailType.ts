@@ -6,7 +6,7 @@ import { isBusy } from '../../email/transientErrors.js';
 import { AppError } from '../../foundation/errors.js';
 import { parseOrdering } from '../../graphql/ordering/parseOrdering.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/badInput.js';
+import { badInput } from '../derive/badInput.js';
 import type { EmailQuery } from './emailTypeParts.js';
 import { requireSchema } from '../permissions.js';
 import { checkFilter, type QueryCheck } from './checkStoredQuery.js';

@@ -12,7 +12,7 @@ import { rowKey } from '../../graphql/files/rowKey.js';
 import { columnSql, comparedSql, tableSql } from '../../graphql/read/rowsSql.js';
 import { unknownTable } from '../../graphql/unknownTable.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/badInput.js';
+import { badInput } from '../derive/badInput.js';
 import { keyValue } from './keyValue.js';
 
 /**

@@ -1,9 +1,9 @@
 import { GraphQLBoolean, GraphQLNonNull, type GraphQLFieldConfig } from 'graphql';
 import { ID } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
-import { requireInput } from '../object/badInput.js';
-import type { ControlFields } from '../object/objectFields.js';
-import { inputType } from '../object/objectTypes.js';
+import { requireInput } from '../derive/badInput.js';
+import type { ControlFields } from '../derive/objectFields.js';
+import { inputType } from '../derive/objectTypes.js';
 import { emailTypes } from '../objects/emailTypes.js';
 import { requireTenantAdmin } from '../permissions.js';
 import type { Draft } from './readEmailType.js';

@@ -2,7 +2,7 @@ import { GraphQLNonNull, GraphQLObjectType, GraphQLString, type GraphQLFieldConf
 import { readAccounts, storeAccounts } from '../../db/email/emailAccounts.js';
 import { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/badInput.js';
+import { badInput } from '../derive/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
 
 const emailApikeyType = new GraphQLObjectType<{ apikey: string }, ControlContext>({

@@ -1,6 +1,6 @@
 import { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/badInput.js';
+import { badInput } from '../derive/badInput.js';
 
 /**
  * Prevents a save from overwriting one that its author has not seen. Throws AppError EMAIL_TYPE_CHANGED.

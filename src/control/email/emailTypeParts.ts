@@ -8,7 +8,7 @@ import {
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { addressesType, readAddresses, type Addresses } from './addresses.js';
-import { badInput, requireItems, requireValue } from '../object/badInput.js';
+import { badInput, requireItems, requireValue } from '../derive/badInput.js';
 
 /** A query whose result templates access as `outvar`. */
 export interface EmailQuery {

@@ -7,7 +7,7 @@ import {
 } from '../../db/email/emailWebhookKeys.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/badInput.js';
+import { badInput } from '../derive/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
 
 const emailWebhookType = new GraphQLObjectType<unknown, ControlContext>({

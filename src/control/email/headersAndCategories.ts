@@ -2,7 +2,7 @@ import { ALLOWED_HEADERS, MAX_HEADER_CHARACTERS, mayBeSet } from '../../email/he
 import { literalText } from '../../email/emailFields.js';
 import { AppError } from '../../foundation/errors.js';
 import { isJsonObject } from '../../foundation/json/losslessJson.js';
-import { badInput, requireItems } from '../object/badInput.js';
+import { badInput, requireItems } from '../derive/badInput.js';
 
 /** The limits of the most restrictive carrier. */
 const MAX_CATEGORIES = 10;

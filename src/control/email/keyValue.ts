@@ -2,7 +2,7 @@ import type { Column, Table } from '../../db/catalog/catalog.js';
 import { exactInteger, ExactNumber, isJsonObject } from '../../foundation/json/losslessJson.js';
 import { bytes } from '../../graphql/filter/values/literalForms.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import { badInput } from '../object/badInput.js';
+import { badInput } from '../derive/badInput.js';
 
 /**
  * The value of one of the key's columns, as text. Throws AppError BAD_USER_INPUT.

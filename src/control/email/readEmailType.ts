@@ -5,11 +5,11 @@ import { variantNames } from '../../email/variantNames.js';
 import { AppError } from '../../foundation/errors.js';
 import { ID } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/badInput.js';
-import type { Row } from '../object/declaration.js';
-import { inputType } from '../object/objectTypes.js';
-import { readValues } from '../object/readValues.js';
-import { findRow } from '../object/rows.js';
+import { badInput } from '../derive/badInput.js';
+import type { Row } from '../derive/declaration.js';
+import { inputType } from '../derive/objectTypes.js';
+import { readValues } from '../derive/readValues.js';
+import { findRow } from '../derive/rows.js';
 import { emailTypes } from '../objects/emailTypes.js';
 import { readLayoutSources, type LayoutUse } from './layoutSources.js';
 

@@ -10,11 +10,11 @@ import { principalInputs } from '../../graphql/policy/policy.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
 import { CONTROL_CATALOG } from '../controlCatalog.js';
 import type { ControlContext } from '../controlContext.js';
-import { bigintId } from '../object/badInput.js';
-import type { ControlFields } from '../object/objectFields.js';
+import { bigintId } from '../derive/badInput.js';
+import type { ControlFields } from '../derive/objectFields.js';
 import { emailDelivery } from '../objects/emailDelivery.js';
 import { visibleTo } from '../objects/index.js';
-import { findRow, runSql } from '../object/rows.js';
+import { findRow, runSql } from '../derive/rows.js';
 import { CLIENT_FILTER_MS } from '../request/serviceQuota.js';
 import { requireTenantAdmin } from '../permissions.js';
 

@@ -13,7 +13,7 @@ import type { Account } from '../../email/carriers/account.js';
 import { openAccounts } from '../../email/carriers/openAccounts.js';
 import type { SendOutcome } from '../../email/carriers/sending.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/badInput.js';
+import { badInput } from '../derive/badInput.js';
 import { emailApikeyMissing } from './emailApikey.js';
 import { composeOnRequest, COMPOSE_ARGS, type ComposeArgs } from './composeOnRequest.js';
 import { requireTenantAdmin } from '../permissions.js';

@@ -2,7 +2,7 @@ import { GraphQLList, GraphQLNonNull, GraphQLObjectType, type GraphQLFieldConfig
 import { unpackEmail } from '../../email/sentEmail.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
-import { bigintId } from '../object/badInput.js';
+import { bigintId } from '../derive/badInput.js';
 import { emailDelivery } from '../objects/emailDelivery.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { attachmentType, emailFields } from './previewEmail.js';

@@ -2,8 +2,8 @@ import { AppError } from '../../foundation/errors.js';
 import { comparable, parseAddresses, parseOneAddress } from '../../email/addresses.js';
 import { toPostgresText } from '../../email/postgresText.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/badInput.js';
-import type { Key } from '../object/declaration.js';
+import { badInput } from '../derive/badInput.js';
+import type { Key } from '../derive/declaration.js';
 
 const MAX_REASON_CHARACTERS = 1_000;
 

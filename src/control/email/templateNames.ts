@@ -8,7 +8,7 @@ import {
 import { BUILTIN_NAMES } from 'rowpost-jinja2';
 import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import type { ControlContext } from '../controlContext.js';
-import { findRow } from '../object/rows.js';
+import { findRow } from '../derive/rows.js';
 import { emailTypes } from '../objects/emailTypes.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { namesOfSettings } from './checkEmail.js';

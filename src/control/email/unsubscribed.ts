@@ -1,6 +1,6 @@
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/badInput.js';
-import type { Key } from '../object/declaration.js';
+import { badInput } from '../derive/badInput.js';
+import type { Key } from '../derive/declaration.js';
 import { readPlainName } from './emailTypeParts.js';
 
 const MAX_EMAIL_TYPES = 1_000;

@@ -7,7 +7,7 @@ import { AppError } from '../../foundation/errors.js';
 import { parseJson, writeJson } from '../../foundation/json/losslessJson.js';
 import { columnSql, equalIn, tableSql } from '../../graphql/read/rowsSql.js';
 import { keyValue } from '../email/keyValue.js';
-import { badInput } from '../object/badInput.js';
+import { badInput } from '../derive/badInput.js';
 
 export interface EventKey {
   /** JSON text, as in the row's events. */

@@ -1,4 +1,4 @@
-import { controlObject } from '../object/declaration.js';
+import { controlObject } from '../derive/declaration.js';
 
 /** What roles can be allowed to do. Fixed by the service, so read-only. */
 export const capability = controlObject({

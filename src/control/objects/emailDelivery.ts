@@ -1,5 +1,5 @@
-import { controlObject } from '../object/declaration.js';
-import { seenDeliveries } from '../object/visibility.js';
+import { controlObject } from '../derive/declaration.js';
+import { seenDeliveries } from '../derive/visibility.js';
 import { requireDeliveryViewer } from '../permissions.js';
 
 const PAIRS = { tenantid: 'tenantid', deliveryid: 'deliveryid', createtime: 'createtime' };

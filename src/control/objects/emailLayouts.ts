@@ -1,9 +1,9 @@
 import { ID } from '../../graphql/schema/scalars.js';
 import { checkEmailLayout, checkDependents, requireNoDependents } from '../email/checkEmailLayout.js';
 import { readPlainName } from '../email/emailTypeParts.js';
-import { CREATED } from '../object/columns.js';
-import { controlObject } from '../object/declaration.js';
-import { toAdmins } from '../object/visibility.js';
+import { CREATED } from '../derive/columns.js';
+import { controlObject } from '../derive/declaration.js';
+import { toAdmins } from '../derive/visibility.js';
 import { requireTenantAdmin } from '../permissions.js';
 
 /** Layouts, which templates of email types and other layouts extend, include and import. */

@@ -1,10 +1,10 @@
 import { checkEmailRule, readOperations } from '../email/checkEmailRule.js';
 import { requireAccount } from '../email/emailApikey.js';
-import { CREATED } from '../object/columns.js';
-import { emailTypeNotFound } from '../object/references.js';
-import { toAdmins } from '../object/visibility.js';
-import { controlObject } from '../object/declaration.js';
-import { blankToNull, distinct } from '../object/readValues.js';
+import { CREATED } from '../derive/columns.js';
+import { emailTypeNotFound } from '../derive/references.js';
+import { toAdmins } from '../derive/visibility.js';
+import { controlObject } from '../derive/declaration.js';
+import { blankToNull, distinct } from '../derive/readValues.js';
 import { requireTenantAdmin } from '../permissions.js';
 
 /** Rules: which changes to which tables send an email. */

@@ -1,9 +1,9 @@
 import { sql } from '../../db/sql/sql.js';
 import { ID } from '../../graphql/schema/scalars.js';
 import { listedIn, readReason, readSuppressedAddress, suppress } from '../email/suppress.js';
-import { CREATED } from '../object/columns.js';
-import { ofOwnTenant } from '../object/visibility.js';
-import { controlObject } from '../object/declaration.js';
+import { CREATED } from '../derive/columns.js';
+import { ofOwnTenant } from '../derive/visibility.js';
+import { controlObject } from '../derive/declaration.js';
 import { requireTenantAdmin } from '../permissions.js';
 
 /** Addresses to which the tenant sends nothing. Bounces and complaints are added automatically. */

@@ -1,6 +1,6 @@
-import { CREATED } from '../object/columns.js';
-import { controlObject } from '../object/declaration.js';
-import { toAdmins } from '../object/visibility.js';
+import { CREATED } from '../derive/columns.js';
+import { controlObject } from '../derive/declaration.js';
+import { toAdmins } from '../derive/visibility.js';
 import { requireTenantAdmin } from '../permissions.js';
 
 /** Versions are written with each save of an email type, drafts by `save_email_draft`. */

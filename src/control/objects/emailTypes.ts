@@ -22,10 +22,10 @@ import {
   readQueries,
 } from '../email/emailTypeParts.js';
 import { renameUnsubscribed } from '../email/unsubscribed.js';
-import { CREATED } from '../object/columns.js';
-import { controlObject } from '../object/declaration.js';
-import { blankToNull } from '../object/readValues.js';
-import { toAdmins } from '../object/visibility.js';
+import { CREATED } from '../derive/columns.js';
+import { controlObject } from '../derive/declaration.js';
+import { blankToNull } from '../derive/readValues.js';
+import { toAdmins } from '../derive/visibility.js';
 import { requireTenantAdmin } from '../permissions.js';
 
 const listOfStrings = new GraphQLList(GraphQLString);

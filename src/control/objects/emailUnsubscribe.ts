@@ -1,9 +1,9 @@
 import { GraphQLList, GraphQLString } from 'graphql';
 import { importUnsubscribed, readEmailTypeNames } from '../email/unsubscribed.js';
 import { listedIn, readSuppressedAddress } from '../email/suppress.js';
-import { CREATED } from '../object/columns.js';
-import { controlObject } from '../object/declaration.js';
-import { toAdmins } from '../object/visibility.js';
+import { CREATED } from '../derive/columns.js';
+import { controlObject } from '../derive/declaration.js';
+import { toAdmins } from '../derive/visibility.js';
 import { requireTenantAdmin } from '../permissions.js';
 
 /** Recipients who have unsubscribed. Deleting one subscribes the address again. */

@@ -1,7 +1,7 @@
 import type { Table } from '../../db/catalog/catalog.js';
 import type { Principal } from '../../db/roles/principal.js';
 import type { Sql } from '../../db/sql/sql.js';
-import type { ControlObject } from '../object/declaration.js';
+import type { ControlObject } from '../derive/declaration.js';
 import { capability } from './capability.js';
 import { emailAttempt, emailDelivery, emailEvent } from './emailDelivery.js';
 import { emailRule } from './emailRule.js';

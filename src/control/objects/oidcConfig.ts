@@ -1,9 +1,9 @@
 import { GraphQLString } from 'graphql';
 import type { Principal } from '../../db/roles/principal.js';
-import { CREATED } from '../object/columns.js';
-import { requireUsableProvider } from '../object/references.js';
-import { ofOwnTenant } from '../object/visibility.js';
-import { controlObject } from '../object/declaration.js';
+import { CREATED } from '../derive/columns.js';
+import { requireUsableProvider } from '../derive/references.js';
+import { ofOwnTenant } from '../derive/visibility.js';
+import { controlObject } from '../derive/declaration.js';
 import { AppError } from '../../foundation/errors.js';
 import { denied } from '../permissions.js';
 

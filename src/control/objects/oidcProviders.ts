@@ -1,11 +1,11 @@
 import { sql } from '../../db/sql/sql.js';
 import { AppError } from '../../foundation/errors.js';
 import { checkOidcUri } from '../oidc/checkOidcUri.js';
-import { badInput } from '../object/badInput.js';
-import { CREATED } from '../object/columns.js';
-import { requireKnownTenant } from '../object/references.js';
-import { ofOwnTenant } from '../object/visibility.js';
-import { controlObject, type Row } from '../object/declaration.js';
+import { badInput } from '../derive/badInput.js';
+import { CREATED } from '../derive/columns.js';
+import { requireKnownTenant } from '../derive/references.js';
+import { ofOwnTenant } from '../derive/visibility.js';
+import { controlObject, type Row } from '../derive/declaration.js';
 import { isInstallationAdmin, requireInstallationAdmin } from '../permissions.js';
 
 /** OIDC providers of the installation, for all tenants or for one. */

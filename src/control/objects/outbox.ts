@@ -1,5 +1,5 @@
-import { controlObject } from '../object/declaration.js';
-import { toAdmins } from '../object/visibility.js';
+import { controlObject } from '../derive/declaration.js';
+import { toAdmins } from '../derive/visibility.js';
 
 /** The change that caused a delivery, written in its transaction and kept for RETENTION_DAYS. */
 export const outbox = controlObject({

@@ -1,18 +1,18 @@
 import { constant, sql } from '../../db/sql/sql.js';
 import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import { checkRuleFilter } from '../roles/checkRuleFilter.js';
-import { badInput } from '../object/badInput.js';
+import { badInput } from '../derive/badInput.js';
 import {
   requireKnownCapabilities,
   requireKnownClasses,
   requireKnownRoles,
   requireKnownTables,
-} from '../object/references.js';
-import { controlObject } from '../object/declaration.js';
-import { requireQuota } from '../object/ruleQuota.js';
-import { blankToNull, distinct } from '../object/readValues.js';
-import { CREATED, OWN_TENANT } from '../object/columns.js';
-import { ofOwnTenant } from '../object/visibility.js';
+} from '../derive/references.js';
+import { controlObject } from '../derive/declaration.js';
+import { requireQuota } from '../derive/ruleQuota.js';
+import { blankToNull, distinct } from '../derive/readValues.js';
+import { CREATED, OWN_TENANT } from '../derive/columns.js';
+import { ofOwnTenant } from '../derive/visibility.js';
 import { requireSchema, requireTenantAdmin } from '../permissions.js';
 
 /** Policy rules only grant; several are combined with OR. */

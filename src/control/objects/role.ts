@@ -1,8 +1,8 @@
 import { changeRole, removeRole } from '../roles/changeRole.js';
 import { createRole } from '../roles/createRole.js';
-import { CREATED, CURRENT_PASSWORD, OWN_TENANT } from '../object/columns.js';
-import { controlObject } from '../object/declaration.js';
-import { seenRoles } from '../object/visibility.js';
+import { CREATED, CURRENT_PASSWORD, OWN_TENANT } from '../derive/columns.js';
+import { controlObject } from '../derive/declaration.js';
+import { seenRoles } from '../derive/visibility.js';
 
 /** A tenant's roles, a tree by `parentid`. */
 export const role = controlObject({

@@ -1,8 +1,8 @@
 import { ID } from '../../graphql/schema/scalars.js';
 import { GraphQLList } from 'graphql';
-import { CREATED, OWN_TENANT } from '../object/columns.js';
-import { controlObject } from '../object/declaration.js';
-import { seenClasses, seenRoles } from '../object/visibility.js';
+import { CREATED, OWN_TENANT } from '../derive/columns.js';
+import { controlObject } from '../derive/declaration.js';
+import { seenClasses, seenRoles } from '../derive/visibility.js';
 import { requireCapability, requireClasses } from '../permissions.js';
 import {
   emptyClass,

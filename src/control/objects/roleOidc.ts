@@ -1,7 +1,7 @@
 import { ID } from '../../graphql/schema/scalars.js';
-import { CURRENT_PASSWORD } from '../object/columns.js';
-import { controlObject } from '../object/declaration.js';
-import { ofOwnRoles } from '../object/visibility.js';
+import { CURRENT_PASSWORD } from '../derive/columns.js';
+import { controlObject } from '../derive/declaration.js';
+import { ofOwnRoles } from '../derive/visibility.js';
 import { updateMapping, createMapping, readMappingKey, deleteMapping } from '../oidc/oidcMappings.js';
 
 /** Maps identities at a carrier to roles. */

@@ -1,5 +1,5 @@
-import { controlObject } from '../object/declaration.js';
-import { ofOwnTenant } from '../object/visibility.js';
+import { controlObject } from '../derive/declaration.js';
+import { ofOwnTenant } from '../derive/visibility.js';
 import { isInstallationAdmin, requireInstallationAdmin } from '../permissions.js';
 import {
   updateTenantMutation,

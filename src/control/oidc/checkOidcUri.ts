@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.js';
 import { isPrivateAddress, literalAddress } from '../../foundation/net/networkAddress.js';
-import { badInput } from '../object/badInput.js';
+import { badInput } from '../derive/badInput.js';
 
 type UriRules = Pick<Config, 'production' | 'oidcAllowPrivateNetwork'>;
 

@@ -1,7 +1,7 @@
 import type { ControlDb } from '../../db/pool/database.js';
 import type { Principal } from '../../db/roles/principal.js';
 import type { ControlEngineDeps, ControlOptions } from '../controlContext.js';
-import { isUsableProvider } from '../object/references.js';
+import { isUsableProvider } from '../derive/references.js';
 import type { MutationInput } from '../request/mutationInputs.js';
 
 const CHOOSING: ReadonlySet<string> = new Set(['create_oidc_config', 'update_oidc_config']);

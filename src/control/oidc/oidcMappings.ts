@@ -1,10 +1,10 @@
 import { ANONYMOUS_LOGIN } from '../../db/roles/principal.js';
 import { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput, notFound, numericId, requireValue } from '../object/badInput.js';
-import type { Key } from '../object/declaration.js';
-import { mapUniqueViolation } from '../object/nameTaken.js';
-import { isUsableProvider } from '../object/references.js';
+import { badInput, notFound, numericId, requireValue } from '../derive/badInput.js';
+import type { Key } from '../derive/declaration.js';
+import { mapUniqueViolation } from '../derive/nameTaken.js';
+import { isUsableProvider } from '../derive/references.js';
 import { denied, requireCapability } from '../permissions.js';
 import { endSessions } from '../roles/roles.js';
 import { requireReauthenticated } from '../roles/reauthentication.js';

@@ -1,7 +1,7 @@
 import type { ControlDb } from '../../db/pool/database.js';
 import type { KeyRing } from '../../config/secrets.js';
-import { readRow } from '../object/rows.js';
-import { secretContext } from '../object/writeRows.js';
+import { readRow } from '../derive/rows.js';
+import { secretContext } from '../derive/writeRows.js';
 import { oidcProviders, type OidcProvider } from '../objects/oidcProviders.js';
 
 /** A tenant's registration with a provider, as needed for a sign-in. */

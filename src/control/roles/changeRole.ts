@@ -1,13 +1,13 @@
 import { isAnonymous, ANONYMOUS_LOGIN } from '../../db/roles/principal.js';
 import { isBelow, readRole, setPassword, updateRole, type RoleChanges, type RoleState } from './roles.js';
 import { bumpPolicyVersion } from '../tenants/tenants.js';
-import { requireKnownClasses } from '../object/references.js';
+import { requireKnownClasses } from '../derive/references.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput, notFound, requireItems } from '../object/badInput.js';
-import { distinct } from '../object/readValues.js';
+import { badInput, notFound, requireItems } from '../derive/badInput.js';
+import { distinct } from '../derive/readValues.js';
 import { checkPassword, grantable } from './createRole.js';
 import { denied, requireCapability, requireClasses, requireOwnTenant } from '../permissions.js';
-import type { Key } from '../object/declaration.js';
+import type { Key } from '../derive/declaration.js';
 import type { RoleInput } from './roleInput.js';
 import { requireReauthenticated } from './reauthentication.js';
 import { requireFreeLogin, requireManageable, requireParent } from './rolePermissions.js';

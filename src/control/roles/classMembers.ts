@@ -1,8 +1,8 @@
 import type { Principal } from '../../db/roles/principal.js';
 import { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/badInput.js';
-import { requireKnownRoles } from '../object/references.js';
+import { badInput } from '../derive/badInput.js';
+import { requireKnownRoles } from '../derive/references.js';
 import { denied, requireClasses } from '../permissions.js';
 import { requireManageable, requireMember } from './rolePermissions.js';
 

@@ -2,10 +2,10 @@ import type { ControlDb } from '../../db/pool/database.js';
 import { insertRole } from './roles.js';
 import { requireStrongPassword } from './passwords.js';
 import { bumpPolicyVersion, readTenant } from '../tenants/tenants.js';
-import { requireKnownCapabilities, requireKnownClasses } from '../object/references.js';
+import { requireKnownCapabilities, requireKnownClasses } from '../derive/references.js';
 import type { ControlContext } from '../controlContext.js';
-import type { Key } from '../object/declaration.js';
-import { badInput, requireItems } from '../object/badInput.js';
+import type { Key } from '../derive/declaration.js';
+import { badInput, requireItems } from '../derive/badInput.js';
 import {
   holds,
   requireCapability,

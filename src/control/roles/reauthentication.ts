@@ -3,7 +3,7 @@ import { countSignIns, uncountSignIns } from '../../db/roles/signIn/signInCounts
 import { isAnonymous, type Principal } from '../../db/roles/principal.js';
 import { AppError, rateLimited } from '../../foundation/errors.js';
 import type { ControlContext, ControlEngineDeps, ControlOptions } from '../controlContext.js';
-import { badInput } from '../object/badInput.js';
+import { badInput } from '../derive/badInput.js';
 import type { MutationInput } from '../request/mutationInputs.js';
 import { verifyPassword } from './passwords.js';
 

@@ -5,7 +5,7 @@ import { readTenant } from '../tenants/tenants.js';
 import { AppError } from '../../foundation/errors.js';
 import { MAX_LOGIN_LENGTH } from '../../foundation/passwordRules.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput, notFound } from '../object/badInput.js';
+import { badInput, notFound } from '../derive/badInput.js';
 import { denied } from '../permissions.js';
 
 /**

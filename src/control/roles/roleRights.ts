@@ -9,7 +9,7 @@ import {
 import type { Principal } from '../../db/roles/principal.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
-import { notFound } from '../object/badInput.js';
+import { notFound } from '../derive/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
 
 const ids = { type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(SCALARS.Int))) };

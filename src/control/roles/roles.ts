@@ -1,8 +1,8 @@
 import type { ControlDb } from '../../db/pool/database.js';
 import { TOKENS_VALID_FROM_MS } from '../../db/roles/principal.js';
 import { isOfConstraint } from '../../db/sql/sqlState.js';
-import { badInput } from '../object/badInput.js';
-import { mapUniqueViolation } from '../object/nameTaken.js';
+import { badInput } from '../derive/badInput.js';
+import { mapUniqueViolation } from '../derive/nameTaken.js';
 
 /** What permission checks need to know about a role. */
 export interface RoleState {

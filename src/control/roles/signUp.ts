@@ -2,7 +2,7 @@ import type { ControlDb } from '../../db/pool/database.js';
 import { foldLogin } from './rolePermissions.js';
 import { isAnonymous } from '../../db/roles/principal.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput, requireItems } from '../object/badInput.js';
+import { badInput, requireItems } from '../derive/badInput.js';
 import { denied, requireHolding } from '../permissions.js';
 import type { RoleInput } from './roleInput.js';
 

@@ -12,14 +12,14 @@ import { isObjectkeyOf } from '../../files/storage/fileStorage.js';
 import type { Config } from '../../config/config.js';
 import type { ControlContext } from '../controlContext.js';
 import { EMAIL_RULE_QUOTA } from '../email/checkEmailRule.js';
-import type { Column } from '../object/declaration.js';
-import { readValue } from '../object/readValues.js';
+import type { Column } from '../derive/declaration.js';
+import { readValue } from '../derive/readValues.js';
 import {
   requireKnownCapabilities,
   requireKnownClasses,
   requireUsableProvider,
-} from '../object/references.js';
-import { requireAllFit } from '../object/ruleQuota.js';
+} from '../derive/references.js';
+import { requireAllFit } from '../derive/ruleQuota.js';
 import { OBJECTS } from '../objects/index.js';
 import { POLICY_RULE_QUOTA } from '../objects/policyRule.js';
 import { checkOidcUri } from '../oidc/checkOidcUri.js';

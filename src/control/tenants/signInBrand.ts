@@ -1,7 +1,7 @@
 import { GraphQLObjectType, GraphQLString, type GraphQLFieldConfig } from 'graphql';
 import type { ControlDb } from '../../db/pool/database.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/badInput.js';
+import { badInput } from '../derive/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
 
 /** The branding of a tenant's sign-in page. */

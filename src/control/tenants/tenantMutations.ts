@@ -1,7 +1,7 @@
 import type { ControlContext } from '../controlContext.js';
 import { holdTenant } from '../holdTenant.js';
-import { badInput, requireValue } from '../object/badInput.js';
-import type { Key } from '../object/declaration.js';
+import { badInput, requireValue } from '../derive/badInput.js';
+import type { Key } from '../derive/declaration.js';
 import { requireStorablePassword } from '../roles/createRole.js';
 import { requireStrongPassword } from '../roles/passwords.js';
 import { requireFreeLogin } from '../roles/rolePermissions.js';

@@ -6,7 +6,7 @@ import {
   type GraphQLFieldConfig,
 } from 'graphql';
 import { readBacklog, type Backlog } from '../../db/outbox/backlog.js';
-import { oldestSeconds } from '../../db/ledger/overdue.js';
+import { oldestSeconds } from '../../db/ledger/backlogAlarm.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { requireInstallationAdmin } from '../permissions.js';

@@ -10,8 +10,8 @@ import type { ControlDb, Database } from '../../db/pool/database.js';
 import { statementRunner } from '../../db/tenants/tenantStorage.js';
 import type { Catalog } from '../../db/catalog/catalog.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/badInput.js';
-import { requireKnownTables } from '../object/references.js';
+import { badInput } from '../derive/badInput.js';
+import { requireKnownTables } from '../derive/references.js';
 import { requireTenantAdmin } from '../permissions.js';
 
 export const writersType = new GraphQLEnumType({

@@ -2,9 +2,9 @@ import { GraphQLNonNull, GraphQLObjectType, GraphQLString, type GraphQLFieldConf
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { setFileTable as storeFileTable } from '../../db/files/fileTables.js';
 import { isWritable } from '../../graphql/write/writable.js';
-import { requireKnownTables } from '../object/references.js';
+import { requireKnownTables } from '../derive/references.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../object/badInput.js';
+import { badInput } from '../derive/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
 
 const fileTableType = new GraphQLObjectType<FileTableArgs, ControlContext>({

@@ -6,12 +6,12 @@ import type { DataEngine } from '../../graphql/dataEngine.js';
 import { complete } from '../../graphql/steps.js';
 import { unknownTable } from '../../graphql/unknownTable.js';
 import { requireWritable } from '../email/checkEmailRule.js';
-import type { Row } from '../object/declaration.js';
-import { readRows } from '../object/rows.js';
+import type { Row } from '../derive/declaration.js';
+import { readRows } from '../derive/rows.js';
 import { emailRule } from '../objects/emailRule.js';
 import { emailTypes } from '../objects/emailTypes.js';
 import { policyRule } from '../objects/policyRule.js';
-import { requireKnownTables } from '../object/references.js';
+import { requireKnownTables } from '../derive/references.js';
 import { checkRuleFilter } from '../roles/checkRuleFilter.js';
 import { checkStoredQuery, type QueryCheck } from '../email/checkStoredQuery.js';
 

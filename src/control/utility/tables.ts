@@ -9,7 +9,7 @@ import {
 import { readCapturedTables } from '../../db/capture/capture.js';
 import type { Column, Relation } from '../../db/catalog/catalog.js';
 import type { ControlContext } from '../controlContext.js';
-import { requireKnownTables } from '../object/references.js';
+import { requireKnownTables } from '../derive/references.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { writersType } from './capture.js';
 

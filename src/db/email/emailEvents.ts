@@ -1,4 +1,4 @@
-import type { Ledger } from '../pool/ledger.js';
+import type { Ledger } from '../pool/ledgerPool.js';
 import { UNSUBSCRIBED } from './suppressions.js';
 import { statement, textConstant } from '../sql/sql.js';
 

@@ -1,4 +1,4 @@
-import type { Ledger } from '../pool/ledger.js';
+import type { Ledger } from '../pool/ledgerPool.js';
 import { sql, statement } from '../sql/sql.js';
 
 /** An email type as stored: any text may be a template. */

@@ -1,4 +1,4 @@
-import type { Ledger } from '../pool/ledger.js';
+import type { Ledger } from '../pool/ledgerPool.js';
 import { statement, textConstant } from '../sql/sql.js';
 
 /** Addresses of one delivery, lowercased. */

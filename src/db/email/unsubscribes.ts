@@ -1,4 +1,4 @@
-import type { Ledger } from '../pool/ledger.js';
+import type { Ledger } from '../pool/ledgerPool.js';
 import { statement } from '../sql/sql.js';
 
 /** What a recipient has unsubscribed from. */

@@ -8,7 +8,7 @@ import { sql, statement, type Sql, type SqlText } from '../sql/sql.js';
 /**
  * - `replaced`: another database responds, e.g. a dump was restored in its place.
  * - `promoted`: a standby took over. If it was behind, what it lacked is lost.
- * - `back`: PostgreSQL has written less than it had, e.g. an older backup lies in its place.
+ * - `rewound`: PostgreSQL has written less than it had, e.g. an older backup lies in its place.
  */
 export type HistoryChange = 'replaced' | 'promoted' | 'rewound';
 

@@ -1,4 +1,4 @@
-import type { Ledger } from '../pool/ledger.js';
+import type { Ledger } from '../pool/ledgerPool.js';
 import type { DeliveryKey } from './deliveryKey.js';
 import type { AttemptOutcome } from './finishAttempts.js';
 import { IDEMPOTENCY_KEY_USED } from './leases.js';

@@ -1,6 +1,6 @@
 import type { BatchKey } from '../outbox/batches.js';
 import { CLOSE, CLOSE_PLAIN } from './closeBatchSql.js';
-import type { Ledger } from '../pool/ledger.js';
+import type { Ledger } from '../pool/ledgerPool.js';
 import { knownDelivery, type KnownDelivery } from './deliveryKey.js';
 import type { DueDelivery } from './dueDeliveries.js';
 import type { LoadedDelivery } from './loadDeliveries.js';

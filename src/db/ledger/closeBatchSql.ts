@@ -1,5 +1,5 @@
 import { coversSql, EVENTS_OF_BATCH } from '../outbox/batchEventsSql.js';
-import { isMovedSql } from './handedOver.js';
+import { isMovedSql } from './isMovedSql.js';
 import { loopGuardSql } from './loopGuardSql.js';
 import { loadedColumns, tenantJoins } from './loadDeliveries.js';
 import { QUEUE_AHEAD_SECONDS, rateLimitSlotsSql } from './rateLimitSlots.js';

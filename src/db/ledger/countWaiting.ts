@@ -1,6 +1,6 @@
-import type { Ledger } from '../pool/ledger.js';
+import type { Ledger } from '../pool/ledgerPool.js';
 import { sameDelivery } from './manyDeliveries.js';
-import { RECENT } from './sweep.js';
+import { RECENT } from './trackUnended.js';
 import { sql, statement } from '../sql/sql.js';
 
 /** Deliveries per tenant that are queued, or claimed and not begun, according to the ledger. */

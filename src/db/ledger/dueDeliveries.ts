@@ -1,6 +1,6 @@
 import type { DeliveryKey, KnownDelivery } from './deliveryKey.js';
-import type { Ledger } from '../pool/ledger.js';
-import { isMovedSql } from './handedOver.js';
+import type { Ledger } from '../pool/ledgerPool.js';
+import { isMovedSql } from './isMovedSql.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { sql, statement } from '../sql/sql.js';
 

@@ -1,6 +1,6 @@
 import type { HeldDelivery } from './deliveryKey.js';
-import type { Ledger } from '../pool/ledger.js';
-import { isMovedSql } from './handedOver.js';
+import type { Ledger } from '../pool/ledgerPool.js';
+import { isMovedSql } from './isMovedSql.js';
 import type { DeliveryState } from './loadDeliveries.js';
 import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { trackDeliveries } from './track.js';

@@ -1,5 +1,5 @@
 import type { HeldDelivery, KnownDelivery } from './deliveryKey.js';
-import type { Ledger } from '../pool/ledger.js';
+import type { Ledger } from '../pool/ledgerPool.js';
 import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { trackDeliveries } from './track.js';
 import { sql, statement } from '../sql/sql.js';

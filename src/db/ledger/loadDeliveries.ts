@@ -1,8 +1,8 @@
 import type { DeliveryKey, KnownDelivery } from './deliveryKey.js';
-import type { Ledger } from '../pool/ledger.js';
+import type { Ledger } from '../pool/ledgerPool.js';
 import type { EncryptedAccounts } from '../email/emailAccounts.js';
 import { TYPE_VERSION } from '../email/emailTypes.js';
-import { isMovedSql } from './handedOver.js';
+import { isMovedSql } from './isMovedSql.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { quickRecordColumnsSql, recordColumnsSql } from '../outbox/recordSize.js';
 import { timeRange } from './timeRange.js';

@@ -1,5 +1,5 @@
 import { ownValue } from '../../foundation/ownValue.js';
-import type { Ledger, LedgerStatement } from '../pool/ledger.js';
+import type { Ledger, LedgerStatement } from '../pool/ledgerPool.js';
 import type { DeliveryKey } from './deliveryKey.js';
 import { identifier, join, sql, typeName, type Sql } from '../sql/sql.js';
 

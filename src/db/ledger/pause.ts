@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { HeldDelivery } from './deliveryKey.js';
-import type { Ledger } from '../pool/ledger.js';
+import type { Ledger } from '../pool/ledgerPool.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { assignRateLimitSlots } from './rateLimitSlots.js';
 import { trackDeliveries } from './track.js';

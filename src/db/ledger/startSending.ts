@@ -1,6 +1,6 @@
 import type { KnownDelivery } from './deliveryKey.js';
-import { isMovedSql } from './handedOver.js';
-import type { Ledger, LedgerStatement } from '../pool/ledger.js';
+import { isMovedSql } from './isMovedSql.js';
+import type { Ledger, LedgerStatement } from '../pool/ledgerPool.js';
 import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { sql, statement } from '../sql/sql.js';
 

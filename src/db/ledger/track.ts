@@ -1,5 +1,5 @@
 import type { DeliveryKey } from './deliveryKey.js';
-import type { Ledger } from '../pool/ledger.js';
+import type { Ledger } from '../pool/ledgerPool.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { sql, statement, toText, type Sql } from '../sql/sql.js';
 

@@ -1,6 +1,6 @@
-import type { Ledger } from '../pool/ledger.js';
+import type { Ledger } from '../pool/ledgerPool.js';
 import { IS_OPEN, LOW_WATER_SQL } from './lowWaterMark.js';
-import { RECENT } from '../ledger/sweep.js';
+import { RECENT } from '../ledger/trackUnended.js';
 import { NOT_ENDED } from '../ledger/track.js';
 import { statement } from '../sql/sql.js';
 
@@ -38,7 +38,7 @@ const MAX_COUNTED = 20_000;
 const MAX_TENANTS = 10;
 
 // Each part reads an index from the position of the relay, the reconciler or the sweep. Transactions in progress at a
-// snapshot are in its xip list, as in pollOutbox.ts and sweep.ts. If the cursor is ahead of this database, which then was restored
+// snapshot are in its xip list, as in pollOutbox.ts and trackUnended.ts. If the cursor is ahead of this database, which then was restored
 // from a dump, events are found by their time instead.
 const BACKLOG = {
   name: 'backlog',

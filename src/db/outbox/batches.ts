@@ -1,4 +1,4 @@
-import type { Ledger } from '../pool/ledger.js';
+import type { Ledger } from '../pool/ledgerPool.js';
 import { EVENTS_OF_BATCH } from './batchEventsSql.js';
 import { LOW_WATER_SQL, NOT_DONE } from './lowWaterMark.js';
 import { fittingSql, quickRecordColumnsSql, recordColumnsSql } from './recordSize.js';

@@ -1,5 +1,5 @@
 import { ownValue } from '../../foundation/ownValue.js';
-import type { Ledger, LedgerStatement } from '../pool/ledger.js';
+import type { Ledger, LedgerStatement } from '../pool/ledgerPool.js';
 import { LOCK_NOT_AVAILABLE, sqlState } from '../sql/sqlState.js';
 import { identifier, sql, statement, textConstant, type Sql, type SqlText } from '../sql/sql.js';
 

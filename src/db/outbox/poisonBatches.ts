@@ -1,6 +1,6 @@
 import { RELAY_LOCK } from './batchEventsSql.js';
 import type { BatchKey } from './batches.js';
-import type { Ledger } from '../pool/ledger.js';
+import type { Ledger } from '../pool/ledgerPool.js';
 import { statement } from '../sql/sql.js';
 
 /** Workers that a batch of several events may crash before it is split into single events. */

@@ -1,4 +1,4 @@
-import type { Ledger } from '../pool/ledger.js';
+import type { Ledger } from '../pool/ledgerPool.js';
 import { batchedSql } from './batchEventsSql.js';
 import { batchesJson, type Batch } from './batches.js';
 import { sql, statement } from '../sql/sql.js';

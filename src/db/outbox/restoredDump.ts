@@ -1,7 +1,7 @@
-import type { Ledger } from '../pool/ledger.js';
+import type { Ledger } from '../pool/ledgerPool.js';
 import { batchedSql, RELAY_LOCK } from './batchEventsSql.js';
 import { batchesJson, type Batch } from './batches.js';
-import { NO_TIMEOUT, trackAllUnended } from '../ledger/sweep.js';
+import { NO_TIMEOUT, trackAllUnended } from '../ledger/trackUnended.js';
 import { sql, statement } from '../sql/sql.js';
 
 /**

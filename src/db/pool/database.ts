@@ -5,7 +5,7 @@ import { stopAll } from '../../foundation/lifecycle/shutdown.js';
 import type { KeyRing } from '../../config/secrets.js';
 import type { ConnectionBudget } from './connectionBudget.js';
 import { createConnector, type Connector } from './connector.js';
-import { createLedger, PLANNER_OPTIONS, type Ledger } from './ledger.js';
+import { createLedger, PLANNER_OPTIONS, type Ledger } from './ledgerPool.js';
 import { passwordFromCommand } from './passwordCommand.js';
 import { hideChannels } from './hideChannels.js';
 import { openKnex } from './openKnex.js';

@@ -32,9 +32,9 @@ export function traceClient(client: pg.ClientBase, trace: StatementTrace): void 
       };
       return send(...args.slice(0, -1), callback);
     }
-    const reservation = send(...args) as Promise<unknown>;
-    reservation.then(end, end);
-    return reservation;
+    const result = send(...args) as Promise<unknown>;
+    result.then(end, end);
+    return result;
   };
   client.query = traced as typeof client.query;
 }

@@ -9,7 +9,7 @@ import { createResend } from './resend/resend.js';
 import { createSendgrid } from './sendgrid/sendgrid.js';
 import { createSes } from './ses/ses.js';
 import { createSmtp } from './smtp/smtp.js';
-import type { EmailMessage, EmailTransport, SendContext } from './sending.js';
+import type { EmailMessage, Carriers, SendContext } from './sending.js';
 
 export interface CarrierOptions {
   readonly sendgridBaseUrl: string;
@@ -28,7 +28,7 @@ export interface CarrierOptions {
 }
 
 /** Sends each email with the carrier of its account. */
-export function createCarriers(options: CarrierOptions): EmailTransport {
+export function createCarriers(options: CarrierOptions): Carriers {
   const loader = options.storage && new AttachmentLoader(options.storage);
   const carriers: { readonly [K in CarrierKind]: Carrier<Extract<Account, { kind: K }>> } = {
     sendgrid: createSendgrid(options.sendgridBaseUrl),

@@ -2,11 +2,11 @@ import type { Config } from '../../config/config.js';
 import type { Database } from '../../db/pool/database.js';
 import { openStorage } from '../../files/storage/openStorage.js';
 import { createCarriers } from './carriers.js';
-import { createMailboxCarrier } from '../message/mailbox.js';
-import type { EmailTransport } from './sending.js';
+import { createMailboxCarrier } from './mailbox/mailbox.js';
+import type { Carriers } from './sending.js';
 
-/** The account that the installation is configured with. */
-export function openCarriers(config: Config, database: Database): EmailTransport {
+/** The carriers, or the mailbox where `MAIL_TRANSPORT` says so. */
+export function openCarriers(config: Config, database: Database): Carriers {
   if (config.mailTransport === 'mailbox') return createMailboxCarrier(database);
   return createCarriers({
     ...config,

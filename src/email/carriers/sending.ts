@@ -76,7 +76,7 @@ export type SendOutcome =
 /** Whether an account can be used, determined without sending. Messages contain no secrets. */
 export type Verification = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
-export interface EmailTransport {
+export interface Carriers {
   /** False if email is stored here whatever account the tenant has. */
   readonly needsAccount: boolean;
   /** Never rejects because of the carrier or the network. */

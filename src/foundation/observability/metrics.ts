@@ -80,7 +80,7 @@ export const historyChanges = new Counter({
 });
 
 // Starts at zero, since Prometheus sees no increase in a series that begins with one.
-for (const change of ['replaced', 'promoted', 'back']) historyChanges.inc({ change }, 0);
+for (const change of ['replaced', 'promoted', 'rewound']) historyChanges.inc({ change }, 0);
 for (const outcome of ['served', 'failed', 'behind']) replicaReads.inc({ outcome }, 0);
 
 /** Incremented on every request or email, so these are plain numbers, turned into metrics at each scrape. */

@@ -60,10 +60,10 @@ export class FileUrls {
    * Replaces placeholders with storage keys, and with URLs that act for the principal.
    * @param email given if the result goes into an email
    */
-  write(reservation: string, principal: Principal, email?: FilesOfEmail): string {
+  write(json: string, principal: Principal, email?: FilesOfEmail): string {
     // A file may occur many times in a response; its URL is signed once.
     const signed = new Map<string, string>();
-    return reservation.replace(
+    return json.replace(
       this.#placeholders,
       (placeholder: string, method: FileLink['method'] | 'KEY', storagekey: string, size: string) => {
         if (method === 'KEY') {

@@ -27,9 +27,9 @@ export function rowStatements(
       ? responseOf(context, row, returning)
       : remember(keySetting, sql`pg_catalog.json_build_array(${keyTexts(change.row.table, row)})`);
   const referring = withReferences(context, change, [change], value);
-  const reservation = sql`select ${checked(change.row, referring)} from ${change.from}`;
+  const rows = sql`select ${checked(change.row, referring)} from ${change.from}`;
   const write = sql`with ${join([...change.ctes, ...recorded([change])], ', ')}
-    ${none ? sql`select coalesce((${reservation}), ${none})` : reservation}`;
+    ${none ? sql`select coalesce((${rows}), ${none})` : rows}`;
   if (keySetting === undefined) return [write];
   return [write, sql`select coalesce((${writtenRowsJson(context, returning)}), 'null')`];
 }

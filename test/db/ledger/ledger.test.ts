@@ -4,7 +4,7 @@ import type { DeliveryKey } from '../../../src/db/ledger/deliveryKey.js';
 import { closeBatch, closePlainBatch } from '../../../src/db/ledger/closeBatch.js';
 import { finishAttempts, type AttemptFinish } from '../../../src/db/ledger/finishAttempts.js';
 import { countRedeliveredStart, endLostAttempts, extendLeases } from '../../../src/db/ledger/leases.js';
-import type { Ledger } from '../../../src/db/pool/ledger.js';
+import type { Ledger } from '../../../src/db/pool/ledgerPool.js';
 import { loadDeliveries } from '../../../src/db/ledger/loadDeliveries.js';
 import { dueDeliveries, markQueued } from '../../../src/db/ledger/dueDeliveries.js';
 import { dropOldPartitions, makePartitions } from '../../../src/db/outbox/partitions.js';

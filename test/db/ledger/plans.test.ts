@@ -3,7 +3,7 @@ import pg from 'pg';
 import { loadBatch, loadEventRecords } from '../../../src/db/outbox/batches.js';
 import { closeBatch, closePlainBatch } from '../../../src/db/ledger/closeBatch.js';
 import { finishAttempts } from '../../../src/db/ledger/finishAttempts.js';
-import { PLANNER_OPTIONS, type Ledger, type LedgerStatement } from '../../../src/db/pool/ledger.js';
+import { PLANNER_OPTIONS, type Ledger, type LedgerStatement } from '../../../src/db/pool/ledgerPool.js';
 import { loadDeliveries } from '../../../src/db/ledger/loadDeliveries.js';
 import { makePartitions } from '../../../src/db/outbox/partitions.js';
 import { startSending } from '../../../src/db/ledger/startSending.js';

@@ -3,7 +3,7 @@ import type { DeliveryKey } from '../../../src/db/ledger/deliveryKey.js';
 import { closePlainBatch } from '../../../src/db/ledger/closeBatch.js';
 import { finishAttempts } from '../../../src/db/ledger/finishAttempts.js';
 import { countRedeliveredStart, extendLeases } from '../../../src/db/ledger/leases.js';
-import type { Ledger } from '../../../src/db/pool/ledger.js';
+import type { Ledger } from '../../../src/db/pool/ledgerPool.js';
 import { loadDeliveries } from '../../../src/db/ledger/loadDeliveries.js';
 import { makePartitions } from '../../../src/db/outbox/partitions.js';
 import { startSending } from '../../../src/db/ledger/startSending.js';

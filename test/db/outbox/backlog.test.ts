@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import type { Ledger } from '../../../src/db/pool/ledger.js';
+import type { Ledger } from '../../../src/db/pool/ledgerPool.js';
 import { readBacklog } from '../../../src/db/outbox/backlog.js';
-import { overdueIn } from '../../../src/db/ledger/overdue.js';
+import { overdueIn } from '../../../src/db/ledger/backlogAlarm.js';
 import { resumeTenant } from '../../../src/db/ledger/pause.js';
 import { redriveDelivery } from '../../../src/db/ledger/redrive.js';
-import { sweep } from '../../../src/db/ledger/sweep.js';
+import { sweep } from '../../../src/db/ledger/trackUnended.js';
 import { pollOutbox } from '../../../src/db/outbox/pollOutbox.js';
 import { createRule, createTenant, writeEvents, type TestTenant } from '../../delivery/pipelineSetup.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { readBacklog } from '../../../src/db/outbox/backlog.js';
-import type { Ledger } from '../../../src/db/pool/ledger.js';
+import type { Ledger } from '../../../src/db/pool/ledgerPool.js';
 import type { Batch } from '../../../src/db/outbox/batches.js';
 import { pollOutbox } from '../../../src/db/outbox/pollOutbox.js';
 import type { Queue } from '../../../src/queue/queue.js';

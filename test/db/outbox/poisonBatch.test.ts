@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { loadBatch, openBatches, type BatchKey, type Batch } from '../../../src/db/outbox/batches.js';
-import type { Ledger } from '../../../src/db/pool/ledger.js';
+import type { Ledger } from '../../../src/db/pool/ledgerPool.js';
 import { pollOutbox } from '../../../src/db/outbox/pollOutbox.js';
 import { FairMemory } from '../../../src/foundation/limits/fairMemory.js';
 import { evaluateRules } from '../../../src/worker/evaluateBatch.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import type { Ledger } from '../../../src/db/pool/ledger.js';
+import type { Ledger } from '../../../src/db/pool/ledgerPool.js';
 import { adoptRestoredDump } from '../../../src/db/outbox/restoredDump.js';
 import { pollOutbox, type Poll } from '../../../src/db/outbox/pollOutbox.js';
 import { waitFor } from '../../support/waitFor.js';

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { Pool } from 'pg';
 import { UsageError } from '../../../foundation/errors.js';
 import { inTransaction } from '../../pool/inTransaction.js';
-import type { Ledger } from '../../pool/ledger.js';
+import type { Ledger } from '../../pool/ledgerPool.js';
 import { RELAY_LOCK } from '../../outbox/batchEventsSql.js';
 import type { DeliveryKey } from '../../ledger/deliveryKey.js';
 import { IS_OPEN, LOW_WATER_SQL } from '../../outbox/lowWaterMark.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { testConfig } from '../../../support/testConfig.js';
 import { createCarriers } from '../../../../src/email/carriers/carriers.js';
-import type { EmailMessage, EmailTransport, SendContext } from '../../../../src/email/carriers/sending.js';
+import type { EmailMessage, Carriers, SendContext } from '../../../../src/email/carriers/sending.js';
 import { findFreePort } from '../../../../src/embedded/freePort.js';
 import { startFakeProvider, type Behaviour, type FakeProvider } from '../../../support/fakeProvider.js';
 
@@ -18,7 +18,7 @@ const MESSAGE: EmailMessage = {
 };
 const account = (apikey: string) => ({ kind: 'sendgrid', apikey }) as const;
 const CONTEXT: SendContext = { account: account(KEY), deadlineMs: 400, mayStart: () => true };
-const carriersAt = (sendgridBaseUrl: string): EmailTransport =>
+const carriersAt = (sendgridBaseUrl: string): Carriers =>
   createCarriers({ ...testConfig(), sendgridBaseUrl, smtpAllowPrivateNetwork: false, hostname: 'localhost' });
 const errors = (message: string, field: string | null = null): string =>
   JSON.stringify({ errors: [{ message, field, help: null }] });
@@ -31,7 +31,7 @@ const decoded = (value: string): string =>
 
 describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
   let provider: FakeProvider;
-  let carriers: EmailTransport;
+  let carriers: Carriers;
 
   before(async () => {
     provider = await startFakeProvider();

@@ -1,5 +1,5 @@
 import type { DeliveryKey } from './deliveryKey.js';
-import type { Ledger } from '../pool/ledger.js';
+import type { Ledger } from '../pool/ledgerPool.js';
 import { NOT_ENDED, trackDeliveries } from './track.js';
 import { sql, statement } from '../sql/sql.js';
 

@@ -1,10 +1,10 @@
-import type { Database } from '../../db/pool/database.js';
-import { keepEmail } from '../../db/email/mailbox.js';
-import { toSentEmail, toShownEmail } from '../sentEmail.js';
-import type { EmailTransport } from '../carriers/sending.js';
+import type { Database } from '../../../db/pool/database.js';
+import { keepEmail } from '../../../db/email/mailbox.js';
+import { toSentEmail, toShownEmail } from '../../sentEmail.js';
+import type { Carriers } from '../sending.js';
 
 /** Stores email in the database instead of sending it, for evaluation and development. Shown at /mailbox. */
-export function createMailboxCarrier(database: Database): EmailTransport {
+export function createMailboxCarrier(database: Database): Carriers {
   return {
     needsAccount: false,
     async send(message, { mayStart }) {
