@@ -92,7 +92,7 @@ describe('rowpost doctor', () => {
         'carriers',
         'backlog',
         'queue',
-        'provider',
+        'sendgrid',
         'storage',
       ].map((name) => `✓ ${name}`),
     );
@@ -115,7 +115,7 @@ describe('rowpost doctor', () => {
     const { failed, of } = await diagnose({ REDIS_URL: '', MAIL_TRANSPORT: 'mailbox' });
     expect(failed).to.equal(0);
     expect(of('queue')).to.include('in the same PostgreSQL');
-    expect(of('provider')).to.include('mailbox');
+    expect(of('sendgrid')).to.include('mailbox');
     expect(requests).to.deep.equal([]);
   });
 
@@ -130,7 +130,7 @@ describe('rowpost doctor', () => {
     expect(said).to.not.include('hidden');
     expect(said).to.match(/^✗ postgres +PostgreSQL does not respond \(ECONNREFUSED\)\. Is it running/m);
     expect(said).to.match(/^✗ queue +Redis can't be reached \(ECONNREFUSED\) → Start it/m);
-    expect(said).to.match(/^✓ provider/m);
+    expect(said).to.match(/^✓ sendgrid/m);
   });
 
   it('creates no embedded database', async () => {
@@ -194,13 +194,13 @@ describe('rowpost doctor', () => {
     const { port } = mute.address() as AddressInfo;
     try {
       const hanging = await diagnose({ SENDGRID_BASE_URL: `http://127.0.0.1:${port}/` });
-      expect(hanging.of('provider')).to.match(/^✗ .*no response within 500 ms/);
+      expect(hanging.of('sendgrid')).to.match(/^✗ .*no response within 500 ms/);
     } finally {
       mute.closeAllConnections();
       mute.close();
     }
     const away = await diagnose({ SENDGRID_BASE_URL: `http://127.0.0.1:${port}/` });
-    expect(away.of('provider')).to.match(/^✗ .*ECONNREFUSED/);
+    expect(away.of('sendgrid')).to.match(/^✗ .*ECONNREFUSED/);
   });
 
   it('checks a provider by its response status', () => {
@@ -254,7 +254,7 @@ describe('rowpost doctor', () => {
       expect(some.of('carriers')).to.match(
         new RegExp(`^✓ carriers +resend recognises 1 of 2 \\(tenant ${tenants[1]!.tenantid}: .*401`),
       );
-      expect(some.of('provider')).to.match(/^✓ .*all tenants send with other carriers/);
+      expect(some.of('sendgrid')).to.match(/^✓ .*all tenants send with other carriers/);
       expect(requests).to.deep.equal([]);
       expect(new Set(api.calls.map(({ method, path: at }) => `${method} ${at}`))).to.deep.equal(
         new Set(['GET /domains']),

@@ -40,7 +40,7 @@ const MORE_ROWS = `
   insert into rowpost.file (storagekey, tenantid, target, key, filenum, filename, mimetype, size, sha256, objectkey, roleid)
     values (gen_random_uuid(), 1, 'orders', '{"order_id": 1}', 1, 'a.txt', 'text/plain', 9007199254740993, '\\x00ff', '1/0a/0a000000-0000-4000-8000-000000000000', 2);
   insert into rowpost.ended_session (token_hash, tenantid, expires) values ('\\x02', 1, '2100-01-01');
-  insert into rowpost.idempotency_key (tenantid, roleid, key, request_hash, payload) values (1, 2, 'k', '\\x01', '{}');
+  insert into rowpost.idempotency_key (tenantid, roleid, key, request_hash, response) values (1, 2, 'k', '\\x01', '{}');
 `;
 
 if (HAS_PG_DUMP) {
@@ -62,7 +62,7 @@ if (HAS_PG_DUMP) {
         DATABASE_URL: there.url,
         SOURCE_SECRET_KEYS: env['SECRET_KEYS']!,
         SECRET_KEYS: env['NEW_SECRET_KEYS']!,
-        MAIL_TRANSPORT: 'mailbox', // the provider of the tests does not payload the doctor
+        MAIL_TRANSPORT: 'mailbox', // the provider of the tests does not respond to the doctor
       });
 
     before(async () => {
@@ -118,8 +118,8 @@ if (HAS_PG_DUMP) {
           headers: { 'content-type': 'application/json', ...headers },
           body: JSON.stringify(body),
         });
-        const payload = await response.text();
-        return [response.status, /"code":"(\w+)"/.exec(payload)?.[1]];
+        const text = await response.text();
+        return [response.status, /"code":"(\w+)"/.exec(text)?.[1]];
       };
       await fleet.request('/query', createOrder(1));
       expect(await run('suspend')).to.equal('{"tenantid":1,"suspended":true}\n');

@@ -142,7 +142,7 @@ describe('traces', () => {
     const batch = await waitFor('the batch', () => spans().find(({ spanId }) => spanId === link?.spanId));
     expect([batch.name, batch.service]).to.deep.equal(['batch', 'rowpost-worker']);
     const poll = await waitFor('the poll', () => spans().find(({ spanId }) => spanId === batch.parentSpanId));
-    expect([poll.name, poll.service]).to.deep.equal(['poll', 'rowpost-relay']);
+    expect([poll.name, poll.service]).to.deep.equal(['poll outbox', 'rowpost-relay']);
   });
 
   it('skip unsampled callers and probes', async () => {

@@ -28,8 +28,8 @@ describe('watching the queue', () => {
       await watch.stop();
     }
     expect(lines.map(({ msg }) => msg)).to.deep.equal([
-      'the queue does not respond',
-      'the queue still does not respond',
+      'the queue is not responding',
+      'the queue is still not responding',
       'the queue has recovered',
     ]);
   });

@@ -18,7 +18,7 @@ export function outsideChecks(config: Config, usesSendgrid: boolean): Checks {
   const { redisUrl, queuePrefix, mailTransport } = config;
   return {
     ...(redisUrl !== undefined && { queue: () => checkRedis(redisUrl, queuePrefix) }),
-    carrier: async () => {
+    sendgrid: async () => {
       if (mailTransport === 'mailbox') return good('none: email is kept in the mailbox');
       if (usesSendgrid) return checkCarrier(config);
       return good('SendGrid is not checked: all tenants send with other carriers');
