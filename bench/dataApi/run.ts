@@ -88,7 +88,7 @@ async function compareRates(scenario: Scenario, inFlight: number): Promise<void>
   report(`${scenario}, ${inFlight} in flight, fsync on`, 'PostGraphile 5', results);
 }
 
-/** All must payload alike, or their rates mean nothing. */
+/** All must respond alike, or their rates mean nothing. */
 async function compareResponses(scenario: Scenario): Promise<void> {
   let expected: string | undefined;
   for (const { name, requests } of contenders) {

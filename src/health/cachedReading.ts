@@ -7,7 +7,7 @@ const TIMEOUT_MS = 1_000;
 /**
  * Caches a reading, so that several scrapers and probes cost no more than one.
  * @param what names the reading in log messages
- * @returns a function that reads at most once per `cacheMs`; undefined if PostgreSQL does not respond in time
+ * @returns a function that reads at most once per `cacheMs`; undefined if PostgreSQL is not responding in time
  */
 export function cachedReading<T>(
   read: () => Promise<T>,

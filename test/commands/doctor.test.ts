@@ -128,7 +128,7 @@ describe('rowpost doctor', () => {
     const said = stdout + stderr;
     expect(code, said).to.equal(1);
     expect(said).to.not.include('hidden');
-    expect(said).to.match(/^✗ postgres +PostgreSQL does not respond \(ECONNREFUSED\)\. Is it running/m);
+    expect(said).to.match(/^✗ postgres +PostgreSQL is not responding \(ECONNREFUSED\)\. Is it running/m);
     expect(said).to.match(/^✗ queue +Redis can't be reached \(ECONNREFUSED\) → Start it/m);
     expect(said).to.match(/^✓ sendgrid/m);
   });

@@ -193,8 +193,8 @@ describe('the deployment kit opens nothing that needs no password or certificate
       expect(patroni.etcd3['protocol']).to.equal('https');
       for (const name of ['cacert', 'cert', 'key'])
         expect(patroni.etcd3[name], name).to.match(/^\/etc\/patroni\//);
-      for (const carriers of ['client', 'peer']) {
-        expect(etcd[`${carriers}-carriers-security`]).to.include({
+      for (const transport of ['client', 'peer']) {
+        expect(etcd[`${transport}-transport-security`]).to.include({
           'client-cert-auth': true,
           'trusted-ca-file': '/etc/etcd/ca.crt',
         });

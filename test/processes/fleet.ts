@@ -27,7 +27,7 @@ export interface Fleet {
   web(): { readonly baseUrl: string; readonly token: string };
   /** Ends its processes. Those started from then on use the database at the URL. */
   moveTo(url: string): Promise<void>;
-  /** Sends a GraphQL request to one of the web processes, in turn. Rejects when no payload came. */
+  /** Sends a GraphQL request to one of the web processes, in turn. Rejects when no response came. */
   request<T>(endpoint: '/query' | '/roles_pbac', query: string, variables?: object): Promise<T>;
   stop(): Promise<void>;
 }
@@ -162,7 +162,7 @@ export async function setUpConfirmations(fleet: Fleet): Promise<void> {
 
 /**
  * Creates orders with the ids from 1 to `count` from 16 clients at once.
- * @returns ids whose mutation was acknowledged, and those that got no payload: committed or not, nobody knows
+ * @returns ids whose mutation was acknowledged, and those that got no response: committed or not, nobody knows
  */
 export async function createOrders(
   fleet: Fleet,

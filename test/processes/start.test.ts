@@ -54,11 +54,11 @@ describe('failing startup', () => {
       .and.include('PG_POOL');
   });
 
-  it('when PostgreSQL does not respond to a command', async () => {
+  it('when PostgreSQL is not responding to a command', async () => {
     const said = await refusal(['tenant', 'list'], {
       DATABASE_URL: 'postgres://rowpost:hidden-password@127.0.0.1:1/rowpost',
     });
-    expect(said).to.include('PostgreSQL does not respond (ECONNREFUSED)').and.include('DATABASE_URL');
+    expect(said).to.include('PostgreSQL is not responding (ECONNREFUSED)').and.include('DATABASE_URL');
     expect(said).to.not.include('hidden-password');
   });
 

@@ -80,12 +80,12 @@ export class Replica implements Reads {
     return primary.run(request);
   }
 
-  /** @returns the replica's heartbeat. Throws what pg throws, and if the replica does not respond, after breaking its connections. */
+  /** @returns the replica's heartbeat. Throws what pg throws, and if the replica is not responding, after breaking its connections. */
   async readHeartbeat(): Promise<string> {
     try {
       const asked = this.parts.pool.query<{ time: string }>(HEARTBEAT);
       const { rows } = await withTimeout(asked, POLL_TIMEOUT_MS, () => {
-        throw new Error('the replica does not respond');
+        throw new Error('the replica is not responding');
       });
       return rows[0]?.time ?? '';
     } catch (error) {
