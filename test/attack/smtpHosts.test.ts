@@ -134,7 +134,7 @@ describe('attack: an SMTP server chosen by a tenant', () => {
     for (const attack of attacks) {
       serve = attack;
       const startedAt = performance.now();
-      const outcome = await send(open, '127.0.0.1', 2_000, login);
+      const outcome = await send(open, '127.0.0.1', 30_000, login);
       expect(outcome).to.include({ kind: 'retry', ambiguous: false, code: 'EPROTOCOL' });
       expect(performance.now() - startedAt).to.be.below(1_000);
     }
@@ -161,15 +161,15 @@ describe('attack: an SMTP server chosen by a tenant', () => {
       `535 ${'x'.repeat(296 - 6)}${password}`,
     ]) {
       serve = commands({ ...hello, AUTH });
-      outcomes.push(await send(open, '127.0.0.1', 2_000, login));
+      outcomes.push(await send(open, '127.0.0.1', 30_000, login));
     }
     expect(outcomes.map((each) => (each as { code: string }).code)).to.deep.equal(
       Array(3).fill('SMTP_LOGIN_REFUSED'),
     );
     serve = commands({ ...hello, RCPT: `550 5.1.1 not with ${password}` });
-    outcomes.push(await send(open, '127.0.0.1', 2_000, login));
+    outcomes.push(await send(open, '127.0.0.1', 30_000, login));
     serve = commands({ ...hello, RCPT: '250 ok' });
-    const sent = await send(open, '127.0.0.1', 2_000, login);
+    const sent = await send(open, '127.0.0.1', 30_000, login);
     expect(sent).to.include({ kind: 'sent', providerMessageId: 'ok [key]' });
     outcomes.push(sent);
     for (const secret of ['canary', ...encoded]) expect(JSON.stringify(outcomes)).to.not.include(secret);

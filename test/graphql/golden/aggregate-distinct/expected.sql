@@ -1,4 +1,4 @@
-select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('answerTooLarge') end
+select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
   from (select '[' || coalesce(string_agg('{"min":' || coalesce(to_json("f3"."a")::text, 'null') || ',"order_id":' || coalesce("f3"."k0"::text, 'null') || '}', ','), '') || ']'
   from (select "f2".*
   from (select distinct on ("f0"."k0") "f0".*

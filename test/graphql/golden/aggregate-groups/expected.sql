@@ -1,4 +1,4 @@
-select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('answerTooLarge') end
+select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
   from (select '[' || coalesce(string_agg('{"sum":' || coalesce(to_json("f3"."a")::text, 'null') || ',"customer_country":' || coalesce(to_json("f3"."k0")::text, 'null') || '}', ','), '') || ']'
   from (select "f0".*
   from (select sum("f1"."total") as "a", "f2"."country" as "k0"

@@ -7,7 +7,7 @@ with "written" as (insert into tenant."orders" as t("customer_id", "total")
   select set_config('rowpost.written_0', (json_build_array(json_build_array("written"."order_id"::text)))::text, true)
   from "written";
 
-select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('answerTooLarge') end
+select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
   from (select coalesce((select string_agg(case when "f1"."order_id" is distinct from null then '{"order_id":' || '"' || "f1"."order_id"::text || '"' || ',"customer":' || coalesce((select '{"name":' || to_json("f2"."name")::text || '}'
   from tenant."customer" "f2"
   where "f2"."customer_id" = "f1"."customer_id"), 'null') || '}' else 'null' end, ','

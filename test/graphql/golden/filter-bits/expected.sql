@@ -1,4 +1,4 @@
-select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('answerTooLarge') end
+select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
   from (select '[' || coalesce(string_agg('{"order_id":' || '"' || "f1"."order_id"::text || '"' || '}', ','), '') || ']'
   from (select "f0".*
   from tenant."orders" "f0"

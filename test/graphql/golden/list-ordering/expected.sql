@@ -1,11 +1,11 @@
-select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('answerTooLarge') end
+select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
   from (select '[' || coalesce(string_agg('{"name":' || to_json("f1"."name")::text || '}', ','), '') || ']'
   from (select "f0".*
   from tenant."customer" "f0"
   order by "f0"."email" desc nulls last, "f0"."name", "f0"."customer_id"
   limit 100) "f1") a(j);
 
-select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('answerTooLarge') end
+select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
   from (select '[' || coalesce(string_agg('{"order_id":' || '"' || "f4"."order_id"::text || '"' || '}', ','), '') || ']'
   from (select "f2".*
   from tenant."orders" "f2"

@@ -1,4 +1,4 @@
-select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('answerTooLarge') end
+select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
   from (select '[' || coalesce(string_agg('{"name":' || to_json("f1"."name")::text || '}', ','), '') || ']'
   from (select "f0".*
   from tenant."customer" "f0"

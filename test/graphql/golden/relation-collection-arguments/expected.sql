@@ -1,4 +1,4 @@
-select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('answerTooLarge') end
+select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
   from (select '[' || coalesce(string_agg('{"orders_collection":' || (select '[' || coalesce(string_agg('{"total":' || coalesce(to_json("f3"."total")::text, 'null') || '}', ','), '') || ']'
   from (select "f2".*
   from tenant."orders" "f2"

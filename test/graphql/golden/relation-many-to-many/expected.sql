@@ -1,4 +1,4 @@
-select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('answerTooLarge') end
+select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
   from (select '[' || coalesce(string_agg('{"label_collection":' || (select '[' || coalesce(string_agg('{"title":' || to_json("f4"."title")::text || ',"orders_collection":' || (select '[' || coalesce(string_agg('{"order_id":' || '"' || "f7"."order_id"::text || '"' || '}', ','), '') || ']'
   from (select "f5".*
   from tenant."order_label" "f6"

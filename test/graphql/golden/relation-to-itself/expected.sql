@@ -1,4 +1,4 @@
-select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('answerTooLarge') end
+select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
   from (select '[' || coalesce(string_agg('{"customer_collection":' || (select '[' || coalesce(string_agg('{"name":' || to_json("f3"."name")::text || ',"customer":' || coalesce((select '{"name":' || to_json("f4"."name")::text || '}'
   from tenant."customer" "f4"
   where "f4"."customer_id" = "f3"."referrer_id"), 'null') || '}', ','), '') || ']'
