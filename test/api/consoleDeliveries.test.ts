@@ -104,7 +104,7 @@ describe('deliveries in the console', () => {
       await crowd.attempt(held, { attempt: index + 1, outcome });
     expect(await client.page(`/console/deliveries/${held}`))
       .to.include('Attempt 1: It failed')
-      .and.include('Attempt 2: The provider took it')
+      .and.include('Attempt 2: Accepted by the carrier')
       .and.not.include('Attempt 3');
     await crowd.close();
   });
@@ -168,7 +168,7 @@ describe('deliveries in the console', () => {
       'Attempt 1: It did not succeed; to be tried again',
       '<dt>Carrier</dt><dd>smtp</dd>',
       'come back later',
-      'Attempt 2: The provider took it',
+      'Attempt 2: Accepted by the carrier',
       'Bounced',
     ].map((text) => html.indexOf(text));
     expect(order, 'all there, in order')
@@ -281,7 +281,7 @@ describe('deliveries in the console', () => {
       .and.not.include('/console/emails');
     const html = await viewer.page(`/console/deliveries/${sent}`);
     expect(html)
-      .to.include('Attempt 2: The provider took it')
+      .to.include('Attempt 2: Accepted by the carrier')
       .and.not.match(/12345678901234567890|Send again|Preview the email|Paid orders|new\.status/);
     expect((await viewer.get('/console/failures')).status).to.equal(200);
     for (const path of [

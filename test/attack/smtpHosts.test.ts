@@ -153,7 +153,7 @@ describe('attack: an SMTP server chosen by a tenant', () => {
         else if (words.endsWith('\r\n.\r\n')) socket.write(`250 ok ${password}\r\n`);
       });
     };
-    const hello = { EHLO: '250-fake\r\n250 AUTH PLAIN', AUTH: '235 ok', EMAIL: '250 ok', DATA: '354 go on' };
+    const hello = { EHLO: '250-fake\r\n250 AUTH PLAIN', AUTH: '235 ok', MAIL: '250 ok', DATA: '354 go on' };
     const outcomes: unknown[] = [];
     for (const AUTH of [
       `500 unknown command: AUTH PLAIN ${encoded[0]}`,

@@ -181,7 +181,7 @@ describe('delivery: through SMTP', () => {
     const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const dkim = {
       domain: 'example.com',
-      selector: 'email',
+      selector: 'mail',
       privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     };
     await send(EMAIL, { dkim });
@@ -333,7 +333,7 @@ describe('delivery: through SMTP', () => {
       ambiguous: false,
       code: 'ECONNREFUSED',
     });
-    for (const at of ['greeting', 'EMAIL', 'RCPT', 'DATA', 'body'] as const) {
+    for (const at of ['greeting', 'MAIL', 'RCPT', 'DATA', 'body'] as const) {
       const cutting = await startCuttingServer(at);
       opened.push(cutting);
       const outcome = await carrier.send(LARGE, { ...context, account: accountAt(cutting.port) });
@@ -414,7 +414,7 @@ describe('delivery: through SMTP', () => {
 
 /** Speaks until it is asked for something, and breaks the connection instead of answering. */
 async function startCuttingServer(
-  at: 'greeting' | 'EMAIL' | 'RCPT' | 'DATA' | 'body',
+  at: 'greeting' | 'MAIL' | 'RCPT' | 'DATA' | 'body',
 ): Promise<{ port: number; stop(): Promise<void> }> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -424,7 +424,7 @@ async function startCuttingServer(
     socket.write('220 fake\r\n');
     socket.on('data', (chunk) => {
       const command = chunk.toString('latin1').slice(0, 4);
-      if (command === at || (at === 'body' && !/^(EHLO|EMAIL|RCPT|DATA)/.test(command)))
+      if (command === at || (at === 'body' && !/^(EHLO|MAIL|RCPT|DATA)/.test(command)))
         socket.resetAndDestroy();
       else socket.write(command === 'DATA' ? '354 go on\r\n' : '250 ok\r\n');
     });
