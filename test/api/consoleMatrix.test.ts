@@ -7,7 +7,7 @@ import { ConsoleShop } from './consoleShop.js';
 import { expectDocumentedTable } from '../support/documentedTable.js';
 import { PXADMIN_PASSWORD, textAt } from './webFixture.js';
 
-const CALLERS = ['pxadmin', 'root', 'admin', 'view_delivery', 'plain', 'other root', 'client'] as const;
+const CALLERS = ['pxadmin', 'root', 'admin', 'view_delivery', 'plain', 'other root', 'anonymous client'] as const;
 const MEMBER_PASSWORD = 'a password of the chief';
 type Caller = (typeof CALLERS)[number];
 
@@ -30,7 +30,7 @@ describe('who may open and do what in the console (docs/security.md)', () => {
     browsers['view_delivery'] = await shop.signedIn('shop', 'viewer');
     browsers['plain'] = await shop.signedIn('shop', 'clerk');
     browsers['other root'] = await shop.signedIn('other');
-    browsers['client'] = new ConsoleBrowser(shop.fixture);
+    browsers['anonymous client'] = new ConsoleBrowser(shop.fixture);
     for (const caller of CALLERS) {
       const html = await (await browsers[caller].get('/console/why')).text();
       tokens[caller] = /name="csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';

@@ -158,14 +158,14 @@ const FENCES: readonly Mutant[] = [
 const CURSOR: readonly Mutant[] = [
   {
     name: 'two relays poll at once',
-    within: 'poll',
+    within: 'pollOutbox',
     pattern: /rowpost\.try_relay_lock\(\)::text/,
     replacement: "'true'",
     tests: [POLL],
   },
   {
     name: 'a transaction that commits late is passed over',
-    within: 'poll',
+    within: 'pollOutbox',
     pattern: /where o\.xid = any \(\(select running from last\)::xid8\[\]\)/,
     replacement: 'where false',
     tests: [POLL],
@@ -353,7 +353,7 @@ const SIGN_INS: readonly Mutant[] = [
   },
   {
     name: 'a code comes back at any redirect URI',
-    within: 'takeSignIn',
+    within: 'completeSignIn',
     pattern: /if \((\w+)\?\.redirect_uri !== \w+\.path\)/,
     replacement: 'if (!$1)',
     tests: ['test/attack/mixedUpProviders.test.ts'],
