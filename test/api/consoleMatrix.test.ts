@@ -7,7 +7,15 @@ import { ConsoleShop } from './consoleShop.js';
 import { expectDocumentedTable } from '../support/documentedTable.js';
 import { PXADMIN_PASSWORD, textAt } from './webFixture.js';
 
-const CALLERS = ['pxadmin', 'root', 'admin', 'view_delivery', 'plain', 'other root', 'anonymous client'] as const;
+const CALLERS = [
+  'pxadmin',
+  'root',
+  'admin',
+  'view_delivery',
+  'plain',
+  'other root',
+  'anonymous client',
+] as const;
 const MEMBER_PASSWORD = 'a password of the chief';
 type Caller = (typeof CALLERS)[number];
 

@@ -53,7 +53,8 @@ export async function requireReachable(pool: Pool, setting: AddressSetting = 'DA
       throw new UsageError(poolerRefusesOptions(setting));
     }
     const hint = `Is it running? Its own log says why not. Otherwise correct ${setting}.`;
-    if (typeof code !== 'string') throw new NotReadyError(`PostgreSQL is not responding. ${hint}`, 'postgres');
+    if (typeof code !== 'string')
+      throw new NotReadyError(`PostgreSQL is not responding. ${hint}`, 'postgres');
     if (CERTIFICATE_CODES.test(code)) {
       throw new UsageError(
         `PostgreSQL's certificate is not accepted (${code}): add sslrootcert=<file with its CA> to ${setting}, and use a host that it names.`,
