@@ -149,7 +149,7 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
     const reserved = [
       'Nobody',
       'nobody',
-      'ANONYMOUS',
+      'NOBODY',
       'ｎobody',
       ' Nobody',
       'No\u200bbody',
