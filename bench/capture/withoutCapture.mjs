@@ -5,7 +5,7 @@ import { Transactions } from '../../dist/db/pool/transactions.js';
 // What stands between the view's columns and the final select; a CTE that nobody reads is not run.
 // It has two parameters, which stay.
 const RECORDED =
-  /recorded as \(insert into rowpost_tenant\.event .*?(\$\d+::int4).*?(\$\d+::int4)::text, true\)\) is null\)\)/gs;
+  /recorded as \(insert into rowpost_tenant\.event .*?(\$\d+::pg_catalog\.int4).*?(\$\d+::pg_catalog\.int4)::pg_catalog\.text, true\)\) is null\)\)/gs;
 const { run } = Transactions.prototype;
 const changed = new WeakMap();
 
