@@ -5,6 +5,7 @@ import { projectDir } from './project.mjs';
 
 /** Files that measure time or hold a whole processor: beside others they would measure those. */
 const ALONE = [
+  'packages/jinja2/test/freezeIntrinsics.test.ts',
   'packages/jinja2/test/poolGroups.test.ts',
   'test/attack/deepResponse.test.ts',
   'test/attack/hangingCarriers.test.ts',
