@@ -53,8 +53,8 @@ function errorsPage(): string {
   return `# Errors
 
 Every error has a code that stays the same between releases. GraphQL errors carry it in \`extensions.code\`, with
-\`extensions.hint\`. A GraphQL response that was executed has status 200 and holds its errors in \`errors\`; one that was
-refused before (syntax, validation) has the status below for clients that accept \`application/graphql-response+json\`, and
+\`extensions.hint\`. A GraphQL request that was executed gets status 200, with its errors in \`errors\`; one that was
+refused before (syntax, validation) gets the status below for clients that accept \`application/graphql-response+json\`, and
 200 for those that know only \`application/json\`, as GraphQL over HTTP asks. Everything else has the body
 \`{"error": "<text>", "status": <number>, "code": "<CODE>"}\` with the status below.
 

@@ -8,7 +8,7 @@ export interface Engine {
   readonly name: string;
   /** Whether it escapes what it prints, as an email must. */
   readonly escapes: boolean;
-  /** Compiles the page; what it responds renders it. */
+  /** Compiles the page; what it returns renders it. */
   compile(): () => string;
 }
 

@@ -11,7 +11,7 @@ export interface ProviderEntry {
   readonly receivedAtMs: number;
   /** Null if the carrier has not responded, or the connection was gone. */
   readonly answeredAtMs: number | null;
-  /** Whether the carrier accepted the email, whatever it responded. */
+  /** Whether the carrier accepted the email, whatever its response. */
   readonly accepted: boolean;
   /** Whether it had accepted the email before, as the idempotency key says, and responded with that. */
   readonly isRepeated: boolean;
@@ -30,13 +30,13 @@ export type Behaviour =
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string;
     }
-  /** Accepts the email and responds 202 after a while. */
+  /** Accepts the email and responds with 202 after a while. */
   | { readonly kind: 'slow'; readonly ms: number }
   /** Reads the email and never responds. */
   | { readonly kind: 'hang' }
   /** Sends a header every 50 ms forever. */
   | { readonly kind: 'header-drip' }
-  /** Accepts the email, responds 202, and sends the body a byte every 50 ms forever. */
+  /** Accepts the email, responds with 202, and sends the body a byte every 50 ms forever. */
   | { readonly kind: 'body-drip' }
   /** Breaks the connection after the request's head; leaves no entry. */
   | { readonly kind: 'reset-before' }

@@ -58,8 +58,7 @@ export class Reports {
     for (const { sg_event_id: id = '' } of events) this.forged.add(id);
     for (const headers of [this.#forger.sign(body), this.#reporter.sign(`${body} `)]) {
       const status = await this.#send(body, headers);
-      if (status !== undefined && isTaken(status))
-        this.mistakes.push(`a forged report was responded ${status}`);
+      if (status !== undefined && isTaken(status)) this.mistakes.push(`a forged report got ${status}`);
     }
   }
 

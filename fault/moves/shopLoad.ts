@@ -54,9 +54,7 @@ export function startShopLoad(rig: CellsRig, shop: CellShop, perSecond: number):
     const created = await ask(`mutation { create_orders(input: {order_id: ${id}}) { order_id } }`);
     // An earlier try was committed, and its response lost.
     if (created.code !== undefined && created.code !== 'UNIQUE_VIOLATION') {
-      wrong.push(
-        `order ${id} was responded ${created.status} ${created.code} by ${cell}: ${String(created.message)}`,
-      );
+      wrong.push(`order ${id} got ${created.status} ${created.code} by ${cell}: ${String(created.message)}`);
       return;
     }
     longestMs = Math.max(longestMs, performance.now() - startedAtMs);

@@ -13,5 +13,5 @@ export function cpuSecondsWithChildren(): number {
   }
 }
 
-/** USER_HZ, the unit in which Linux reports, whatever the kernel's poll. */
+/** USER_HZ, the unit in which Linux reports, whatever the kernel's tick. */
 const TICKS_PER_SECOND = 100;

@@ -96,7 +96,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const cors = createCors(config.corsOrigins);
 
   let inFlight = 0;
-  const response = serializePerConnection((req, res) => {
+  const handle = serializePerConnection((req, res) => {
     const path = pathOf(req);
     const id = requestIdOf(req);
     res.setHeader('x-request-id', id);
@@ -134,7 +134,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     endSlowResponse(res, config.responseTimeoutMs);
     pages(req, res);
   });
-  const server = createServer(response).on('checkContinue', response);
+  const server = createServer(handle).on('checkContinue', handle);
   server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   // File transfers may take hours and have time limits of their own. So do all other bodies.

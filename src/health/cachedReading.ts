@@ -13,12 +13,12 @@ export function cachedReading<T>(
   read: () => Promise<T>,
   { cacheMs, what, log }: { readonly cacheMs: number; readonly what: string; readonly log: Logger },
 ): () => Promise<T | undefined> {
-  let response: Promise<T | undefined> | undefined;
+  let latest: Promise<T | undefined> | undefined;
   let requestedAtMs = -Infinity;
   let isReading = false;
   return () => {
     // A reading that takes longer than `cacheMs` is not started twice.
-    if (response && (isReading || performance.now() - requestedAtMs < cacheMs)) return response;
+    if (latest && (isReading || performance.now() - requestedAtMs < cacheMs)) return latest;
     requestedAtMs = performance.now();
     isReading = true;
     const reading = read()
@@ -27,7 +27,7 @@ export function cachedReading<T>(
         return undefined;
       })
       .finally(() => (isReading = false));
-    response = Promise.race([reading, delay(TIMEOUT_MS, undefined, { ref: false })]);
-    return response;
+    latest = Promise.race([reading, delay(TIMEOUT_MS, undefined, { ref: false })]);
+    return latest;
   };
 }

@@ -29,7 +29,7 @@ export async function serveWhileWaiting(
   const isListening = await new Promise<boolean>((resolve) => {
     server.once('error', (error) => {
       // Startup itself will report what is wrong with the port.
-      log.warn({ err: error, port: at.port }, 'probes gets no response while waiting');
+      log.warn({ err: error, port: at.port }, 'probes get no response while waiting');
       resolve(false);
     });
     server.listen(listenOptions(at), () => resolve(true));

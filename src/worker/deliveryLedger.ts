@@ -34,9 +34,9 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
     TYPE_CHARACTERS,
     TYPE_CHARACTERS * TYPE_SHARE,
   );
-  const together = <Item, Response>(
-    run: (to: Ledger, items: readonly Item[]) => Promise<readonly Response[]>,
-  ): ((item: Item) => Promise<Response>) =>
+  const together = <Item, Result>(
+    run: (to: Ledger, items: readonly Item[]) => Promise<readonly Result[]>,
+  ): ((item: Item) => Promise<Result>) =>
     batchCalls((items: readonly Item[]) => run(ledger, items), MAX_BATCH_SIZE);
   const finishOnce = together(finishAttempts);
   const pauseOnce = together(async (to, deliveries: readonly PausedDelivery[]) => {

@@ -19,7 +19,7 @@ export type NotSent = NoEmail | { readonly kind: 'paused' };
 /** Records an attempt that ended before it was sent. */
 export function recordNotSent(deps: DeliverDeps, delivery: AttemptedDelivery, why: NotSent): Promise<void> {
   if (why.kind === 'paused') return pause(deps, delivery, false, null);
-  return record(deps, delivery, decideWithoutEmail(why, termsOf(deps, delivery)), false);
+  return record(deps, delivery, decideWithoutEmail(why, retryOptionsOf(deps, delivery)), false);
 }
 
 /** Records what became of an email, for its tenant and for the delivery. */
@@ -40,7 +40,7 @@ export async function recordOutcome(
     const isRefused = (each: string): boolean => deps.holds.isRefused(accountName(delivery, each));
     if (isOnly || carriers.every(isRefused)) return recordPaused(deps, delivery, outcome);
   }
-  await record(deps, delivery, decide(outcome, { ...termsOf(deps, delivery), next }), true);
+  await record(deps, delivery, decide(outcome, { ...retryOptionsOf(deps, delivery), next }), true);
   await recordRefused(deps, delivery, outcome);
 }
 
@@ -120,6 +120,6 @@ async function record(
   await queueForLater(deps, [{ ...knownDelivery(delivery), starts, delayMs: finish.nextAttemptMs }]);
 }
 
-function termsOf(deps: DeliverDeps, delivery: LoadedDelivery): RetryOptions {
+function retryOptionsOf(deps: DeliverDeps, delivery: LoadedDelivery): RetryOptions {
   return { ...deps.retryOptions, attempts: delivery.attempts, policy: delivery.policy };
 }

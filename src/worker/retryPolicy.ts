@@ -33,16 +33,16 @@ const SPREAD_MS = 2_000;
 const WAIT = { errorCode: 'RATE_LIMITED', error: 'the carrier asks to wait', counted: false } as const;
 
 /** The retry policy, as a pure function: what follows from a call to the carrier. */
-export function decide(outcome: DecidableOutcome, terms: RetryOptions): Decision {
+export function decide(outcome: DecidableOutcome, options: RetryOptions): Decision {
   const { httpStatus } = outcome;
-  if (terms.next !== undefined && isCertainFailure(outcome)) return fallBack(outcome, terms.next);
+  if (options.next !== undefined && isCertainFailure(outcome)) return fallBack(outcome, options.next);
   switch (outcome.kind) {
     case 'sent':
       return end('sent', 'sent', httpStatus, { providerMessageId: outcome.providerMessageId });
     case 'rejected':
       return end('failed', 'rejected', httpStatus, reasonOf(outcome));
     case 'rate_limited': {
-      const nextAttemptMs = outcome.waitMs + terms.random() * SPREAD_MS;
+      const nextAttemptMs = outcome.waitMs + options.random() * SPREAD_MS;
       return end('retrying', 'rate_limited', httpStatus, { ...WAIT, nextAttemptMs });
     }
     // Of several accounts, not all are refused: another one may take it later.
@@ -51,25 +51,26 @@ export function decide(outcome: DecidableOutcome, terms: RetryOptions): Decision
       const isAmbiguous = outcome.kind === 'retry' && outcome.ambiguous;
       const recorded = isAmbiguous ? 'ambiguous' : 'retry';
       const reason = reasonOf(outcome);
-      if (isAmbiguous && terms.policy === 'at_most_once') return end('unknown', recorded, httpStatus, reason);
-      if (terms.attempts + 1 >= terms.maxAttempts) return end('failed', recorded, httpStatus, reason);
-      const nextAttemptMs = backoffMs(terms.attempts, terms);
+      if (isAmbiguous && options.policy === 'at_most_once')
+        return end('unknown', recorded, httpStatus, reason);
+      if (options.attempts + 1 >= options.maxAttempts) return end('failed', recorded, httpStatus, reason);
+      const nextAttemptMs = backoffMs(options.attempts, options);
       return end('retrying', recorded, httpStatus, { ...reason, nextAttemptMs });
     }
   }
 }
 
 /** What follows when the carrier was not called. */
-export function decideWithoutEmail(why: NoEmail, terms: RetryOptions): Decision {
+export function decideWithoutEmail(why: NoEmail, options: RetryOptions): Decision {
   switch (why.kind) {
     case 'failed':
       return end('failed', 'failed', null, reasonOf(why));
     case 'skipped':
       return end('skipped', null, null, { ...reasonOf(why), counted: false });
     case 'retry':
-      return decide({ ...why, kind: 'retry', ambiguous: false, httpStatus: null }, terms);
+      return decide({ ...why, kind: 'retry', ambiguous: false, httpStatus: null }, options);
     case 'wait':
-      return { ...decide({ ...why, kind: 'rate_limited', httpStatus: 429 }, terms), outcome: null };
+      return { ...decide({ ...why, kind: 'rate_limited', httpStatus: 429 }, options), outcome: null };
   }
 }
 
@@ -96,10 +97,10 @@ function fallBack(outcome: CertainFailure, next: string): Decision {
 /** Exponential backoff with full jitter. */
 export function backoffMs(
   attempts: number,
-  terms: Pick<RetryOptions, 'backoffBaseMs' | 'backoffCapMs' | 'random'>,
+  options: Pick<RetryOptions, 'backoffBaseMs' | 'backoffCapMs' | 'random'>,
 ): number {
-  const bound = Math.min(terms.backoffCapMs, terms.backoffBaseMs * 2 ** Math.min(attempts, 40));
-  return terms.random() * bound;
+  const bound = Math.min(options.backoffCapMs, options.backoffBaseMs * 2 ** Math.min(attempts, 40));
+  return options.random() * bound;
 }
 
 function reasonOf({ code, message }: { readonly code: string; readonly message: string }) {

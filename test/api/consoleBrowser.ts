@@ -14,7 +14,7 @@ export class ConsoleBrowser {
   async page(path: string): Promise<string> {
     const response = await this.get(path);
     const html = await response.text();
-    if (response.status !== 200) throw new Error(`${path} responded ${response.status}: ${html}`);
+    if (response.status !== 200) throw new Error(`${path} responded with ${response.status}: ${html}`);
     return html;
   }
 

@@ -32,7 +32,7 @@ describe('sessions of the console', () => {
     return browser;
   }
 
-  it('ask clients for the tenant, then for the login, and redirect to the requested page', async () => {
+  it('ask for the tenant, then for the login, and redirect to the requested page', async () => {
     const browser = new ConsoleBrowser(fixture);
     const wanted = '/console/deliveries?state=failed&within=all';
     const refused = await browser.get(wanted);

@@ -23,7 +23,7 @@ describe('the brand of a sign-in page', () => {
     return Promise.all(paths.map(async (path) => (await fetch(shop.fixture.url + path)).text()));
   };
 
-  it('is set in the console, shown to clients of that tenant only, and removed', async () => {
+  it("is set in the console, shown at that tenant's sign-in only, and removed", async () => {
     const saved = await browser.post(BRAND, { csrf, name: `Paper & ${EVIL}`, color: '#2f55d4', logo: PIXEL });
     expect(saved.status).to.equal(303);
     for (const html of await pages()) {

@@ -166,7 +166,7 @@ export class WebFixture {
   async signIn(tenantid: number, login = ROOT_LOGIN, password = ROOT_PASSWORD): Promise<AuthBody> {
     const response = await this.postJson('/auth', { tenantid, login, password });
     if (response.status !== 200)
-      throw new Error(`sign-in responded ${response.status}: ${await response.text()}`);
+      throw new Error(`sign-in responded with ${response.status}: ${await response.text()}`);
     return (await response.json()) as AuthBody;
   }
 

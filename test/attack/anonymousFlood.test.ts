@@ -81,7 +81,7 @@ describe('a flood of anonymous clients', () => {
       [site.tenantid],
     );
     expect(Number(rows[0]?.count)).to.equal(60);
-    // Roles that sign in are not counted, nor are the clients of another tenant.
+    // Roles that sign in are not counted, nor are the anonymous clients of another tenant.
     expect((await ask('/roles_pbac', site.root, createRoles('d_', 100))).body.errors).to.equal(undefined);
     const other = await openSite('other');
     const response = await ask('/roles_pbac', other.nobody, createRoles('e_', 10));

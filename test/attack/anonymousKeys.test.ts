@@ -75,7 +75,7 @@ describe('attack: an anonymous client takes the Idempotency-Key of another one',
     expect(await count('once')).to.equal(1);
   });
 
-  it('nor does a token of the clients’ role that an administrator took', async () => {
+  it('nor does a token of the anonymous role that an administrator took', async () => {
     const nobody = textAt(
       await fixture.control(root, '{ Utility { anonymous_logins } }'),
       'data.Utility.anonymous_logins',

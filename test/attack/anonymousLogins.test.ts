@@ -50,7 +50,7 @@ describe('attack: an anonymous client enumerates roles', () => {
   });
   after(() => fixture.stop());
 
-  it('and sees only the client role, no accounts and no identities', async () => {
+  it('and sees only the anonymous role, no accounts and no identities', async () => {
     const seen = await fixture.control(
       client,
       '{ role { login children { login } parent { login } } role_oidc { sub_id } }',

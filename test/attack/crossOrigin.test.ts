@@ -5,7 +5,7 @@ import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture } from '../api/webFixture.js';
 
 const APP = 'https://app.example.com';
 
-describe("attack: a page of an app that may call the API reads what its client's cookies open", () => {
+describe("attack: a page of an app that may call the API reads what its user's cookies open", () => {
   let fixture: WebFixture;
   let browser: ConsoleBrowser;
   before(async () => {

@@ -40,7 +40,7 @@ describe('attack: bodies that are sent but for their last byte', () => {
     expect(new Set(statuses())).to.deep.equal(new Set(['503']));
   };
 
-  it('of a client, for the reports of a tenant: those of others find room', async () => {
+  it('of an anonymous client, for the reports of a tenant: those of others find room', async () => {
     const bytes = 2 * MIB;
     const report = (from: string): Promise<Response> =>
       fixture.fetch('/events/sendgrid/1', {
@@ -53,7 +53,7 @@ describe('attack: bodies that are sent but for their last byte', () => {
     expect((await report('192.0.2.2')).status).to.equal(401);
   });
 
-  it('of a client with many addresses: those of tenants find room', async () => {
+  it('of an anonymous client with many addresses: those of tenants find room', async () => {
     const bytes = 2 * MIB;
     const held = Array.from({ length: 64 }, (_, network) =>
       hold('/events/sendgrid/1', bytes, [`x-forwarded-for: 2001:db8:0:${network.toString(16)}::1`]),
@@ -71,7 +71,7 @@ describe('attack: bodies that are sent but for their last byte', () => {
     ['/auth', '192.0.2.2'],
     ['/console/sign-in', '192.0.2.3'],
   ] as const) {
-    it(`of a client, of 30,000 bytes each, for ${path}: they are no more than large ones`, async () => {
+    it(`of an anonymous client, of 30,000 bytes each, for ${path}: they are no more than large ones`, async () => {
       const headers = [`x-forwarded-for: ${from}`, 'content-type: application/x-www-form-urlencoded'];
       const held = Array.from({ length: 590 }, () => hold(path, 30_000, headers));
       await waitFor('some to be refused', () => held.some(({ status }) => status === '503'));
@@ -80,7 +80,7 @@ describe('attack: bodies that are sent but for their last byte', () => {
     });
   }
 
-  it("of a tenant's clients, for its tables: the large requests of other tenants find room", async () => {
+  it("of a tenant's anonymous clients, for its tables: the large requests of other tenants find room", async () => {
     const { tenantid } = await fixture.createTenant('hostile');
     const { access_token: root } = await fixture.signIn(tenantid);
     await fixture.control(root, '{ Utility { anonymous_logins(enable: true) } }');

@@ -22,7 +22,7 @@ describe("attack: results of an email's queries", () => {
   });
   after(() => fixture.stop());
 
-  it('count as responds in flight until it is composed', async () => {
+  it('count as responses in flight until it is composed', async () => {
     const { engine } = fixture;
     const pool = createTemplatePool();
     const held: number[] = [];

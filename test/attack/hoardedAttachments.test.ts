@@ -21,7 +21,7 @@ const storage: FileStorage = {
   close: () => Promise.resolve(),
 };
 
-describe("attack: attachments for a tenant's own server, which never responses", () => {
+describe("attack: attachments for a tenant's own server, which never responds", () => {
   let silent: Server;
   let provider: HttpServer;
   let carriers: Carriers;

@@ -47,7 +47,7 @@ describe('attack: long texts that almost fit a pattern', () => {
     return response;
   };
 
-  describe('of a client', () => {
+  describe('of an anonymous client', () => {
     const INSERT = 'mutation ($input: noteInput) { create_note(input: $input) { id } }';
     const almost = {
       bytes: `${' '.repeat(LENGTH)}!`,

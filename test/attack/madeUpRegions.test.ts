@@ -5,7 +5,7 @@ import type { SesAccount } from '../../src/email/carriers/account.js';
 import { createHttpCarrier } from '../../src/email/carriers/httpCarrier.js';
 
 const REGIONS = 5_000;
-/** A client of a carrier takes 2.5 KB, even where nothing responses. */
+/** A client of a carrier takes 2.5 KB, even where nothing responds. */
 const MAX_BYTES_PER_REGION = 500;
 
 setFlagsFromString('--expose-gc');

@@ -3,7 +3,7 @@ import { cookieName } from '../../src/api/oidc/browserBinding.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture } from '../api/webFixture.js';
 
 /** A page that somebody has open makes their browser send requests, which come from their address. */
-describe("attack: another site's page uses up its clients' attempts to sign in", () => {
+describe("attack: another site's page uses up its users' attempts to sign in", () => {
   const FROM_PAGE = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
   const FORM = { ...FROM_PAGE, 'content-type': 'application/x-www-form-urlencoded' };
   const OF_APP = { origin: 'https://app.example.com', 'sec-fetch-site': 'cross-site' };

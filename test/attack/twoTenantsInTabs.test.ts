@@ -33,7 +33,7 @@ describe('attack: one browser has a tab for each of two tenants', () => {
     expect(again).to.equal(undefined);
   });
 
-  it('nor after the session ended, and the client signed in for the other', async () => {
+  it('nor after the session ended, and the user signed in for the other', async () => {
     await signIn('shop');
     const csrf = await browser.csrf('/console/roles/edit');
     await browser.post('/console/sign-out', { csrf });

@@ -64,7 +64,7 @@ describe('attack: large pages of the console that nobody reads', () => {
     await waitFor('its room to be free', () => heldBytes() === before);
   });
 
-  it('are not made for clients, whose forms are not sent back', async () => {
+  it('are not made for anonymous clients, whose forms are not sent back', async () => {
     const { status, text } = await new Promise<{ status: string; text: string }>((resolve) => {
       const socket = send('/console/emails/edit', '', 'x', 60_000);
       let text = '';

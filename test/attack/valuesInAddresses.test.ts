@@ -70,7 +70,7 @@ describe('attack: data that sends an email to an address other than the template
     expect(await recipientsOf(include, { n: 'ada' }, { layouts })).to.deep.equal(['ada@trusted.example']);
   });
 
-  it('as the sender, or where responses go', async () => {
+  it('as the sender, or where replies go', async () => {
     const template = '{{ n }}@trusted.example';
     const data = { n: 'evil@evil.example;' };
     expect(await renderAddresses(pool, { sender: template }, data)).to.equal('SENDER_INVALID');

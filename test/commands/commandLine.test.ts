@@ -7,7 +7,7 @@ import { runRowpost, spawnRowpost } from '../support/rowpostProcess.js';
 
 const PACKAGE = new URL('../../package.json', import.meta.url);
 
-async function response(...argv: string[]): Promise<string> {
+async function outputOf(...argv: string[]): Promise<string> {
   let written = '';
   const status = await runCommandLine(argv, (part) => {
     written += part;
@@ -17,7 +17,7 @@ async function response(...argv: string[]): Promise<string> {
 }
 
 async function refusal(...argv: string[]): Promise<string> {
-  const error: unknown = await response(...argv).catch((caught: unknown) => caught);
+  const error: unknown = await outputOf(...argv).catch((caught: unknown) => caught);
   expect(error, argv.join(' ')).to.be.instanceOf(UsageError);
   return (error as UsageError).message;
 }
@@ -26,22 +26,22 @@ describe('the command line of rowpost', () => {
   const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
 
   it('prints its version', async () => {
-    for (const option of ['--version', '-v']) expect(await response(option)).to.equal(`${version}\n`);
+    for (const option of ['--version', '-v']) expect(await outputOf(option)).to.equal(`${version}\n`);
   });
 
   it('shows help for each listed command without running it', async () => {
-    const overview = await response();
-    for (const option of ['--help', '-h', 'help']) expect(await response(option)).to.equal(overview);
+    const overview = await outputOf();
+    for (const option of ['--help', '-h', 'help']) expect(await outputOf(option)).to.equal(overview);
     const names = [...overview.matchAll(/^ {2}(\w+) +\S/gm)].map(([, name]) => name ?? '');
     expect(names).to.include.members(
       'release web relay worker all demo tenant redrive doctor token password render'.split(' '),
     );
     for (const name of names) {
-      const help = await response(name, '--help');
+      const help = await outputOf(name, '--help');
       expect(help).to.match(new RegExp(`^\\S.*\\n\\nUsage:\\n  rowpost ${name}\\b`));
-      expect(await response(name, '-h')).to.equal(help);
+      expect(await outputOf(name, '-h')).to.equal(help);
     }
-    expect(await response('tenant', 'sql', '--help')).to.equal(await response('tenant', '-h'));
+    expect(await outputOf('tenant', 'sql', '--help')).to.equal(await outputOf('tenant', '-h'));
   });
 
   // Each command is a process of its own.
@@ -49,7 +49,7 @@ describe('the command line of rowpost', () => {
     const calls = ['tenant sql --tenant x -f y', 'token', 'password --tenant 1'];
     for (const argv of calls.map((call) => call.split(' '))) {
       const [name = ''] = argv;
-      const usage = (await response(name, '--help')).split('\n\n')[1] ?? 'none';
+      const usage = (await outputOf(name, '--help')).split('\n\n')[1] ?? 'none';
       const { code, stdout, stderr } = await runRowpost(argv, {});
       expect({ code, stdout }, argv.join(' ')).to.deep.equal({ code: 1, stdout: '' });
       expect(stderr.slice(stderr.indexOf('\n') + 1)).to.equal(usage);
@@ -67,7 +67,7 @@ describe('the command line of rowpost', () => {
 
   it('lists the commands for an unknown one', async () => {
     for (const name of ['nosuch', 'constructor', '__proto__']) {
-      expect(await refusal(name)).to.equal(`unknown command "${name}"\n\n${await response('--help')}`);
+      expect(await refusal(name)).to.equal(`unknown command "${name}"\n\n${await outputOf('--help')}`);
     }
   });
 

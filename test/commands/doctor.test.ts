@@ -203,7 +203,7 @@ describe('rowpost doctor', () => {
     expect(away.of('sendgrid')).to.match(/^✗ .*ECONNREFUSED/);
   });
 
-  it('checks a provider by its response status', () => {
+  it('checks a carrier by its response status', () => {
     expect(assessCarrierResponse(401, 12)).to.deep.equal({
       ok: true,
       says: 'SendGrid can be reached in 12 ms, and asks for a key as it should',

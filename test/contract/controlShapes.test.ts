@@ -25,7 +25,7 @@ describe('contract 1 and 4: shapes of /auth and /roles_pbac', () => {
   });
 
   for (const path of ['/query', '/roles_pbac'] as const) {
-    it(`\`Utility { introspect }\` of ${path} responses {gql, json: {__schema}} of the tables as they are`, async () => {
+    it(`\`Utility { introspect }\` of ${path} returns {gql, json: {__schema}} of the tables as they are`, async () => {
       const name = path === '/query' ? 'one' : 'two';
       const client = await fixture.testDatabase.database.pool.connect();
       await client.query(`create table ${tenant.schema}.${name} (id int primary key)`);

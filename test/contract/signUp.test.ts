@@ -15,7 +15,7 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
   let staff: number;
 
   before(async () => {
-    // More attempts than a client has in a minute.
+    // More attempts than an anonymous client has in a minute.
     fixture = await WebFixture.start({
       env: {
         ANONYMOUS_REQUESTS_PER_MINUTE: '0',
@@ -60,7 +60,7 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
     expect(codeOf(await signUp({ login: 'early', password: 'clients choose', classes: [staff] }))).to.equal(
       'PERMISSION_DENIED',
     );
-    // As ever a client may make a role; nobody signs in with it.
+    // As ever an anonymous client may make a role; nobody signs in with it.
     const made = await signUp({ login: 'silent', password: 'clients choose' });
     expect(at(made, 'data.create_role.capabilities')).to.deep.equal([]);
     const response = await fixture.postJson('/auth', {
@@ -98,7 +98,7 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
       roleid: String(roleid),
       parentid: nobody,
       capabilities: ['login', 'select', 'insert'],
-      // Clients do not see classes, not even those that they may name.
+      // Those who sign up do not see classes, not even those that they may name.
       classes: [],
     });
     const { access_token } = await fixture.signIn(tenant.tenantid, 'ada@example.com', 'correct horse');
@@ -222,7 +222,7 @@ describe('contract 4: self-registration (docs/sign-up.md)', () => {
     });
   });
 
-  it('ends when the class disallows it or clients are disabled', async () => {
+  it('ends when the class disallows it or anonymous logins are disabled', async () => {
     const close =
       'mutation ($id: ID!) { update_role_class(classid: $id, input: {allow_signup: false}) { allow_signup } }';
     const closed = await fixture.control(root, close, { id: customers });

@@ -62,7 +62,7 @@ describe('roles_pbac: privilege escalation through other roles', () => {
     );
   });
 
-  it('nothing of another client, nor of the role all clients share', async () => {
+  it('nothing of another anonymous client, nor of the role that all of them share', async () => {
     await fixture.control(root, '{ Utility { anonymous_logins(enable: true) } }');
     const client = textAt(
       await (await fixture.postJson('/anonauth', { tenantid: tenant.tenantid })).json(),
@@ -75,7 +75,7 @@ describe('roles_pbac: privilege escalation through other roles', () => {
     expect(await tokenOf(client, roleid)).to.equal('PERMISSION_DENIED');
     const below = { login: 'a squatter', parentid: roleid };
     expect(codeOf(await fixture.control(client, CREATE, { input: below }))).to.equal('PERMISSION_DENIED');
-    // Also when the root has given clients more than they begin with.
+    // Also when the root has given anonymous clients more than they begin with.
     await update(root, nobody, { capabilities: ['create_role', 'update_role', 'delete_role', 'view_role'] });
     expect(codeOf(await update(client, roleid, { password: 'taken over' }))).to.equal('PERMISSION_DENIED');
     expect(codeOf(await update(client, nobody, { name: 'mine' }))).to.equal('PERMISSION_DENIED');

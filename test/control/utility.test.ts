@@ -63,7 +63,7 @@ describe('roles_pbac: Utility', () => {
     expect(codeOf(await ask(root, other.rootRoleid))).to.equal('NOT_FOUND');
   });
 
-  it('lets clients in without a password while the root allows it', async () => {
+  it('lets anonymous clients in without a password while the root allows it', async () => {
     const visit = (): Promise<Response> =>
       fixture.postJson('/anonauth', { tenantid: String(tenant.tenantid) });
     const refused = await visit();

@@ -130,7 +130,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
     expect(mine().smtp).to.have.length(1);
   });
 
-  it('a refused login pauses the tenant, and a new carriers resumes it', async () => {
+  it('a refused login pauses the tenant, and a new account resumes it', async () => {
     await setAccount(smtp({ password: 'canary-wrong' }));
     const paused = await deliver();
     expect(paused).to.include({ state: 'paused', attempts: 0, error_code: 'SMTP_LOGIN_REFUSED' });
@@ -140,7 +140,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
     await waitFor('the email', () => Promise.resolve(mine().smtp.length === 1));
   });
 
-  it('a mailbox that is gone becomes a bounce and gets nothing more, like one that the provider reports', async () => {
+  it('a mailbox that is gone becomes a bounce and gets nothing more, like one that the carrier reports', async () => {
     await setAccount(smtp());
     server.onRecipient = (address) =>
       address === 'gone@example.com' ? { code: 550, text: '5.1.1 no such user' } : undefined;
@@ -162,7 +162,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
     expect(mine().smtp[1]!.to).to.deep.equal(['ada@example.com']);
   });
 
-  describe('a second carriers', () => {
+  describe('a second account', () => {
     it('is tried at once when the first one certainly has not sent: each attempt with its carrier', async () => {
       const port = await findFreePort();
       for (const [broken, outcome] of [

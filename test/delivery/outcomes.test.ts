@@ -115,7 +115,7 @@ for (const backend of BACKENDS) {
       expect(calls()).to.have.length(1);
     });
 
-    it('a rejected email is failed, in the provider’s words', async () => {
+    it('a rejected email is failed, in the carrier’s words', async () => {
       const body = JSON.stringify({ errors: [{ message: 'content is empty', field: 'content' }] });
       const row = await deliver({}, {}, { kind: 'reply', status: 400, body });
       expect(row).to.include({ state: 'failed', error_code: 'CARRIER_400', error: 'content is empty' });

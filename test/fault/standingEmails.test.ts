@@ -30,11 +30,11 @@ describe('emails that stand when PostgreSQL went back in time', () => {
     expect(timesOf(call(50), call(150), call(250, { deliveryid: '8' }))).to.deep.equal([50, 250]);
   });
 
-  it('count with the second call where the provider recognized an email of that time', () => {
+  it('count with the second call where the carrier recognized an email of that time', () => {
     expect(timesOf(call(150), call(250, REPEATED), call(260, REPEATED))).to.deep.equal([250]);
   });
 
-  it('do not count twice where the provider recognized an email that stands', () => {
+  it('do not count twice where the carrier recognized an email that stands', () => {
     expect(timesOf(call(50), call(250, REPEATED))).to.deep.equal([50]);
   });
 });

@@ -35,7 +35,7 @@ describe('files: downloads', () => {
     ['bytes=x', 200, '0123456789', null],
   ];
   for (const [range, status, body, contentRange] of ranges) {
-    it(`responses ${range} with ${status}`, async () => {
+    it(`responds to ${range} with ${status}`, async () => {
       const response = await get({ range });
       expect([response.status, await response.text()]).to.deep.equal([status, body]);
       expect(response.headers.get('content-range')).to.equal(contentRange);
@@ -58,7 +58,7 @@ describe('files: downloads', () => {
     expect([unchanged.status, await unchanged.text()]).to.deep.equal([304, '']);
   });
 
-  it('responses HEAD without the bytes', async () => {
+  it('responds to HEAD without the bytes', async () => {
     const response = await get({}, 'HEAD');
     expect([response.status, response.headers.get('content-length'), await response.text()]).to.deep.equal([
       200,

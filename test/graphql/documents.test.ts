@@ -152,7 +152,7 @@ describe('documents of /query', () => {
     }
   });
 
-  it('responds introspection along with data', async () => {
+  it('serves introspection along with data', async () => {
     const data = await shop.data(
       '{ __schema { queryType { name } } mine: __type(name: "customer") { name } customer(limit: 1) { name } }',
     );

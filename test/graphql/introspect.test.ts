@@ -69,7 +69,7 @@ describe('introspection in steps', () => {
       { type: 'Note', yes: true },
     ],
   ] as const) {
-    it(`responses ${title} as graphql-js does`, () => {
+    it(`serves ${title} as graphql-js does`, () => {
       const { own, expected } = both(document, variables);
       expect(own).to.equal(expected);
     });

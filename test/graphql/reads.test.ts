@@ -37,7 +37,7 @@ describe('reads of /query', () => {
     ]);
   });
 
-  it('responses aliases, fragments, directives, __typename and several root fields', async () => {
+  it('serves aliases, fragments, directives, __typename and several root fields', async () => {
     const data = await shop.data(
       `query ($no: Boolean!, $f: String) {
         __typename

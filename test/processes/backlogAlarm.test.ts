@@ -20,7 +20,7 @@ describe('lost workers', () => {
     fleet = await createFleet({
       postgres: 18,
       redisUrl: await createTestRedis(),
-      // The provider of the tests does not respond to the doctor, who waits that long.
+      // The carrier of the tests does not respond to the doctor, who waits that long.
       settings: { BACKLOG_ALARM_SECONDS: String(ALARM_SECONDS), SEND_DEADLINE_MS: '1000' },
     });
     await fleet.start('web');

@@ -220,6 +220,6 @@ async function postJson<T>(url: string, body: unknown, token?: string): Promise<
     body: JSON.stringify(body),
   });
   const payload = (await response.json()) as T & { errors?: unknown; error?: unknown };
-  if (payload.errors ?? payload.error) throw new Error(`${url} responded ${JSON.stringify(payload)}`);
+  if (payload.errors ?? payload.error) throw new Error(`${url} responded with ${JSON.stringify(payload)}`);
   return payload;
 }

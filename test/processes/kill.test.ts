@@ -37,7 +37,7 @@ for (const { victim, redis } of CASES) {
           (['web', 'relay', 'worker'] as const).map(async (part) => [part, await fleet.start(part)] as const),
         ),
       );
-      // The second web process responses while the first one is away.
+      // The second web process responds while the first one is away.
       if (victim === 'web') await fleet.start('web');
       await setUpConfirmations(fleet);
 

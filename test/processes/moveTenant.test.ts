@@ -62,7 +62,7 @@ if (HAS_PG_DUMP) {
         DATABASE_URL: there.url,
         SOURCE_SECRET_KEYS: env['SECRET_KEYS']!,
         SECRET_KEYS: env['NEW_SECRET_KEYS']!,
-        MAIL_TRANSPORT: 'mailbox', // the provider of the tests does not respond to the doctor
+        MAIL_TRANSPORT: 'mailbox', // the carrier of the tests does not respond to the doctor
       });
 
     before(async () => {

@@ -118,7 +118,7 @@ for (const backend of BACKENDS) {
 
 describe('delivery: a queue that can’t be used', () => {
   let redis: RedisServer;
-  /** Accepts connections, and never responses. */
+  /** Accepts connections, and never responds. */
   let silent: Server;
   let silentPort: number;
   before(async () => {

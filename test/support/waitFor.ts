@@ -12,7 +12,7 @@ const SHARE_OF_WAIT = 1 / 50;
 const MAX_INTERVAL_MS = 50;
 
 /**
- * Asks until the response is truthy and returns it. A probe that throws is asked again.
+ * Asks until the result is truthy and returns it. A probe that throws is asked again.
  * @param what completes "timed out waiting for …"
  */
 export async function waitFor<T>(
@@ -23,13 +23,13 @@ export async function waitFor<T>(
   const startedAt = Date.now();
   const deadline = startedAt + timeoutMs;
   for (;;) {
-    const response = await ask(probe);
-    if (response.value) return response.value;
+    const result = await ask(probe);
+    if (result.value) return result.value;
     if (Date.now() >= deadline) {
       throw new Error(
-        `timed out after ${timeoutMs} ms waiting for ${what}; last response: ${describe(response)}`,
+        `timed out after ${timeoutMs} ms waiting for ${what}; last result: ${describe(result)}`,
         {
-          cause: response.error,
+          cause: result.error,
         },
       );
     }
@@ -38,12 +38,12 @@ export async function waitFor<T>(
   }
 }
 
-interface Response<T> {
+interface Result<T> {
   readonly value?: T;
   readonly error?: unknown;
 }
 
-async function ask<T>(probe: () => T | Promise<T>): Promise<Response<T>> {
+async function ask<T>(probe: () => T | Promise<T>): Promise<Result<T>> {
   try {
     return { value: await probe() };
   } catch (error) {
@@ -51,8 +51,7 @@ async function ask<T>(probe: () => T | Promise<T>): Promise<Response<T>> {
   }
 }
 
-function describe(response: Response<unknown>): string {
-  if (response.error !== undefined)
-    return response.error instanceof Error ? response.error.message : 'an error';
-  return response.value === undefined ? 'undefined' : JSON.stringify(response.value);
+function describe(result: Result<unknown>): string {
+  if (result.error !== undefined) return result.error instanceof Error ? result.error.message : 'an error';
+  return result.value === undefined ? 'undefined' : JSON.stringify(result.value);
 }

@@ -5,7 +5,7 @@ import { compileTemplate, TemplateError } from '../src/index.js';
 
 const CONTEXT = `{"total": 1234.50E0, "long": 12345678901234567890.12E0, "tiny": 0.00000001E0, "deep": 1.1234567890123456789012E0,
   "whole": 1234567, "float": 1234.5, "text": "99.90", "null": null, "share": 0.12345678901234567E0, "huge": 1e305,
-  "date": "2026-03-29", "at": "2026-03-29T23:30:00+00:00", "pg": "2026-03-29 23:30:00.123456+00", "layer": "2026-03-29T23:30:00",
+  "date": "2026-03-29", "at": "2026-03-29T23:30:00+00:00", "pg": "2026-03-29 23:30:00.123456+00", "local": "2026-03-29T23:30:00",
   "clock": "09:05:00", "zone": "Europe/Berlin", "de": "de_AT", "no": "x y", "yes": true, "list": [1]}`;
 
 function render(template: string, context = CONTEXT): string {
@@ -51,8 +51,8 @@ describe('templates: localized numbers, money and dates', () => {
     ],
     ["{{ at|format_datetime('short', timezone=zone, locale='de') }}", '30.03.26, 01:30'],
     ["{{ pg|format_datetime('short', locale='en-GB') }}", '29/03/2026, 23:30'],
-    ["{{ layer|format_datetime('short', zone, 'en-GB') }}", '29/03/2026, 23:30'],
-    ["{{ layer|format_datetime('full', locale='de') }}", 'Sonntag, 29. März 2026 um 23:30:00'],
+    ["{{ local|format_datetime('short', zone, 'en-GB') }}", '29/03/2026, 23:30'],
+    ["{{ local|format_datetime('full', locale='de') }}", 'Sonntag, 29. März 2026 um 23:30:00'],
     [
       "{{ clock|format_time('short', locale='de') }} {{ clock|format_time('full', locale='de') }}",
       '09:05 09:05:00',
@@ -148,7 +148,7 @@ describe('templates: localized numbers, money and dates', () => {
 
   it("do not depend on the machine's time zone and language", () => {
     const script = `import { compileTemplate } from './src/index.ts';
-      const template = "{{ at|format_datetime('full') }}{{ layer|format_datetime }}{{ date|format_date }}{{ 1234.5|format_number }}";
+      const template = "{{ at|format_datetime('full') }}{{ local|format_datetime }}{{ date|format_date }}{{ 1234.5|format_number }}";
       console.log(compileTemplate(template).renderJson(${JSON.stringify(CONTEXT)}));`;
     const outputs = [
       { TZ: 'UTC', LANG: 'C' },

@@ -10,7 +10,7 @@ export function isConsolePath(returnTo: string): boolean {
   return /^\/(console\/|mailbox(\/|\?|$))/.test(returnTo);
 }
 
-/** The page that the client requested, always one that the session is for, whatever was given. */
+/** The page that was requested, always one that the session is for, whatever was given. */
 export function readConsolePath(given: unknown): string {
   if (typeof given !== 'string' || !URL.canParse(given, ORIGIN)) return START;
   const url = new URL(given, ORIGIN);

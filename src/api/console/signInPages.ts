@@ -57,7 +57,7 @@ export function signInPages(deps: RouteDeps): Router {
     await show(res, tenant, req.query, failedAtProvider(req.query['failed']));
   };
 
-  // First, so that other sites don't use up their clients' attempts.
+  // First, so that other sites don't use up the attempts of the people who open them.
   const guard: RequestHandler = (req, _res, next) => {
     requireOwnPage(req, deps.config.baseUrl);
     next();

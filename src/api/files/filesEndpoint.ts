@@ -17,14 +17,14 @@ export function createFilesEndpoint(
   const deps = { ...given, transfers: new Transfers() };
   return async (req, res) => {
     try {
-      await response(deps, req, res);
+      await respond(deps, req, res);
     } catch (error) {
       fail(deps, req, res, error);
     }
   };
 }
 
-async function response(deps: FileDeps, req: IncomingMessage, res: ServerResponse): Promise<void> {
+async function respond(deps: FileDeps, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const method = req.method === 'HEAD' ? 'GET' : req.method;
   if (method !== 'GET' && method !== 'PUT') {
     throw new AppError('METHOD_NOT_ALLOWED', `${req.method ?? ''} is not allowed here.`);

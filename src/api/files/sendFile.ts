@@ -25,18 +25,18 @@ export async function sendFile(
   }
   const range = readRange(req, etag, file.size);
   const length = range ? range.end - range.start + 1 : file.size;
-  const response: OutgoingHttpHeaders = {
+  const fullHeaders: OutgoingHttpHeaders = {
     ...headers,
     'content-length': length,
     ...(range ? { 'content-range': `bytes ${range.start}-${range.end}/${file.size}` } : {}),
   };
   if (req.method === 'HEAD' || length === 0) {
-    res.writeHead(range ? 206 : 200, response).end();
+    res.writeHead(range ? 206 : 200, fullHeaders).end();
     return;
   }
   deps.transfers.begin(link.tenantid, res);
   const bytes = await deps.storage.read(file.objectkey, range);
-  res.writeHead(range ? 206 : 200, response);
+  res.writeHead(range ? 206 : 200, fullHeaders);
   const watch = endSlowDownload(res, deps.config.fileStallMs);
   try {
     await pipeline(bytes, res);

@@ -56,7 +56,7 @@ export function createGraphqlEndpoint(
 ): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
   const handle = createHandler<IncomingMessage, Context>({
     parseRequestParams: (request) => parse(request, deps),
-    onSubscribe: (request, params) => response(executor, request, params),
+    onSubscribe: (request, params) => respond(executor, request, params),
   });
   return async (req, res) => {
     const { method = '', url = '', headers } = req;
@@ -140,7 +140,7 @@ async function parse(
   }
 }
 
-async function response(
+async function respond(
   executor: GraphqlExecutor,
   request: Request<IncomingMessage, Context>,
   { query, variables, operationName }: RequestParams,
@@ -189,6 +189,6 @@ function errorEnvelope(error: AppError): string {
 }
 
 function notAcceptable(status: number): AppError {
-  if (status !== 406) throw new Error(`graphql-http responded ${status} without a body`);
+  if (status !== 406) throw new Error(`graphql-http responded with ${status} without a body`);
   return new AppError('NOT_ACCEPTABLE', 'None of the media types in the Accept header can be sent.');
 }

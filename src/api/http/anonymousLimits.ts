@@ -8,7 +8,7 @@ import type { Allowance } from '../../graphql/allowance.js';
 import { clientAddress } from './clientAddress.js';
 
 const WINDOW_SECONDS = 60;
-/** Rejections are delayed, so that clients who retry immediately cost little. */
+/** Rejections are delayed, so that clients that retry immediately cost little. */
 const REFUSAL_DELAY_MS = 1_000;
 const MAX_DELAYED_REFUSALS = 1_000;
 
@@ -20,8 +20,8 @@ interface Counters {
 }
 
 /**
- * Rate limits per minute for anonymous clients, who all share one role, and for what signed-in roles do to find out what
- * clients may not. Counted in memory, per tenant and, so that one client can't use up the others' share, per address.
+ * Rate limits per minute for anonymous clients, which all share one role, and for what signed-in roles do to find out what
+ * anonymous clients may not. Counted in memory, per tenant and, so that one client can't use up the others' share, per address.
  */
 export class AnonymousLimits {
   readonly #requests: Counters;
@@ -42,7 +42,7 @@ export class AnonymousLimits {
     this.#logins = counters(anonymousRolesPerAddress, anonymousRolesPerAddress, OF_LOGINS);
   }
 
-  /** Counts a request. @returns the client's write allowance; undefined for a signed-in role. Throws AppError RATE_LIMITED. */
+  /** Counts a request. @returns the anonymous client's write allowance; undefined for a signed-in role. Throws AppError RATE_LIMITED. */
   async admit(principal: Principal, req: IncomingMessage): Promise<Allowance | undefined> {
     if (!isAnonymous(principal)) return undefined;
     const tenant = String(principal.tenantid);

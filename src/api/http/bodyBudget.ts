@@ -12,8 +12,8 @@ const MAX_ANONYMOUS_BYTES = 32 * 1024 * 1024;
 export type ReserveBytes = (bytes: number) => void;
 
 /**
- * Bounds the memory for large bodies, which their senders may send as slowly as they like, and divides it among them. Clients
- * have as many addresses as they like, so what they hold is no tenant's.
+ * Bounds the memory for large bodies, which their senders may send as slowly as they like, and divides it among them.
+ * Anonymous clients have as many addresses as they like, so what they hold is no tenant's.
  */
 export class BodyBudget {
   readonly #tenants = new FairBytes<number>(MAX_TENANTS_BYTES);

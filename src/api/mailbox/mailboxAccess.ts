@@ -5,7 +5,7 @@ import { isLoopback } from '../../foundation/net/networkAddress.js';
 import { isForwarded } from '../http/forwarded.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 
-/** The email that a client may read: all, or that of one tenant. */
+/** The email that a user may read: all, or that of one tenant. */
 export interface MailboxScope {
   readonly tenantid?: number;
 }

@@ -48,13 +48,13 @@ async function request(
   const issuer =
     readIssuer(registration, callbackUrl) ?? provider.issuer ?? new URL(provider.auth_uri).origin;
   const configuration = clientConfiguration(registration, issuer, clientAuth);
-  const response = takeIdToken(callProvider);
-  configuration[customFetch] = response.fetch;
+  const taker = takeIdToken(callProvider);
+  configuration[customFetch] = taker.fetch;
   await authorizationCodeGrant(configuration, callbackUrl, {
     expectedState: state,
     pkceCodeVerifier: codeVerifier,
   });
-  const idToken = response.idToken();
+  const idToken = taker.idToken();
   if (idToken !== undefined) return idToken;
   throw oidcFailure('OIDC_PROVIDER_ERROR', 'The provider responded to the code without an ID token.');
 }

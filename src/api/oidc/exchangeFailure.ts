@@ -58,7 +58,7 @@ function explainProviderError(code: string, description: string | undefined, cal
     case 'unauthorized_client':
       return clientRefused(code);
     default:
-      return oidcFailure('OIDC_PROVIDER_ERROR', `The provider responded ${shown}.`);
+      return oidcFailure('OIDC_PROVIDER_ERROR', `The provider responded with ${shown}.`);
   }
 }
 

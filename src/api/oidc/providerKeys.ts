@@ -44,7 +44,7 @@ export class ProviderKeys {
 async function fetchKeySet(callProvider: ProviderClient, url: URL): Promise<KeySet> {
   const response = await callProvider(url, { method: 'GET', headers: { accept: 'application/json' } });
   const where = `The key set at ${url.host}`;
-  if (response.status !== 200) throw unusable(`${where} responded ${response.status}.`);
+  if (response.status !== 200) throw unusable(`${where} responded with ${response.status}.`);
   try {
     return createLocalJWKSet(JSON.parse(response.text) as JSONWebKeySet);
   } catch {

@@ -49,7 +49,7 @@ export interface Page {
   readonly hasEditor?: boolean;
   /** Shown in a frame of our own pages. */
   readonly framed?: boolean;
-  /** Of the role that the page is for. Pages for clients show nothing larger than a request. */
+  /** Of the role that the page is for. Pages for anonymous clients show nothing larger than a request. */
   readonly share?: PageReservation;
 }
 

@@ -24,8 +24,8 @@ export function allowedPage(pages: Pages): RequestHandler {
 }
 
 /**
- * Goes before the limits of `/auth`: a page that may not read the response must not use up its clients' attempts, which would
- * lock them out. Determined by what browsers alone say. Fails with AppError PERMISSION_DENIED.
+ * Goes before the limits of `/auth`: a page that may not read the response must not use up the attempts of the people who
+ * open it, which would lock them out. Determined by what browsers alone say. Fails with AppError PERMISSION_DENIED.
  */
 export function refuseOtherSites(pages: Pages): RequestHandler {
   const allowed = new Set([...ownOrigins(pages), ...pages.corsOrigins]);

@@ -16,16 +16,16 @@ type Values = Fields['values'];
 /** No role has this id: an unknown login gets the same response as an unmapped one. */
 const NO_ROLE = 0;
 
-/** Handles a form of a sign-in page. Errors that the client can correct are shown on the page. */
+/** Handles a form of a sign-in page. Errors that the user can correct are shown on the page. */
 export function signInForm(
   deps: RouteDeps,
   show: (res: Response, values: Values, error: AppError) => Promise<void>,
-  response: (req: Request, res: Response, values: Values) => Promise<void>,
+  respond: (req: Request, res: Response, values: Values) => Promise<void>,
 ): RequestHandler {
   return async (req, res) => {
     const values = await readSignIn(deps, req, res);
     try {
-      await response(req, res, values);
+      await respond(req, res, values);
     } catch (error) {
       if (!(error instanceof AppError) || error.status >= 500) throw error;
       res.set(retryAfter(error));
@@ -69,7 +69,7 @@ export function signInPolicy(baseUrl: string): string {
   return `default-src 'none'; style-src 'self'; img-src data:; form-action 'self' ${schemes}; base-uri 'none'; frame-ancestors 'none'`;
 }
 
-/** What a page says of an error that the client can correct. */
+/** What a page says of an error that the user can correct. */
 export function signInProblem(error: AppError): string {
   if (error.code === 'OIDC_ROLE_NOT_MAPPED') return "This login can't sign in with that provider.";
   if (error.code === 'LOGIN_FAILED') return 'The login or the password is wrong.';

@@ -28,7 +28,7 @@ export interface Report {
   /** From the address it was sent to. */
   readonly tenantid: number;
   readonly nowMs: number;
-  /** Parses a large body in turn with other work: the tenant's if it was verified before, otherwise that of all clients. */
+  /** Parses a large body in turn with other work: the tenant's if it was verified before, otherwise that of anonymous clients. */
   readonly inTurn: (whose: 'tenant' | 'client') => InTurn;
 }
 

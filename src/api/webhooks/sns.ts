@@ -90,7 +90,7 @@ export class SnsCheck {
     }
   }
 
-  /** A failure is the response so that SNS sends the message again. */
+  /** SNS learns of a failure by the response, so that it sends the message again. */
   async #fetch(url: URL): Promise<string> {
     try {
       return await this.#fetches.runExclusive(() => this.read(url));
@@ -133,7 +133,7 @@ async function readSns(url: URL): Promise<string> {
   const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(FETCH_MS) });
   if (response.status !== 200 || !response.body) {
     await response.body?.cancel();
-    throw new Error(`SNS responded ${response.status}`);
+    throw new Error(`SNS responded with ${response.status}`);
   }
   const parts: Uint8Array[] = [];
   let bytes = 0;

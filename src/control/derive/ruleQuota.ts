@@ -18,7 +18,7 @@ export interface RuleQuota<Column extends string> {
 
 type Values<Column extends string> = Readonly<Record<Column, unknown>>;
 
-/** Throws AppError BAD_USER_INPUT for a new rule, or one that grows, unless there is quota for it. */
+/** Throws AppError BAD_USER_INPUT for a new rule, or one that grows, unless the quota allows it. */
 export async function requireQuota<Column extends string>(
   context: ControlContext,
   quota: RuleQuota<Column>,
@@ -36,7 +36,7 @@ export async function requireQuota<Column extends string>(
     throw badInput(largest, `A tenant's ${label} have at most ${maxCharacters} characters.`);
 }
 
-/** Throws AppError BAD_USER_INPUT unless there is quota for all rules that the tenant has. */
+/** Throws AppError BAD_USER_INPUT unless the quota allows all rules that the tenant has. */
 export async function requireAllFit(
   context: Pick<ControlContext, 'db' | 'principal'>,
   quota: RuleQuota<string>,

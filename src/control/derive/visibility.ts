@@ -21,7 +21,7 @@ export function seenDeliveries(principal: Principal, row: Sql): Sql | 'none' {
 export function seenRoles(principal: Principal, row: Sql): Sql {
   const tenant = ofOwnTenant(principal, row);
   const caller = constant(principal.roleid, 'int4');
-  // Clients have `view_role` to sign up, but the roles below theirs belong to other clients.
+  // Anonymous clients have `view_role` to sign up, but the roles below theirs belong to others.
   if (isAnonymous(principal)) return sql`${tenant} and ${caller} = ${row}.roleid`;
   return holds(principal, 'view_role')
     ? tenant

@@ -99,8 +99,8 @@ async function verify(
   const [sendgrid] = stored
     ? openAccounts(deps.keyRing, tenantid, { ...stored, accountsEncrypted: null })
     : [];
-  const accounts = transports.flatMap((carriers): readonly Account[] => {
-    if (carriers.kind !== 'sendgrid') return [carriers];
+  const accounts = transports.flatMap((each): readonly Account[] => {
+    if (each.kind !== 'sendgrid') return [each];
     return sendgrid ? [sendgrid] : [];
   });
   for (const account of accounts) {

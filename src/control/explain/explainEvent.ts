@@ -110,11 +110,11 @@ async function explainEvents(
   const { table } = where;
   const deliveryOf = new Map(deliveries.map((made) => [pairOf(made.eventid, made.ruleid), made]));
   const conditionResults = await evaluate(engine, where, events, rules, deliveryOf);
-  const evaluated = rules.map((rule) => ({ rule, facts: factsOf(rule, table) }));
+  const withFacts = rules.map((rule) => ({ rule, facts: factsOf(rule, table) }));
   const known = new Set(rules.map(({ ruleid }) => ruleid));
   return events.map((event) => {
     const records = readRecords(event);
-    const explained = evaluated.map(({ rule, facts }) => {
+    const explained = withFacts.map(({ rule, facts }) => {
       const pair = pairOf(event.eventid, rule.ruleid);
       const evidence = {
         delivery: deliveryOf.get(pair),
@@ -152,8 +152,8 @@ async function evaluate(
       (event) =>
         !deliveryOf.has(pairOf(event.eventid, ruleid)) && dependsOnCondition(rule, { ...event, target }),
     );
-    const evaluated = await evaluateCondition(engine, { tenantid, schema, target, condition }, open);
-    evaluated.forEach((conditionResult, index) => {
+    const results = await evaluateCondition(engine, { tenantid, schema, target, condition }, open);
+    results.forEach((conditionResult, index) => {
       conditionResults.set(pairOf(open[index]?.eventid ?? '', ruleid), conditionResult);
     });
   }

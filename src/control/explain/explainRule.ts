@@ -90,16 +90,16 @@ export const USES_CONDITION: ReadonlySet<Reason> = new Set([
   'changed_since',
 ]);
 
-type Response = readonly [reason: Reason, explanation: string];
+type Explanation = readonly [reason: Reason, explanation: string];
 
-function ofDelivery({ deliveryid, error_code, error }: RowDelivery): Response {
+function ofDelivery({ deliveryid, error_code, error }: RowDelivery): Explanation {
   return error_code === 'CONDITION_FAILED'
     ? ['condition_failed', error ?? '']
     : ['matched', `The rule matched: delivery ${deliveryid}.`];
 }
 
 /** Reasons that don't depend on the row. */
-function plainReason(rule: TenantRule, event: EventOfTable): Response | undefined {
+function plainReason(rule: TenantRule, event: EventOfTable): Explanation | undefined {
   const { operation, target, progress, timeSeconds } = event;
   if (!rule.targets.includes(target)) {
     return ['other_table', `The rule is about ${listed(rule.targets)}, not ${target}.`];
@@ -119,7 +119,7 @@ function ofCondition(
   { progress }: EventOfTable,
   conditionResult: ConditionResult | undefined,
   { neverHolds, related }: ConditionFacts,
-): Response {
+): Explanation {
   if (condition !== null && conditionResult === undefined) {
     return ['not_evaluated', 'There was no time left to evaluate the condition.'];
   }

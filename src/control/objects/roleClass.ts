@@ -48,9 +48,9 @@ export const roleClass = controlObject({
     },
     allow_signup: {
       type: 'bool',
-      description: 'Whether clients may sign up into the class.',
+      description: 'Whether anonymous clients may sign up into the class.',
       input:
-        'If true, a client may add the role that they create for themselves. Only root and admins may set it.',
+        'If true, an anonymous client may add the role that it creates for itself. Only root and admins may set it.',
       fallback: false,
       nullMeansUnchanged: true,
     },

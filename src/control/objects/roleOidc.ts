@@ -4,7 +4,7 @@ import { controlObject } from '../derive/declaration.js';
 import { ofOwnRoles } from '../derive/visibility.js';
 import { updateMapping, createMapping, readMappingKey, deleteMapping } from '../oidc/oidcMappings.js';
 
-/** Maps identities at a carrier to roles. */
+/** Maps identities at a provider to roles. */
 export const roleOidc = controlObject({
   table: 'role_oidc',
   label: 'mapping of role',

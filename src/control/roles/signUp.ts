@@ -6,7 +6,7 @@ import { badInput, requireItems } from '../derive/badInput.js';
 import { denied, requireHolding } from '../permissions.js';
 import type { RoleInput } from './roleInput.js';
 
-/** Capabilities that clients need to sign up, but the new role does not. */
+/** Capabilities that anonymous clients need to sign up, but the new role does not. */
 const NOT_FOR_SIGNUPS = ['create_role', 'view_role'];
 const MAX_LOGIN_CHARACTERS = 320;
 const MAX_NAME_CHARACTERS = 200;
@@ -20,9 +20,9 @@ export interface SignUp {
 }
 
 /**
- * Grants for a role that a client creates. It can sign in while some class of the tenant has `allow_signup`, and only gets
- * such classes and the capabilities of clients. Throws AppError PERMISSION_DENIED, BAD_USER_INPUT.
- * @returns undefined if the caller is not a client
+ * Grants for a role that an anonymous client creates. It can sign in while some class of the tenant has `allow_signup`, and
+ * only gets such classes and the capabilities of anonymous clients. Throws AppError PERMISSION_DENIED, BAD_USER_INPUT.
+ * @returns undefined if the caller is not anonymous
  */
 export async function readSignUp(context: ControlContext, input: RoleInput): Promise<SignUp | undefined> {
   const { principal, db } = context;
@@ -35,7 +35,9 @@ export async function readSignUp(context: ControlContext, input: RoleInput): Pro
   const capabilities = [...new Set(requireItems(asked, 'capabilities'))];
   const refused = capabilities.find((name) => NOT_FOR_SIGNUPS.includes(name));
   if (refused !== undefined)
-    throw denied(`Clients may not give a role the capability "${refused}".`, { capability: refused });
+    throw denied(`Anonymous clients may not give a role the capability "${refused}".`, {
+      capability: refused,
+    });
   requireHolding(
     principal,
     capabilities.filter((name) => !(open && name === 'login')),
@@ -47,7 +49,7 @@ export async function readSignUp(context: ControlContext, input: RoleInput): Pro
   return { capabilities, classes };
 }
 
-/** The classes that clients may sign up into. */
+/** The classes that anonymous clients may sign up into. */
 async function signupClasses(db: ControlDb, tenantid: number): Promise<readonly number[]> {
   const rows = await db('rowpost.role_class')
     .where({ tenantid, allow_signup: true })

@@ -292,7 +292,7 @@ async function settleLogin({ database }: DumpEnd, { tenantid, schema }: MovingTe
 async function undo(deps: MoveDeps, open: Move): Promise<void> {
   await requireEnds(deps, open.source, open.target);
   // From this commit on, the directory can't be turned by whoever began the move.
-  const breaking = open.step === 'aborting' ? open : await advanceMove(deps.directory, open, 'aborting');
+  const aborting = open.step === 'aborting' ? open : await advanceMove(deps.directory, open, 'aborting');
   const places = await placesOf(deps, open);
   if (places) {
     await unfenceTenant(deps.source.database.pool, places.here, open.moveid);
@@ -300,5 +300,5 @@ async function undo(deps: MoveDeps, open: Move): Promise<void> {
     await settleLogin(deps.source, places.here);
     await leaveCell(deps.target.database.pool, places.there, open.moveid);
   }
-  await advanceMove(deps.directory, breaking, 'broken_off');
+  await advanceMove(deps.directory, aborting, 'broken_off');
 }

@@ -14,7 +14,7 @@ export interface SignInBrand {
 }
 
 const MAX_NAME_LENGTH = 80;
-/** Embedded in the page sent to every client. */
+/** Embedded in every copy of the sign-in page. */
 const MAX_LOGO_LENGTH = 65_536;
 /** Shown in an `img`, where scripts of an SVG do not run. */
 const LOGO = /^data:image\/(png|jpeg|webp|gif|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/;

@@ -124,8 +124,8 @@ export class Primary {
         reasons.push(`${name}: ${typeof code === 'string' ? code : 'no response'}`);
       }
     });
-    const isConnected = Promise.all(all);
-    await Promise.race([isConnected, first.then(() => delay(GRACE_MS))]);
+    const allProbed = Promise.all(all);
+    await Promise.race([allProbed, first.then(() => delay(GRACE_MS))]);
     const [best] = found.sort((one, other) => other.timeline.localeCompare(one.timeline));
     if (best) return best.host;
     // A rejected password is not an outage, whatever the other servers report.

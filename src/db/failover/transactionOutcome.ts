@@ -69,7 +69,7 @@ export function lateOutcomeOf(request: OutcomeInput, ended: EndedStatements): Tr
 }
 
 function committedWithoutResponse(refusal: AppError): AppError {
-  const message = `The changes were made, but their rows gets no response: ${refusal.message}`;
+  const message = `The changes were made, but their rows can't be returned: ${refusal.message}`;
   const hint = 'Read the rows before repeating the mutation.';
   return new AppError('OUTCOME_UNKNOWN', message, { hint, cause: refusal });
 }

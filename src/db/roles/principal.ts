@@ -24,7 +24,7 @@ export interface Principal {
   readonly capabilities: readonly string[];
   /**
    * Ids of the roles directly below this one, as PostgreSQL writes an array: there may be a million, and few requests use
-   * them. Nobody has none: those who signed up are no business of other clients.
+   * them. `Nobody` has none: those who signed up are no business of other anonymous clients.
    */
   readonly children: string;
   readonly isRoot: boolean;

@@ -57,7 +57,7 @@ export class CarrierClient {
   }
 
   /** Carrier and network errors are part of the exchange. Rejects for a request that is invalid as HTTP. */
-  call({ method, url, headers, body }: CarrierRequest, terms: CallOptions): Promise<Exchange> {
+  call({ method, url, headers, body }: CarrierRequest, options: CallOptions): Promise<Exchange> {
     const exchange = newExchange();
     const content = contentOf(body);
     return new Promise((resolve) => {
@@ -65,14 +65,14 @@ export class CarrierClient {
         ...this.#options,
         method,
         path: `${this.#basePath}${url}`,
-        headers: { ...headers, ...traceparentOf(terms.span), 'Content-Length': Buffer.byteLength(content) },
+        headers: { ...headers, ...traceparentOf(options.span), 'Content-Length': Buffer.byteLength(content) },
       });
       const deadline = setTimeout(() => {
         exchange.late = true;
         request.destroy();
-      }, terms.deadlineMs);
+      }, options.deadlineMs);
       const begin = (): void => {
-        exchange.begun = terms.mayStart();
+        exchange.begun = options.mayStart();
         exchange.fenced = !exchange.begun;
         // A string is sent in the same write as the headers.
         if (exchange.begun) request.end(content);

@@ -51,8 +51,8 @@ export function verificationOf(
     return { ok: false, message: `the carrier ${why}` };
   }
   const words = redact(describe({ status, headers, body }), secrets);
-  const fallback = statusOnly(status);
-  return { ok: false, message: words === fallback ? fallback : `${fallback}: ${words}` };
+  const statusText = statusOnly(status);
+  return { ok: false, message: words === statusText ? statusText : `${statusText}: ${words}` };
 }
 
 /** Interprets statuses with the same meaning everywhere; carriers handle their own first. */
@@ -84,7 +84,7 @@ export function wordsOf(words: unknown, status: number): string {
     : statusOnly(status);
 }
 
-const statusOnly = (status: number): string => `the carrier responded ${status}`;
+const statusOnly = (status: number): string => `the carrier responded with ${status}`;
 
 export function networkCode(error: unknown): string {
   const code = (error as { code?: unknown } | undefined)?.code;

@@ -49,9 +49,9 @@ export function createHttpCarrier<A extends Account>(
       return IDEMPOTENT_CARRIERS.includes(account.kind) ? withoutDuplicate(outcome) : outcome;
     },
     async verify(account, deadlineMs) {
-      const terms = { deadlineMs, mayStart: () => true };
+      const options = { deadlineMs, mayStart: () => true };
       const request = await carrier.verifyRequest(account);
-      const exchange = await clientOf(account).call(request, terms).catch(newExchange);
+      const exchange = await clientOf(account).call(request, options).catch(newExchange);
       const { status, headers, body } = exchange;
       if (status !== undefined && carrier.recognises?.({ status, headers, body }) === true) {
         return { ok: true };

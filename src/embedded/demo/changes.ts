@@ -42,7 +42,7 @@ export async function nextOrderNumber(root: Client): Promise<string> {
     `query ($filter: String) { orders(filter: $filter, ordering: ["createdate desc"]) { order_number } }`,
     { filter: "order_number like 'R-%'" },
   );
-  // Clients may have created orders with arbitrary numbers.
+  // Anonymous clients may have created orders with arbitrary numbers.
   const numbers = orders.flatMap(({ order_number }) => /^R-(\d{1,9})$/.exec(order_number)?.[1] ?? []);
   return `R-${Math.max(FIRST_ORDER - 1, ...numbers.map(Number)) + 1}`;
 }

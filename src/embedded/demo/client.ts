@@ -69,8 +69,7 @@ async function post(url: string, body: unknown, token?: string): Promise<unknown
     },
     body: JSON.stringify(body),
   });
-  const payload = (await response.json()) as { error?: unknown };
-  if (typeof payload.error === 'string')
-    throw new Error(`${new URL(url).pathname} responded: ${payload.error}`);
-  return payload;
+  const reply = (await response.json()) as { error?: unknown };
+  if (typeof reply.error === 'string') throw new Error(`${new URL(url).pathname} responded: ${reply.error}`);
+  return reply;
 }

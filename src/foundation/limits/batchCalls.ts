@@ -4,13 +4,13 @@ import { setImmediate as endOfTurn } from 'node:timers/promises';
  * Collects calls into batches: those of one turn of the event loop run together, and so do those that arrive while a
  * batch runs. So one statement serves many deliveries under load, without adding latency when idle.
  */
-export function batchCalls<Request, Response>(
-  run: (requests: readonly Request[]) => Promise<readonly Response[]>,
+export function batchCalls<Request, Result>(
+  run: (requests: readonly Request[]) => Promise<readonly Result[]>,
   maxBatchSize: number,
-): (request: Request) => Promise<Response> {
+): (request: Request) => Promise<Result> {
   interface Waiting {
     readonly request: Request;
-    readonly resolve: (response: Response) => void;
+    readonly resolve: (result: Result) => void;
     readonly reject: (error: unknown) => void;
   }
   let waiting: Waiting[] = [];
@@ -18,8 +18,8 @@ export function batchCalls<Request, Response>(
 
   const runTogether = async (group: readonly Waiting[]): Promise<void> => {
     try {
-      const responses = await run(group.map((item) => item.request));
-      group.forEach((item, index) => item.resolve(responses[index] as Response));
+      const results = await run(group.map((item) => item.request));
+      group.forEach((item, index) => item.resolve(results[index] as Result));
     } catch (error) {
       const [only] = group;
       if (group.length === 1) only?.reject(error);

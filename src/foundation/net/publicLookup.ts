@@ -25,7 +25,7 @@ interface Resolved {
   readonly family: 4 | 6;
 }
 
-/** Throws PrivateAddress, and what DNS responds if there is no address. */
+/** Throws PrivateAddress, or DNS's own error if there is no address. */
 async function addressesOf(hostname: string): Promise<readonly [Resolved, ...Resolved[]]> {
   // Names without a dot, such as localhost, are local by convention.
   if (!hostname.includes('.')) throw new PrivateAddress();
@@ -36,6 +36,6 @@ async function addressesOf(hostname: string): Promise<readonly [Resolved, ...Res
   return [first, ...others];
 }
 
-function resolved(response: PromiseSettledResult<string[]>, family: Resolved['family']): Resolved[] {
-  return response.status === 'fulfilled' ? response.value.map((address) => ({ address, family })) : [];
+function resolved(lookup: PromiseSettledResult<string[]>, family: Resolved['family']): Resolved[] {
+  return lookup.status === 'fulfilled' ? lookup.value.map((address) => ({ address, family })) : [];
 }

@@ -26,11 +26,11 @@ export function findRequiredVariables(
   if (!mayBeRequired) return NONE;
   const required = new Set<string>();
   const types = new TypeInfo(schema);
-  const client = visitWithTypeInfo(types, {
+  const handlers = visitWithTypeInfo(types, {
     Variable: ({ name }) => {
       if (isNonNullType(types.getInputType())) required.add(name.value);
     },
   });
-  for (const root of [operation, ...fragments.values()]) visit(root, client);
+  for (const root of [operation, ...fragments.values()]) visit(root, handlers);
   return required;
 }

@@ -22,7 +22,7 @@ import type { Steps } from '../steps.js';
 const NODES_PER_STEP = 200;
 
 /** The result of visitWithTypeInfo. */
-interface Client {
+interface Handlers {
   readonly enter?: ASTVisitFn<ASTNode>;
   readonly leave?: ASTVisitFn<ASTNode>;
 }
@@ -86,7 +86,7 @@ export function* validateInSteps(
   }
   const rulesAtOnce = visitInParallel(rules.map((rule) => rule(context)));
   try {
-    yield* walkInSteps(document, visitWithTypeInfo(types, rulesAtOnce) as Client);
+    yield* walkInSteps(document, visitWithTypeInfo(types, rulesAtOnce) as Handlers);
   } catch (error) {
     if (error !== enough) throw error;
     errors.push(new GraphQLError('Too many validation errors, error limit reached. Validation aborted.'));
@@ -97,7 +97,7 @@ export function* validateInSteps(
 function* findVariableUsages(schema: GraphQLSchema, definition: Definition): Steps<VariableUsages> {
   const types = new TypeInfo(schema);
   const usages: VariableUsages[number][] = [];
-  const client = visitWithTypeInfo(types, {
+  const handlers = visitWithTypeInfo(types, {
     VariableDefinition: () => false,
     Variable(node: VariableNode) {
       usages.push({
@@ -108,18 +108,18 @@ function* findVariableUsages(schema: GraphQLSchema, definition: Definition): Ste
       });
     },
   });
-  yield* walkInSteps(definition, client as Client);
+  yield* walkInSteps(definition, handlers as Handlers);
   return usages;
 }
 
-function* walkInSteps(root: ASTNode, client: Client): Steps<void> {
+function* walkInSteps(root: ASTNode, handlers: Handlers): Steps<void> {
   const ancestors: (ASTNode | readonly ASTNode[])[] = [];
   let nodes = 0;
 
   function* walk(node: ASTNode, parent: ASTNode | readonly ASTNode[] | undefined): Steps<void> {
     if (++nodes % NODES_PER_STEP === 0) yield;
     // Validation rules need the node and its ancestors, not keys and paths, and never edit the tree.
-    if (client.enter?.(node, undefined, parent, [], ancestors) === false) return;
+    if (handlers.enter?.(node, undefined, parent, [], ancestors) === false) return;
     if (parent) ancestors.push(parent);
     for (const key of CHILDREN[node.kind] ?? []) {
       const children = ownValue(node as unknown as Record<string, Children>, key);
@@ -133,7 +133,7 @@ function* walkInSteps(root: ASTNode, client: Client): Steps<void> {
       }
     }
     if (parent) ancestors.pop();
-    client.leave?.(node, undefined, parent, [], ancestors);
+    handlers.leave?.(node, undefined, parent, [], ancestors);
   }
 
   yield* walk(root, undefined);

@@ -73,13 +73,13 @@ const CASES: readonly [string, Misbehaviour, number, string][] = [
     'OIDC_PROVIDER_ERROR',
   ],
   [
-    'a token endpoint that responds HTML',
+    'a token endpoint that responds with HTML',
     { token: (res) => res.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sorry</h1>') },
     502,
     'OIDC_PROVIDER_ERROR',
   ],
   ['a token endpoint that hangs up', { token: (res) => res.destroy() }, 502, 'OIDC_PROVIDER_ERROR'],
-  ['a token endpoint that never responses', { token: () => undefined }, 502, 'OIDC_PROVIDER_ERROR'],
+  ['a token endpoint that never responds', { token: () => undefined }, 502, 'OIDC_PROVIDER_ERROR'],
   [
     'a token endpoint that redirects',
     { token: (res) => res.writeHead(302, { location: 'http://127.0.0.1:1/' }).end() },

@@ -326,7 +326,7 @@ describe('inserts of one tenant at the same time', () => {
       setImmediate(() => connection.stream.destroy());
       return lease;
     };
-    // Otherwise PostgreSQL might reservation first.
+    // Otherwise PostgreSQL might respond first.
     const locker = await shop.test.database.pool.connect();
     await locker.query(`begin; lock table ${shop.tenant.schema}.label in share mode`);
     try {

@@ -180,7 +180,7 @@ describe('delivery: through HTTP carriers', () => {
       expect(await carrier.verify(account, 400)).to.deep.equal({ ok: true });
       api.reply = () => ({ status: 401, body: { message: `bad ${KEY}`, Message: `bad ${KEY}` } });
       const refused = await carrier.verify(account, 400);
-      expect(refused).to.deep.equal({ ok: false, message: 'the carrier responded 401: bad [key]' });
+      expect(refused).to.deep.equal({ ok: false, message: 'the carrier responded with 401: bad [key]' });
     });
   }
 

@@ -23,7 +23,7 @@ import type { TracingOptions } from './tracingOptions.js';
 const FLUSH_MS = 2_000;
 
 /** Registers OpenTelemetry's SDK for the whole process. The SDK reads the sampler from the environment, unless there is a ratio. */
-export function startSdk(terms: TracingOptions, processName: string, log: Logger): Stoppable {
+export function startSdk(options: TracingOptions, processName: string, log: Logger): Stoppable {
   const diagnostics = (message: string): void => log.warn({ from: 'opentelemetry' }, message);
   const ignored = (): void => undefined;
   diag.setLogger(
@@ -34,7 +34,7 @@ export function startSdk(terms: TracingOptions, processName: string, log: Logger
   setGlobalErrorHandler(ignored);
   const provider = new NodeTracerProvider({
     // Unsampled work doesn't get this far.
-    ...(terms.ratio === undefined
+    ...(options.ratio === undefined
       ? {}
       : { sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }) }),
     resource: resourceFromAttributes({
@@ -43,12 +43,12 @@ export function startSdk(terms: TracingOptions, processName: string, log: Logger
       'service.instance.id': `${hostname()}-${process.pid}`,
       'process.pid': process.pid,
     }).merge(detectResources({ detectors: [envDetector] })),
-    spanProcessors: [new BatchSpanProcessor(toldOutages(openExporter(terms), log))],
+    spanProcessors: [new BatchSpanProcessor(toldOutages(openExporter(options), log))],
   });
   // No async context: spans are arguments.
   provider.register({ contextManager: null });
-  sampleRoots(terms.ratio ?? 1);
-  log.info(terms, 'tracing');
+  sampleRoots(options.ratio ?? 1);
+  log.info(options, 'tracing');
   return {
     async stop() {
       await Promise.race([provider.shutdown().catch(ignored), delay(FLUSH_MS, undefined, { ref: false })]);

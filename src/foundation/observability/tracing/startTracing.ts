@@ -7,8 +7,8 @@ import { readOptions, type Environment } from './tracingOptions.js';
  * variables itself: sampler, endpoint, headers, limits, resource. Throws ConfigError.
  */
 export async function startTracing(env: Environment, processName: string, log: Logger): Promise<Stoppable> {
-  const terms = readOptions(env);
-  if (!terms) return { stop: () => Promise.resolve() };
+  const options = readOptions(env);
+  if (!options) return { stop: () => Promise.resolve() };
   const { startSdk } = await import('./sdk.js');
-  return startSdk(terms, processName, log);
+  return startSdk(options, processName, log);
 }

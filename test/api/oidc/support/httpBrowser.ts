@@ -52,7 +52,7 @@ export class HttpBrowser {
     const body = new URLSearchParams({ prompt, ...values });
     const response = await this.send(url, { method: 'POST', body });
     const location = response.headers.get('location');
-    if (location === null) throw new Error(`the form at ${page} responded ${response.status}`);
+    if (location === null) throw new Error(`the form at ${page} responded with ${response.status}`);
     return new URL(location, url).href;
   }
 }

@@ -89,7 +89,7 @@ export class MisbehavingProvider {
   async stop(): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
-    // Also those that came until now and that it responds never.
+    // Also those that came until now and that it never responds to.
     this.#server.closeAllConnections();
     await closed;
   }

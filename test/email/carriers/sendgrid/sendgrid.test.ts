@@ -125,7 +125,12 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     [404, '', {}, { kind: 'rejected', code: 'CARRIER_404' }],
     [405, '', {}, { kind: 'rejected' }],
     [406, '', {}, { kind: 'rejected' }],
-    [413, '<html><h1>too large</h1></html>', {}, { kind: 'rejected', message: 'the carrier responded 413' }],
+    [
+      413,
+      '<html><h1>too large</h1></html>',
+      {},
+      { kind: 'rejected', message: 'the carrier responded with 413' },
+    ],
     [451, '', {}, { kind: 'rejected' }],
     [
       401,
@@ -176,7 +181,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     expect(await wait({ 'x-ratelimit-reset': '99999999999' })).to.equal(3_600_000);
   });
 
-  it('a provider that does not respond in time may have taken the email', async () => {
+  it('a carrier that does not respond in time may have taken the email', async () => {
     for (const kind of ['hang', 'header-drip'] as const) {
       const outcome = await send({ kind });
       expect(outcome).to.include({ kind: 'retry', ambiguous: true, code: 'CARRIER_TIMEOUT' });
@@ -193,7 +198,7 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     const body = JSON.stringify({ errors: [{ message: 'x'.repeat(2_000_000) }] });
     expect(await send({ kind: 'reply', status: 400, body }, { deadlineMs: 5_000 })).to.deep.include({
       kind: 'rejected',
-      message: 'the carrier responded 400',
+      message: 'the carrier responded with 400',
     });
   });
 

@@ -199,7 +199,7 @@ describe('delivery: through Amazon SES', () => {
     api.reply = () => refuse('UnrecognizedClientException');
     expect(await carrier.verify(ACCOUNT, 400)).to.deep.equal({
       ok: false,
-      message: 'the carrier responded 403: no [key]',
+      message: 'the carrier responded with 403: no [key]',
     });
   });
 });
