@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import MailComposer from 'nodemailer/lib/mail-composer';
 import { addressEmail } from '../../src/email/addressEmail.js';
 import { fieldsOf } from '../../src/email/emailFields.js';
 import type { LoadedEmail } from '../../src/email/carriers/carrier.js';
@@ -20,20 +21,24 @@ const EMAIL: LoadedEmail = {
 };
 
 describe('attack: emails that take a worker long to put together', () => {
-  it('with a million lines instead of one', async () => {
-    const cpuMs = async (text: string): Promise<number> => {
-      const times: number[] = [];
-      for (let runs = 0; runs < 3; runs++) {
-        const before = process.cpuUsage();
-        await toMime({ ...EMAIL, html: text, text });
-        const { user, system } = process.cpuUsage(before);
-        times.push((user + system) / 1000);
-      }
-      return Math.min(...times);
+  it('with a million lines', async () => {
+    const cpuMs = async (work: () => Promise<unknown>): Promise<number> => {
+      const before = process.cpuUsage();
+      await work();
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / 1000;
     };
-    const oneMs = await cpuMs('x'.repeat(MAX_CHARACTERS));
-    // It was 6.
-    expect((await cpuMs('\nx'.repeat(MAX_CHARACTERS / 2))) / oneMs).to.be.below(5);
+    const text = '\nx'.repeat(MAX_CHARACTERS / 2);
+    const ended = text.replaceAll('\n', '\r\n');
+    const named = { from: 'shop@example.com', to: 'ada@example.com', subject: 'News' };
+    const bare: number[] = [];
+    const ours: number[] = [];
+    for (let runs = 0; runs < 5; runs++) {
+      bare.push(await cpuMs(() => new MailComposer({ ...named, text: ended, html: ended }).compile().build()));
+      ours.push(await cpuMs(() => toMime({ ...EMAIL, html: text, text })));
+    }
+    // The ends of lines are a small part of it. With the composer's option `newline` they took 1.4 to 2.4 times the rest.
+    expect(Math.min(...ours) / Math.min(...bare)).to.be.below(1.7);
   });
 
   it('with a subject of two million characters', () => {
