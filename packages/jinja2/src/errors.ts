@@ -81,7 +81,7 @@ export class Fault extends Error {
   }
 }
 
-/** A template's name, and its source with normalised newlines. */
+/** A template's name, and its source with normalized newlines. */
 export interface Origin {
   /** Undefined for the template being rendered. */
   readonly name: string | undefined;

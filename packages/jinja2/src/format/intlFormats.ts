@@ -35,7 +35,7 @@ function keeping<Options extends object, Format extends object>(
   };
 }
 
-/** Normalises a locale: `de_AT` and `DE-at` become `de-AT`. Undefined if it is invalid. */
+/** Normalizes a locale: `de_AT` and `DE-at` become `de-AT`. Undefined if it is invalid. */
 export function readLocale(text: string): string | undefined {
   if (text.length > MAX_NAME_CHARACTERS) return undefined;
   try {

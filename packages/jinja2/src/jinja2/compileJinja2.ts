@@ -33,7 +33,7 @@ function liquidTemplate(body: readonly Execute[], token: Token): Template {
 
 /** A compiled Jinja2 template. */
 export interface Jinja2Template extends Pick<LinkedTemplate, 'uses' | 'check' | 'tokens'> {
-  /** The source with normalised newlines, which offsets refer to. */
+  /** The source with normalized newlines, which offsets refer to. */
   readonly source: string;
   /** Whether the template names a method that changes lists or dicts. */
   readonly changesValues: boolean;

@@ -36,7 +36,7 @@ export interface LinkedTemplate {
   /** The template's own statements. */
   readonly statements: readonly Statement[];
   readonly layouts: Layouts;
-  /** Normalised sources of all of them. */
+  /** Normalized sources of all of them. */
   readonly sources: readonly string[];
   readonly uses: UsedLayouts;
   /** Of all of them. */

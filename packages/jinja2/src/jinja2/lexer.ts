@@ -25,7 +25,7 @@ export interface Tokens {
   readonly fault: Fault | undefined;
 }
 
-/** The tokens of a normalised source. */
+/** The tokens of a normalized source. */
 export function tokenize(source: string): Tokens {
   return new Lexer(source).run();
 }

@@ -8,7 +8,7 @@ import { LoadParser } from './loadParser.js';
 import { TokenStream, type NodeCount } from './tokenStream.js';
 
 /**
- * Parses the statements of a template, whose source must be normalised.
+ * Parses the statements of a template, whose source must be normalized.
  * @param count the node count of all templates that are compiled together
  * @throws Fault of kind syntax or limit
  */

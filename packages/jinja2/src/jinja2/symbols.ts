@@ -119,7 +119,7 @@ export class Symbols {
     }
   }
 
-  /** Analyses statements of this scope: nested scopes (loops, macros, …) analyse themselves. */
+  /** Analyzes statements of this scope: nested scopes (loops, macros, …) analyze themselves. */
   analyze(statements: readonly Statement[]): this {
     for (const statement of statements) this.analyzeStatement(statement);
     return this;
@@ -167,7 +167,7 @@ export class Symbols {
     this.analyze(node.body);
   }
 
-  /** Analyses the scope that a statement opens. */
+  /** Analyzes the scope that a statement opens. */
   analyzeInner(node: With | Macro | CallBlock | Autoescape): void {
     for (const { read, assign = NONE, body = NONE, isInner = false } of stepsOf(node)) {
       if (!isInner) continue;

@@ -23,7 +23,7 @@ export interface Token {
   readonly type: TokenType;
   /** Text of a name, a string's characters, template data, or the digits of a number. */
   readonly value: string;
-  /** Where the token begins in the normalised source. */
+  /** Where the token begins in the normalized source. */
   readonly offset: number;
 }
 

@@ -18,7 +18,7 @@ const MAX_IDLE_TENANTS = 5_000;
 interface Account {
   readonly tenantid: number | undefined;
   readonly waiting: QueuedJob[];
-  /** Threads running its jobs. */
+  /** Processes running its jobs. */
   processes: number;
   /** Render time used, on the queue's virtual clock. */
   usedMs: number;
@@ -119,12 +119,12 @@ export class FairQueue {
   #next(): Account | undefined {
     let next: Account | undefined;
     for (const account of this.#waiting) {
-      if ((next === undefined || account.usedMs < next.usedMs) && this.#mayBegin(account)) next = account;
+      if ((next === undefined || account.usedMs < next.usedMs) && this.#mayStart(account)) next = account;
     }
     return next;
   }
 
-  #mayBegin(account: Account): boolean {
+  #mayStart(account: Account): boolean {
     const { tenantid, processes } = account;
     if (tenantid === undefined || this.processes === 1) return true;
     const max = this.processes - 1;

@@ -36,10 +36,10 @@ export class RenderProcess {
   readonly #child: ChildProcess;
   /** Jobs of the group that have no result yet. */
   #jobs: QueuedJob[] = [];
-  /** Numbers, counted over all groups: of the first of `#jobs`, of the next group's first, and of the task that began last. */
+  /** Numbers, counted over all groups: of the first of `#jobs`, of the next group's first, and of the task that started last. */
   #number = 0;
   #next = 0;
-  #begun: { readonly number: number; readonly sinceMs: number } | undefined;
+  #started: { readonly number: number; readonly sinceMs: number } | undefined;
   #timer: NodeJS.Timeout;
   #watchDueMs = 0;
   #hasStarted = false;
@@ -112,7 +112,7 @@ export class RenderProcess {
   }
 
   #note(number: number): void {
-    this.#begun = { number, sinceMs: performance.now() };
+    this.#started = { number, sinceMs: performance.now() };
   }
 
   #take({ results, isFree }: RenderMessage): void {
@@ -151,13 +151,13 @@ export class RenderProcess {
     void this.end();
   }
 
-  /** Index of the running job. The first may not have begun, because it takes long to receive. */
+  /** Index of the running job. The first may not have started, because it takes long to receive. */
   get #running(): number {
-    return Math.max((this.#begun?.number ?? 0) - this.#number, 0);
+    return Math.max((this.#started?.number ?? 0) - this.#number, 0);
   }
 
   get #runningSinceMs(): number | undefined {
-    return this.#begun && this.#begun.number >= this.#number ? this.#begun.sinceMs : undefined;
+    return this.#started && this.#started.number >= this.#number ? this.#started.sinceMs : undefined;
   }
 
   #ended(code: number | null, signal: NodeJS.Signals | null): void {

@@ -21,15 +21,15 @@ process.on('message', (group: RenderGroup) => runGroup(group));
 send({ results: [], isFree: true });
 
 function runGroup({ first, tasks }: RenderGroup): void {
-  const begun = Buffer.alloc(4);
+  const progress = Buffer.alloc(4);
   const untilMs = performance.now() + REASSIGN_AFTER_MS;
   let results: TaskResult[] = [];
   let characters = 0;
   for (const [index, task] of tasks.entries()) {
     if (index > 0 && performance.now() > untilMs) break;
-    begun.writeUInt32LE(first + index);
+    progress.writeUInt32LE(first + index);
     // Unlike a message, it has left even if the task never returns.
-    writeSync(PROGRESS_FD, begun);
+    writeSync(PROGRESS_FD, progress);
     const result = runner.run(task);
     results.push(result);
     characters += sizeOf(result);

@@ -10,12 +10,12 @@ export interface RenderGroup {
 /** Sent by a render process: the next results of its group, in order. The first message is empty and means that it has started. */
 export interface RenderMessage {
   readonly results: readonly TaskResult[];
-  /** The process is ready for another group. Tasks without a result were not begun. */
+  /** The process is ready for another group. Tasks without a result were not started. */
   readonly isFree: boolean;
 }
 
-/** Where a render process writes the number of each task that it begins, as 32 bits, the lowest byte first. */
+/** Where a render process writes the number of each task that it starts, as 32 bits, the lowest byte first. */
 export const PROGRESS_FD = 3;
 
-/** After this time, no further task of a group begins, and the pool gives those behind the running one to others. Most groups are done by then. */
+/** After this time, no further task of a group starts, and the pool gives those behind the running one to others. Most groups are done by then. */
 export const REASSIGN_AFTER_MS = 50;

@@ -139,7 +139,7 @@ export function divideDecimals(a: Decimal, b: Decimal, precision = PRECISION): D
   return rounded(isNegative, quotient, exponent, precision);
 }
 
-/** `a // b` and `a % b`: towards zero, unlike those of ints. */
+/** `a // b` and `a % b`: toward zero, unlike those of ints. */
 function quotientAndRemainder(a: Decimal, b: Decimal): [Decimal, Decimal] {
   const isNegative = a.isNegative !== b.isNegative;
   const exponent = Math.min(a.exponent, b.exponent);

@@ -6,7 +6,7 @@ import { Dict } from './dict.js';
 import { floatText } from './numbers.js';
 import { Float, isList, Markup, PyObject, Tuple, Undefined, type Value } from './value.js';
 
-/** Nested containers deeper than this are not printed, compared or serialised. */
+/** Nested containers deeper than this are not printed, compared or serialized. */
 export const MAX_DATA_DEPTH = 200;
 
 /** Python's `str(value)`. */
