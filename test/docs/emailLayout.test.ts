@@ -10,7 +10,7 @@ const ROWS = `insert into customers (name, email, city) values ('Johannes Kepler
   insert into order_items (order_number, product, quantity, price) values ('R-1001', 'Ink', 3, 1200.5);`;
 
 describe('docs/email-layout.md', () => {
-  it('writes a letter in two languages', async () => {
+  it('builds an email with a layout in two languages', async () => {
     const fixture = await WebFixture.start();
     try {
       const { tenantid } = await fixture.createTenant('shop', SHOP_SQL + ROWS);
@@ -39,7 +39,7 @@ describe('docs/email-layout.md', () => {
         .and.include('<td>3 × Ink</td><td align="right">3.601,50\u00a0€</td>')
         .and.match(/<body [^>]*><div style="display:none[^>]*>3\.601,50\s€, as ordered/);
 
-      await control(`mutation { create_email_type(input: { email_type: "invoice_letter_de", subject: "Ihre Rechnung",
+      await control(`mutation { create_email_type(input: { email_type: "order_invoice_de", subject: "Ihre Rechnung",
         sender: "shop@example.com", recipients: ["johannes@example.com"], template: "<p>Guten Tag</p>" }) { email_type } }`);
       expect(at(await control(preview!), 'data.Utility.preview_email.subject')).to.equal('Ihre Rechnung');
     } finally {
