@@ -59,13 +59,13 @@ module.exports = {
     {
       name: 'wire-by-its-index',
       comment:
-        "pg's private parts are known to one folder, which the rooms that own connections use by its index.",
+        "Only one folder knows pg's private parts; the folders that own connections use it by its index.",
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/db/wire/' },
       to: { path: '^src/db/wire/', pathNot: '^src/db/wire/index\\.ts$' },
     },
     {
-      name: 'wire-in-rooms-of-connections',
+      name: 'wire-for-owners-of-connections',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/db/(pool|wire|isolation|failover)/' },
       to: { path: '^src/db/wire/' },

@@ -65,17 +65,17 @@ describe('private parts of graphql', () => {
   });
 
   it('`ValidationContext`: `getVariableUsages`', () => {
-    const asked: string[] = [];
+    const usedIn: string[] = [];
     class Watched extends ValidationContext {
       override getVariableUsages(...given: Parameters<ValidationContext['getVariableUsages']>) {
-        asked.push(given[0].kind);
+        usedIn.push(given[0].kind);
         return super.getVariableUsages(...given);
       }
     }
     const context = new Watched(schema, DOCUMENT, new TypeInfo(schema), () => undefined);
     const [usage] = context.getRecursiveVariableUsages(DOCUMENT.definitions[0] as OperationDefinitionNode);
     must(
-      asked.sort().join() === 'FragmentDefinition,OperationDefinition',
+      usedIn.sort().join() === 'FragmentDefinition,OperationDefinition',
       'getRecursiveVariableUsages no longer calls getVariableUsages for an operation and each of its fragments',
     );
     const names = Object.keys(usage ?? {}).sort();

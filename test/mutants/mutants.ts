@@ -33,7 +33,7 @@ const FENCES: readonly Mutant[] = [
     tests: ['test/worker/claimedDeliveries.test.ts'],
   },
   {
-    name: 'a lease is counted from when PostgreSQL answered',
+    name: 'a lease is counted from when PostgreSQL responded',
     within: 'ClaimedDeliveries.begin',
     pattern: /(this\.#\w+\(\w+), \w+, true\)/,
     replacement: '$1, performance.now(), true)',

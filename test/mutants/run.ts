@@ -13,7 +13,6 @@ const COPIED = [
   'assets',
   'docs',
   'migrations',
-  'packages',
   'package.json',
   'package-lock.json',
   'packages',
@@ -92,6 +91,7 @@ async function runTests(tests: readonly string[], options: readonly string[]): P
   const report = existsSync(file)
     ? (JSON.parse(readFileSync(file, 'utf8')) as Report)
     : { passed: 0, failures: [] };
-  if (status !== 0 && report.failures.length === 0) throw new Error(`a run of ${tests.join(', ')} broke off`);
+  if (status !== 0 && report.failures.length === 0)
+    throw new Error(`a run of ${tests.join(', ')} was aborted`);
   return report;
 }

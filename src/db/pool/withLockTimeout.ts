@@ -19,14 +19,14 @@ const PATIENCE_MS = 10_000;
 export async function withLockTimeout(runner: StatementRunner, change: () => Promise<void>): Promise<void> {
   const until = performance.now() + PATIENCE_MS;
   for (;;) {
-    await runner.query(`savepoint giving_way; set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    await runner.query(`savepoint before_locks; set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
     try {
       await change();
-      await runner.query('set local lock_timeout to default; release savepoint giving_way');
+      await runner.query('set local lock_timeout to default; release savepoint before_locks');
       return;
     } catch (error) {
       if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
-      await runner.query('rollback to savepoint giving_way');
+      await runner.query('rollback to savepoint before_locks');
       if (performance.now() > until) throw busy(error);
     }
     await delay(PAUSE_MS * (1 + Math.random()));
