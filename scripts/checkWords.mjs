@@ -37,6 +37,7 @@ const WORDS = [
   [/\bbr(eak|oke)(s|n)? ?off\b|breaking_off|breakOff/, 'abort'],
   [/\b(began|begun)(At)?(Ms)?(?=\b)(?<=Ms|At)/, 'startedAtMs'],
   [/\b[A-Z][a-z]+Terms\b/, 'Options'],
+  [/\bstrikes?\b|\bstruck\b/, 'fault, kill'],
   [/does not answer|answers again/, 'is not responding, has recovered'],
 ];
 

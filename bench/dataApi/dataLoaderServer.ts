@@ -8,7 +8,7 @@ import { createHandler } from 'graphql-http/lib/use/http';
 import pg from 'pg';
 
 const [url = '', tenantSchema = '', poolSize = '16'] = process.argv.slice(2);
-// Timestamps as PostgreSQL writes them, in the contender's favour.
+// Timestamps as PostgreSQL writes them, in the contender's favor.
 pg.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, (text) => text);
 const pool = new pg.Pool({
   connectionString: url,
@@ -61,7 +61,7 @@ function resolvers() {
   };
 }
 
-// Fresh loaders per request; documents are parsed once, in the contender's favour.
+// Fresh loaders per request; documents are parsed once, in the contender's favor.
 const documents = new Map<string, DocumentNode>();
 const handle = createHandler({
   schema,

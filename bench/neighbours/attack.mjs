@@ -30,7 +30,7 @@ const LOADS = {
       '/roles_pbac',
       () => `mutation { ${fields(10, `create_role(input: {login: "${name()}"}) { roleid }`)} }`,
     ),
-  'clients that ask': () => loops(32, nobody, '/query', () => '{ note(limit: 1) { id } }'),
+  'clients that read': () => loops(32, nobody, '/query', () => '{ note(limit: 1) { id } }'),
   'queries of 15 s': () => loops(20, role, '/query', () => '{ slow { id } }'),
 };
 

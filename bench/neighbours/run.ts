@@ -21,7 +21,7 @@ const ATTACKS = [
   'documents of 999 aliases, a role',
   'documents of 999 aliases at /roles_pbac',
   'clients that make roles',
-  'clients that ask',
+  'clients that read',
   'queries of 15 s',
 ];
 

@@ -57,7 +57,7 @@ function resolvers() {
   };
 }
 
-// Fresh loaders per request; the document is parsed once, in the peer's favour.
+// Fresh loaders per request; the document is parsed once, in the peer's favor.
 const documents = new Map<string, DocumentNode>();
 const handle = createHandler({
   schema,

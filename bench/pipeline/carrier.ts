@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startChildServer } from '../support/childServer.js';
 
 /** What the carrier has taken since it was last reset. */
-export interface ProviderCounts {
+export interface CarrierCounts {
   accepted: number;
   /** When the first and the last email came. */
   firstMs: number | null;
@@ -19,34 +19,34 @@ export interface Carrier {
   readonly url: string;
   readonly pid: number;
   /** Without the receipts, which are many. */
-  counts(): Promise<ProviderCounts>;
+  counts(): Promise<CarrierCounts>;
   /** Forgets what it counted. @returns what that was, with the receipts */
-  reset(): Promise<ProviderCounts>;
+  reset(): Promise<CarrierCounts>;
   /** Waits until so many emails have come. Throws when none comes for a minute. */
   untilAccepted(emails: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-const LOOK_EVERY_MS = 100;
+const POLL_MS = 100;
 const PATIENCE_MS = 60_000;
 
-export async function startProvider(): Promise<Carrier> {
-  const server = await startChildServer(new URL('providerServer.ts', import.meta.url), []);
-  const ask = async (path: string): Promise<ProviderCounts> =>
-    (await (await fetch(`${server.url}${path}`)).json()) as ProviderCounts;
+export async function startCarrier(): Promise<Carrier> {
+  const server = await startChildServer(new URL('carrierServer.ts', import.meta.url), []);
+  const request = async (path: string): Promise<CarrierCounts> =>
+    (await (await fetch(`${server.url}${path}`)).json()) as CarrierCounts;
   return {
     url: server.url,
     pid: server.pid,
-    counts: () => ask('counts'),
-    reset: () => ask('reset'),
+    counts: () => request('counts'),
+    reset: () => request('reset'),
     async untilAccepted(emails) {
       let accepted = 0;
       for (let idleSince = Date.now(); Date.now() - idleSince < PATIENCE_MS;) {
-        const now = (await ask('counts')).accepted;
+        const now = (await request('counts')).accepted;
         if (now >= emails) return;
         if (now > accepted) idleSince = Date.now();
         accepted = now;
-        await delay(LOOK_EVERY_MS);
+        await delay(POLL_MS);
       }
       throw new Error(`no email for ${PATIENCE_MS / 1000} s, after ${accepted} of ${emails}`);
     },

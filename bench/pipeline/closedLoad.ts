@@ -20,7 +20,7 @@ export interface ClosedLoad {
   readonly maxBehind: number;
 }
 
-const LOOK_EVERY_MS = 25;
+const POLL_MS = 25;
 const HOLD_MS = 5;
 
 /**
@@ -41,7 +41,7 @@ export async function runClosedLoad(
     while (!stopped) {
       accepted = (await carrier.counts()).accepted;
       maxBehind = Math.max(maxBehind, acknowledged - accepted);
-      await delay(LOOK_EVERY_MS);
+      await delay(POLL_MS);
     }
   };
   const isStopped = (): boolean => stopped;

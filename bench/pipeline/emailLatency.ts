@@ -6,7 +6,7 @@ import type { Carrier } from './carrier.js';
 import { readTimedSubject } from './timedSubject.js';
 
 const PATIENCE_MS = 60_000;
-const LOOK_EVERY_MS = 100;
+const POLL_MS = 100;
 
 /** How long emails took, in milliseconds, one figure an email. */
 export interface EmailLatency {
@@ -39,7 +39,7 @@ export async function measureLatency(mutator: Mutator, carrier: Carrier, pace: P
   await take();
   while (missing.size > 0) {
     if (Date.now() > deadline) throw new Error(`${missing.size} emails are missing`);
-    await delay(LOOK_EVERY_MS);
+    await delay(POLL_MS);
     await take();
   }
   return { fromWrite, fromResponse };

@@ -3,7 +3,7 @@ import type { RowpostProcess } from '../../test/support/rowpostProcess.js';
 import { createInstallation, type BenchInstallation } from '../support/installation.js';
 import { EMAIL_SHOP_TABLES, setUpEmailShop, type EmailShop } from './emailShop.js';
 import type { Backend } from './options.js';
-import { startProvider, type Carrier } from './carrier.js';
+import { startCarrier, type Carrier } from './carrier.js';
 
 /** A durable PostgreSQL with a shop, a Redis and a carrier of its own, on which the shipped processes run. */
 export interface Site {
@@ -37,7 +37,7 @@ export async function withSite(
 ): Promise<void> {
   const installation = await createInstallation(EMAIL_SHOP_TABLES, options);
   const redis = await startRedis();
-  const carrier = await startProvider();
+  const carrier = await startCarrier();
   const email = { MAIL_TRANSPORT: 'sendgrid', SENDGRID_BASE_URL: carrier.url };
   const settings = (backend: Backend, env: Readonly<Record<string, string>>) => ({
     ...email,

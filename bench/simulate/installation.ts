@@ -64,7 +64,7 @@ export class Installation {
     const response = (): void => {
       this.accepted += 1;
       this.latenciesMs.push(simulation.nowMs - email.writtenMs);
-      simulation.after(terms.providerMs() + terms.hopMs, then);
+      simulation.after(terms.carrierMs() + terms.hopMs, then);
     };
     simulation.after(terms.hopMs, () => {
       if (this.#carrier) this.#carrier.run({ email: 1 }, response);

@@ -87,7 +87,7 @@ export function runCell(
   };
   const carrier = () => 50 + carriers.exponential(50);
   const costMs = withTenants(terms.costMs);
-  const site = new Site(simulation, random, { ...terms, costMs, providerMs: carrier, crowd }, cores);
+  const site = new Site(simulation, random, { ...terms, costMs, carrierMs: carrier, crowd }, cores);
   const installation = new Installation(site, {
     ...size,
     relayBatch: 100,

@@ -19,7 +19,7 @@ const AVERAGE_PER_SECOND = EMAILS_A_DAY / SECONDS_A_DAY;
 const CELLS = [1, 2, 4, 8];
 /** The number of cells whose day is followed. */
 const CELLS_OF_DAY = 4;
-/** Between machines of one data centre, one way. */
+/** Between machines of one data center, one way. */
 const HOP_MS = 0.25;
 /** An outage of half a minute, whose changes come again within the minute after it. */
 const AFTER_OUTAGE = 1.5;

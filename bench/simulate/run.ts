@@ -36,7 +36,7 @@ switch (positionals[0]) {
 /** With the costs that the measurements of one tenant give. */
 function calibratedTerms(): Terms {
   const measured = readMeasurements(fileOf(1));
-  const around = { flushMs: measured.flushMs, providerMs: () => 0, hopMs: 0.05 };
+  const around = { flushMs: measured.flushMs, carrierMs: () => 0, hopMs: 0.05 };
   const costMs = calibrate(measured, around);
   console.log(`\n| CPU ms | ${OPERATIONS.join(' | ')} |\n|${' --- |'.repeat(OPERATIONS.length + 1)}`);
   for (const [component, costs] of Object.entries(costMs)) {

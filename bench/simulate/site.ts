@@ -14,7 +14,7 @@ export interface Terms {
   /** Times of writes to the disk, to draw from. */
   readonly flushMs: readonly number[];
   /** From the worker to the carrier's response, without CPU time of the carrier's that is modelled. */
-  readonly providerMs: () => number;
+  readonly carrierMs: () => number;
   /** One way, between processes. */
   readonly hopMs: number;
   /** Where there are more tenants than everybody has at hand. */

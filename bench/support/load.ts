@@ -19,7 +19,7 @@ export interface Measured {
 }
 
 /**
- * Runs the loads in turn, round after round, so that a noisy neighbour hurts all of them alike.
+ * Runs the loads in turn, round after round, so that a noisy neighbor hurts all of them alike.
  * Throws when any response is not 2xx: a fast error is not a result.
  */
 export async function measure(

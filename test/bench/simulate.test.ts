@@ -172,7 +172,7 @@ function runInstallation(seed: number): Installation {
     draw: (from: Random) => 1 + Math.floor(from.next() * 20),
     strangeness: () => 0.1,
   };
-  const terms = { costMs, flushMs: [0.5, 1, 5], providerMs: () => 20, hopMs: 0.1, crowd };
+  const terms = { costMs, flushMs: [0.5, 1, 5], carrierMs: () => 20, hopMs: 0.1, crowd };
   const site = new Site(simulation, random, terms, 4);
   const processes = { web: 2, workers: 2, relayBatch: 100, concurrency: 64, withPeers: true };
   const installation = new Installation(site, processes);

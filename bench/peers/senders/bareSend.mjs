@@ -14,9 +14,9 @@ export async function runSender(actions) {
 }
 
 /** @returns a function that sends one email */
-export function createSend(providerUrl) {
+export function createSend(carrierUrl) {
   sendgrid.setApiKey('SG.bench');
-  sendgrid.client.setDefaultRequest('baseUrl', providerUrl);
+  sendgrid.client.setDefaultRequest('baseUrl', carrierUrl);
   return (id, subject = `backlog ${id} 0`) =>
     sendgrid.send({
       from: 'Shop <shop@example.com>',

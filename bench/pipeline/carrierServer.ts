@@ -1,7 +1,7 @@
 // A carrier that accepts everything and counts, as cheaply as it can, because it shares the machine with what is
 // measured: it reads just enough of HTTP to find where a request ends. Prints its port.
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import type { ProviderCounts } from './carrier.js';
+import type { CarrierCounts } from './carrier.js';
 import { nowMs } from './numbers.js';
 import { TIMED } from './timedSubject.js';
 
@@ -16,7 +16,7 @@ const server = createServer((socket) => {
   socket.on('data', (part) => {
     pending = pending.length === 0 ? part : Buffer.concat([pending, part]);
     for (let end = requestEnd(pending); end > 0; end = requestEnd(pending)) {
-      response(socket, pending.subarray(0, end));
+      respond(socket, pending.subarray(0, end));
       pending = pending.subarray(end);
     }
   });
@@ -31,7 +31,7 @@ function requestEnd(buffer: Buffer): number {
   return buffer.length < end ? 0 : end;
 }
 
-function response(socket: Socket, request: Buffer): void {
+function respond(socket: Socket, request: Buffer): void {
   if (request.toString('latin1', 0, 4) === 'GET ') {
     const isReset = request.toString('latin1', 4, 10) === '/reset';
     const body = JSON.stringify(isReset ? counts : { ...counts, receipts: [] });
@@ -62,7 +62,7 @@ function count(request: Buffer): void {
   });
 }
 
-function nothing(): ProviderCounts {
+function nothing(): CarrierCounts {
   return { accepted: 0, firstMs: null, lastMs: null, perSecond: [], receipts: [] };
 }
 
