@@ -19,7 +19,7 @@ const PARTS = [
 ];
 const FILES = [
   'test/db/pool/pgbouncer.test.ts',
-  'test/db/isolation/wallTwo.test.ts',
+  'test/db/isolation/databaseLayer.test.ts',
   'test/db/isolation/grantState.test.ts',
   'test/db/tenants/adoption.test.ts',
 ];

@@ -20,7 +20,7 @@ const APPEND_ONLY = 'test/db/ledger/appendOnly.test.ts';
 const POLL = 'test/db/outbox/pollOutbox.test.ts';
 const EMAIL_EVENTS = 'test/api/webhooks/sendgrid.test.ts';
 const POLICIES = 'test/graphql/policies.test.ts';
-const WALL_TWO = 'test/db/isolation/wallTwo.test.ts';
+const DATABASE_LAYER = 'test/db/isolation/databaseLayer.test.ts';
 const SIGN_IN = 'test/api/oidc/signIn.test.ts';
 
 /** A delivery is sent by one worker at a time, and each send is on record. */
@@ -285,7 +285,7 @@ const FIRST_WALL: readonly Mutant[] = [
     within: 'ofOwnTenant',
     pattern: /\.tenantid = (\$\{constant\([^)]*\)\})/,
     replacement: '.tenantid >= least(0, $1)',
-    tests: ['test/control/authorizationMatrix.test.ts', 'test/control/roleWalls.test.ts'],
+    tests: ['test/control/authorizationMatrix.test.ts', 'test/control/roleEscalation.test.ts'],
   },
   {
     name: "an event is recorded against another tenant's delivery",
@@ -303,28 +303,28 @@ const SECOND_WALL: readonly Mutant[] = [
     within: 'openingStatements',
     pattern: /return (\w+) \? (\w+) : \[/,
     replacement: 'if ($2.length > 0) return [];\n  return $1 ? $2 : [',
-    tests: [WALL_TWO, 'test/graphql/reads.test.ts'],
+    tests: [DATABASE_LAYER, 'test/graphql/reads.test.ts'],
   },
   {
     name: 'a session goes from one tenant to the next as it is',
     within: 'openingStatements',
     pattern: /\[\{ statement: \w+, values: \[\] \}, \.\.\.(\w+)\];/,
     replacement: '$1;',
-    tests: [WALL_TWO, 'test/attack/tenantCode.test.ts', 'test/attack/tenantCodeWays.test.ts'],
+    tests: [DATABASE_LAYER, 'test/attack/tenantCode.test.ts', 'test/attack/tenantCodeWays.test.ts'],
   },
   {
     name: 'tenants read the events of all',
     within: 'grant insert on rowpost_tenant.event',
     pattern: /grant insert/,
     replacement: 'grant select, insert',
-    tests: [WALL_TWO, 'test/attack/tenantCode.test.ts'],
+    tests: [DATABASE_LAYER, 'test/attack/tenantCode.test.ts'],
   },
   {
     name: 'tenants name the tenant of their events',
     within: 'create view rowpost_tenant.event',
     pattern: /select roleid, operation, target, key, old, new from/,
     replacement: 'select roleid, operation, target, key, old, new, tenantid from',
-    tests: [WALL_TWO, 'test/attack/tenantCode.test.ts'],
+    tests: [DATABASE_LAYER, 'test/attack/tenantCode.test.ts'],
   },
 ];
 
