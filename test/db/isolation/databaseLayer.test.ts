@@ -8,7 +8,7 @@ import { openShop, type Shop } from '../../graphql/support/shop.js';
 import { waitFor } from '../../support/waitFor.js';
 import { formatted } from '../../../src/db/sql/sql.js';
 
-/** Wall one, the rules compiled into the SQL, is left out: statements are written by hand, as a mistake would write them. */
+/** Layer one, the rules compiled into the SQL, is left out: statements are written by hand, as a mistake would write them. */
 for (const access of ['shared', 'own'] as const) {
   describe(`layer two: the database role of a tenant, on ${access === 'shared' ? 'shared connections' : 'dedicated connections'}`, () => {
     let shop: Shop;
