@@ -82,6 +82,27 @@ describe('attack: a transaction that holds rows of the catalog', () => {
     });
   }
 
+  it('of several sessions, the first of which has a lock on the row while it waits: all end', async () => {
+    const revoke = 'revoke usage on schema rowpost_tenant from public';
+    await holder.query(revoke);
+    const queued = await Promise.all([1, 2].map(() => database.tenants.connectDirectly(holdingTenant)));
+    try {
+      for (const session of queued) {
+        session.on('error', () => undefined);
+        await session.query('begin; set local lock_timeout = 0');
+        session.query(revoke).catch(() => undefined);
+      }
+      await waitFor('both to wait', async () => {
+        const { rowCount } = await database.pool.query('select from pg_locks where not granted');
+        return rowCount === 2;
+      });
+      const role = await roleOf(holdingTenant);
+      expect(await guarded(made())).to.deep.equal([role, role, role]);
+    } finally {
+      for (const session of queued) await session.end().catch(() => undefined);
+    }
+  });
+
   it('ends with the tenant', async () => {
     await holder.query('revoke usage on schema rowpost_tenant from public');
     await deleteTenant(database.knex, holdingTenant);

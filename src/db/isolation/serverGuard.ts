@@ -89,24 +89,31 @@ const TRANSACTIONS_SINCE = `(
   select coalesce(max(age), 0)::int from unnest(array[a.backend_xid, a.backend_xmin]) x(id),
     mod(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - id::text::bigint, 4294967296) age where age < 2147483648)`;
 
+/** The first to wait for a row waits for the transaction that holds it, and has a lock on the row, for which all others wait. */
+const WAITS_FOR_TRANSACTION = `not l.granted and l.locktype in ('transactionid', 'tuple')`;
+
 // Otherwise session statistics stay the same for the whole transaction.
 const STATE = `
   with taken as materialized (select granted, locktype, waitstart from pg_lock_status())
   select pg_stat_clear_snapshot(), ${SHORT_OF_LOCKS} or ${SHORT_OF_NOTIFICATIONS}
-  or exists (select from taken l where not l.granted and l.locktype = 'transactionid'
+  or exists (select from taken l where ${WAITS_FOR_TRANSACTION}
     and l.waitstart < clock_timestamp() - make_interval(secs => $1::float8 / 1000))
   or exists (select from pg_stat_get_activity(null) a where ${TRANSACTIONS_SINCE} > $2) as "isHeld"`;
 
 // Autovacuum has no user. Requests of shared connections have a timeout.
 const END = `
-  with taken as materialized (select pid, granted, locktype, waitstart from pg_lock_status()),
+  with recursive taken as materialized (select pid, granted, locktype, waitstart from pg_lock_status()),
   held as materialized (select pid, count(*)::int as locks from taken group by pid),
   waiting as materialized (
     select l.pid from taken l left join pg_stat_get_activity(null) a on a.pid = l.pid
-    where not l.granted and l.locktype = 'transactionid' and l.waitstart < clock_timestamp() - make_interval(secs => case
+    where ${WAITS_FOR_TRANSACTION} and l.waitstart < clock_timestamp() - make_interval(secs => case
       when a.usesysid is null then $4::float8 when a.usesysid = (select oid from pg_catalog.pg_roles where rolname = current_user) then $3::float8 end / 1000)
   ),
-  waited_for as materialized (select distinct b.pid from waiting w, unnest(pg_blocking_pids(w.pid)) b(pid))
+  waited_for(pid) as (
+    select b.pid from waiting w, unnest(pg_blocking_pids(w.pid)) b(pid)
+    union
+    select b.pid from waited_for w, unnest(pg_blocking_pids(w.pid)) b(pid)
+  )
   select a.pid, r.rolname as role, coalesce(h.locks, 0) as locks
   from pg_stat_get_activity(null) a join pg_catalog.pg_roles r on r.oid = a.usesysid left join held h on h.pid = a.pid
   where case when starts_with(r.rolname, $1) or r.rolname = $2 then
