@@ -104,7 +104,7 @@ const CODES = {
   ],
   SCHEMA_TOO_LARGE: [
     400,
-    'The tenant has more than 100,000 columns, enum labels and constraint columns: drop unused ones, or split the tenant.',
+    'The tenant has more than 100,000 columns, enum labels and constraint columns, or more objects than PostgreSQL can drop at once: drop unused ones, or split the tenant.',
   ],
   TENANT_SQL_FAILED: [400, 'Correct the script at the given position; none of it was applied.'],
   CAPTURE_DENIED: [403, "The table's owner, or a superuser, has to run the statement that is given."],

@@ -162,8 +162,8 @@ export async function findRootRoleid(db: ControlDb, tenantid: number): Promise<n
 
 /**
  * Deletes a tenant with its schema and everything in it; an adopted schema is returned as it was. Throws AppError
- * TENANT_NOT_FOUND; PERMISSION_DENIED if owners of an adopted schema have to revoke grants first, TRANSACTION_CONFLICT if its
- * tables are in use all the time.
+ * TENANT_NOT_FOUND, SCHEMA_TOO_LARGE; PERMISSION_DENIED if owners of an adopted schema have to revoke grants first,
+ * TRANSACTION_CONFLICT if its tables are in use all the time.
  */
 export async function deleteTenant(db: ControlDb, tenantid: number): Promise<void> {
   await db.transaction(async (trx) => {

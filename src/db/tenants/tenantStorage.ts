@@ -120,20 +120,24 @@ async function limitObjects(runner: StatementRunner, schema: string, role: strin
 
 const MAX_SHARE_OF_LOCKS = 0.5;
 
+/** Of the schema, unless it is somebody else's, and what the role owns elsewhere, with all that depends on these, such as policies and operators. */
 const LOCKS_TO_DROP = `
-  with relation as materialized (
-    select c.oid, c.reltoastrelid from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = $1::text::name
+  with recursive role as (select oid from pg_catalog.pg_roles where rolname = $2::text::name),
+  dropped(classid, objid) as (
+    (
+      select 'pg_catalog.pg_namespace'::regclass::oid, n.oid from pg_catalog.pg_namespace n
+      where n.nspname = $1::text::name and (n.nspowner in (select oid from role) or pg_get_userbyid(n.nspowner) = current_user)
+      union
+      select s.classid, s.objid from pg_catalog.pg_shdepend s
+      where s.refclassid = 'pg_catalog.pg_authid'::regclass and s.refobjid in (select oid from role) and s.deptype = 'o'
+        and s.dbid = (select oid from pg_catalog.pg_database where datname = current_database())
+    )
+    union
+    select d.classid, d.objid from dropped x cross join lateral (
+      select d.classid, d.objid from pg_catalog.pg_depend d where d.refclassid = x.classid and d.refobjid = x.objid offset 0
+    ) d
   )
-  select ((select count(*) + 2 * count(*) filter (where reltoastrelid <> 0) from relation)
-    + (select count(*) from relation r join pg_catalog.pg_attrdef d on d.adrelid = r.oid)
-    + (select count(*) from relation r join pg_catalog.pg_constraint k on k.conrelid = r.oid)
-    + (select count(*) from relation r join pg_catalog.pg_trigger t on t.tgrelid = r.oid)
-    + (select count(*) from relation r join pg_catalog.pg_rewrite w on w.ev_class = r.oid)
-    + (select count(*) from pg_catalog.pg_type y join pg_catalog.pg_namespace n on n.oid = y.typnamespace where n.nspname = $1::text::name)
-    + (select count(*) from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace where n.nspname = $1::text::name)
-    + (select count(*) from pg_catalog.pg_largeobject_metadata o join pg_catalog.pg_roles r on r.oid = o.lomowner
-        where r.rolname = $2::text::name))::int as needed,
+  select (select count(*) from dropped)::int as needed,
     current_setting('max_locks_per_transaction')::int
       * (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int) as available`;
 
