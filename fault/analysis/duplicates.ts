@@ -1,7 +1,8 @@
+import type { ProviderEntry } from '../carrier/ledger.js';
 import type { Call, CallBook } from '../rig/calls.js';
 import type { AttemptRow } from '../rig/ledger.js';
 import type { Span, Strike } from '../rig/strikes.js';
-import { WINDOWS_WITH_DUPLICATES } from '../windows/index.js';
+import { WINDOWS_THAT_STOP, WINDOWS_WITH_DUPLICATES } from '../windows/index.js';
 import type { Accounts } from './accounts.js';
 import { groupBy } from './groupBy.js';
 import { struckDeliveries } from './struck.js';
@@ -41,7 +42,7 @@ export interface WhatWasDone {
 /**
  * An email is sent again after its attempt was given up. The explanation must be something done to the process that
  * sent the first email, between its carrier call and the moment the ledger gave up: an undisturbed process should
- * have kept its lease and recorded the outcome.
+ * have kept its lease and recorded the outcome. Or the later email is that of the given-up attempt: see stopBefore.
  */
 export function findDuplicates(accounts: Accounts, done: WhatWasDone): readonly Duplicate[] {
   const strikesOn = groupBy(done.strikes, ({ member }) => member);
@@ -59,11 +60,16 @@ export function findDuplicates(accounts: Accounts, done: WhatWasDone): readonly 
       // strike.
       const window =
         strike && (struckDeliveries(strike, accounts).includes(deliveryid) ? strike.window : 'W8');
+      const late =
+        window === undefined ? stopBefore(emails[extra], { done, attempts, strikesOn }) : undefined;
       duplicates.push({
         deliveryid,
         accounted: extra <= ambiguous,
-        window: window ?? span?.fault,
-        explained: window === undefined ? span?.losesResponses === true : WINDOWS_WITH_DUPLICATES.has(window),
+        window: window ?? late?.window ?? span?.fault,
+        explained:
+          window === undefined
+            ? late !== undefined || span?.losesResponses === true
+            : WINDOWS_WITH_DUPLICATES.has(window),
         first,
         calls: done.calls.of(deliveryid),
         before: first && strikesOn.get(first.by)?.findLast(({ atMs }) => atMs < first.sentAtMs),
@@ -87,6 +93,38 @@ function firstEmail(
   const attempt = attempts.findLast(({ startedAtMs }) => startedAtMs <= call.sentAtMs + ROUNDING_MS);
   if (attempt?.outcome !== 'ambiguous') return undefined;
   return { by: call.by, sentAtMs: call.sentAtMs, givenUpAtMs: attempt.finishedAtMs + ROUNDING_MS };
+}
+
+/** A resumed process writes at once what it had checked before it was stopped: later it has checked again. */
+const RESUMING_MS = 500;
+
+/**
+ * The stop in the instant between a worker's last look at its lease and its write, so that its email came after that of
+ * the worker that took the delivery over. Its attempt is ambiguous.
+ */
+function stopBefore(
+  email: ProviderEntry | undefined,
+  { done, attempts, strikesOn }: Happened,
+): Strike | undefined {
+  const call =
+    email && done.calls.of(email.deliveryid).findLast(({ sentAtMs }) => sentAtMs <= email.receivedAtMs);
+  if (!call) return undefined;
+  const ambiguous = attempts.filter(({ outcome }) => outcome === 'ambiguous');
+  return strikesOn
+    .get(call.by)
+    ?.find(
+      ({ window, atMs, overAtMs = Infinity }) =>
+        WINDOWS_THAT_STOP.has(window) &&
+        call.sentAtMs >= overAtMs - ROUNDING_MS &&
+        call.sentAtMs < overAtMs + RESUMING_MS &&
+        ambiguous.some(({ startedAtMs, finishedAtMs }) => startedAtMs <= atMs && finishedAtMs >= atMs),
+    );
+}
+
+interface Happened {
+  readonly done: WhatWasDone;
+  readonly attempts: readonly AttemptRow[];
+  readonly strikesOn: ReadonlyMap<string, readonly Strike[]>;
 }
 
 function concerns({ atMs, overAtMs = atMs }: Strike, { sentAtMs, givenUpAtMs }: FirstEmail): boolean {

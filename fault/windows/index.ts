@@ -35,3 +35,6 @@ export const WINDOWS: readonly FaultWindow[] = [
  * duplicates.
  */
 export const WINDOWS_WITH_DUPLICATES: ReadonlySet<string> = new Set(['W8', 'W10', 'W11 sending', 'random']);
+
+/** Windows in which a process is stopped and resumed. */
+export const WINDOWS_THAT_STOP: ReadonlySet<string> = new Set([stopped.name, stoppedWhileSending.name]);
