@@ -99,7 +99,7 @@ export function startRelay(deps: RelayDeps): Stoppable {
     ),
     maintenance,
     loop('sweeping files', config.fileSweepMs, () => sweeper.sweep()),
-    loop('watching shared server resources', SHARES_MS, () => terminateLockHogs(serverGuard, log)),
+    loop('watching shared server resources', SHARES_MS, () => endHoldingSessions(serverGuard, log)),
     loop('watching autovacuum', AUTOVACUUM_MS, () => endHangingAnalyzes(autovacuumGuard, log)),
   ];
   deps.history?.onChange(() => {
@@ -120,8 +120,8 @@ export function startRelay(deps: RelayDeps): Stoppable {
   };
 }
 
-async function terminateLockHogs(guard: ServerGuard, log: Logger): Promise<void> {
-  for (const session of await guard.terminateLockHogs()) {
+async function endHoldingSessions(guard: ServerGuard, log: Logger): Promise<void> {
+  for (const session of await guard.endHoldingSessions()) {
     log.error(
       session,
       "a tenant's session held up others, or held too many of PostgreSQL's shared resources, and was terminated",

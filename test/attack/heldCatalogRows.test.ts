@@ -60,7 +60,7 @@ describe('attack: a transaction that holds rows of the catalog', () => {
     );
     const ended: EndedSession[] = [];
     const done = work.then(() => true);
-    do ended.push(...(await guard.terminateLockHogs()));
+    do ended.push(...(await guard.endHoldingSessions()));
     while (!(await Promise.race([done, delay(100, false)])));
     await guard.close();
     return ended.map(({ role }) => role);

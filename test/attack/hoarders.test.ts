@@ -37,7 +37,7 @@ describe('attack: a tenant that exhausts shared server resources', () => {
     expect(
       await take(`perform pg_advisory_lock(i) from generate_series(1, 1000) i; new.result := 'held';`),
     ).to.include('held');
-    expect(await serverGuard.terminateLockHogs()).to.deep.equal([]);
+    expect(await serverGuard.endHoldingSessions()).to.deep.equal([]);
     expect(await heldLocks()).to.be.greaterThan(1000);
   });
 
@@ -46,7 +46,7 @@ describe('attack: a tenant that exhausts shared server resources', () => {
     expect(await heldLocks()).to.be.greaterThan(5_000);
     await waitFor('the locks to be free', async () => {
       // As the relay does. Even this may lack a lock, after it has ended a session.
-      await serverGuard.terminateLockHogs().catch(() => []);
+      await serverGuard.endHoldingSessions().catch(() => []);
       return (await heldLocks()) < 1000;
     });
     expect(await take(`new.result := 'written';`)).to.include('written');

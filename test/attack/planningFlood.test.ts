@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
 import { FairCache } from '../../src/graphql/fairCache.js';
+import type { AppError } from '../../src/foundation/errors.js';
 import { PlanningQueue } from '../../src/graphql/plan/planningQueue.js';
+import { emailPlans } from '../../src/graphql/plan/planOwner.js';
 import type { Steps } from '../../src/graphql/steps.js';
 import { WebFixture, type GraphqlResult } from '../api/webFixture.js';
 
@@ -157,6 +159,21 @@ describe('the planning queue', () => {
     expect(await queue.run(roles('2'), clock.work(0))).to.equal(0);
     expect(clock.ms).to.be.at.most(8);
     expect(await long).to.equal(200);
+  });
+
+  it('lets queries of emails wait, however many and long', async () => {
+    const clock = new Clock();
+    const queue = new PlanningQueue(
+      { ...limits, msPerSecond: 1_000_000, waiting: 1, waitMs: 1 },
+      () => clock.ms,
+    );
+    const emails = Array.from({ length: 50 }, () => queue.run(emailPlans(1), clock.work(20)));
+    const refused = Array.from({ length: 50 }, () => queue.run(roles('1'), clock.work(20)));
+    const codes = (await Promise.allSettled(refused)).map(
+      (end) => end.status === 'rejected' && (end.reason as AppError).code,
+    );
+    expect(codes).to.include('TOO_BUSY');
+    expect(await Promise.all(emails)).to.deep.equal(emails.map(() => 20));
   });
 
   it('yields to the event loop after a millisecond', async () => {

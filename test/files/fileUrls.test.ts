@@ -16,7 +16,7 @@ describe('files: URLs in responses', () => {
     };
     const seconds = { urlSeconds: 60, linkSeconds: 60 };
     const urls = new FileUrls({ ...seconds, keyRing, baseUrl: '', maxBytes: 1, now: Date.now });
-    const mark = (key: string): string => `${String(urls.terms.placeholders.GET(NO_INPUTS))}${key}:;"`;
+    const mark = (key: string): string => `${String(urls.options.placeholders.GET(NO_INPUTS))}${key}:;"`;
     const placeholders = [...Array<string>(1_000).fill(mark(KEY)), mark(KEY.replace('3', '4'))];
 
     const response = urls.write(`[${placeholders.join(',')}]`, { tenantid: 7, roleid: 8 } as never);

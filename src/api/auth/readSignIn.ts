@@ -20,7 +20,7 @@ export async function readSignIn(
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<Values> {
-  const startReservation = (): ReserveBytes => bodies.ofClient(clientAddress(req, config.trustProxy), res);
+  const startReservation = (): ReserveBytes => bodies.ofAnonymous(clientAddress(req, config.trustProxy), res);
   return (await readFields(req, MAX_SIGN_IN_BYTES, undefined, startReservation)).values;
 }
 

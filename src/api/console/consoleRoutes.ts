@@ -99,7 +99,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
         () =>
           session
             ? deps.bodies.ofTenant(session.principal.tenantid, res)
-            : deps.bodies.ofClient(ANONYMOUS_CLIENTS.key, res),
+            : deps.bodies.ofAnonymous(ANONYMOUS_CLIENTS.key, res),
       );
       if (known) attempt.values = values;
       if (!session) {

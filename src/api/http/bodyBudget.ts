@@ -24,7 +24,7 @@ export class BodyBudget {
   }
 
   /** @param sender the client's address, or what they have in common */
-  ofClient(sender: string, res: ServerResponse): ReserveBytes {
+  ofAnonymous(sender: string, res: ServerResponse): ReserveBytes {
     return taker(this.#anonymous.open(sender), res);
   }
 }

@@ -55,7 +55,7 @@ export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, r
   const routeDeps: RouteDeps = {
     ...deps,
     limits: new SignInLimits(deps),
-    responseSignIn: createSignInResponder(deps, tokens),
+    respondToSignIn: createSignInResponder(deps, tokens),
     consoleSessions: new ConsoleSessions(deps, tokens, authenticator),
     providerKeys: new ProviderKeys(deps.callProvider, deps.clock),
   };

@@ -15,7 +15,7 @@ export interface RouteDeps extends WebDeps {
   readonly tokens: Tokens;
   readonly authenticator: Authenticator;
   readonly limits: SignInLimits;
-  readonly responseSignIn: SignInResponder;
+  readonly respondToSignIn: SignInResponder;
   readonly consoleSessions: ConsoleSessions;
   readonly bodies: BodyBudget;
   readonly anonymousLimits: AnonymousLimits;

@@ -98,7 +98,7 @@ async function respond(
   { return_to: returnTo }: ReturnedSignIn,
   principal: Principal,
 ): Promise<void> {
-  if (returnTo === null) return deps.responseSignIn(res, principal);
+  if (returnTo === null) return deps.respondToSignIn(res, principal);
   if (isConsolePath(returnTo)) {
     await deps.consoleSessions.begin(res, principal);
     res.redirect(303, returnTo);

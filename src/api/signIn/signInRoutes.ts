@@ -38,7 +38,7 @@ export function signInRoutes(deps: RouteDeps): Router {
     const returnTo = readReturnTo(values['return_to'], deps);
     const principal = await deps.limits.byLogin(req, credentials, () => signIn(deps, credentials));
     if (returnTo === null) {
-      await deps.responseSignIn(res, principal);
+      await deps.respondToSignIn(res, principal);
       return;
     }
     res.setHeader('cache-control', 'no-store');

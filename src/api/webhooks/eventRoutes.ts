@@ -44,7 +44,7 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
       await requireTenantInThisCell(knex, tenantid);
       // Anyone may send one: it is verified afterwards.
       const sender = clientAddress(req, deps.config.trustProxy);
-      const body = await readBytes(req, maxBodyBytes, () => deps.bodies.ofClient(sender, res));
+      const body = await readBytes(req, maxBodyBytes, () => deps.bodies.ofAnonymous(sender, res));
       const verified = await verify(
         { headers: req.headers, body, tenantid, nowMs, inTurn: turnsOf(tenantid, body) },
         await readSecret(kind, tenantid),

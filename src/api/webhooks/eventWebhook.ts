@@ -29,7 +29,7 @@ export interface Report {
   readonly tenantid: number;
   readonly nowMs: number;
   /** Parses a large body in turn with other work: the tenant's if it was verified before, otherwise that of anonymous clients. */
-  readonly inTurn: (whose: 'tenant' | 'client') => InTurn;
+  readonly inTurn: (whose: 'tenant' | 'anonymous') => InTurn;
 }
 
 /** A report that its carrier has signed. */
@@ -54,7 +54,7 @@ export const MAX_REPORT_BYTES = 512 * 1024;
 const NEWEST_MS = 5 * 60_000;
 
 /** Throws AppError BAD_REQUEST, TOO_BUSY. */
-export const parseReport = ({ body, inTurn }: Report, whose: 'tenant' | 'client'): Promise<Json> =>
+export const parseReport = ({ body, inTurn }: Report, whose: 'tenant' | 'anonymous'): Promise<Json> =>
   inTurn(whose)(() => parse(body));
 
 /** Throws AppError BAD_REQUEST. Ids are strings here: no number is read exactly. */

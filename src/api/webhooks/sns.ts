@@ -53,7 +53,7 @@ export class SnsCheck {
    */
   async open(report: Report, topic: string | undefined): Promise<VerifiedReport | undefined> {
     const { body, tenantid, nowMs } = report;
-    const message = await parseReport(report, 'client');
+    const message = await parseReport(report, 'anonymous');
     const { Type: type, TopicArn: arn, Signature: signature, SignatureVersion: version } = message;
     if (typeof signature !== 'string' || typeof message['SigningCertURL'] !== 'string') throw missing();
     requireAge(Date.parse(textOf(message['Timestamp'], 40) ?? ''), nowMs, OLDEST_MS);

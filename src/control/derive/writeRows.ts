@@ -5,7 +5,7 @@ import { ownValue } from '../../foundation/ownValue.js';
 import type { KeyRing } from '../../config/secrets.js';
 import type { ControlContext } from '../controlContext.js';
 import type { Columns, ControlObject, Key, RowOf } from './declaration.js';
-import { mapUniqueViolation } from './nameTaken.js';
+import { mapUniqueViolation } from './mapUniqueViolation.js';
 
 /** Values of columns, secrets in the clear. */
 type Values = Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@ import { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, notFound, numericId, requireValue } from '../derive/badInput.js';
 import type { Key } from '../derive/declaration.js';
-import { mapUniqueViolation } from '../derive/nameTaken.js';
+import { mapUniqueViolation } from '../derive/mapUniqueViolation.js';
 import { isUsableProvider } from '../derive/references.js';
 import { denied, requireCapability } from '../permissions.js';
 import { endSessions } from '../roles/roles.js';

@@ -2,7 +2,7 @@ import type { ControlDb } from '../../db/pool/database.js';
 import { TOKENS_VALID_FROM_MS } from '../../db/roles/principal.js';
 import { isOfConstraint } from '../../db/sql/sqlState.js';
 import { badInput } from '../derive/badInput.js';
-import { mapUniqueViolation } from '../derive/nameTaken.js';
+import { mapUniqueViolation } from '../derive/mapUniqueViolation.js';
 
 /** What permission checks need to know about a role. */
 export interface RoleState {

@@ -64,7 +64,7 @@ async function store(trx: ControlTransaction, { tenants }: Database, given: Impo
   await requireRelease(client, header);
   await insertAll(client, given);
   // That of the tenant to its root role, which comes later.
-  await mapWriteViolations('tenant', client.query(statement`set constraints all immediate`));
+  await mapImportViolations('tenant', client.query(statement`set constraints all immediate`));
   await requireTenantRow(client, header);
   if (header.adopted) await grantSchema(statementRunner(trx), { tenantid, schema });
   else await requireOwnSchema(client, schema, (await tenants.names()).tenant(tenantid));
@@ -125,7 +125,7 @@ async function insertRows(
 ): Promise<void> {
   if (!TABLES.includes(table)) throw new UsageError(`an export can't contain rows of "${table}"`);
   const name = identifier('rowpost', table);
-  const { rowCount } = await mapWriteViolations(
+  const { rowCount } = await mapImportViolations(
     table,
     client.query(
       statement`insert into ${name} select r.* from unnest($1::json[]) with ordinality l(line, n),
@@ -136,7 +136,7 @@ async function insertRows(
   if (rowCount !== lines.length) throw new UsageError(`the export has a row of another tenant in ${table}`);
 }
 
-async function mapWriteViolations<T>(table: string, write: Promise<T>): Promise<T> {
+async function mapImportViolations<T>(table: string, write: Promise<T>): Promise<T> {
   try {
     return await write;
   } catch (error) {

@@ -1,7 +1,7 @@
 import { checkAdoptable, grantSchema, releaseSchema } from '../../db/tenants/adoption.js';
 import type { ControlDb } from '../../db/pool/database.js';
 import { requireTenantInThisCell } from '../../db/cells/placement.js';
-import { mapUniqueViolation } from '../derive/nameTaken.js';
+import { mapUniqueViolation } from '../derive/mapUniqueViolation.js';
 import { hashPassword, requireStrongPassword } from '../roles/passwords.js';
 import { insertRole } from '../roles/roles.js';
 import {

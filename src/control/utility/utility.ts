@@ -1,6 +1,6 @@
 import { GraphQLBoolean, GraphQLNonNull, GraphQLString, type GraphQLFieldConfig } from 'graphql';
 import { isAnonymous, ANONYMOUS_LOGIN } from '../../db/roles/principal.js';
-import { ensureAnonymousRole } from '../roles/nobody.js';
+import { ensureAnonymousRole } from '../roles/anonymousRole.js';
 import { findLogin } from '../roles/roles.js';
 import { bumpPolicyVersion, readAnonymousLogins, setAnonymousLogins } from '../tenants/tenants.js';
 import { AppError } from '../../foundation/errors.js';

@@ -42,7 +42,7 @@ export class ServerGuard {
   ) {}
 
   /** Throws what pg throws; the next call connects again. */
-  async terminateLockHogs(): Promise<readonly EndedSession[]> {
+  async endHoldingSessions(): Promise<readonly EndedSession[]> {
     try {
       const { tenantPrefix, shared } = await this.names();
       const { serviceMs, autovacuumMs, transactions } = this.patience;

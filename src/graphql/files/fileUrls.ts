@@ -38,7 +38,7 @@ export interface FileUrlSettings {
  * handled the same way: the files listed in a response are then known without trusting its data.
  */
 export class FileUrls {
-  readonly terms: FileOptions;
+  readonly options: FileOptions;
   readonly #placeholders: RegExp;
 
   constructor(private readonly settings: FileUrlSettings) {
@@ -48,7 +48,7 @@ export class FileUrls {
       const start = `"${marker}${what}:`;
       return () => start;
     };
-    this.terms = {
+    this.options = {
       placeholders: { GET: placeholder('GET'), PUT: placeholder('PUT'), KEY: placeholder('KEY') },
       urlSeconds,
       maxBytes,

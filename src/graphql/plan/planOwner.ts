@@ -4,6 +4,8 @@ import { isAnonymous, type Principal } from '../../db/roles/principal.js';
 export interface PlanOwner {
   readonly key: string;
   readonly isAnonymous: boolean;
+  /** Queries of emails wait in any number, and as long as it takes: what composes emails limits both. */
+  readonly isForEmails?: true;
 }
 
 export function planOwnerOf(principal: Principal): PlanOwner {
@@ -18,5 +20,5 @@ export function tenantPlans(tenantid: number): PlanOwner {
 
 /** The queries of a tenant's emails, besides its callers. */
 export function emailPlans(tenantid: number): PlanOwner {
-  return { key: `${tenantid} emails`, isAnonymous: false };
+  return { key: `${tenantid} emails`, isAnonymous: false, isForEmails: true };
 }

@@ -49,7 +49,7 @@ export function* planRequest(
     const aliases = createAliasSource();
     const { brokenRules } = engine;
     const policy = policyOf(principal, { catalog: wholeCatalog, aliases, brokenRules });
-    const files = engine.fileUrls.terms;
+    const files = engine.fileUrls.options;
     return planOperation(ready, variables, {
       catalog,
       schema,

@@ -68,7 +68,7 @@ export class PlanningQueue {
     let line = this.#lines.get(owner.key);
     if (!line) this.#lines.set(owner.key, (line = { owner, tasks: [] }));
     const most = owner.isAnonymous ? Math.ceil(this.limits.waiting / 10) : this.limits.waiting;
-    if (line.tasks.length > most) throw tooBusy();
+    if (line.tasks.length > most && !owner.isForEmails) throw tooBusy();
     const done = this.#add(line, steps);
     if (this.#usedMs < SLICE_MS) this.#work();
     return done;
@@ -164,6 +164,7 @@ export class PlanningQueue {
 
   /** Rejects tasks that wait too long for their first step. */
   #expectWait({ owner, tasks }: Line): void {
+    if (owner.isForEmails) return;
     for (const task of tasks) {
       if (task.isStarted) continue;
       task.timer ??= setTimeout(() => {
