@@ -1,5 +1,6 @@
 // Loaded by mocha before every test file.
 import { inspect } from 'node:util';
+import { forgetLines, recentLines } from './support/recentLines.js';
 import { endRun } from './support/teardown.js';
 
 process.env['NODE_ENV'] ??= 'test';
@@ -13,6 +14,8 @@ export const mochaHooks = {
   afterEach(this: Mocha.Context): void {
     const title = this.currentTest?.fullTitle() ?? 'a hook';
     for (const reason of unhandled.splice(0)) rejections.push(`${title}: ${inspect(reason)}`);
+    if (this.currentTest?.state === 'failed') console.log(`${title}\n${recentLines()}`);
+    forgetLines();
   },
   /** At the end: a hook that fails ends the run. */
   afterAll(): void {

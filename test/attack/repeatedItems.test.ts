@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { at, textAt, WebFixture } from '../api/webFixture.js';
+import { cpuTimer } from '../support/cpuTime.js';
 
 /**
  * Each role's classes, rules and children are read again every second, by one of the service's few connections. Lists that repeat
@@ -32,9 +33,9 @@ describe('attack: roles and rules with very long lists', function () {
     return database.pool.query(`set statement_timeout = 0; ${sql}; reset statement_timeout`);
   };
   const loadMs = async (): Promise<number> => {
-    const startedAtMs = performance.now();
+    const cpuMs = cpuTimer();
     await fixture.principals.reload(tenantid, member.roleid);
-    return performance.now() - startedAtMs;
+    return cpuMs();
   };
 
   it('keep each item of a list once', async () => {

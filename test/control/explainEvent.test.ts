@@ -64,16 +64,19 @@ describe('Utility.explain_event', () => {
   let fixture: WebFixture;
   let tenant: CreatedTenant;
   let root: string;
+  let shops = 0;
 
-  beforeEach(async () => {
+  before(async () => {
     fixture = await WebFixture.start();
-    tenant = await fixture.createTenant('shop', TABLES);
+  });
+  after(() => fixture.stop());
+  beforeEach(async () => {
+    tenant = await fixture.createTenant(`shop${(shops += 1)}`, TABLES);
     root = (await fixture.signIn(tenant.tenantid)).access_token;
     await done('mutation { set_email_apikey(apikey: "SG.key") { apikey } }');
     await done(`mutation { create_email_type(input: { email_type: "email", template: "T", subject: "S",
       recipients: ["a@example.com"], sender: "b@example.com" }) { email_type } }`);
   });
-  afterEach(() => fixture.stop());
 
   async function done(query: string, variables?: Json): Promise<GraphqlResult> {
     const result = await fixture.control(root, query, variables);

@@ -19,7 +19,11 @@ import { TEST_SECRET_KEYS, testConfig, testEnv, testLog } from '../support/testC
 import { createTestRedis } from '../support/testRedis.js';
 
 export type Backend = 'redis' | 'postgres';
-export const BACKENDS: readonly Backend[] = ['redis', 'postgres'];
+const { TEST_QUEUE } = process.env;
+/** For suites about the queue; without Redis on this machine, the one in PostgreSQL. */
+export const BACKENDS: readonly Backend[] = TEST_QUEUE === 'postgres' ? ['postgres'] : ['redis', 'postgres'];
+/** For suites that are the same with either queue. The slow lane runs them with the other one. */
+export const QUEUE: Backend = TEST_QUEUE === 'postgres' ? 'postgres' : 'redis';
 
 export const keyRing = KeyRing.parse(TEST_SECRET_KEYS);
 

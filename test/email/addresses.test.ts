@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { formatAddress, parseAddresses, uniqueAcrossLists } from '../../src/email/addresses.js';
+import { cpuTimer } from '../support/cpuTime.js';
 
 const valid = (text: string): string[] => parseAddresses(text).valid.map(formatAddress);
 
@@ -45,9 +46,9 @@ describe('delivery: addresses (contract 5.4)', () => {
 
   it('rejects an overlong domain quickly', () => {
     const signs = Array.from({ length: 20_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('');
-    const startedAt = performance.now();
+    const cpuMs = cpuTimer();
     expect(valid(`a@${signs.repeat(5)}.org`)).to.deep.equal([]);
-    expect(performance.now() - startedAt).to.be.lessThan(500);
+    expect(cpuMs()).to.be.lessThan(500);
   });
 
   it('rejects line breaks', () => {

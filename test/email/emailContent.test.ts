@@ -6,6 +6,7 @@ import { readContent } from '../../src/email/emailContent.js';
 import { messageIdOf } from '../../src/email/message/messageId.js';
 import { withPreheader } from '../../src/email/preheader.js';
 import { warningsOf } from '../../src/email/warnings.js';
+import { cpuTimer } from '../support/cpuTime.js';
 
 const TYPE: EmailType = {
   syntax: 'jinja2',
@@ -105,9 +106,9 @@ describe('email content', () => {
 
   it('finds the body of hostile HTML quickly', () => {
     for (const html of ['<'.repeat(2e6), '<body '.repeat(3e5), '<!--'.repeat(5e5), '<!---->'.repeat(3e5)]) {
-      const startMs = performance.now();
+      const cpuMs = cpuTimer();
       withPreheader(html, 'P');
-      expect(performance.now() - startMs, html.slice(0, 8)).to.be.below(1_000);
+      expect(cpuMs(), html.slice(0, 8)).to.be.below(1_000);
     }
   });
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { sanitizeFileName } from '../../src/files/fileName.js';
+import { cpuTimer } from '../support/cpuTime.js';
 
 describe('files: names', () => {
   it('keep their extension and whole characters when shortened', () => {
@@ -10,8 +11,8 @@ describe('files: names', () => {
   });
 
   it('as long as a request are shortened quickly', () => {
-    const startedAt = performance.now();
+    const cpuMs = cpuTimer();
     expect(sanitizeFileName(`${'a'.repeat(1_000_000)}.txt`)).to.equal(`${'a'.repeat(196)}.txt`);
-    expect(performance.now() - startedAt).to.be.lessThan(1_000);
+    expect(cpuMs()).to.be.lessThan(1_000);
   });
 });

@@ -64,7 +64,7 @@ describe('documents of /query', () => {
     ]) {
       const startedAt = performance.now();
       await refusedWith(query, 'DOCUMENT_TOO_COMPLEX');
-      expect(performance.now() - startedAt, query.slice(0, 50)).to.be.below(1000);
+      expect(performance.now() - startedAt, query.slice(0, 50)).to.be.below(10_000);
     }
   });
 

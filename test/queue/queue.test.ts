@@ -111,7 +111,7 @@ for (const backend of BACKENDS) {
       await waitFor('the job', () => taken);
       const begun = Date.now();
       await worker.stop();
-      expect(Date.now() - begun).to.be.within(250, 2_000);
+      expect(Date.now() - begun).to.be.within(250, 30_000);
     });
   });
 }

@@ -1,7 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { noteLines } from './recentLines.js';
 import { testEnv } from './testConfig.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -68,15 +70,19 @@ export function spawnRowpost(
   stdin: 'ignore' | 'pipe' = 'ignore',
 ): ChildProcess {
   if (!existsSync(MAIN)) throw new Error('dist/ is missing: npm run build');
-  const path = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' };
+  const system = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' };
   return spawn(process.execPath, [MAIN, ...args], {
-    env: { ...path, ...testEnv(env) },
+    env: { ...system, ...testEnv(env) },
     stdio: [stdin, 'pipe', 'pipe'],
   });
 }
 
 function collect(child: ChildProcess): () => string {
   const parts: Buffer[] = [];
-  child.stderr?.on('data', (part: Buffer) => parts.push(part));
+  const name = child.spawnargs.slice(1).map((arg) => path.basename(arg));
+  child.stderr?.on('data', (part: Buffer) => {
+    parts.push(part);
+    noteLines(`${name.join(' ')} (process ${child.pid})`, part.toString());
+  });
   return () => Buffer.concat(parts).toString('utf8');
 }

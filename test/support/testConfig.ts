@@ -2,6 +2,7 @@ import { loadConfig, type Config } from '../../src/config/config.js';
 import { divideConnections, type ConnectionBudget } from '../../src/db/pool/connectionBudget.js';
 import { KeyRing } from '../../src/config/secrets.js';
 import { createLogger, type Logger } from '../../src/foundation/observability/log.js';
+import { noteLines } from './recentLines.js';
 
 /** Encrypts the secrets that tests store. */
 export const TEST_SECRET_KEYS = `test:${Buffer.alloc(32, 7).toString('base64')}`;
@@ -18,11 +19,12 @@ export function budgetOf(settings: Readonly<Record<string, string>>): Connection
     : divideConnections(Number(settings['PG_POOL']), 'web', false);
 }
 
-/** Says nothing, unless TEST_LOG_LEVEL asks for it: `trace` shows every statement. */
-export const testLog: Logger = createLogger(
-  loadConfig({ NODE_ENV: 'test', LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'silent' }).logLevel,
-  'test',
-);
+const { TEST_LOG_LEVEL } = process.env;
+
+/** Is printed when a test fails, and as it comes if TEST_LOG_LEVEL asks for it: `trace` shows every statement. */
+export const testLog: Logger = TEST_LOG_LEVEL
+  ? createLogger(loadConfig({ NODE_ENV: 'test', LOG_LEVEL: TEST_LOG_LEVEL }).logLevel, 'test')
+  : createLogger('info', 'test', { write: (line) => noteLines('the test process', line) });
 
 /** The environment of a process under test; `overrides` are environment variables. */
 export function testEnv(overrides: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {

@@ -4,6 +4,7 @@ import { findChanges, hasChanged, objectsOf, takeSnapshot } from './canary.js';
 import { generator, randomSeed } from '../../../test/support/randomNumbers.js';
 import { Jinja2Grammar } from './fuzz/jinja2Grammar.js';
 import { LiquidGrammar } from './fuzz/liquidGrammar.js';
+import { cpuTimer } from '../../../test/support/cpuTime.js';
 
 /** `npm run fuzz -- templates` sets it: 100,000 take some ten minutes. */
 const RENDERS = Number(process.env['FUZZ_RENDERS'] ?? 0);
@@ -66,7 +67,7 @@ interface Fuzzed {
 
 /** @returns what is wrong about the render of a hostile template */
 function faultOf(source: string, syntax: Syntax, mode: OutputMode, counts: Fuzzed): string | undefined {
-  const before = process.cpuUsage();
+  const cpuMs = cpuTimer();
   counts.renders += 1;
   try {
     const output = render(source, syntax, mode);
@@ -78,8 +79,7 @@ function faultOf(source: string, syntax: Syntax, mode: OutputMode, counts: Fuzze
     if (!(error instanceof TemplateError))
       return `fails with ${error instanceof Error ? String(error.stack) : String(error)}`;
   }
-  const { user, system } = process.cpuUsage(before);
-  const ms = (user + system) / 1000;
+  const ms = cpuMs();
   return ms > MAX_CPU_MS ? `takes ${ms} ms` : undefined;
 }
 

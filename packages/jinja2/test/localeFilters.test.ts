@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { expect } from 'chai';
 import { compileTemplate, TemplateError } from '../src/index.js';
+import { cpuTimer } from '../../../test/support/cpuTime.js';
 
 const CONTEXT = `{"total": 1234.50E0, "long": 12345678901234567890.12E0, "tiny": 0.00000001E0, "deep": 1.1234567890123456789012E0,
   "whole": 1234567, "float": 1234.5, "text": "99.90", "null": null, "share": 0.12345678901234567E0, "huge": 1e305,
@@ -141,9 +142,9 @@ describe('templates: localized numbers, money and dates', () => {
     });
     const template =
       "{% for l in locales %}{% for z in zones %}{{ 0|format_datetime('full', z, l) }}{% endfor %}{% endfor %}";
-    const startedAtMs = performance.now();
+    const cpuMs = cpuTimer();
     expect(failure(template, context).kind).to.equal('limit');
-    expect(performance.now() - startedAtMs).to.be.below(5_000);
+    expect(cpuMs()).to.be.below(5_000);
   });
 
   it("do not depend on the machine's time zone and language", () => {

@@ -186,7 +186,7 @@ describe('transactions', () => {
       canceler: { createClientBeside: createClient, requestCancel: () => Promise.resolve(), isPooled: false },
       preparedStatements: true,
     });
-    const nap = { statement: preparedText('select pg_sleep(0.06)::text'), values: [] };
+    const nap = { statement: preparedText('select pg_sleep(0.6)::text'), values: [] };
     const change = preparedText(
       formatted(`insert into ${shop.tenant.schema}.customer (name) values ('too late') returning '1'`),
     );
@@ -199,7 +199,7 @@ describe('transactions', () => {
         statements: mode === 'write' ? statements : statements.slice(1),
       });
       expect(codeOf(outcome)).to.equal('REQUEST_TIMEOUT');
-      expect(performance.now() - startedAt).to.be.below(2_000);
+      expect(performance.now() - startedAt).to.be.below(15_000);
     }
     const { rows } = await pool.query(`select from ${shop.tenant.schema}.customer where name = 'too late'`);
     expect(rows).to.have.length(0);

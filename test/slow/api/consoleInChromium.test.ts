@@ -1,0 +1,326 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { ConsoleShop } from '../../api/consoleShop.js';
+import { PXADMIN_PASSWORD, ROOT_LOGIN, ROOT_PASSWORD, textAt } from '../../api/webFixture.js';
+
+const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+const AXE = readFileSync(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+const PHONE = { width: 390, height: 800 };
+
+// A machine without Chromium still walks the same pages over HTTP: consoleSession.test.ts, consoleDeliveries.test.ts.
+if (existsSync(CHROMIUM)) {
+  describe('the console in Chromium', () => {
+    let shop: ConsoleShop;
+    let browser: Browser;
+    let failed: string;
+    let sent: string;
+    let clerk: string;
+    let policy: string;
+    const complaints: string[] = [];
+
+    before(async () => {
+      browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+      shop = await ConsoleShop.open();
+      const order = await shop.changeOrder(7, 'new', 'paid');
+      for (const [state, error_code, subject] of TROUBLES) {
+        await shop.deliver(order, {
+          state,
+          error_code,
+          error: null,
+          subject,
+          recipients: ['Ada <ada@example.com>'],
+        });
+      }
+      sent = await shop.deliver(order, { state: 'sent', subject: 'Order 7', recipients: LONG_LIST });
+      await shop.attempt(sent, { attempt: 1, outcome: 'retry', http_status: 503, error: 'come back later' });
+      await shop.attempt(sent, { attempt: 2, outcome: 'sent', http_status: 202 });
+      await shop.keepEmail(sent, 2, {
+        sender: { name: 'Shop', email: 'shop@example.com' },
+        recipients: [{ name: 'Ada', email: 'ada@example.com' }],
+        cc: [],
+        bcc: [],
+        subject: 'Order 7 is ' + 'a-very-long-word'.repeat(8),
+        html: '<h1>Thank you, Ada</h1>',
+        text: `Thank you, Ada\n${'a-very-long-word'.repeat(12)}`,
+        headers: { 'List-Unsubscribe': `<https://example.com/${'x'.repeat(150)}>` },
+        attachments: [{ filename: 'invoice.pdf', mimetype: 'application/pdf', size: 7, objectkey: 'k' }],
+      });
+      await shop.report(sent, { event: 'delivered' });
+      await shop.fixture.control(
+        shop.root,
+        `mutation {
+          create_email_suppression(input: { address: "${'long'.repeat(12)}@example.com", reason: "asked by phone" }) { address }
+          create_email_unsubscribe(input: { address: "ada@example.com", email_types: ["confirmation"] }) { address }
+        }`,
+      );
+      const found = await shop.fixture.control(shop.root, `{ role(filter: "login = 'clerk'") { roleid } }`);
+      clerk = textAt(found, 'data.role.0.roleid');
+      const made = await shop.fixture.control(
+        shop.root,
+        `mutation {
+          create_role_class(input: { name: "staff" }) { classid }
+          create_policy_rule(input: { name: "Orders of ${'a-very-long-word'.repeat(6)}", capabilities: ["select", "update"],
+            targets: ["orders"], roles: [${clerk}], filter: "status = 'paid' and customer != '${'x'.repeat(120)}'" }) { ruleid }
+        }`,
+      );
+      policy = textAt(made, 'data.create_policy_rule.ruleid');
+      await shop.fixture.control(
+        shop.root,
+        'mutation { update_email_type(email_type: "confirmation", input: { preheader: "Thank you" }) { version } }',
+      );
+      failed = await shop.deliver(order, {
+        state: 'failed',
+        error_code: 'TEMPLATE_FAILED',
+        error: 'template, line 3, column 12: there is no filter "currency"',
+        subject: 'A subject with <b>markup</b> and ' + 'a-very-long-word'.repeat(8),
+        recipients: ['Ada <ada@example.com>'],
+      });
+      await shop.attempt(failed, { attempt: 1, outcome: 'failed', error: 'there is no filter "currency"' });
+    });
+    after(async () => {
+      await browser.close();
+      await shop.close();
+    });
+    afterEach(() => {
+      expect(complaints.splice(0), 'complaints of the browser').to.deep.equal([]);
+    });
+
+    async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
+      const page = await (await browser.newContext(options)).newPage();
+      page.setDefaultTimeout(15_000);
+      page.on('console', (message) => complaints.push(message.text()));
+      page.on('pageerror', (error) => complaints.push(error.message));
+      page.on('request', (request) => {
+        const url = request.url();
+        if (!url.startsWith(shop.fixture.url) && !url.startsWith('data:'))
+          complaints.push(`asked for ${url}`);
+      });
+      await page.goto(shop.fixture.url + path);
+      return page;
+    }
+    async function signIn(page: Page): Promise<void> {
+      await page.getByLabel('Tenant').fill('shop');
+      await page.keyboard.press('Enter');
+      await page.getByLabel('Login').fill(ROOT_LOGIN);
+      await page.getByLabel('Password').fill(ROOT_PASSWORD);
+      await page.keyboard.press('Enter');
+    }
+    const shoot = async (page: Page, name: string): Promise<void> => {
+      const folder = process.env['SCREENSHOTS'];
+      if (folder) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
+    };
+    /** What axe-core objects to in a page; the email in a frame is somebody else's. */
+    const violations = async (page: Page): Promise<readonly string[]> => {
+      await page.evaluate(AXE);
+      return page.evaluate(`axe.run(document, { resultTypes: ['violations'], iframes: false, preload: false })
+        .then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 120))))`);
+    };
+    /**
+     * Whether each page stands: no wider than the window, below a header of the same height, nothing that axe-core objects to,
+     * no field without a label, and in forms none beside its label.
+     */
+    const look = async (
+      page: Page,
+      name: string,
+      views: readonly (readonly [view: string, path: string])[],
+    ): Promise<void> => {
+      const heights = new Set<number>();
+      for (const [view, path] of views) {
+        await page.goto(`${shop.fixture.url}${path}`);
+        await shoot(page, `${name}-${view}`);
+        const tooWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+        expect(tooWide, `${view} is wider than the window`).to.equal(false);
+        expect(await violations(page), `what axe finds in ${view}`).to.deep.equal([]);
+        const nameless =
+          await page.evaluate(`[...document.querySelectorAll('input:not([type=hidden]), select, textarea')]
+          .filter((field) => field.labels.length === 0).map((field) => field.name)`);
+        expect(nameless, `fields without a label of ${view}`).to.deep.equal([]);
+        const beside = await page.evaluate(`[...document.querySelectorAll('.fields label[for]')]
+          .filter(({ control }) => control?.checkVisibility() && !['checkbox', 'radio'].includes(control.type))
+          .filter((label) => label.getBoundingClientRect().bottom > label.control.getBoundingClientRect().top + 1)
+          .map((label) => label.textContent)`);
+        expect(beside, `labels beside their field of ${view}`).to.deep.equal([]);
+        const isBeside = await page.evaluate(
+          `document.querySelector('.user').getBoundingClientRect().top < document.querySelector('.brand').getBoundingClientRect().bottom`,
+        );
+        expect(isBeside || name === 'phone', `the user of ${view} is beside the brand`).to.equal(true);
+        heights.add(await page.evaluate<number>('document.querySelector("header.top").offsetHeight'));
+      }
+      expect([...heights], 'heights of the header').to.have.length(1);
+    };
+    /** Presses Tab until what is looked for has the focus. */
+    const tabTo = async (page: Page, name: string | RegExp): Promise<void> => {
+      for (let presses = 0; presses < 60; presses++) {
+        await page.keyboard.press('Tab');
+        const focused = page.locator(':focus');
+        if ((await focused.count()) === 0) continue;
+        const text = (await focused.innerText()).trim();
+        if (typeof name === 'string' ? text === name : name.test(text)) return;
+      }
+      throw new Error(`no Tab leads to ${String(name)}`);
+    };
+
+    it('is operable by keyboard and without JavaScript, from the sign-in to a redrive', async () => {
+      const page = await open('/console/failures?within=all', { javaScriptEnabled: false });
+      await signIn(page);
+      await page.getByRole('heading', { name: 'Failures', exact: true }).waitFor();
+      await tabTo(page, 'TEMPLATE_FAILED');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
+      await tabTo(page, /^A subject with/);
+      await page.keyboard.press('Enter');
+      await page.getByText('a template failed, or exceeded its limits').waitFor();
+      await tabTo(page, 'Send again…');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Send again?' }).waitFor();
+      await tabTo(page, 'Send again');
+      await page.keyboard.press('Enter');
+      await page.getByRole('status').getByText('It is being sent again.').waitFor();
+      await tabTo(page, 'Sign out');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    });
+
+    it('sends a form once, however often its button is clicked', async () => {
+      const page = await open('/console/roles/edit');
+      await signIn(page);
+      await page.getByLabel('Name', { exact: true }).fill('impatient');
+      const button = page.getByRole('button', { name: 'Save' });
+      await button.scrollIntoViewIfNeeded();
+      const { x, y } = (await button.boundingBox())!;
+      for (let click = 0; click < 3; click++) await page.mouse.click(x + 5, y + 5);
+      await page.getByRole('status').getByText('Saved.').waitFor();
+      const { data } = (await shop.fixture.control(
+        shop.root,
+        `{ role(filter: "name = 'impatient'") { roleid } }`,
+      )) as { data: { role: readonly unknown[] } };
+      expect(data.role).to.have.length(1);
+      // A preview is no such form, and the same page sends another one once it was shown again.
+      await page.getByLabel('Name', { exact: true }).fill('patient');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('heading', { name: 'patient', exact: true }).waitFor();
+      await page.context().close();
+    });
+
+    it('shows new deliveries while the list is open', async () => {
+      const page = await open('/console/deliveries?within=all&subject=just+now');
+      await signIn(page);
+      await page.getByText('No delivery matches').waitFor();
+      await shop.deliver(await shop.changeOrder(7, 'new', 'paid'), { state: 'sent', subject: 'just now' });
+      await page.getByRole('link', { name: 'just now' }).waitFor();
+      await page.context().close();
+    });
+
+    for (const [name, options] of [
+      ['light', { colorScheme: 'light', viewport: { width: 1280, height: 800 } }],
+      ['dark', { colorScheme: 'dark', viewport: { width: 1280, height: 800 } }],
+      ['phone', { colorScheme: 'light', viewport: PHONE }],
+    ] as const) {
+      it(`has no console errors, no missing labels and no horizontal overflow: ${name}`, async function () {
+        await shop.fixture.control(
+          shop.root,
+          'mutation ($logo: String) { Utility { set_sign_in_brand(name: "Paper & Ink", color: "#b3541e", logo: $logo) { name } } }',
+          { logo: `data:image/svg+xml;base64,${Buffer.from(LOGO).toString('base64')}` },
+        );
+        const page = await open('/console/sign-in?tenant=shop', options);
+        expect(await violations(page), 'what axe finds in the sign-in page').to.deep.equal([]);
+        await shoot(page, `${name}-sign-in`);
+        await page.goto(`${shop.fixture.url}/console/deliveries?within=all`);
+        await signIn(page);
+        await page.getByRole('table').waitFor();
+        await look(page, name, [
+          ['deliveries', '/console/deliveries?within=all&to=ada&code='],
+          ['failures', '/console/failures?within=all'],
+          ['delivery', `/console/deliveries/${failed}`],
+          ['sent', `/console/deliveries/${sent}`],
+          ['email', `/console/deliveries/${failed}/email`],
+          ['email-as-sent', `/console/deliveries/${sent}/sent`],
+          ['redrive', `/console/deliveries/${sent}/redrive`],
+          ['redrive-all', '/console/deliveries/redrive?within=all&state=failed'],
+          ['why', '/console/why?table=orders&key=7'],
+          ['emails', '/console/emails'],
+          ['email', '/console/emails/edit?type=confirmation'],
+          ['starters', '/console/emails/new'],
+          ['starter', '/console/emails/edit?starter=order'],
+          ['versions', '/console/emails/versions?type=confirmation'],
+          ['rules', '/console/rules'],
+          ['suppressed', '/console/addresses'],
+          ['sending', '/console/sending'],
+          ['unsubscribed', '/console/addresses?list=unsubscribed'],
+          ['rule', `/console/rules/edit?id=${shop.ruleid}`],
+          ['tables', '/console/tables'],
+          ['table', '/console/tables/orders'],
+          ['rows', '/console/tables/orders/rows'],
+          ['row', `/console/tables/orders/rows/edit?key=${encodeURIComponent('{"order_id":7}')}`],
+          ['new row', '/console/tables/orders/rows/edit'],
+          ['roles', '/console/roles'],
+          ['role', `/console/roles/edit?id=${clerk}`],
+          ['policies', '/console/policies'],
+          ['brand', '/console/brand'],
+          ['policy', `/console/policies/edit?id=${policy}`],
+        ]);
+        await page.goto(`${shop.fixture.url}/console/deliveries/${failed}/email`);
+        await page.frameLocator('iframe').getByRole('heading', { name: 'Thank you, <b>Ada</b>' }).waitFor();
+        await page.goto(`${shop.fixture.url}/console/emails/edit?type=confirmation`);
+        await page.getByLabel('Table', { exact: true }).selectOption('orders');
+        await page.getByLabel('Row', { exact: true }).fill('7');
+        await page.getByRole('button', { name: 'Preview', exact: true }).click();
+        await page
+          .frameLocator('iframe[name=preview]')
+          .frameLocator('iframe >> nth=0')
+          .getByRole('heading', { name: 'Thank you, <b>Ada</b>' })
+          .waitFor();
+        await shoot(page, `${name}-preview`);
+        const editor = page.getByRole('textbox', { name: 'Template (HTML)' });
+        const write = async (text: string): Promise<void> => {
+          await editor.focus();
+          await page.keyboard.press('Control+A');
+          await page.keyboard.type(text);
+        };
+        await write('<h2>While one types: {{ records.new.or');
+        await page.getByRole('option', { name: 'order_id' }).waitFor();
+        // The list follows the typing by a frame.
+        await page.evaluate(
+          'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))',
+        );
+        await shoot(page, `${name}-completion`);
+        await page.keyboard.press('Enter');
+        await page.keyboard.type(' }}</h2>');
+        await page
+          .frameLocator('iframe[name=preview]')
+          .frameLocator('iframe >> nth=0')
+          .getByRole('heading', { name: 'While one types: 7' })
+          .waitFor();
+        expect(await page.locator('[role=textbox]:focus').count()).to.equal(1);
+        await write('{{ records.new.order }}');
+        await page.locator('.mark.waiting', { hasText: 'has no "order"' }).waitFor();
+        await write('{{ records.new.order_id | no_such }}');
+        await page.locator('.mark', { hasText: 'no_such' }).waitFor();
+        await shoot(page, `${name}-mistake`);
+        expect(await violations(page), 'what axe finds in the editor').to.deep.equal([]);
+        await page.context().close();
+
+        const operators = await open('/console', options);
+        await operators.getByLabel('Tenant').fill('0');
+        await operators.keyboard.press('Enter');
+        await operators.getByLabel('Login').fill('pxadmin');
+        await operators.getByLabel('Password').fill(PXADMIN_PASSWORD);
+        await operators.keyboard.press('Enter');
+        await operators.getByRole('heading', { name: 'Tenants' }).waitFor();
+        await look(operators, name, [['tenants', '/console/tenants']]);
+        await operators.context().close();
+      });
+    }
+  });
+}
+
+const LOGO =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="160" height="48"><rect width="48" height="48" rx="8" fill="#b3541e"/><script>document.title = "ran"</script></svg>';
+const LONG_LIST = Array.from({ length: 12 }, (_, i) => `Somebody ${i} <somebody.${i}@customers.example.com>`);
+const TROUBLES: readonly (readonly [state: string, code: string, subject: string | null])[] = [
+  ['retrying', 'CARRIER_503', 'Your invoice of November'],
+  ['paused', 'APIKEY_REFUSED', 'Welcome'],
+  ['skipped', 'NO_VALID_RECIPIENT', null],
+  ['unknown', 'OUTCOME_UNKNOWN', 'Your parcel is on its way'],
+];
