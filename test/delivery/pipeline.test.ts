@@ -27,7 +27,7 @@ describe(`delivery: from event to provider, queue in ${QUEUE}`, () => {
     const config = await pipelineConfig(QUEUE, {
       SENDGRID_BASE_URL: provider.url,
       SEND_DEADLINE_MS: '15000',
-      LEASE_MS: '6000',
+      LEASE_MS: '60000',
     });
     pipeline = await startPipeline(db.database, config, { relays: 2, workers: 2 });
   });

@@ -106,12 +106,12 @@ export class Transactions {
   #runAlone(
     request: TransactionRequest,
     traceparent?: string,
-    mayRepeat = true,
+    repeats = MAX_REPEATS,
   ): Promise<TransactionOutcome> {
     return new Promise((resolve, reject) => {
       const pending = { request, traceparent, resolve, reject };
       this.#pipelinedConnection(request.tenantid).add([
-        this.#transaction([pending], false, undefined, mayRepeat),
+        this.#transaction([pending], false, undefined, repeats),
       ]);
     });
   }
@@ -121,7 +121,7 @@ export class Transactions {
     group: readonly Pending[],
     isShared: boolean,
     onEnd: () => void = () => undefined,
-    mayRepeat = true,
+    repeats = MAX_REPEATS,
   ): PipelinedTransaction {
     return {
       fail: (error) => {
@@ -134,7 +134,8 @@ export class Transactions {
           const { result, opening, isSound } = await this.#send(lease, group, isShared);
           const inTime = deadline.pass();
           if (lease.login === 'shared' && isRefusedRole(result, opening)) this.#retryOnOwnConnections(group);
-          else if (mayRepeat && lease.login !== 'shared' && wasEndedBefore(result)) this.#repeat(group);
+          else if (inTime && repeats > 0 && lease.login !== 'shared' && mayRepeat(group, result))
+            this.#repeat(group, repeats - 1);
           else this.#settle(group, outcomesOf(requestsOf(group), result, { opening, inTime }));
           return isSound;
         } catch (error) {
@@ -158,9 +159,9 @@ export class Transactions {
   }
 
   /** The session was ended while it was idle, because shared connections serve the tenant from now on. */
-  #repeat(group: readonly Pending[]): void {
+  #repeat(group: readonly Pending[], repeats: number): void {
     for (const { request, traceparent, resolve } of group)
-      resolve(this.#runAlone(request, traceparent, false));
+      resolve(this.#runAlone(request, traceparent, repeats));
   }
 
   #settle(group: readonly Pending[], outcomes: readonly (TransactionOutcome | 'repeat')[]): void {
@@ -285,6 +286,9 @@ const requestsOf = (group: readonly Pending[]): readonly TransactionRequest[] =>
 /** Of sessions that `pg_terminate_backend` ends. */
 const TERMINATED = '57P01';
 
+/** Of a request on a connection whose session was ended: the pool may hold more of them. */
+const MAX_REPEATS = 3;
+
 /** The shared login is not a member of the role, or there is no such role. */
 const REFUSED_ROLE_STATES = new Set(['42501', '22023']);
 
@@ -293,7 +297,17 @@ function isRefusedRole({ error, rows }: PipelineResult, opening: number): boolea
   return rows.length < opening && isServerError(error) && REFUSED_ROLE_STATES.has(error.code ?? '');
 }
 
-/** Whether PostgreSQL ended the session before the first statement was completed, so that nothing was committed. */
+/**
+ * Whether a transaction whose session PostgreSQL ended has committed nothing: it was a read, or PostgreSQL said so instead of
+ * completing the first statement. A busy process writes before it reads that; TCP then drops the message.
+ */
+function mayRepeat(group: readonly Pending[], result: PipelineResult): boolean {
+  const { error } = result;
+  const isLost = error !== undefined && !isServerError(error);
+  return wasEndedBefore(result) || (isLost && group.every(({ request }) => request.mode === 'read'));
+}
+
+/** Whether PostgreSQL ended the session before the first statement was completed. */
 function wasEndedBefore({ error, rows }: PipelineResult): boolean {
   return rows.length === 0 && isServerError(error) && error.code === TERMINATED && !isRaised(error);
 }
