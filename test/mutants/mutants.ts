@@ -236,7 +236,7 @@ const FIRST_WALL: readonly Mutant[] = [
     within: 'rowJson',
     pattern: /condition: \w+ === 'all' \? (\w+) : sql`[^`]*`/,
     replacement: 'condition: $1',
-    tests: [POLICIES, 'test/slow/graphql/differentialAccess.test.ts', 'test/graphql/differential.test.ts'],
+    tests: [POLICIES, 'test/graphql/differentialAccess.test.ts', 'test/graphql/differential.test.ts'],
   },
   {
     name: "a caller's conditions are tried on hidden rows",

@@ -1,0 +1,5 @@
+import { itReadsWhatRolesMay, SEED } from './support/naiveAccess.js';
+
+describe(`aggregates and denied tables against a naive implementation (FUZZ_SEED=${SEED})`, () => {
+  itReadsWhatRolesMay([0]);
+});
