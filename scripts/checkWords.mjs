@@ -38,6 +38,10 @@ const WORDS = [
   [/\b(began|begun)(At)?(Ms)?(?=\b)(?<=Ms|At)/, 'startedAtMs'],
   [/\b[A-Z][a-z]+Terms\b/, 'Options'],
   [/\bstrikes?\b|\bstruck\b/, 'fault, kill'],
+  [
+    /ehaviour|\bcolour|honour|favour|(?:recogn|normal|organ|serial|initial|author|optim|synchron)is(?:e[ds]?|ing|ation)\b|cancelled(?!_)|\blabelled(?!by)|modelled|\blicence/i,
+    'the American spelling',
+  ],
   [/does not answer|answers again/, 'is not responding, has recovered'],
 ];
 

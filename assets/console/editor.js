@@ -1,4 +1,4 @@
-// Makes an editor of a field that holds a Jinja2 template: coloured, with names completed and mistakes shown where they are.
+// Makes an editor of a field that holds a Jinja2 template: colored, with names completed and mistakes shown where they are.
 const { CodeMirror } = globalThis;
 
 const STATEMENTS = ['if', 'elif', 'else', 'endif', 'for', 'endfor', 'set', 'with', 'endwith', 'macro', 'endmacro', 'filter', 'endfilter', 'raw', 'endraw'];

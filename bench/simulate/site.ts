@@ -13,7 +13,7 @@ export interface Terms {
   readonly costMs: Costs;
   /** Times of writes to the disk, to draw from. */
   readonly flushMs: readonly number[];
-  /** From the worker to the carrier's response, without CPU time of the carrier's that is modelled. */
+  /** From the worker to the carrier's response, without CPU time of the carrier's that is modeled. */
   readonly carrierMs: () => number;
   /** One way, between processes. */
   readonly hopMs: number;

@@ -1,6 +1,6 @@
 import { startChildServer } from '../../bench/support/childServer.js';
 import type { Canary } from '../rig/canaries.js';
-import type { Behaviour, ProviderEntry } from './ledger.js';
+import type { Behavior, ProviderEntry } from './ledger.js';
 
 /** The harness's client for the fake carrier. */
 export interface Carrier {
@@ -10,7 +10,7 @@ export interface Carrier {
   readonly entries: readonly ProviderEntry[];
   /** Fetches what is new. */
   refresh(): Promise<void>;
-  behave(behaviours: Readonly<Record<string, Behaviour>>): Promise<void>;
+  behave(behaviors: Readonly<Record<string, Behavior>>): Promise<void>;
   lookFor(canaries: readonly Canary[]): Promise<void>;
   stop(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export async function startProvider(): Promise<Carrier> {
       );
       settled = open < 0 ? entries.length : open;
     },
-    behave: (behaviours) => put('behaviours', behaviours),
+    behave: (behaviors) => put('behaviors', behaviors),
     lookFor: (canaries) => put('secrets', canaries),
     stop: () => server.stop(),
   };

@@ -16,13 +16,13 @@ export interface ProviderEntry {
   /** Whether it had accepted the email before, as the idempotency key says, and responded with that. */
   readonly isRepeated: boolean;
   /** How it handled the call. */
-  readonly behaviour: Behaviour['kind'];
+  readonly behavior: Behavior['kind'];
   /** Secrets found anywhere but in the Authorization header. */
   readonly secrets: readonly string[];
 }
 
 /** How the carrier handles emails with a certain key. */
-export type Behaviour =
+export type Behavior =
   | { readonly kind: 'accept' }
   | {
       readonly kind: 'reply';
@@ -43,18 +43,18 @@ export type Behaviour =
   /** Accepts the email, and breaks the connection instead of responding. */
   | { readonly kind: 'reset-after' };
 
-export const ACCEPT: Behaviour = { kind: 'accept' };
+export const ACCEPT: Behavior = { kind: 'accept' };
 
-/** Whether the carrier has accepted the email after this behaviour. */
-export function accepts(behaviour: Behaviour): boolean {
-  switch (behaviour.kind) {
+/** Whether the carrier has accepted the email after this behavior. */
+export function accepts(behavior: Behavior): boolean {
+  switch (behavior.kind) {
     case 'accept':
     case 'slow':
     case 'body-drip':
     case 'reset-after':
       return true;
     case 'reply':
-      return behaviour.status === 202;
+      return behavior.status === 202;
     case 'hang':
     case 'header-drip':
     case 'reset-before':

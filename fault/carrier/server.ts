@@ -1,21 +1,21 @@
 // A carrier of its own mind, in a process of its own, that keeps its own books. Prints its port.
 //   POST /v3/mail/send     a call as to SendGrid; what follows depends on its API key
-//   POST /emails           a call as to Resend, which honours idempotency keys
+//   POST /emails           a call as to Resend, which honors idempotency keys
 //   GET  anything else     what verifies a key
 //   GET  /smtp             the port of the SMTP server
-//   PUT  /behaviours       { [apiKey]: Behaviour }, for the keys named
+//   PUT  /behaviors       { [apiKey]: Behavior }, for the keys named
 //   PUT  /secrets          [{ name, secret }], to be looked for where none belongs
 //   GET  /ledger?from=n    entries from the n-th on
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { namesIn, type Canary } from '../rig/canaries.js';
-import { ACCEPT, accepts, type Behaviour, type ProviderEntry } from './ledger.js';
+import { ACCEPT, accepts, type Behavior, type ProviderEntry } from './ledger.js';
 import { IdempotencyKeys, readEmail } from './emails.js';
 import { startSmtpServer } from './smtpServer.js';
 
 const entries: ProviderEntry[] = [];
-const behaviours = new Map<string, Behaviour>();
+const behaviors = new Map<string, Behavior>();
 let canaries: readonly Canary[] = [];
 
 const DRIP_MS = 50;
@@ -37,17 +37,17 @@ server.listen(0, '127.0.0.1', () => {
 async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://carrier');
   const apiKey = (request.headers.authorization ?? '').replace(/^Bearer /, '');
-  const behaviour = behaviours.get(apiKey) ?? ACCEPT;
-  if (behaviour.kind === 'reset-before') {
+  const behavior = behaviors.get(apiKey) ?? ACCEPT;
+  if (behavior.kind === 'reset-before') {
     request.socket.resetAndDestroy();
     return;
   }
   const body = await readBody(request).catch(() => undefined);
   // The caller was killed while writing.
   if (body === undefined) return;
-  if (url.pathname === '/behaviours') {
-    const given = Object.entries(JSON.parse(body) as Record<string, Behaviour>);
-    for (const [key, wanted] of given) behaviours.set(key, wanted);
+  if (url.pathname === '/behaviors') {
+    const given = Object.entries(JSON.parse(body) as Record<string, Behavior>);
+    for (const [key, wanted] of given) behaviors.set(key, wanted);
     response.end();
   } else if (url.pathname === '/secrets') {
     canaries = JSON.parse(body) as Canary[];
@@ -65,14 +65,14 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
       path: url.pathname,
       apiKey,
       idempotencyKey: typeof key === 'string' ? key : undefined,
-      behaviour,
+      behavior,
       body,
       headers,
     });
   }
 }
 
-const OTHER_PAYLOAD: Behaviour = {
+const OTHER_PAYLOAD: Behavior = {
   kind: 'reply',
   status: 409,
   body: '{"name":"invalid_idempotent_request","message":"used with another payload"}',
@@ -82,7 +82,7 @@ interface Call {
   readonly path: string;
   readonly idempotencyKey: string | undefined;
   readonly apiKey: string;
-  readonly behaviour: Behaviour;
+  readonly behavior: Behavior;
   readonly body: string;
   /** Without the one that holds the key. */
   readonly headers: string;
@@ -93,34 +93,34 @@ async function takeCall(response: ServerResponse, call: Call): Promise<void> {
   const email = readEmail(call.path, body);
   const position = entries.length;
   const id = `message-${position}`;
-  const honoured = idempotencyKey === undefined ? undefined : keys.take(apiKey, idempotencyKey, body, id);
-  const behaviour = honoured?.kind === 'other' ? OTHER_PAYLOAD : call.behaviour;
+  const honored = idempotencyKey === undefined ? undefined : keys.take(apiKey, idempotencyKey, body, id);
+  const behavior = honored?.kind === 'other' ? OTHER_PAYLOAD : call.behavior;
   entries.push({
     ...email,
     apiKey,
     html: email.html.slice(0, MAX_HTML),
     receivedAtMs: Date.now(),
     answeredAtMs: null,
-    accepted: accepts(behaviour) && honoured?.kind !== 'same',
-    isRepeated: accepts(behaviour) && honoured?.kind === 'same',
-    behaviour: behaviour.kind,
+    accepted: accepts(behavior) && honored?.kind !== 'same',
+    isRepeated: accepts(behavior) && honored?.kind === 'same',
+    behavior: behavior.kind,
     secrets: namesIn(body + headers, canaries),
   });
-  await respond(behaviour, response, honoured?.id ?? id);
+  await respond(behavior, response, honored?.id ?? id);
   const entry = entries[position];
   if (entry && response.writableFinished) entries[position] = { ...entry, answeredAtMs: Date.now() };
 }
 
-async function respond(behaviour: Behaviour, response: ServerResponse, id: string): Promise<void> {
-  switch (behaviour.kind) {
+async function respond(behavior: Behavior, response: ServerResponse, id: string): Promise<void> {
+  switch (behavior.kind) {
     case 'accept':
       await delay(ANSWER_MS);
       return accept(response, id);
     case 'slow':
-      await delay(behaviour.ms);
+      await delay(behavior.ms);
       return accept(response, id);
     case 'reply':
-      return reply(response, behaviour.status, behaviour.headers ?? {}, behaviour.body ?? '');
+      return reply(response, behavior.status, behavior.headers ?? {}, behavior.body ?? '');
     case 'hang':
       return;
     case 'header-drip':

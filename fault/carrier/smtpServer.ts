@@ -45,7 +45,7 @@ export function startSmtpServer({ record, canaries }: SmtpBooks): Promise<number
             answeredAtMs: Date.now(),
             accepted: !isBusy,
             isRepeated: false,
-            behaviour: isBusy ? 'reply' : 'accept',
+            behavior: isBusy ? 'reply' : 'accept',
             secrets: namesIn(raw.toString('latin1'), canaries()),
           });
           if (isBusy) callback(Object.assign(new Error('4.3.2 busy'), { responseCode: 451 }));

@@ -1,4 +1,4 @@
-import { ACCEPT, type Behaviour } from '../carrier/ledger.js';
+import { ACCEPT, type Behavior } from '../carrier/ledger.js';
 import { replaceKey } from '../rig/shop.js';
 import type { TenantFault } from './tenantFault.js';
 
@@ -8,14 +8,14 @@ const HTML_PAGE = '<html><body><h1>413 Request Entity Too Large</h1></body></htm
 function behaving(
   name: string,
   what: string,
-  behaviour: Behaviour,
+  behavior: Behavior,
   mayFailWith: readonly string[] = [],
 ): TenantFault {
   return {
     name,
     what,
     special: { mayFailWith },
-    begin: ({ carrier }, shop) => carrier.behave({ [shop.apiKey]: behaviour }),
+    begin: ({ carrier }, shop) => carrier.behave({ [shop.apiKey]: behavior }),
     end: ({ carrier }, shop) => carrier.behave({ [shop.apiKey]: ACCEPT }),
   };
 }
@@ -23,7 +23,7 @@ function behaving(
 const answering = (
   status: number,
   rest: { headers?: Record<string, string>; body?: string } = {},
-): Behaviour => ({
+): Behavior => ({
   kind: 'reply',
   status,
   ...rest,

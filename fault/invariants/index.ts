@@ -4,7 +4,7 @@ import { nothingInvented, nothingLost } from './completeness.js';
 import { endingsFinal, historyMonotone } from './history.js';
 import type { Evidence, Invariant } from './invariant.js';
 import { secretsKept } from './secrecy.js';
-import { duplicatesExplained, keysHonoured, oneCarrierEach, sendsAccounted } from './sends.js';
+import { duplicatesExplained, keysHonored, oneCarrierEach, sendsAccounted } from './sends.js';
 import { rightsHeld, tenantsApart } from './tenants.js';
 
 const INVARIANTS: readonly Invariant[] = [
@@ -12,7 +12,7 @@ const INVARIANTS: readonly Invariant[] = [
   nothingInvented,
   sendsAccounted,
   duplicatesExplained,
-  keysHonoured,
+  keysHonored,
   oneCarrierEach,
   tenantsApart,
   rightsHeld,

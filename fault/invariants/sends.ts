@@ -48,8 +48,8 @@ export const duplicatesExplained: Invariant = {
 const timeOf = (atMs: number): string => new Date(atMs).toISOString().slice(11, 23);
 
 /** A carrier that supports idempotency keys sends a delivery once, whatever response was lost. */
-export const keysHonoured: Invariant = {
-  name: '3c no duplicates by a carrier that honours idempotency keys',
+export const keysHonored: Invariant = {
+  name: '3c no duplicates by a carrier that honors idempotency keys',
   breaches: ({ accounts }) =>
     [...accounts.accepted]
       .filter(([, emails]) => emails.filter(({ carrier }) => carrier === 'resend').length > 1)

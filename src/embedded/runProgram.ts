@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { SystemUser } from './systemUser.js';
 
-/** The environment of the PostgreSQL programs, restricted so that ours can't change their behaviour. */
+/** The environment of the PostgreSQL programs, restricted so that ours can't change their behavior. */
 export const PROGRAM_ENV = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
 export interface ProgramOptions {

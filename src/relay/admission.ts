@@ -78,8 +78,8 @@ export class Admission {
     for (const batch of this.#admitted.values()) this.#count(batch);
     this.#limits.clear();
     for (const [tenantid, count] of before) {
-      const begun = count - (this.#waiting.get(tenantid) ?? 0);
-      const limit = Math.min(begun * INTERVALS_AHEAD, this.limits.max);
+      const started = count - (this.#waiting.get(tenantid) ?? 0);
+      const limit = Math.min(started * INTERVALS_AHEAD, this.limits.max);
       if (limit > this.limits.min) this.#limits.set(tenantid, limit);
     }
     return this.#admit();

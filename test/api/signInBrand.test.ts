@@ -41,7 +41,7 @@ describe('the brand of a sign-in page', () => {
     for (const html of await pages()) expect(html).to.not.include('Paper').and.not.include('class="band"');
   });
 
-  it('rejects invalid names, colours and images, and keeps the input', async () => {
+  it('rejects invalid names, colors and images, and keeps the input', async () => {
     for (const [values, words] of [
       [{ name: 'x'.repeat(81) }, 'at most 80 characters'],
       [{ name: 'two\nlines' }, 'at most 80 characters'],

@@ -109,7 +109,7 @@ describe('attack: forged, repeated and cross-tenant carrier webhooks', () => {
 
       it('of one tenant has no effect on deliveries of another', async () => {
         if (kind !== 'ses') expect(await post(kind, bounce(kind), foreign)).to.equal(403);
-        // Labelled with the tenant that receives it, but about another's delivery.
+        // Labeled with the tenant that receives it, but about another's delivery.
         const secret = SECRETS[kind].replace('canary', 'Canary').replace('Y2FuYXJ5', 'Y2FuYXJ6');
         const stolen = {
           resend: () => fromResend(BOUNCES.resend(deliveryid, foreign), undefined, secret),

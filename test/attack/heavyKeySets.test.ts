@@ -20,7 +20,7 @@ describe('attack: a provider has many keys, which take long to verify with', () 
       [10, 401],
     ] as const) {
       const keys = [...Array<JWK>(others).fill(other), await provider.publicJwk()];
-      provider.misbehaviour = { signature: 'without kid', jwks: (res) => json(res, 200, { keys }) };
+      provider.misbehavior = { signature: 'without kid', jwks: (res) => json(res, 200, { keys }) };
       const jwks_uri = `${provider.endpoints.jwks_uri}?others=${others}`;
       const { issuer, endpoints } = provider;
       const confid = await fixture.createConfig(

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { WebFixture, type GraphqlResult } from '../api/webFixture.js';
-import { MisbehavingProvider, type Misbehaviour } from '../api/oidc/support/misbehavingProvider.js';
+import { MisbehavingProvider, type Misbehavior } from '../api/oidc/support/misbehavingProvider.js';
 import { OidcFixture, type FailureBody, type ProviderInput } from '../api/oidc/support/oidcFixture.js';
 
 const EMAIL = 'a@example.com';
@@ -15,21 +15,21 @@ describe('attack: an identity the provider does not vouch for', () => {
   });
   after(() => Promise.all([fixture.stop(), provider.stop()]));
   afterEach(() => {
-    provider.misbehaviour = {};
+    provider.misbehavior = {};
   });
 
   interface Mapped {
     readonly providerid: number;
     /** Signs in at a provider that does as it is told. @returns the code of the failure, or `signed in` */
-    readonly signIn: (misbehaviour: Misbehaviour) => Promise<string>;
+    readonly signIn: (misbehavior: Misbehavior) => Promise<string>;
   }
 
   async function mapped(input: Partial<ProviderInput>, sub_id: string): Promise<Mapped> {
     const providerid = await fixture.createProvider({ ...provider.endpoints, ...input });
     const confid = await fixture.createConfig(providerid);
     const roleid = await fixture.createMappedRole(`role ${(names += 1)}`, confid, sub_id);
-    const signIn = async (misbehaviour: Misbehaviour): Promise<string> => {
-      provider.misbehaviour = misbehaviour;
+    const signIn = async (misbehavior: Misbehavior): Promise<string> => {
+      provider.misbehavior = misbehavior;
       const response = await fixture.signIn(roleid, confid);
       return response.status === 200 ? 'signed in' : ((await response.json()) as FailureBody).code;
     };
@@ -70,7 +70,7 @@ describe('attack: an identity the provider does not vouch for', () => {
       { auth_uri: `${provider.issuer}/realms/own/authorize` },
       'somebody',
     );
-    const sign = (iss: string, more: Misbehaviour = {}): Promise<string> =>
+    const sign = (iss: string, more: Misbehavior = {}): Promise<string> =>
       signIn({ claims: { iss }, ...more });
     // The first to come in is the attacker.
     expect(await sign(`${provider.issuer}/realms/other`, { discovery })).to.equal('OIDC_ID_TOKEN_INVALID');

@@ -103,13 +103,13 @@ describe("attack: another provider's code, by mixing up providers", () => {
 
   it('fails where the attacker promises iss to get the plain redirect URI', async () => {
     const victim = await setUp(honest);
-    evil.misbehaviour = { discovery: { '': promise(evil) } };
+    evil.misbehavior = { discovery: { '': promise(evil) } };
     const attacker = await setUp(evil);
     expect(attacker.redirectUri).to.equal(victim.redirectUri);
     expect(await mixUp(attacker, victim.redirectUri)).to.equal('OIDC_PROVIDER_ERROR');
     expect(received()).to.equal('nothing');
     // Not even once it takes the promise back, or changes its addresses.
-    evil.misbehaviour = {};
+    evil.misbehavior = {};
     const update = (input: string): Promise<unknown> =>
       fixture.web.control(
         fixture.pxadmin,
@@ -122,10 +122,10 @@ describe("attack: another provider's code, by mixing up providers", () => {
 
   it('fails where the honest provider sends iss', async () => {
     const attacker = await setUp(evil);
-    honest.misbehaviour = { discovery: { '': promise(honest) } };
+    honest.misbehavior = { discovery: { '': promise(honest) } };
     const victim = await setUp(honest);
     expect(victim.redirectUri).to.equal(attacker.redirectUri);
-    honest.misbehaviour = { ...honest.misbehaviour, callback: { code: 'stolen', iss: honest.issuer } };
+    honest.misbehavior = { ...honest.misbehavior, callback: { code: 'stolen', iss: honest.issuer } };
     expect(await mixUp(attacker, victim.redirectUri)).to.equal('OIDC_PROVIDER_ERROR');
     expect(received()).to.equal('nothing');
   });

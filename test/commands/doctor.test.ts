@@ -252,7 +252,7 @@ describe('rowpost doctor', () => {
       });
       const some = await diagnose({ RESEND_BASE_URL: api.url });
       expect(some.of('carriers')).to.match(
-        new RegExp(`^✓ carriers +resend recognises 1 of 2 \\(tenant ${tenants[1]!.tenantid}: .*401`),
+        new RegExp(`^✓ carriers +resend recognizes 1 of 2 \\(tenant ${tenants[1]!.tenantid}: .*401`),
       );
       expect(some.of('sendgrid')).to.match(/^✓ .*all tenants send with other carriers/);
       expect(requests).to.deep.equal([]);
@@ -261,7 +261,7 @@ describe('rowpost doctor', () => {
       );
       api.reply = () => ({ status: 503 });
       const none = await diagnose({ RESEND_BASE_URL: api.url });
-      expect(none.of('carriers')).to.match(/^✗ carriers +resend recognises 0 of 2/);
+      expect(none.of('carriers')).to.match(/^✗ carriers +resend recognizes 0 of 2/);
       expect(none.lines.join()).to.not.match(/re_(good|bad)/);
     } finally {
       await api.stop();

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { codeOf, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
-import { partOf, type Behaviour } from '../support/fakeProvider.js';
+import { partOf, type Behavior } from '../support/fakeProvider.js';
 import { API_KEY, ORDER, SEND, Shop, TABLES } from './emailShop.js';
 
 describe('roles_pbac: send_test_email', () => {
@@ -13,8 +13,8 @@ describe('roles_pbac: send_test_email', () => {
     shop.provider.behave = () => ({ kind: 'accept' });
   });
 
-  const meet = async (behaviour: Behaviour): Promise<Json> => {
-    shop.provider.behave = () => behaviour;
+  const meet = async (behavior: Behavior): Promise<Json> => {
+    shop.provider.behave = () => behavior;
     return shop.sent({ type: await shop.createType(), ...ORDER, to: 'me@example.com' });
   };
 
@@ -41,7 +41,7 @@ describe('roles_pbac: send_test_email', () => {
 
   it("returns the provider's outcome without the key, and pauses nobody", async () => {
     const echo = JSON.stringify({ errors: [{ message: `bad key ${API_KEY}` }] });
-    const cases: [Behaviour, string][] = [
+    const cases: [Behavior, string][] = [
       [{ kind: 'reply', status: 401, body: echo }, 'APIKEY_REFUSED'],
       [{ kind: 'reply', status: 400, body: echo }, 'CARRIER_400'],
       [{ kind: 'reply', status: 503, body: echo }, 'CARRIER_503'],
@@ -49,9 +49,9 @@ describe('roles_pbac: send_test_email', () => {
       [{ kind: 'hang' }, 'CARRIER_TIMEOUT'],
       [{ kind: 'reset-after' }, 'ECONNRESET'],
     ];
-    for (const [behaviour, code] of cases) {
+    for (const [behavior, code] of cases) {
       const before = shop.provider.calls.length;
-      const result = await meet(behaviour);
+      const result = await meet(behavior);
       expect(result, code).to.include({ sent: false, provider_message_id: null });
       expect(result['error'], code).to.include({ code });
       expect(JSON.stringify(result)).to.not.include('secret-of-the-shop');

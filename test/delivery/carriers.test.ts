@@ -5,7 +5,7 @@ import type { SmtpAccount } from '../../src/email/carriers/account.js';
 import type { StoredAccount } from '../../src/email/carriers/openAccounts.js';
 import { findFreePort } from '../../src/embedded/freePort.js';
 import { deliveryOutcomes, carrierCalls } from '../../src/foundation/observability/metrics.js';
-import { startFakeProvider, type Behaviour, type FakeProvider } from '../support/fakeProvider.js';
+import { startFakeProvider, type Behavior, type FakeProvider } from '../support/fakeProvider.js';
 import { LOGIN, startFakeSmtp, type AfterDot, type FakeSmtp } from '../support/fakeSmtp.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { waitFor } from '../support/waitFor.js';
@@ -29,7 +29,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
   let pipeline: Pipeline;
   let tenant: TestTenant;
   let nextAfterDot: AfterDot[] = [];
-  let nextResponses: Behaviour[] = [];
+  let nextResponses: Behavior[] = [];
 
   before(async () => {
     db = await createTestDatabase();

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { pino } from 'pino';
 import { createTemplatePool, type TemplatePool } from 'rowpost-jinja2';
 import { resumeTenant } from '../../src/db/ledger/pause.js';
-import { partOf, startFakeProvider, type Behaviour, type FakeProvider } from '../support/fakeProvider.js';
+import { partOf, startFakeProvider, type Behavior, type FakeProvider } from '../support/fakeProvider.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { waitFor } from '../support/waitFor.js';
 import {
@@ -26,13 +26,13 @@ describe(`delivery: outcomes end as states, queue in ${QUEUE}`, () => {
   let templates: TemplatePool;
   let tenant: TestTenant;
   /** What each tenant meets; the others are accepted. */
-  const behaviours = new Map<string, Behaviour[]>();
+  const behaviors = new Map<string, Behavior[]>();
   const lines: string[] = [];
 
   before(async () => {
     db = await createTestDatabase();
     provider = await startFakeProvider();
-    provider.behave = (call) => behaviours.get(call.tenantid)?.shift() ?? { kind: 'accept' };
+    provider.behave = (call) => behaviors.get(call.tenantid)?.shift() ?? { kind: 'accept' };
     templates = createTemplatePool();
     const config = await pipelineConfig(QUEUE, { SENDGRID_BASE_URL: provider.url, MAX_ATTEMPTS: '4' });
     const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
@@ -49,8 +49,8 @@ describe(`delivery: outcomes end as states, queue in ${QUEUE}`, () => {
   });
 
   /** One event, and the delivery it ended as. */
-  const deliver = async (rule: RuleOptions = {}, event: { new?: unknown } = {}, ...meets: Behaviour[]) => {
-    behaviours.set(String(tenant.tenantid), meets);
+  const deliver = async (rule: RuleOptions = {}, event: { new?: unknown } = {}, ...meets: Behavior[]) => {
+    behaviors.set(String(tenant.tenantid), meets);
     await createRule(db.database, tenant, rule);
     await writeEvents(db.database, tenant, 1, event);
     return waitFor('the end of the delivery', async () => {
@@ -157,9 +157,7 @@ describe(`delivery: outcomes end as states, queue in ${QUEUE}`, () => {
   it('429 delays its tenant only', async () => {
     const other = await createTenant(db.database);
     await createRule(db.database, other);
-    behaviours.set(String(tenant.tenantid), [
-      { kind: 'reply', status: 429, headers: { 'retry-after': '5' } },
-    ]);
+    behaviors.set(String(tenant.tenantid), [{ kind: 'reply', status: 429, headers: { 'retry-after': '5' } }]);
     await createRule(db.database, tenant);
     await writeEvents(db.database, tenant, 1);
     await waitFor('the first call', () => calls().length === 1);
@@ -284,7 +282,7 @@ describe(`delivery: outcomes end as states, queue in ${QUEUE}`, () => {
   }
 
   it('a rule deleted before its email left ends as skipped', async () => {
-    behaviours.set(String(tenant.tenantid), [{ kind: 'reply', status: 500 }]);
+    behaviors.set(String(tenant.tenantid), [{ kind: 'reply', status: 500 }]);
     const ruleid = await createRule(db.database, tenant);
     await db.database
       .knex('rowpost.email_apikey')

@@ -16,7 +16,7 @@ const call = (receivedAtMs: number, more: Partial<ProviderEntry> = {}): Provider
   answeredAtMs: receivedAtMs,
   accepted: true,
   isRepeated: false,
-  behaviour: 'accept',
+  behavior: 'accept',
   secrets: [],
   ...more,
 });

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** What the provider does with a call. */
-export type Behaviour =
+export type Behavior =
   | { readonly kind: 'accept' }
   | {
       readonly kind: 'reply';
@@ -76,7 +76,7 @@ export interface FakeProvider {
   /** How many emails were accepted for each delivery. */
   acceptedPerDelivery(): ReadonlyMap<string, number>;
   /** Decides what happens with each call; accepts all by default. Given undefined when the email was not read. */
-  behave: (call: Omit<ReceivedCall, 'accepted'>) => Behaviour;
+  behave: (call: Omit<ReceivedCall, 'accepted'>) => Behavior;
   /** Connections broken before their email is read. */
   refuseUnread: boolean;
   stop(): Promise<void>;
@@ -101,12 +101,12 @@ export async function startFakeProvider(): Promise<FakeProvider> {
   });
   const handle = async (request: http.IncomingMessage, response: http.ServerResponse): Promise<void> => {
     const call = await readCall(request);
-    const behaviour = provider.behave(call);
+    const behavior = provider.behave(call);
     const accepted =
-      ['accept', 'slow', 'body-drip', 'reset-after'].includes(behaviour.kind) ||
-      (behaviour.kind === 'reply' && behaviour.status === 202);
+      ['accept', 'slow', 'body-drip', 'reset-after'].includes(behavior.kind) ||
+      (behavior.kind === 'reply' && behavior.status === 202);
     calls.push({ ...call, accepted });
-    await respond(behaviour, response, calls.length);
+    await respond(behavior, response, calls.length);
   };
   const provider: FakeProvider = {
     get url() {
@@ -154,17 +154,17 @@ async function readCall(request: http.IncomingMessage): Promise<Omit<ReceivedCal
   };
 }
 
-async function respond(behaviour: Behaviour, response: http.ServerResponse, number: number): Promise<void> {
-  switch (behaviour.kind) {
+async function respond(behavior: Behavior, response: http.ServerResponse, number: number): Promise<void> {
+  switch (behavior.kind) {
     case 'accept':
       response.writeHead(202, { 'x-message-id': `message-${number}` }).end();
       return;
     case 'slow':
-      await delay(behaviour.ms);
+      await delay(behavior.ms);
       response.writeHead(202, { 'x-message-id': `message-${number}` }).end();
       return;
     case 'reply':
-      response.writeHead(behaviour.status, behaviour.headers).end(behaviour.body ?? '');
+      response.writeHead(behavior.status, behavior.headers).end(behavior.body ?? '');
       return;
     case 'hang':
       return;

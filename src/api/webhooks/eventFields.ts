@@ -20,7 +20,7 @@ export interface ReadEvents {
   readonly events: readonly EmailEvent[];
   /** Irrelevant, or not about a delivery of ours. */
   readonly ignored: number;
-  /** Labelled with another tenant. */
+  /** Labeled with another tenant. */
   readonly foreign: number;
 }
 

@@ -98,8 +98,8 @@ function describe(verdicts: readonly AccountVerdict[]): Finding {
   const refused = verdicts
     .filter(({ problem }) => problem !== undefined)
     .toSorted((a, b) => a.tenantid - b.tenantid);
-  if (refused.length === 0) return good(`${kind} recognises ${verdicts.length}`);
+  if (refused.length === 0) return good(`${kind} recognizes ${verdicts.length}`);
   const listed = shortened(refused.map(({ tenantid, problem }) => `tenant ${tenantid}: ${problem}`));
-  const says = `${kind} recognises ${verdicts.length - refused.length} of ${verdicts.length} (${listed})`;
+  const says = `${kind} recognizes ${verdicts.length - refused.length} of ${verdicts.length} (${listed})`;
   return refused.length === verdicts.length ? bad(says) : good(says);
 }

@@ -78,7 +78,7 @@ async function checkClock({ pool }: Database): Promise<Finding> {
   const says = `${(Math.abs(clockDifferenceMs) / 1000).toFixed(1)} s from PostgreSQL's`;
   return Math.abs(clockDifferenceMs) <= MAX_CLOCK_DIFFERENCE_MS
     ? good(says)
-    : bad(says, 'Synchronise both with NTP.');
+    : bad(says, 'Synchronize both with NTP.');
 }
 
 async function checkSecrets({ knex }: Database, keyRing: KeyRing): Promise<Finding> {

@@ -43,7 +43,7 @@ export async function suppress(
   });
 }
 
-/** The address as listed: as given, or in the normalised form in which it would have been added. */
+/** The address as listed: as given, or in the normalized form in which it would have been added. */
 export async function listedIn(
   table: 'rowpost.email_suppression' | 'rowpost.email_unsubscribe',
   { db, principal }: ControlContext,

@@ -76,7 +76,7 @@ async function close(client: PoolClient): Promise<boolean> {
   return isOwn || open.length === 0;
 }
 
-/** Login roles other than tenants', which are recognised by name, here and in other installations. */
+/** Login roles other than tenants', which are recognized by name, here and in other installations. */
 const OTHER_LOGINS_SQL = `
   select rolname as name from pg_catalog.pg_roles
   where rolcanlogin and not rolsuper and rolname !~ '^rowpost_[0-9]+_(shared|tenant_[0-9]+)$'`;

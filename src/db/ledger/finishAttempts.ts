@@ -15,7 +15,7 @@ export interface AttemptFinish extends HeldDelivery {
   readonly outcome: AttemptOutcome | null;
   readonly httpStatus: number | null;
   readonly state: Exclude<DeliveryState, 'sending' | 'paused'>;
-  /** Whether the attempt counts towards the maximum. */
+  /** Whether the attempt counts toward the maximum. */
   readonly counted: boolean;
   /** Null keeps the recorded one. */
   readonly providerMessageId: string | null;

@@ -49,7 +49,7 @@ const IS_POISON = sql`(d.lost + 1 >= ${MAX_LOST_STARTS})`;
 /** SQL: a delivery `d` whose attempt was lost is sent again. */
 const IS_RETRIED = sql`(d.delivery = 'at_least_once' and not ${IS_POISON} and d.attempts + 1 < $1::int)`;
 
-/** Carriers that honour the delivery's idempotency key: sending again there is no duplicate. */
+/** Carriers that honor the delivery's idempotency key: sending again there is no duplicate. */
 export const IDEMPOTENT_CARRIERS: readonly string[] = ['resend'];
 
 /** The error of an attempt whose idempotency key the carrier has seen with other data: the next attempt gets a new key. */

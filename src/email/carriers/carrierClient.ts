@@ -5,8 +5,8 @@ import { traceparentOf, type Span } from '../../foundation/observability/tracing
 
 /** What was observed of one call to the carrier. */
 export interface Exchange {
-  /** The request was begun, so the email may have been sent. */
-  begun: boolean;
+  /** The request has started, so the email may have been sent. */
+  started: boolean;
   /** Aborted just before the request was written. */
   fenced: boolean;
   /** Aborted at its deadline. */
@@ -72,10 +72,10 @@ export class CarrierClient {
         request.destroy();
       }, options.deadlineMs);
       const begin = (): void => {
-        exchange.begun = options.mayStart();
-        exchange.fenced = !exchange.begun;
+        exchange.started = options.mayStart();
+        exchange.fenced = !exchange.started;
         // A string is sent in the same write as the headers.
-        if (exchange.begun) request.end(content);
+        if (exchange.started) request.end(content);
         else request.destroy();
       };
       // Getting a connection may take long, because all are busy or the process was suspended, so the lease is checked
@@ -108,7 +108,7 @@ function contentOf(body: object | Uint8Array | undefined): Uint8Array | string {
 /** @param error why the call was not made */
 export function newExchange(error?: unknown): Exchange {
   return {
-    begun: false,
+    started: false,
     fenced: false,
     late: false,
     status: undefined,

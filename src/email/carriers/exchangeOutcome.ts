@@ -31,12 +31,12 @@ export function readExchange(
   const { status, headers, body } = exchange;
   if (status !== undefined) return cleanOutcome(readResponse({ status, headers, body }), secrets);
   const code = exchange.late ? 'CARRIER_TIMEOUT' : networkCode(exchange.error);
-  const fate = exchange.begun ? 'the email may have been accepted' : 'the email did not leave';
+  const fate = exchange.started ? 'the email may have been accepted' : 'the email did not leave';
   const what = exchange.late ? 'the carrier did not respond in time' : `the call broke (${code})`;
-  return { kind: 'retry', ambiguous: exchange.begun, httpStatus: null, code, message: `${what}; ${fate}` };
+  return { kind: 'retry', ambiguous: exchange.started, httpStatus: null, code, message: `${what}; ${fate}` };
 }
 
-/** Whether a carrier recognises an account, determined by its response to a request that sends nothing. */
+/** Whether a carrier recognizes an account, determined by its response to a request that sends nothing. */
 export function verificationOf(
   exchange: Exchange,
   describe: (response: CarrierResponse) => string,

@@ -15,7 +15,7 @@ export interface HttpCarrier<A extends Account> {
   /** A request that sends nothing and only succeeds for a known account. */
   verifyRequest(account: A): CarrierRequest | Promise<CarrierRequest>;
   /** Whether a response other than 2xx also proves that the account is known. */
-  recognises?(response: CarrierResponse): boolean;
+  recognizes?(response: CarrierResponse): boolean;
   describe(response: CarrierResponse): string;
 }
 
@@ -53,7 +53,7 @@ export function createHttpCarrier<A extends Account>(
       const request = await carrier.verifyRequest(account);
       const exchange = await clientOf(account).call(request, options).catch(newExchange);
       const { status, headers, body } = exchange;
-      if (status !== undefined && carrier.recognises?.({ status, headers, body }) === true) {
+      if (status !== undefined && carrier.recognizes?.({ status, headers, body }) === true) {
         return { ok: true };
       }
       return verificationOf(exchange, (response) => carrier.describe(response), secretsOf(account));

@@ -9,7 +9,7 @@ export interface EmailMessage extends Email {
   readonly deliveryid: string | null;
   /** The same for every attempt at a delivery; without one, the carrier generates it. */
   readonly messageId?: string;
-  /** For carriers that honour one. The same for every attempt until the delivery is redriven or the carrier rejects the key because the data differ. */
+  /** For carriers that honor one. The same for every attempt until the delivery is redriven or the carrier rejects the key because the data differ. */
   readonly idempotencyKey?: string;
 }
 

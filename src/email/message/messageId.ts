@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 
 /**
- * The Message-ID of a delivery: the same for every attempt, so that receivers can recognise duplicates. The host of
+ * The Message-ID of a delivery: the same for every attempt, so that receivers can recognize duplicates. The host of
  * BASE_URL makes it unique among installations.
  */
 export function messageIdOf(baseUrl: string, tenantid: number, deliveryid: string): string {

@@ -13,7 +13,7 @@ import { setUp, type DemoTenant, type RunningService } from './setUp.js';
 
 export type { RunningService } from './setUp.js';
 
-/** Where to narrate to, and whether it supports colours. */
+/** Where to narrate to, and whether it supports colors. */
 export interface Stage {
   write(text: string): void;
   readonly colors: boolean;

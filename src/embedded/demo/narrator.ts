@@ -14,7 +14,7 @@ export interface Narrator {
   pointer(label: string, text: string): void;
 }
 
-/** @param colors whether the output supports colours */
+/** @param colors whether the output supports colors */
 export function createNarrator(write: (text: string) => void, colors: boolean): Narrator {
   const paint = (code: string) => (text: string) => (colors ? `\u001b[${code}m${text}\u001b[0m` : text);
   const bold = paint('1');

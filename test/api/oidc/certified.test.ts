@@ -94,7 +94,7 @@ describe('sign-in through the certified provider', () => {
     expect(text).not.to.include('mistyped');
   });
 
-  it('reports that the user cancelled', async () => {
+  it('reports that the user canceled', async () => {
     const confid = await fixture.createConfig(await withIssuer());
     const roleid = await fixture.createMappedRole('cancel', confid, 'x');
     const browser = new HttpBrowser();

@@ -17,7 +17,7 @@ describe('signing in to the console with a provider', () => {
     await fixture.createMappedRole('somebody', confid, 'somebody');
   });
   beforeEach(() => {
-    provider.misbehaviour = {};
+    provider.misbehavior = {};
   });
   after(async () => {
     await provider.stop();
@@ -54,7 +54,7 @@ describe('signing in to the console with a provider', () => {
 
   it('shows what went wrong on a page, and keeps the requested page', async () => {
     const browser = new HttpBrowser();
-    provider.misbehaviour = { claims: { sub: 'somebody else' } };
+    provider.misbehavior = { claims: { sub: 'somebody else' } };
     const started = await choose(browser, { login: 'somebody' });
     const { url } = await browser.follow(started.headers.get('location')!, within);
     expect(new URL(url).searchParams.get('next')).to.equal(WANTED);

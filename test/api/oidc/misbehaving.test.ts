@@ -2,14 +2,14 @@ import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { HttpBrowser } from './support/httpBrowser.js';
 import { startMisbehaving, SUB_ID, type MisbehavingFixture } from './support/misbehavingFixture.js';
-import { json, type MisbehavingProvider, type Misbehaviour } from './support/misbehavingProvider.js';
+import { json, type MisbehavingProvider, type Misbehavior } from './support/misbehavingProvider.js';
 import { CLIENT, type FailureBody, type OidcFixture } from './support/oidcFixture.js';
 
 const TIMEOUT_MS = 400;
 const now = (): number => Math.floor(Date.now() / 1000);
 
 /** What the provider does wrong, and what the caller is told. */
-const CASES: readonly [string, Misbehaviour, number, string][] = [
+const CASES: readonly [string, Misbehavior, number, string][] = [
   ['a signature by another key', { signature: 'other key' }, 401, 'OIDC_SIGNATURE_INVALID'],
   ['alg none', { signature: 'none' }, 401, 'OIDC_SIGNATURE_INVALID'],
   [
@@ -130,7 +130,7 @@ describe('sign-in through a provider that misbehaves', () => {
     ({ fixture, provider, confid, roleid } = misbehaving);
   });
   beforeEach(() => {
-    provider.misbehaviour = {};
+    provider.misbehavior = {};
   });
   after(() => misbehaving.stop());
 
@@ -154,22 +154,22 @@ describe('sign-in through a provider that misbehaves', () => {
     );
   });
 
-  for (const [what, misbehaviour, status, code] of CASES) {
+  for (const [what, misbehavior, status, code] of CASES) {
     it(`${what}: ${code}`, async () => {
-      provider.misbehaviour = misbehaviour;
+      provider.misbehavior = misbehavior;
       const body = await expectFailure(await fixture.signIn(roleid, confid), status, code);
       expect(body.error).not.to.match(/somebody|someone else|foreign-client|elsewhere|the secret/);
     });
   }
 
   it('names the issuer as the cause if another one comes with the code', async () => {
-    provider.misbehaviour = { callback: { code: 'x', iss: `${provider.issuer}/` } };
+    provider.misbehavior = { callback: { code: 'x', iss: `${provider.issuer}/` } };
     const body = await expectFailure(await fixture.signIn(roleid, confid), 502, 'OIDC_PROVIDER_ERROR');
     expect(body.error).to.include('Another issuer than the provider').and.to.include('iss');
   });
 
   it('shows the redirect URI to register', async () => {
-    provider.misbehaviour = { token: (res) => json(res, 400, { error: 'redirect_uri_mismatch' }) };
+    provider.misbehavior = { token: (res) => json(res, 400, { error: 'redirect_uri_mismatch' }) };
     const body = await expectFailure(await fixture.signIn(roleid, confid), 400, 'OIDC_REDIRECT_URI_MISMATCH');
     expect(body.error).to.include(fixture.redirectUri);
   });
@@ -184,9 +184,9 @@ describe('sign-in through a provider that misbehaves', () => {
           }),
         );
         await fixture.map(roleid, fresh, SUB_ID);
-        provider.misbehaviour = { jwks };
+        provider.misbehavior = { jwks };
         await expectFailure(await fixture.signIn(roleid, fresh), 502, 'OIDC_PROVIDER_ERROR');
-        provider.misbehaviour = {};
+        provider.misbehavior = {};
         await fixture.readAuthBody(await fixture.signIn(roleid, fresh));
       });
     }
@@ -206,10 +206,10 @@ describe('sign-in through a provider that misbehaves', () => {
       await fixture.readAuthBody(await fixture.signIn(roleid, confid));
       await provider.rotateKeys('always the same');
       await fixture.readAuthBody(await fixture.signIn(roleid, confid));
-      provider.misbehaviour = { signature: 'without kid' };
+      provider.misbehavior = { signature: 'without kid' };
       await fixture.readAuthBody(await fixture.signIn(roleid, confid));
       const jwks = { keys: [] };
-      provider.misbehaviour = { jwks: (res) => json(res, 200, jwks), signature: 'other key' };
+      provider.misbehavior = { jwks: (res) => json(res, 200, jwks), signature: 'other key' };
       await expectFailure(await fixture.signIn(roleid, confid), 401, 'OIDC_SIGNATURE_INVALID');
     });
   });
@@ -218,17 +218,17 @@ describe('sign-in through a provider that misbehaves', () => {
     const fresh = await fixture.createConfig(await fixture.createProvider(provider.endpoints));
     await fixture.map(roleid, fresh, SUB_ID);
     const signIn = (): Promise<Response> => fixture.signIn(roleid, fresh);
-    provider.misbehaviour = { wellKnown: (res) => res.writeHead(503).end() };
+    provider.misbehavior = { wellKnown: (res) => res.writeHead(503).end() };
     await fixture.readAuthBody(await signIn());
     const { issuer, endpoints } = provider;
-    provider.misbehaviour = { discovery: { '': { issuer, jwks_uri: endpoints.jwks_uri } } };
+    provider.misbehavior = { discovery: { '': { issuer, jwks_uri: endpoints.jwks_uri } } };
     const before = provider.discoveryReads;
     await fixture.readAuthBody(await signIn());
     expect(provider.discoveryReads).to.equal(before);
     clockAheadMs = 61_000;
     await fixture.readAuthBody(await signIn());
     expect(provider.discoveryReads).to.be.greaterThan(before);
-    provider.misbehaviour = { claims: { iss: `${issuer}/another` } };
+    provider.misbehavior = { claims: { iss: `${issuer}/another` } };
     await expectFailure(await signIn(), 401, 'OIDC_ID_TOKEN_INVALID');
     clockAheadMs = 0;
   });
@@ -237,9 +237,9 @@ describe('sign-in through a provider that misbehaves', () => {
     const providerid = await fixture.createProvider({ ...provider.endpoints, comparison_field: 'email' });
     const byEmail = await fixture.createConfig(providerid);
     await fixture.map(roleid, byEmail, 'a@example.com');
-    provider.misbehaviour = { claims: { email: 'a@example.com', email_verified: true } };
+    provider.misbehavior = { claims: { email: 'a@example.com', email_verified: true } };
     await fixture.readAuthBody(await fixture.signIn(roleid, byEmail));
-    provider.misbehaviour = { claims: { email: 'a@example.com', email_verified: false } };
+    provider.misbehavior = { claims: { email: 'a@example.com', email_verified: false } };
     await expectFailure(await fixture.signIn(roleid, byEmail), 403, 'OIDC_IDENTITY_MISMATCH');
   });
 
@@ -258,7 +258,7 @@ describe('sign-in through a provider that misbehaves', () => {
       (res: ServerResponse) => json(res, 401, { error: 'invalid_client' }),
       (res: ServerResponse) => json(res, 400, { error: 'invalid_client' }),
     ];
-    provider.misbehaviour = { token: (res) => responses.shift()?.(res) };
+    provider.misbehavior = { token: (res) => responses.shift()?.(res) };
     await expectFailure(await fixture.signIn(roleid, confid), 502, 'OIDC_CLIENT_REFUSED');
     expect(responses).to.have.length(0);
     expect(provider.lastForm.get('client_secret')).to.equal(CLIENT.client_secret);

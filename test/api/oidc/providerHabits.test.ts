@@ -22,7 +22,7 @@ describe('sign-in through providers with habits of their own', () => {
     ({ fixture, provider, confid, roleid } = misbehaving);
   });
   beforeEach(() => {
-    provider.misbehaviour = {};
+    provider.misbehavior = {};
   });
   after(() => misbehaving.stop());
 
@@ -35,7 +35,7 @@ describe('sign-in through providers with habits of their own', () => {
       await fixture.readAuthBody(await signIn());
       await provider.rotateKeys(undefined, alg);
       const bare = { ...(await provider.publicJwk()), alg: undefined, kid: undefined };
-      provider.misbehaviour = { jwks: (res) => json(res, 200, { keys: [bare] }), signature: 'without kid' };
+      provider.misbehavior = { jwks: (res) => json(res, 200, { keys: [bare] }), signature: 'without kid' };
       await fixture.readAuthBody(await signIn());
     });
   }
@@ -50,7 +50,7 @@ describe('sign-in through providers with habits of their own', () => {
   ];
   for (const [what, claims] of ACCEPTED) {
     it(`accepts ${what}`, async () => {
-      provider.misbehaviour = { claims };
+      provider.misbehavior = { claims };
       await fixture.readAuthBody(await signIn());
     });
   }
@@ -60,7 +60,7 @@ describe('sign-in through providers with habits of their own', () => {
       { token_type: 'Bearer', scope: '' },
       { access_token: 'a', expires_in: '' },
     ]) {
-      provider.misbehaviour = { besides };
+      provider.misbehavior = { besides };
       await fixture.readAuthBody(await signIn());
     }
   });
@@ -75,9 +75,9 @@ describe('sign-in through providers with habits of their own', () => {
     const marked = (res: ServerResponse, status: number, body: unknown): void => {
       res.writeHead(status, { 'content-type': 'text/plain' }).end(`\ufeff${JSON.stringify(body)}`);
     };
-    provider.misbehaviour = { json: marked, discovery };
+    provider.misbehavior = { json: marked, discovery };
     await fixture.readAuthBody(await fixture.signIn(roleid, fresh));
-    provider.misbehaviour = { json: marked, discovery, claims: { iss: `${issuer}/another` } };
+    provider.misbehavior = { json: marked, discovery, claims: { iss: `${issuer}/another` } };
     expect((await fixture.signIn(roleid, fresh)).status).to.equal(401);
   });
 
@@ -96,7 +96,7 @@ describe('sign-in through providers with habits of their own', () => {
     expect(told.error).to.include('set issuer to the iss of its ID tokens');
     const fixed = await fixture.createConfig(await fixture.createProvider({ ...endpoints, auth_uri }));
     await fixture.map(roleid, fixed, SUB_ID);
-    provider.misbehaviour = { discovery: { '': { issuer, jwks_uri: endpoints.jwks_uri } } };
+    provider.misbehavior = { discovery: { '': { issuer, jwks_uri: endpoints.jwks_uri } } };
     await fixture.readAuthBody(await fixture.signIn(roleid, fixed));
   });
 
@@ -106,16 +106,16 @@ describe('sign-in through providers with habits of their own', () => {
     );
     await fixture.map(roleid, byEmail, 'zoë@example.com');
     const email = 'zoë@example.com';
-    provider.misbehaviour = { claims: { email, email_verified: true } };
+    provider.misbehavior = { claims: { email, email_verified: true } };
     await fixture.readAuthBody(await fixture.signIn(roleid, byEmail));
-    provider.misbehaviour = { claims: { email, email_verified: 'true' } };
+    provider.misbehavior = { claims: { email, email_verified: 'true' } };
     expect((await fixture.signIn(roleid, byEmail)).status).to.equal(403);
   });
 
   it('retries with client_secret_post after a 401 with another code than invalid_client', async () => {
     let requests = 0;
     const refusing = (error: string): void => {
-      provider.misbehaviour = {
+      provider.misbehavior = {
         token: (res) => {
           requests += 1;
           json(res, 401, { error, error_description: 'Unauthorized' });
@@ -144,7 +144,7 @@ describe('sign-in through providers with habits of their own', () => {
   ];
   for (const [what, basic] of BASIC_REFUSED) {
     it(`signs in with client_secret_post where HTTP Basic is answered with ${what}`, async () => {
-      provider.misbehaviour = { basic };
+      provider.misbehavior = { basic };
       await fixture.readAuthBody(await signIn());
     });
   }
@@ -154,7 +154,7 @@ describe('sign-in through providers with habits of their own', () => {
       ['bad_redirect_uri', 'OIDC_REDIRECT_URI_MISMATCH'],
       ['invalid_code', 'OIDC_PROVIDER_ERROR'],
     ] as const) {
-      provider.misbehaviour = { token: (res) => json(res, 200, { ok: false, error }) };
+      provider.misbehavior = { token: (res) => json(res, 200, { ok: false, error }) };
       const told = await failure();
       expect(told.code).to.equal(code);
       if (code === 'OIDC_PROVIDER_ERROR') expect(told.error).to.include(error);
@@ -162,19 +162,19 @@ describe('sign-in through providers with habits of their own', () => {
   });
 
   it('knows what Apple calls it when a user cancels', async () => {
-    provider.misbehaviour = { callback: { error: 'user_cancelled_authorize' } };
+    provider.misbehavior = { callback: { error: 'user_cancelled_authorize' } };
     expect((await failure()).code).to.equal('OIDC_LOGIN_REFUSED');
   });
 
   it('names the algorithm as the cause if ID tokens are signed with the client secret, as at Auth0', async () => {
-    provider.misbehaviour = { signature: 'HS256 with the public key' };
+    provider.misbehavior = { signature: 'HS256 with the public key' };
     const { code, error } = await failure();
     expect(code).to.equal('OIDC_SIGNATURE_INVALID');
     expect(error).to.include('such as RS256');
   });
 
   it('reports encrypted ID tokens as such', async () => {
-    provider.misbehaviour = { idToken: 'e30.a.b.c.d' };
+    provider.misbehavior = { idToken: 'e30.a.b.c.d' };
     const { code, error } = await failure();
     expect(code).to.equal('OIDC_ID_TOKEN_INVALID');
     expect(error).to.include('encrypted');
@@ -188,9 +188,9 @@ describe('sign-in through providers with habits of their own', () => {
       it(`is reported if it is the only one (${what}), and read again`, async () => {
         await provider.rotateKeys();
         const { kid } = await provider.publicJwk();
-        provider.misbehaviour = { jwks: (res) => json(res, 200, { keys: [{ ...broken(), kid }] }) };
+        provider.misbehavior = { jwks: (res) => json(res, 200, { keys: [{ ...broken(), kid }] }) };
         expect(await failure()).to.include({ code: 'OIDC_SIGNATURE_INVALID', status: 401 });
-        provider.misbehaviour = {};
+        provider.misbehavior = {};
         await fixture.readAuthBody(await signIn());
       });
     }
@@ -198,7 +198,7 @@ describe('sign-in through providers with habits of their own', () => {
     it('does not get in the way of the others', async () => {
       await provider.rotateKeys();
       const right = { ...(await provider.publicJwk()), kid: undefined };
-      provider.misbehaviour = {
+      provider.misbehavior = {
         signature: 'without kid',
         jwks: (res) => json(res, 200, { keys: [shortKey(), right] }),
       };

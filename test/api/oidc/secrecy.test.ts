@@ -28,7 +28,7 @@ describe('the sign-in log', () => {
       'sub-of-another',
       'told by the provider',
     ];
-    for (const misbehaviour of [
+    for (const misbehavior of [
       { claims: { sub: 'sub-of-somebody' } },
       { claims: { sub: 'sub-of-another' } },
       { signature: 'other key' as const },
@@ -37,7 +37,7 @@ describe('the sign-in log', () => {
           json(res, 400, { error: 'invalid_grant', error_description: 'told by the provider' }),
       },
     ]) {
-      provider.misbehaviour = misbehaviour;
+      provider.misbehavior = misbehavior;
       const browser = new HttpBrowser();
       const begun = await fixture.begin(browser, roleid, confid);
       const { url } = await browser.follow(begun, (next) => !next.startsWith(fixture.baseUrl));

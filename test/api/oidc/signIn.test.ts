@@ -22,7 +22,7 @@ describe('POST /oidc and its callback', () => {
     roleid = await fixture.createMappedRole('somebody', confid, 'somebody');
   });
   beforeEach(() => {
-    provider.misbehaviour = {};
+    provider.misbehavior = {};
   });
   after(async () => {
     await provider.stop();
@@ -257,7 +257,7 @@ describe('POST /oidc and its callback', () => {
     });
 
     it('reports a failure to return_to', async () => {
-      provider.misbehaviour = { claims: { sub: 'someone else' } };
+      provider.misbehavior = { claims: { sub: 'someone else' } };
       const { browser, callback } = await untilCallback({ return_to: RETURN_TO });
       const fragment = (await browser.send(callback)).headers.get('location')!.split('#')[1];
       expect(new URLSearchParams(fragment).get('error')).to.equal('OIDC_IDENTITY_MISMATCH');

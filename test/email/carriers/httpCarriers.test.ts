@@ -219,7 +219,7 @@ describe('delivery: through HTTP carriers', () => {
       });
     });
 
-    it('recognises a send-only key', async () => {
+    it('recognizes a send-only key', async () => {
       api.reply = () => ({ status: 401, body: { name: 'restricted_api_key', message: 'x' } });
       expect(await opened[0]!.verify(account, 400)).to.deep.equal({ ok: true });
     });

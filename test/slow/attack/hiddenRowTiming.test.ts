@@ -6,7 +6,7 @@ import { Random } from '../../graphql/filter/random.js';
 /**
  * Hidden and absent rows must take equally long. Each request is asked 200 times about a hidden row and 200 times about
  * none, in pairs whose order is random. The statistic is Wilcoxon's signed-rank sum of the differences within the
- * pairs, normalised: z. Without an effect |z| exceeds 4 once in 16,000 runs, whatever the distribution of the times; an
+ * pairs, normalized: z. Without an effect |z| exceeds 4 once in 16,000 runs, whatever the distribution of the times; an
  * effect in every pair gives 12.3. Load from elsewhere meets both of a pair alike.
  */
 const PAIRS = 200;
@@ -154,7 +154,7 @@ async function compare(
   };
 }
 
-/** Wilcoxon's signed-rank statistic, normalised. */
+/** Wilcoxon's signed-rank statistic, normalized. */
 function signedRank(differences: readonly number[]): number {
   const ranked = differences.filter((d) => d !== 0).sort((a, b) => Math.abs(a) - Math.abs(b));
   const sum = ranked.reduce((total, d, index) => total + Math.sign(d) * (index + 1), 0);

@@ -71,7 +71,7 @@ export function escapes({ escaping }: Scope): (frame: Frame) => boolean {
   return escaping === 'volatile' ? ({ run }) => run.autoescape : () => escaping;
 }
 
-/** Initializes a scope's variables on entry. Call after the scope was analysed. */
+/** Initializes a scope's variables on entry. Call after the scope was analyzed. */
 export function enterScope({ symbols }: Scope): Execute {
   const steps: Execute[] = [];
   for (const [{ slot }, load] of symbols.loads()) {

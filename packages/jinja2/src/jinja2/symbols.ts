@@ -58,10 +58,10 @@ export class Symbols {
     return this.references.get(name) ?? this.parent?.find(name);
   }
 
-  /** The variable of a name that was analysed earlier. */
+  /** The variable of a name that was analyzed earlier. */
   variable(name: string): Variable {
     const variable = this.find(name);
-    if (variable === undefined) throw new Error(`the name ${name} was not analysed`);
+    if (variable === undefined) throw new Error(`the name ${name} was not analyzed`);
     return variable;
   }
 

@@ -12,7 +12,7 @@ const LIMITS = { maxRecipients: 50, maxBytes: 40_000_000, allowsUtf8Addresses: f
 /** The wait after a daily quota is exhausted; Resend doesn't report when it resets. */
 const QUOTA_WAIT_MS = 3_600_000;
 
-/** Sends through Resend's API, which honours idempotency keys for 24 hours. */
+/** Sends through Resend's API, which honors idempotency keys for 24 hours. */
 export function createResend(baseUrl: string): Carrier<ResendAccount> {
   return createHttpCarrier<ResendAccount>(() => baseUrl, {
     limits: LIMITS,
@@ -28,7 +28,7 @@ export function createResend(baseUrl: string): Carrier<ResendAccount> {
     readResponse,
     verifyRequest: (account) => ({ method: 'GET', url: '/domains', headers: headersOf(account) }),
     // A send-only key, which is the recommended kind.
-    recognises: ({ status, body }) => status === 401 && fieldsOf(body)['name'] === 'restricted_api_key',
+    recognizes: ({ status, body }) => status === 401 && fieldsOf(body)['name'] === 'restricted_api_key',
     describe,
   });
 }

@@ -34,7 +34,7 @@ export function createSes(baseUrl: string | undefined): Carrier<SesAccount> {
     verifyRequest: (account) =>
       signRequest(account, hostOf(account), { method: 'GET', url: '/v2/email/account', headers: JSON_TYPE }),
     // A key that may send but not read the account: its signature was verified.
-    recognises: (response) => response.status === 403 && errorOf(response) === 'AccessDeniedException',
+    recognizes: (response) => response.status === 403 && errorOf(response) === 'AccessDeniedException',
     describe,
   });
 }

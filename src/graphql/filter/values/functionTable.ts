@@ -82,7 +82,7 @@ export const FUNCTIONS: ReadonlyMap<string, FilterFunction> = new Map(
   Object.entries<FilterFunction>({
     lower: row(['text'], text, (t) => sql`pg_catalog.lower(${t})`, 'in lower case'),
     upper: row(['text'], text, (t) => sql`pg_catalog.upper(${t})`, 'in upper case'),
-    initcap: row(['text'], text, (t) => sql`pg_catalog.initcap(${t})`, 'every word capitalised'),
+    initcap: row(['text'], text, (t) => sql`pg_catalog.initcap(${t})`, 'every word capitalized'),
     trim: row(['text'], text, (t) => sql`pg_catalog.btrim(${t})`, 'without spaces at both ends'),
     ltrim: row(['text'], text, (t) => sql`pg_catalog.ltrim(${t})`, 'without spaces at the start'),
     rtrim: row(['text'], text, (t) => sql`pg_catalog.rtrim(${t})`, 'without spaces at the end'),

@@ -18,7 +18,7 @@ export type Signature = 'right' | 'other key' | 'none' | 'HS256 with the public 
 type Response = (res: ServerResponse) => void;
 
 /** What to do wrong. All is done right when nothing is set. */
-export interface Misbehaviour {
+export interface Misbehavior {
   readonly claims?: JWTPayload;
   readonly signature?: Signature;
   readonly idToken?: string;
@@ -40,7 +40,7 @@ export interface Misbehaviour {
 
 /** A provider that logs everybody in at once as `somebody`, and does wrong what it is told to. */
 export class MisbehavingProvider {
-  misbehaviour: Misbehaviour = {};
+  misbehavior: Misbehavior = {};
   jwksReads = 0;
   discoveryReads = 0;
   /** Of the last token request. */
@@ -100,11 +100,11 @@ export class MisbehavingProvider {
     const wellKnown = /^(.*)\/\.well-known\/openid-configuration$/.exec(url.pathname)?.[1];
     if (wellKnown !== undefined) {
       this.discoveryReads += 1;
-      if (this.misbehaviour.wellKnown) {
-        this.misbehaviour.wellKnown(res);
+      if (this.misbehavior.wellKnown) {
+        this.misbehavior.wellKnown(res);
         return;
       }
-      const document = this.misbehaviour.discovery?.[wellKnown];
+      const document = this.misbehavior.discovery?.[wellKnown];
       this.#json(res, document ? 200 : 404, document ?? { error: 'not found' });
     } else if (url.pathname.endsWith('/authorize')) this.#authorize(url, res);
     else if (url.pathname === '/jwks') await this.#jwks(res);
@@ -116,16 +116,16 @@ export class MisbehavingProvider {
     const value = (name: string): string => searchParams.get(name) ?? '';
     this.#nonces.set(code, { nonce: value('nonce'), clientId: value('client_id') });
     const back = new URL(value('redirect_uri'));
-    const parameters = this.misbehaviour.callback ?? { code, state: value('state') };
+    const parameters = this.misbehavior.callback ?? { code, state: value('state') };
     for (const [name, text] of Object.entries(parameters)) back.searchParams.set(name, text);
-    if (this.misbehaviour.callback) back.searchParams.set('state', value('state'));
+    if (this.misbehavior.callback) back.searchParams.set('state', value('state'));
     res.writeHead(302, { location: back.href }).end();
   }
 
   async #jwks(res: ServerResponse): Promise<void> {
     this.jwksReads += 1;
-    if (this.misbehaviour.jwks) {
-      this.misbehaviour.jwks(res);
+    if (this.misbehavior.jwks) {
+      this.misbehavior.jwks(res);
       return;
     }
     this.#json(res, 200, { keys: [await this.publicJwk()] });
@@ -136,7 +136,7 @@ export class MisbehavingProvider {
     for await (const chunk of req) body += String(chunk);
     this.lastForm = new URLSearchParams(body);
     this.lastAuthorization = req.headers.authorization;
-    const { token, basic } = this.misbehaviour;
+    const { token, basic } = this.misbehavior;
     const response = token ?? (this.lastAuthorization === undefined ? undefined : basic);
     if (response) {
       response(res);
@@ -156,21 +156,21 @@ export class MisbehavingProvider {
       nonce: known.nonce,
       iat: now,
       exp: now + 300,
-      ...this.misbehaviour.claims,
+      ...this.misbehavior.claims,
     };
-    const id_token = this.misbehaviour.idToken ?? (await this.#sign(claims));
-    const besides = this.misbehaviour.besides ?? { access_token: 'opaque', token_type: 'Bearer' };
+    const id_token = this.misbehavior.idToken ?? (await this.#sign(claims));
+    const besides = this.misbehavior.besides ?? { access_token: 'opaque', token_type: 'Bearer' };
     this.#json(res, 200, { ...besides, id_token });
   }
 
   #json(res: ServerResponse, status: number, body: unknown): void {
-    (this.misbehaviour.json ?? json)(res, status, body);
+    (this.misbehavior.json ?? json)(res, status, body);
   }
 
   async #sign(claims: JWTPayload): Promise<string> {
     const { privateKey, publicKey, kid, alg } = this.#keys!;
     const jwt = new SignJWT(claims);
-    switch (this.misbehaviour.signature) {
+    switch (this.misbehavior.signature) {
       case 'none':
         return `${base64url.encode('{"alg":"none"}')}.${base64url.encode(JSON.stringify(claims))}.`;
       case 'HS256 with the public key':

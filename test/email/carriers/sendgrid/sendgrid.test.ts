@@ -3,7 +3,7 @@ import { testConfig } from '../../../support/testConfig.js';
 import { createCarriers } from '../../../../src/email/carriers/carriers.js';
 import type { EmailMessage, Carriers, SendContext } from '../../../../src/email/carriers/sending.js';
 import { findFreePort } from '../../../../src/embedded/freePort.js';
-import { startFakeProvider, type Behaviour, type FakeProvider } from '../../../support/fakeProvider.js';
+import { startFakeProvider, type Behavior, type FakeProvider } from '../../../support/fakeProvider.js';
 
 const KEY = 'SG.canary-key';
 const MESSAGE: EmailMessage = {
@@ -41,8 +41,8 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     await carriers.close();
     await provider.stop();
   });
-  const send = (behaviour: Behaviour, context: Partial<SendContext> = {}, message = MESSAGE) => {
-    provider.behave = () => behaviour;
+  const send = (behavior: Behavior, context: Partial<SendContext> = {}, message = MESSAGE) => {
+    provider.behave = () => behavior;
     return carriers.send(message, { ...CONTEXT, ...context });
   };
 

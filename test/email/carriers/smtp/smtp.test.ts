@@ -225,12 +225,12 @@ describe('delivery: through SMTP', () => {
   });
 
   describe('the meaning of replies', () => {
-    const afterDot = async (behaviour: AfterDot, deadlineMs?: number) => {
-      server.afterDot = () => behaviour;
+    const afterDot = async (behavior: AfterDot, deadlineMs?: number) => {
+      server.afterDot = () => behavior;
       return send(SHORT, {}, deadlineMs);
     };
     it('after the final dot: a reply is certain, a lost one ambiguous', async () => {
-      for (const [behaviour, outcome] of [
+      for (const [behavior, outcome] of [
         [
           { taken: true, reply: '250 ok' },
           { kind: 'sent', httpStatus: 250 },
@@ -264,7 +264,7 @@ describe('delivery: through SMTP', () => {
           { kind: 'retry', ambiguous: true, code: 'CARRIER_TIMEOUT' },
         ],
       ] as const) {
-        expect(await afterDot(behaviour, 400), JSON.stringify(behaviour)).to.include(outcome);
+        expect(await afterDot(behavior, 400), JSON.stringify(behavior)).to.include(outcome);
       }
     });
 
