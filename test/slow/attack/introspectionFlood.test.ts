@@ -1,7 +1,7 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
 import { getIntrospectionQuery } from 'graphql';
 import { at, WebFixture, type GraphqlResult } from '../../api/webFixture.js';
+import { watchEventLoop } from '../../support/loopBlocks.js';
 
 const TABLES = Array.from(
   { length: 60 },
@@ -42,14 +42,12 @@ describe('attack: introspection flood', () => {
   /** @returns the longest time for which nobody else was served, in milliseconds */
   async function longestHold(attack: () => Promise<unknown>): Promise<number> {
     await fixture.graphql('/query', other, '{ note { id } }');
-    const delays = monitorEventLoopDelay({ resolution: 5 });
-    delays.enable();
+    const longestMs = watchEventLoop();
     const state = { isOver: false };
     const attacks = attack().finally(() => (state.isOver = true));
     while (!state.isOver) await fixture.graphql('/query', other, '{ note { id } }');
     await attacks;
-    delays.disable();
-    return delays.max / 1e6;
+    return longestMs();
   }
 
   it('is answered in full to every tool', async () => {

@@ -33,9 +33,9 @@ const RECORDS: readonly (readonly [what: string, record: string])[] = [
 describe('attack: a row of millions of values, which an email is about', () => {
   for (const [what, record] of RECORDS) {
     it(`is prepared for templates in little time: ${what}`, () => {
-      const startedAtMs = performance.now();
+      const cpuMs = cpuTimer();
       const prepared = addGraphqlNames(markNumbers(record, new Set(['price'])));
-      expect(performance.now() - startedAtMs).to.be.below(MAX_MS);
+      expect(cpuMs()).to.be.below(MAX_MS);
       expect(prepared.startsWith('{"price":1.50E0,"odd-name":2,')).to.equal(true);
       expect(prepared.endsWith(',"odd_name":2}')).to.equal(true);
       expect(removeNumericTags(prepared).length).to.equal(record.length + ',"odd_name":2'.length);
@@ -98,11 +98,11 @@ describe('attack: a row of millions of values, which an email is about', () => {
 
   it('is not read by lists of /roles_pbac, whose number of values is limited', () => {
     const list = `[{"change":{"new":${RECORDS[0]?.[1]}}}]`;
-    const startedAtMs = performance.now();
+    const cpuMs = cpuTimer();
     expect(() => limitValues(list))
       .to.throw(AppError)
       .with.property('code', 'DOCUMENT_TOO_COMPLEX');
-    expect(performance.now() - startedAtMs).to.be.below(MAX_MS);
+    expect(cpuMs()).to.be.below(MAX_MS);
     limitValues(`[{"change":{"new":"${filled(',')}"}}]`);
   });
 

@@ -7,6 +7,7 @@ import { EmailProblem } from '../../../src/email/email.js';
 import { readContent } from '../../../src/email/emailContent.js';
 import { fieldsOf } from '../../../src/email/emailFields.js';
 import { renderFields } from '../../../src/email/renderFields.js';
+import { cpuTimer } from '../../support/cpuTime.js';
 
 const TYPE: EmailType = {
   syntax: 'jinja2',
@@ -36,14 +37,14 @@ describe('attack: an email type whose addresses are millions', () => {
     const { sender, recipients, cc, replyTo } = fields;
     const all = [sender, ...recipients, ...cc, replyTo];
     const rendered = await renderFields(pool, 1, type, '{}', all);
-    const startedAtMs = performance.now();
+    const cpuMs = cpuTimer();
     try {
       addressEmail(fields, rendered.textOf);
       readContent(fields, rendered);
-      return [undefined, performance.now() - startedAtMs];
+      return [undefined, cpuMs()];
     } catch (error) {
       if (!(error instanceof EmailProblem)) throw error;
-      return [error.failure.code, performance.now() - startedAtMs];
+      return [error.failure.code, cpuMs()];
     }
   }
 

@@ -1,6 +1,6 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
 import { at, textAt, WebFixture, type GraphqlResult } from '../../api/webFixture.js';
+import { watchEventLoop } from '../../support/loopBlocks.js';
 
 const TABLES = 200;
 const NAMES = `query ($input: email_typesInput) { Utility { template_names(input: $input) { context } } }`;
@@ -31,11 +31,9 @@ describe('attack: settings that take long to check', () => {
 
   /** Milliseconds of the longest turn of the event loop, in which the request is also sent and its response read. */
   async function holdUp(request: () => Promise<unknown>): Promise<number> {
-    const delays = monitorEventLoopDelay({ resolution: 5 });
-    delays.enable();
+    const longestMs = watchEventLoop();
     await request();
-    delays.disable();
-    return delays.max / 1e6;
+    return longestMs();
   }
 
   const names = (query: string): Promise<GraphqlResult> =>

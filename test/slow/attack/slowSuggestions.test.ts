@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { closestName } from 'rowpost-jinja2/suggestion';
 import type { Catalog } from '../../../src/db/catalog/catalog.js';
 import { missingNames } from '../../../src/control/email/missingNames.js';
+import { cpuTimer } from '../../support/cpuTime.js';
 
 const CATALOG: Catalog = { version: '1', schema: 'shop', problems: [], tables: new Map() };
 
@@ -34,9 +35,9 @@ describe('attack: many long names that are none', () => {
     let count = 0;
     let longestMs = 0;
     for (let done = false; !done; count++) {
-      const startedAt = performance.now();
+      const cpuMs = cpuTimer();
       done = steps.next().done === true;
-      longestMs = Math.max(longestMs, performance.now() - startedAt);
+      longestMs = Math.max(longestMs, cpuMs());
     }
     expect(count).to.be.above(50);
     expect(longestMs).to.be.below(1_000);
@@ -44,9 +45,9 @@ describe('attack: many long names that are none', () => {
 
   it('are compared only as far as a name may be meant', () => {
     const names = Array.from({ length: 10_000 }, (_, i) => `${'q'.repeat(60)}${i}`);
-    const startedAt = performance.now();
+    const cpuMs = cpuTimer();
     for (let i = 0; i < 20; i++) expect(closestName('z'.repeat(64), names)).to.equal(undefined);
-    expect(performance.now() - startedAt).to.be.below(3_000);
+    expect(cpuMs()).to.be.below(3_000);
   });
 
   it('are still found', () => {
