@@ -18,6 +18,7 @@ import { wantsHtml } from './graphql/graphqlMediaType.js';
 import { BodyBudget } from './http/bodyBudget.js';
 import { createCors } from './http/cors.js';
 import { nothingHere, sendFailure } from './http/failure.js';
+import { JoinedRequest } from './http/joinedRequest.js';
 import { createRequestLog } from './http/requestLog.js';
 import { RequestRecord, requestIdOf, setRecord } from './http/requestRecord.js';
 import { beginSpan, endSpan } from './http/requestSpan.js';
@@ -134,7 +135,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     endSlowResponse(res, config.responseTimeoutMs);
     pages(req, res);
   });
-  const server = createServer(handle).on('checkContinue', handle);
+  const server = createServer({ IncomingMessage: JoinedRequest }, handle).on('checkContinue', handle);
   server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   // File transfers may take hours and have time limits of their own. So do all other bodies.

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../foundation/errors.js';
 import { isJsonObject, parseJson } from '../../foundation/json/losslessJson.js';
+import { ReceivedBytes } from '../../foundation/net/receivedBytes.js';
 import { FREE_BYTES, type ReserveBytes } from './bodyBudget.js';
 
 /** The fields of a request's body: members of a JSON object, or text fields of a form. */
@@ -144,29 +145,28 @@ export function readBytes(
       reject(tooLarge());
       return;
     }
-    const chunks: Buffer[] = [];
-    let bytes = 0;
+    let received = new ReceivedBytes();
     let reserveBytes: ReserveBytes | undefined;
     const keep = (chunk: Buffer): void => {
-      bytes += chunk.length;
+      const bytes = received.length + chunk.length;
       if (bytes > limitBytes) throw tooLarge();
       if (bytes > FREE_BYTES && startReservation) {
         const isFirst = reserveBytes === undefined;
         reserveBytes ??= startReservation();
         reserveBytes(isFirst ? bytes : chunk.length);
       }
-      chunks.push(chunk);
+      received.add(chunk);
     };
     req.on('data', (chunk: Buffer) => {
       try {
         keep(chunk);
       } catch (error) {
         req.pause();
-        chunks.length = 0;
+        received = new ReceivedBytes();
         reject(error instanceof Error ? error : new Error('a body could not be kept', { cause: error }));
       }
     });
-    req.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, bytes)));
+    req.on('end', () => resolve(received.toBuffer()));
     req.on('close', () => {
       // Emitted for every request; creating an error each time would cost 4 % of a small response.
       if (!req.complete) reject(new AppError('BAD_REQUEST', 'The body is incomplete: the connection broke.'));

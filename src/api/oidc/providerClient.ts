@@ -3,6 +3,7 @@ import { request as httpsRequest, type RequestOptions } from 'node:https';
 import { isPrivateAddress, literalAddress } from '../../foundation/net/networkAddress.js';
 import { PrivateAddress, publicLookup } from '../../foundation/net/publicLookup.js';
 import { BOUNDED_TLS } from '../../foundation/net/boundedTls.js';
+import { ReceivedBytes } from '../../foundation/net/receivedBytes.js';
 import { oidcFailure } from './oidcFailure.js';
 
 export interface ProviderRequest {
@@ -67,17 +68,15 @@ export function createProviderClient(options: ProviderClientOptions): ProviderCl
 }
 
 async function readResponse(response: IncomingMessage): Promise<ProviderResponse> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  const received = new ReceivedBytes();
   for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_BYTES) {
+    received.add(chunk);
+    if (received.length > MAX_BYTES) {
       response.destroy();
       throw new TooLarge();
     }
-    chunks.push(chunk);
   }
-  return { status: response.statusCode ?? 0, text: new TextDecoder().decode(Buffer.concat(chunks, bytes)) };
+  return { status: response.statusCode ?? 0, text: new TextDecoder().decode(received.toBuffer()) };
 }
 
 class TooLarge extends Error {}

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { urlToHttpOptions } from 'node:url';
+import { ReceivedBytes } from '../../foundation/net/receivedBytes.js';
 import { traceparentOf, type Span } from '../../foundation/observability/tracing/tracing.js';
 
 /** What was observed of one call to the carrier. */
@@ -122,15 +123,13 @@ export function newExchange(error?: unknown): Exchange {
 function readResponseInto(exchange: Exchange, response: http.IncomingMessage): void {
   exchange.status = response.statusCode;
   exchange.headers = response.headers;
-  const parts: Buffer[] = [];
-  let bytes = 0;
+  const received = new ReceivedBytes();
   response.on('data', (part: Buffer) => {
-    parts.push(part);
-    bytes += part.length;
-    if (bytes > MAX_RESPONSE_BYTES) response.destroy();
+    received.add(part);
+    if (received.length > MAX_RESPONSE_BYTES) response.destroy();
   });
   response.once('end', () => {
-    exchange.body = parseJson(Buffer.concat(parts).toString());
+    exchange.body = parseJson(received.toBuffer().toString());
   });
   response.on('error', () => {
     // The body is incomplete, but the status determines the outcome.
