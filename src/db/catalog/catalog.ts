@@ -74,8 +74,8 @@ export interface ColumnType {
   readonly dimensions?: number;
   /** For varchar(n) and numeric(p, s). */
   readonly bounds?: { readonly length?: number; readonly precision?: number; readonly scale?: number };
-  /** Labels of an enum. */
-  readonly enumLabels?: readonly string[];
+  /** Labels of an enum, in its order. There may be thousands. */
+  readonly enumLabels?: ReadonlySet<string>;
   /** The schema of the type's own `=` and `<`, if that is not pg_catalog: citext's, for instance. */
   readonly operators?: string;
   /** A row type, rendered as a JSON object. */

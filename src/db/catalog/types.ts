@@ -99,7 +99,7 @@ export function columnType(raw: RawType): ColumnType {
     ...(raw.array && (raw.dimensions ?? 0) > 1 && raw.name !== 'bytea' ? { dimensions: raw.dimensions } : {}),
     ...boundsOf(raw),
     ...(raw.operators == null ? {} : { operators: raw.operators }),
-    ...(raw.enumLabels === null ? {} : { enumLabels: raw.enumLabels }),
+    ...(raw.enumLabels === null ? {} : { enumLabels: new Set(raw.enumLabels) }),
     ...(raw.typtype === 'c' ? { composite: true } : {}),
   };
 }

@@ -55,8 +55,8 @@ function checkEnum(column: Column, value: unknown): void {
   const labels = column.type.enumLabels;
   if (!labels) return;
   for (const item of Array.isArray(value) ? value.flat(6) : [value]) {
-    if (item === null || labels.includes(String(item))) continue;
-    throw new AppError('BAD_USER_INPUT', `${column.name} must be one of ${labels.join(', ')}.`, {
+    if (item === null || labels.has(String(item))) continue;
+    throw new AppError('BAD_USER_INPUT', `${column.name} must be one of ${[...labels].join(', ')}.`, {
       details: { column: column.name },
     });
   }

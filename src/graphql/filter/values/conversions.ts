@@ -69,9 +69,9 @@ function conversionOf(literal: LiteralClass, type: ColumnType): Conversion | und
       case 'bytea':
         return convert('bytea', forms.bytes, 'base64 text');
       case 'enum': {
-        const labels = new Set(enumLabels);
-        const form: LiteralForm = (text) => (labels.has(text) ? text : undefined);
-        return convert(sqlType, enumLabels ? form : asIs, `one of ${[...labels].slice(0, 20).join(', ')}`);
+        if (!enumLabels) return convert(sqlType, asIs);
+        const form: LiteralForm = (text) => (enumLabels.has(text) ? text : undefined);
+        return convert(sqlType, form, `one of ${firstOf(enumLabels).join(', ')}`);
       }
       case 'other':
         return convert(sqlType, asIs);
@@ -83,6 +83,14 @@ function conversionOf(literal: LiteralClass, type: ColumnType): Conversion | und
 function textParameterType(type: ColumnType): string {
   if (/^(bpchar|char|character)$/.test(type.sqlType)) return 'bpchar';
   return isCitext(type) ? type.sqlType : 'text';
+}
+
+const MAX_SHOWN_LABELS = 20;
+
+function firstOf(labels: ReadonlySet<string>): readonly string[] {
+  const first: string[] = [];
+  for (const label of labels) if (first.push(label) === MAX_SHOWN_LABELS) break;
+  return first;
 }
 
 function floatForm(sqlType: string): [castType: string, form: LiteralForm, expected: string] {
