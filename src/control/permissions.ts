@@ -23,7 +23,8 @@ export function requireHolding(principal: Principal, capabilities: readonly stri
 /** A class confers the rules that refer to it. Throws AppError PERMISSION_DENIED. */
 export function requireClasses(principal: Principal, classes: readonly number[]): void {
   if (principal.isAdmin) return;
-  const missing = classes.find((classid) => !principal.classes.includes(classid));
+  const held = new Set(principal.classes);
+  const missing = classes.find((classid) => !held.has(classid));
   if (missing === undefined) return;
   throw denied(`The role is not in class ${missing}, so it can't add others to it.`, { classid: missing });
 }

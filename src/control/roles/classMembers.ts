@@ -41,8 +41,9 @@ export async function setMembers(
   members: readonly number[],
 ): Promise<void> {
   const { db, principal } = context;
-  const added = members.filter((roleid) => !before.includes(roleid));
-  const removed = before.filter((roleid) => !members.includes(roleid));
+  const [was, will] = [new Set(before), new Set(members)];
+  const added = members.filter((roleid) => !was.has(roleid));
+  const removed = before.filter((roleid) => !will.has(roleid));
   await requireKnownRoles(context, added, 'members');
   for (const roleid of [...added, ...removed]) await requireManageable(context, roleid, 'subtree');
   const change = (roleids: readonly number[], how: 'array_append(classes, ?)' | 'array_remove(classes, ?)') =>

@@ -30,7 +30,7 @@ export async function readSignUp(context: ControlContext, input: RoleInput): Pro
   if (Array.from(input.name ?? '').length > MAX_NAME_CHARACTERS)
     throw badInput('name', `name has at most ${MAX_NAME_CHARACTERS} characters.`);
   const allowed = await signupClasses(db, principal.tenantid);
-  const open = allowed.length > 0;
+  const open = allowed.size > 0;
   const asked = input.capabilities ?? (open && input.password != null ? ['login'] : []);
   const capabilities = [...new Set(requireItems(asked, 'capabilities'))];
   const refused = capabilities.find((name) => NOT_FOR_SIGNUPS.includes(name));
@@ -43,18 +43,18 @@ export async function readSignUp(context: ControlContext, input: RoleInput): Pro
     capabilities.filter((name) => !(open && name === 'login')),
   );
   const classes = [...new Set(requireItems(input.classes ?? [], 'classes'))];
-  const closed = classes.find((classid) => !allowed.includes(classid));
+  const closed = classes.find((classid) => !allowed.has(classid));
   if (closed !== undefined)
     throw denied(`Class ${closed} is not open for sign-up.`, { field: 'classes', classid: closed });
   return { capabilities, classes };
 }
 
 /** The classes that anonymous clients may sign up into. */
-async function signupClasses(db: ControlDb, tenantid: number): Promise<readonly number[]> {
+async function signupClasses(db: ControlDb, tenantid: number): Promise<ReadonlySet<number>> {
   const rows = await db('rowpost.role_class')
     .where({ tenantid, allow_signup: true })
     .select<{ classid: number }[]>('classid');
-  return rows.map((row) => row.classid);
+  return new Set(rows.map((row) => row.classid));
 }
 
 /** Validates a self-chosen login. Administrators are not restricted. Throws AppError BAD_USER_INPUT. */
