@@ -5,6 +5,9 @@ import { requireUsableProvider } from '../derive/references.js';
 import { ofOwnTenant } from '../derive/visibility.js';
 import { controlObject } from '../derive/declaration.js';
 import { AppError } from '../../foundation/errors.js';
+import type { ControlContext } from '../controlContext.js';
+import { badInput } from '../derive/badInput.js';
+import { MAX_CONFIGS } from '../oidc/oidcRegistration.js';
 import { denied } from '../permissions.js';
 
 /** A tenant's registration with a provider. */
@@ -49,7 +52,9 @@ export const oidcConfig = controlObject({
   },
   visible: ofOwnTenant,
   mayChange: requireRoot,
-  async check({ context: { db }, before, row }) {
+  async check({ context, before, row }) {
+    const { db } = context;
+    if (!before) await requireConfigQuota(context);
     if (!before || before.providerid === row.providerid) return;
     const { confid } = before;
     // Locked, so that no identity is mapped meanwhile.
@@ -61,6 +66,15 @@ export const oidcConfig = controlObject({
   },
   deleteDescription: 'Deletes the configuration and the identities mapped through it.',
 });
+
+/** Throws AppError BAD_USER_INPUT. */
+async function requireConfigQuota({ db, principal: { tenantid } }: ControlContext): Promise<void> {
+  const [found]: { configs: number }[] = await db('rowpost.oidc_config')
+    .where({ tenantid })
+    .select(db.raw('count(*)::int as configs'));
+  if (found && found.configs >= MAX_CONFIGS)
+    throw badInput('providerid', `A tenant has at most ${MAX_CONFIGS} configurations.`);
+}
 
 /** Not for admins: whoever chooses the provider decides who can sign in, even as the root role. Throws AppError PERMISSION_DENIED. */
 function requireRoot(principal: Principal): void {

@@ -69,6 +69,9 @@ export async function storeDiscovered(
     .update({ discovered_issuer: discovered.issuer, sends_iss: discovered.sendsIss });
 }
 
+/** Of a tenant. Anyone may open the sign-in page, which lists them. */
+export const MAX_CONFIGS = 100;
+
 /** A provider as the sign-in page offers it. */
 export interface SignInOption {
   readonly confid: number;
@@ -81,5 +84,6 @@ export async function listSignInOptions(db: ControlDb, tenantid: number): Promis
     .join('rowpost.oidc_providers as p', 'p.providerid', 'c.providerid')
     .where({ 'c.tenantid': tenantid })
     .orderBy(['p.name', 'c.confid'])
+    .limit(MAX_CONFIGS)
     .select<SignInOption[]>('c.confid', 'p.name');
 }
