@@ -7,6 +7,7 @@ import type { Services } from './services.js';
 import type { Allowance } from '../graphql/allowance.js';
 import type { TenantLimiter } from '../foundation/limits/tenantLimiter.js';
 import type { PasswordHashes } from './request/passwordHashes.js';
+import type { ResponseTexts } from './request/responseTexts.js';
 import type { ServiceQuota } from './request/serviceQuota.js';
 
 /** Dependencies of the control objects. */
@@ -52,6 +53,8 @@ export interface ControlContext {
   readonly aggregate: (info: GraphQLResolveInfo) => Promise<unknown[]>;
   /** Runs one task after another. */
   readonly serialize: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Counts the texts of the response. */
+  readonly texts: ResponseTexts;
   /** Counts a read of related rows. Throws AppError DOCUMENT_TOO_COMPLEX after too many. */
   readonly countRelatedRead: () => void;
   /** Called once the mutations are committed. */

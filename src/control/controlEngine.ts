@@ -25,6 +25,7 @@ import { planOwnerOf, type PlanOwner } from '../graphql/plan/planOwner.js';
 import { oneStep, type Steps } from '../graphql/steps.js';
 import { TenantLimiter } from '../foundation/limits/tenantLimiter.js';
 import { requireResponseWithin } from './request/responseSize.js';
+import { ResponseTexts } from './request/responseTexts.js';
 import { CONTROL_CATALOG } from './controlCatalog.js';
 import { buildControlSchema } from './controlSchema.js';
 import { holdTenant } from './holdTenant.js';
@@ -83,6 +84,8 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
         const owner = planOwnerOf(principal);
         const ready = await deps.engine.planning.run(owner, documents.read(owner, request));
         const variables = readVariables(ready, request.variables);
+        const isMutation = ready.operation.operation === OperationTypeNode.MUTATION;
+        const texts = new ResponseTexts(deps.engine.responses.open(principal.tenantid), isMutation);
         const run: Run = {
           deps,
           schema,
@@ -94,9 +97,11 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
           changing,
           reading,
           serviceQuota,
+          texts,
           reportFieldError: report('a control field failed'),
         };
-        return counted(run, await respond(run));
+        const response = await respond(run).finally(() => texts.release());
+        return counted(run, response);
       } catch (error) {
         if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
         return failedResponse(explained(error, report('a control request failed')));
@@ -116,6 +121,7 @@ interface Run {
   readonly changing: TenantLimiter;
   readonly reading: TenantLimiter;
   readonly serviceQuota: ServiceQuota;
+  readonly texts: ResponseTexts;
   /** Logs an internal error. */
   readonly reportFieldError: (error: unknown) => void;
 }
@@ -240,7 +246,7 @@ async function commit(trx: ControlTransaction): Promise<void> {
 }
 
 function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext {
-  const { deps, principal, options, composing, serviceQuota } = run;
+  const { deps, principal, options, composing, serviceQuota, texts } = run;
   const { tenantid } = principal;
   const reader = createListReader({
     database: deps.database,
@@ -274,6 +280,7 @@ function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext 
       }),
     aggregate: (info) => reads.runExclusive(() => reader.aggregate(info)),
     serialize: (work) => fields.runExclusive(work),
+    texts,
     countRelatedRead: () => {
       if (++relatedReads <= MAX_RELATED_READS) return;
       const message = `The response leads to more than ${MAX_RELATED_READS} objects and lists.`;
@@ -284,20 +291,26 @@ function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext 
   };
 }
 
-function executeWith(
+/** Throws AppError if the response is too large. */
+async function executeWith(
   context: ControlContext,
-  { schema, ready, variables }: Run,
+  { schema, ready, variables, texts }: Run,
   document: DocumentNode,
 ): Promise<ExecutionResult> {
-  const result = execute({
+  const result = await execute({
     schema,
     document,
     contextValue: context,
     variableValues: variables,
     operationName: ready.operation.name?.value ?? null,
-    fieldResolver: resolveField,
+    fieldResolver: (source, args, shared, info) => {
+      const value = resolveField(source, args, shared, info);
+      texts.add(value);
+      return value;
+    },
   });
-  return Promise.resolve(result);
+  texts.requireAll();
+  return result;
 }
 
 /** Parsed and validated documents by their text. */

@@ -103,8 +103,9 @@ async function missingNamesOf(context: ControlContext, args: ComposeArgs): Promi
 /** A few microseconds each, on the event loop. */
 const MAX_RESULT_VALUES = 200_000;
 
-/** Throws AppError DOCUMENT_TOO_COMPLEX. */
-function resultOf(json: string): unknown {
+/** Throws AppError DOCUMENT_TOO_COMPLEX, TOO_BUSY. */
+function resultOf(json: string, { texts }: ControlContext): unknown {
+  texts.count(json.length);
   limitValues(json, MAX_RESULT_VALUES);
   return parseJson(removeNumericTags(json));
 }
@@ -113,7 +114,10 @@ function resultOf(json: string): unknown {
 function toPreview(composed: Composed, missing: () => Promise<readonly EmailFailure[]>): object {
   const queries = composed.queries.map((query) =>
     query.ok
-      ? { outvar: query.outvar, result: () => resultOf(query.json) }
+      ? {
+          outvar: query.outvar,
+          result: (_args: unknown, context: ControlContext) => resultOf(query.json, context),
+        }
       : { outvar: query.outvar, error: query.problem.failure.message },
   );
   if (composed.kind !== 'email') return { queries, error: composed.failure, warnings: missing };
