@@ -15,8 +15,9 @@ interface FieldRead extends TemplateRead {
 
 /** What is known about a context value: an object with these names, a list of such objects, or nothing. */
 type Shape =
-  | { readonly names: ReadonlyMap<string, Shape>; readonly what: string; readonly isList: boolean }
-  | 'anything';
+  { readonly names: ReadonlyMap<string, Shape>; readonly what: What; readonly isList: boolean } | 'anything';
+/** What an object is, in words. Only written for a warning: a query has thousands, each below names of kilobytes. */
+type What = () => string;
 type NamedShape = readonly [name: string, shape: Shape];
 
 const ITEM = '[]';
@@ -29,6 +30,8 @@ const MAX_WARNINGS = 50;
  */
 const MAX_SELECTIONS = 4_000;
 const MAX_LEVELS = 300;
+/** Of all paths: those of a table with 1,000 columns of 63 characters, several times. */
+const MAX_PATH_CHARACTERS = 1_000_000;
 
 /**
  * Finds reads of names that the context will not have: columns that a target lacks, fields that a query does not select,
@@ -64,8 +67,8 @@ export function* missingNames(
 }
 
 /**
- * All paths in the context of templates, such as `records.new.total` and `orders.customer.name`; the paths of a list are
- * those of its items.
+ * All paths in the context of templates, such as `records.new.total` and `orders.customer.name`, as far as an editor can use them;
+ * the paths of a list are those of its items.
  */
 export function* contextPaths(
   queries: readonly Pick<EmailQuery, 'outvar' | 'query'>[],
@@ -73,12 +76,22 @@ export function* contextPaths(
   further: readonly string[],
 ): Steps<readonly string[]> {
   const results = yield* queryShapes(queries);
-  return pathsOf(contextShape(table, results, further), '');
+  const paths: string[] = [];
+  let characters = 0;
+  for (const path of pathsOf(contextShape(table, results, further), '')) {
+    characters += path.length;
+    if (characters > MAX_PATH_CHARACTERS) break;
+    paths.push(path);
+  }
+  return paths;
 }
 
-function pathsOf(shape: Shape, prefix: string): readonly string[] {
-  if (shape === 'anything') return [];
-  return [...shape.names].flatMap(([name, inner]) => [prefix + name, ...pathsOf(inner, `${prefix}${name}.`)]);
+function* pathsOf(shape: Shape, prefix: string): Generator<string> {
+  if (shape === 'anything') return;
+  for (const [name, inner] of shape.names) {
+    yield prefix + name;
+    yield* pathsOf(inner, `${prefix}${name}.`);
+  }
 }
 
 function missingIn(context: Shape, read: FieldRead): EmailFailure | undefined {
@@ -94,13 +107,13 @@ function missingIn(context: Shape, read: FieldRead): EmailFailure | undefined {
       const hint =
         (index === 0 ? contextHint(context, name) : undefined) ??
         (name === 'length' ? 'Write | length to count.' : suggestion(name, shape.names.keys()));
-      const message = `${shape.what} has no "${name}"`;
+      const message = `${shape.what()} has no "${name}"`;
       return { code: 'UNKNOWN_NAME', field, line, column, message, ...(hint === undefined ? {} : { hint }) };
     }
     if (shape.isList && path[index - 1] !== ITEM) {
       if (index !== path.length - 1) return undefined;
       const list = written(path.slice(0, index));
-      const message = `${shape.what} is a list, which has no "${name}"`;
+      const message = `${shape.what()} is a list, which has no "${name}"`;
       const hint = `Write ${list}[0].${name} for its first row, or loop over ${list}.`;
       return { code: 'UNKNOWN_NAME', field, line, column, message, hint };
     }
@@ -135,23 +148,29 @@ function contextShape(
   further: readonly string[],
 ): Shape {
   const record = table === undefined ? 'anything' : recordShape(table);
-  return object('the context of templates', [
-    ...[...CONTEXT_NAMES, ...further].map((name) => [name, 'anything'] as const),
+  return object(
+    () => 'the context of templates',
     [
-      'records',
-      object('records', [
-        ['new', record],
-        ['old', record],
-      ]),
+      ...[...CONTEXT_NAMES, ...further].map((name) => [name, 'anything'] as const),
+      [
+        'records',
+        object(
+          () => 'records',
+          [
+            ['new', record],
+            ['old', record],
+          ],
+        ),
+      ],
+      ...results,
     ],
-    ...results,
-  ]);
+  );
 }
 
 function recordShape({ name, columns }: Table): Shape {
   const names = [...columns.values()].flatMap((column) => [column.name, column.sqlName]);
   return object(
-    `the table ${name}`,
+    () => `the table ${name}`,
     names.map((column) => [column, 'anything'] as const),
   );
 }
@@ -175,7 +194,7 @@ function queryShape(outvar: string, query: string): Shape {
   if (!operation) return 'anything';
   const [only, ...others] = operation.selectionSet.selections;
   const isOne = only?.kind === Kind.FIELD && others.length === 0;
-  const what = `the query ${outvar}`;
+  const what: What = () => `the query ${outvar}`;
   const selections = new Selections(fragments);
   return isOne
     ? selections.of(what, only.selectionSet, { isList: !NO_ROWS.has(only.name.value) })
@@ -202,7 +221,7 @@ class Selections {
   }
 
   of(
-    what: string,
+    what: What,
     selection: SelectionSetNode | undefined,
     { isList = false, isListField = isCollection, level = 1 } = {},
   ): Shape {
@@ -212,7 +231,7 @@ class Selections {
       if (++this.#seen > MAX_SELECTIONS) return [];
       if (node.kind === Kind.FIELD) {
         const { value: name } = node.name;
-        const inner = this.of(`${what.replace(/,$/, '')}, ${name},`, node.selectionSet, {
+        const inner = this.of(() => `${what().replace(/,$/, '')}, ${name},`, node.selectionSet, {
           isList: isListField(name),
           level: level + 1,
         });
@@ -232,6 +251,6 @@ function isCollection(name: string): boolean {
   return name.endsWith('_collection') || name === 'thefiles';
 }
 
-function object(what: string, names: readonly NamedShape[], isList = false): Shape {
+function object(what: What, names: readonly NamedShape[], isList = false): Shape {
   return { what, names: new Map(names), isList };
 }
