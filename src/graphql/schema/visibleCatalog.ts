@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import { isAnonymous, type Principal } from '../../db/roles/principal.js';
 
@@ -10,12 +11,8 @@ const ofAnonymous = new WeakMap<Catalog, Catalog>();
  */
 export function visibleCatalog(principal: Principal, catalog: Catalog): Catalog {
   if (!isAnonymous(principal)) return catalog;
-  const targets = new Set(
-    principal.rules
-      .filter((rule) => rule.capabilities.some((name) => principal.capabilities.includes(name)))
-      .flatMap((rule) => rule.targets),
-  );
-  const version = `${catalog.version} clients ${JSON.stringify([...targets].sort())}`;
+  const { targets, fingerprint } = grantsOf(principal);
+  const version = `${catalog.version} clients ${fingerprint}`;
   const known = ofAnonymous.get(catalog);
   if (known?.version === version) return known;
   const granted = [...catalog.tables].filter(
@@ -26,6 +23,28 @@ export function visibleCatalog(principal: Principal, catalog: Catalog): Catalog 
   const visible = { ...catalog, version, tables, problems: [] };
   ofAnonymous.set(catalog, visible);
   return visible;
+}
+
+interface Grants {
+  readonly targets: ReadonlySet<string>;
+  /** Equal for the same targets. */
+  readonly fingerprint: string;
+}
+
+/** Rules may have a million characters of targets, and principals are the same object for all requests of a second. */
+const grants = new WeakMap<Principal, Grants>();
+
+function grantsOf(principal: Principal): Grants {
+  const known = grants.get(principal);
+  if (known) return known;
+  const targets = new Set(
+    principal.rules
+      .filter((rule) => rule.capabilities.some((name) => principal.capabilities.includes(name)))
+      .flatMap((rule) => rule.targets),
+  );
+  const made = { targets, fingerprint: hash('sha256', JSON.stringify([...targets].sort()), 'base64') };
+  grants.set(principal, made);
+  return made;
 }
 
 function withoutOthers(table: Table, names: ReadonlySet<string>): Table {
