@@ -7,7 +7,7 @@ import type { Services } from './services.js';
 import type { Allowance } from '../graphql/allowance.js';
 import type { TenantLimiter } from '../foundation/limits/tenantLimiter.js';
 import type { PasswordHashes } from './request/passwordHashes.js';
-import type { ResponseTexts } from './request/responseTexts.js';
+import type { ResponseValues } from './request/responseValues.js';
 import type { ServiceQuota } from './request/serviceQuota.js';
 
 /** Dependencies of the control objects. */
@@ -53,8 +53,8 @@ export interface ControlContext {
   readonly aggregate: (info: GraphQLResolveInfo) => Promise<unknown[]>;
   /** Runs one task after another. */
   readonly serialize: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Counts the texts of the response. */
-  readonly texts: ResponseTexts;
+  /** Counts the values of the response. */
+  readonly values: ResponseValues;
   /** Counts a read of related rows. Throws AppError DOCUMENT_TOO_COMPLEX after too many. */
   readonly countRelatedRead: () => void;
   /** Called once the mutations are committed. */

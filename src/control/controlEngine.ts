@@ -25,7 +25,7 @@ import { planOwnerOf, type PlanOwner } from '../graphql/plan/planOwner.js';
 import { oneStep, type Steps } from '../graphql/steps.js';
 import { TenantLimiter } from '../foundation/limits/tenantLimiter.js';
 import { requireResponseWithin } from './request/responseSize.js';
-import { ResponseTexts } from './request/responseTexts.js';
+import { ResponseValues } from './request/responseValues.js';
 import { CONTROL_CATALOG } from './controlCatalog.js';
 import { buildControlSchema } from './controlSchema.js';
 import { holdTenant } from './holdTenant.js';
@@ -85,7 +85,7 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
         const ready = await deps.engine.planning.run(owner, documents.read(owner, request));
         const variables = readVariables(ready, request.variables);
         const isMutation = ready.operation.operation === OperationTypeNode.MUTATION;
-        const texts = new ResponseTexts(deps.engine.responses.open(principal.tenantid), isMutation);
+        const values = new ResponseValues(deps.engine.responses.open(principal.tenantid), isMutation);
         const run: Run = {
           deps,
           schema,
@@ -97,10 +97,10 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
           changing,
           reading,
           serviceQuota,
-          texts,
+          values,
           reportFieldError: report('a control field failed'),
         };
-        const response = await respond(run).finally(() => texts.release());
+        const response = await respond(run).finally(() => values.release());
         return counted(run, response);
       } catch (error) {
         if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
@@ -121,7 +121,7 @@ interface Run {
   readonly changing: TenantLimiter;
   readonly reading: TenantLimiter;
   readonly serviceQuota: ServiceQuota;
-  readonly texts: ResponseTexts;
+  readonly values: ResponseValues;
   /** Logs an internal error. */
   readonly reportFieldError: (error: unknown) => void;
 }
@@ -246,7 +246,7 @@ async function commit(trx: ControlTransaction): Promise<void> {
 }
 
 function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext {
-  const { deps, principal, options, composing, serviceQuota, texts } = run;
+  const { deps, principal, options, composing, serviceQuota, values } = run;
   const { tenantid } = principal;
   const reader = createListReader({
     database: deps.database,
@@ -280,7 +280,7 @@ function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext 
       }),
     aggregate: (info) => reads.runExclusive(() => reader.aggregate(info)),
     serialize: (work) => fields.runExclusive(work),
-    texts,
+    values,
     countRelatedRead: () => {
       if (++relatedReads <= MAX_RELATED_READS) return;
       const message = `The response leads to more than ${MAX_RELATED_READS} objects and lists.`;
@@ -294,7 +294,7 @@ function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext 
 /** Throws AppError if the response is too large. */
 async function executeWith(
   context: ControlContext,
-  { schema, ready, variables, texts }: Run,
+  { schema, ready, variables, values }: Run,
   document: DocumentNode,
 ): Promise<ExecutionResult> {
   const result = await execute({
@@ -303,13 +303,10 @@ async function executeWith(
     contextValue: context,
     variableValues: variables,
     operationName: ready.operation.name?.value ?? null,
-    fieldResolver: (source, args, shared, info) => {
-      const value = resolveField(source, args, shared, info);
-      texts.add(value);
-      return value;
-    },
+    fieldResolver: (source, args, shared, info) =>
+      values.keep(info.path.key, resolveField(source, args, shared, info)),
   });
-  texts.requireAll();
+  values.requireAll();
   return result;
 }
 

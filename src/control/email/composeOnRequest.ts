@@ -51,11 +51,11 @@ export interface ComposeArgs extends DraftArgs {
  * the email type are part of the result.
  */
 export async function composeOnRequest(context: ControlContext, args: ComposeArgs): Promise<Composed> {
-  const { principal, deps, composing, texts } = context;
+  const { principal, deps, composing, values } = context;
   const schema = requireTenantAdmin(principal);
   return composing.run(principal.tenantid, async () => {
     // It would find no room in the response.
-    texts.requireAll();
+    values.requireAll();
     const read = await readEmailType(context, args);
     if (!read.ok) return { kind: 'failed', failure: read.failure, queries: [] };
     // Counts the row until the email is composed.

@@ -103,9 +103,9 @@ async function missingNamesOf(context: ControlContext, args: ComposeArgs): Promi
 /** A few microseconds each, on the event loop. */
 const MAX_RESULT_VALUES = 200_000;
 
-/** Throws AppError DOCUMENT_TOO_COMPLEX, TOO_BUSY. */
-function resultOf(json: string, { texts }: ControlContext): unknown {
-  texts.count(json.length);
+/** Throws AppError DOCUMENT_TOO_COMPLEX. */
+function resultOf(json: string, { values }: ControlContext): unknown {
+  if (!values.fits(json.length)) return null;
   limitValues(json, MAX_RESULT_VALUES);
   return parseJson(removeNumericTags(json));
 }
