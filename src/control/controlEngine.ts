@@ -303,7 +303,7 @@ async function executeWith(
     contextValue: context,
     variableValues: variables,
     operationName: ready.operation.name?.value ?? null,
-    fieldResolver: (source, args, shared, info) =>
+    fieldResolver: (source: unknown, args, shared: ControlContext, info) =>
       values.keep(info.path.key, resolveField(source, args, shared, info)),
   });
   values.requireAll();

@@ -1,6 +1,7 @@
 import { unmarkValues } from 'rowpost-jinja2';
 import {
   MAX_LIST_CHARACTERS,
+  MAX_PIECES,
   parseAddresses,
   parseListItem,
   parseOneAddress,
@@ -24,15 +25,22 @@ export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmai
   const subject = readSubject(textOf(fields.subject));
   const invalid: string[] = [];
   let characters = 0;
+  let pieces = 0;
+  const count = (field: EmailField, more: number): void => {
+    pieces += more;
+    if (pieces > MAX_PIECES) throw tooMany(field, `there are more than ${MAX_PIECES} of them`);
+  };
   const rendered = (field: EmailField): string => {
     const text = textOf(field);
     characters += text.length;
-    if (characters > MAX_LIST_CHARACTERS) throw tooMany(field);
+    if (characters > MAX_LIST_CHARACTERS)
+      throw tooMany(field, `the addresses have more than ${MAX_LIST_CHARACTERS} characters`);
     return text;
   };
   const addresses = (list: readonly EmailField[]): Address[] =>
     list.flatMap((field) =>
-      readTexts(field, rendered(field)).flatMap((parsed) => {
+      readTexts(field, rendered(field), (texts) => count(field, texts)).flatMap((parsed) => {
+        count(field, Math.max(0, parsed.valid.length + parsed.invalid.length - 1));
         invalid.push(...parsed.invalid);
         return parsed.valid;
       }),
@@ -71,18 +79,24 @@ function readSender(text: string): Address {
   });
 }
 
-/** Reads the items of a JSON list and of lists printed into it, or the text itself. */
-function readTexts({ name, mode }: EmailField, text: string): readonly ParsedAddresses[] {
-  if (mode !== 'addressList') return [parseAddresses(text)];
-  try {
-    const list: unknown = JSON.parse(text);
-    if (Array.isArray(list))
-      return list
-        .flat()
-        .filter((item) => typeof item === 'string')
-        .map(parseListItem);
-  } catch {
-    // Reported below, with the template's field.
+/**
+ * Reads the items of a JSON list and of lists printed into it, or the text itself.
+ * @param count called with the number of texts before any is read
+ */
+function readTexts(
+  { name, mode }: EmailField,
+  text: string,
+  count: (texts: number) => void,
+): readonly ParsedAddresses[] {
+  if (mode !== 'addressList') {
+    count(1);
+    return [parseAddresses(text)];
+  }
+  const list = listOf(text);
+  if (list) {
+    const items = list.flat().filter((item) => typeof item === 'string');
+    count(items.length);
+    return items.map(parseListItem);
   }
   throw new EmailProblem('failed', {
     code: 'RECIPIENTS_INVALID',
@@ -92,12 +106,18 @@ function readTexts({ name, mode }: EmailField, text: string): readonly ParsedAdd
   });
 }
 
-function tooMany({ name }: EmailField): EmailProblem {
-  return fieldProblem(
-    name,
-    'TOO_MANY_RECIPIENTS',
-    `the addresses have more than ${MAX_LIST_CHARACTERS} characters`,
-  );
+/** Undefined if the text is no JSON list. */
+function listOf(text: string): readonly unknown[] | undefined {
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) ? list : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function tooMany({ name }: EmailField, why: string): EmailProblem {
+  return fieldProblem(name, 'TOO_MANY_RECIPIENTS', why);
 }
 
 function noRecipient(invalid: string | undefined): EmailProblem {

@@ -16,8 +16,8 @@ const MAX_ADDRESS_CHARACTERS = 254;
  * template may render to, takes half a second.
  */
 export const MAX_LIST_CHARACTERS = 500_000;
-/** Of one text: far more than carriers take. Each takes microseconds, in which no other email is sent. */
-const MAX_PIECES = 20_000;
+/** In one text, and in all lists of an email: far more than carriers take. Each takes microseconds, in which no other email is sent. */
+export const MAX_PIECES = 20_000;
 
 /**
  * Only unquoted local parts: no carrier delivers to quoted ones. And no encoded words, which some servers decode to another

@@ -35,8 +35,9 @@ export async function findAttachments(
   queries: readonly QueryOutcome[],
   html: string,
 ): Promise<readonly Attachment[]> {
+  const row = new Row(recordOf(trigger));
   const named = (type.attachments ?? []).flatMap((name, index) =>
-    filesNamed(name, trigger, queries, `attachments[${index}]`),
+    filesNamed(name, { trigger, queries, row }, `attachments[${index}]`),
   );
   const wanted = uniqueFiles(named);
   const [first] = wanted;
@@ -110,8 +111,11 @@ async function loadFiles(
 /** Empty if the record or the results name no file. */
 function filesNamed(
   name: string,
-  trigger: EmailTrigger,
-  queries: readonly QueryOutcome[],
+  {
+    trigger,
+    queries,
+    row,
+  }: { readonly trigger: EmailTrigger; readonly queries: readonly QueryOutcome[]; readonly row: Row },
   field: string,
 ): readonly NamedFile[] {
   if (name === 'file') {
@@ -123,17 +127,30 @@ function filesNamed(
     const files = query.ok ? query.files : [];
     return files.map((storagekey) => ({ storagekey, isQueried: true, field }));
   }
-  const record = recordOf(trigger);
-  const column = membersOf(record).findLast((member) => member.name === name);
-  if (!column) {
+  const json = row.member(name);
+  if (json === undefined) {
     throw fieldProblem(
       'attachments',
       'ATTACHMENT_UNKNOWN',
       `neither a query nor a column is named "${name}"`,
     );
   }
-  const value: unknown = JSON.parse(record.slice(column.start, column.end));
+  const value: unknown = JSON.parse(json);
   return typeof value === 'string' && value !== '' ? [{ storagekey: value, isQueried: false, field }] : [];
+}
+
+/** The event's row, which may have megabytes: its members are found once, and only if a column is named. */
+class Row {
+  #members: ReadonlyMap<string, { readonly start: number; readonly end: number }> | undefined;
+
+  constructor(private readonly record: string) {}
+
+  /** The column's value as JSON text. */
+  member(name: string): string | undefined {
+    this.#members ??= new Map(membersOf(this.record).map((member) => [member.name, member]));
+    const found = this.#members.get(name);
+    return found && this.record.slice(found.start, found.end);
+  }
 }
 
 /** The event's row as JSON text. */

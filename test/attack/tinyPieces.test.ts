@@ -62,7 +62,7 @@ describe('attack: bodies in pieces of a byte', () => {
 
     it('are all read', async () => {
       const body = '{"tenantid": 1, "login": "nobody here", "password": "any password"}';
-      const chunks = [...body].map((byte) => `1\r\n${byte}\r\n`).join('');
+      const chunks = Array.from(body, (byte) => `1\r\n${byte}\r\n`).join('');
       const socket = open(fixture.web.port, `POST /auth HTTP/1.1\r\n${HEAD}${chunks}0\r\n\r\n`);
       const [response] = (await once(socket, 'data')) as [Buffer];
       expect(response.toString())

@@ -48,6 +48,17 @@ describe('attack: an email type whose addresses are millions', () => {
     }
   }
 
+  for (const [what, recipients] of [
+    ['a list', Array<string>(250_000).fill('a')],
+    ['one text', `[${'"a",'.repeat(120_000)}"a"]`],
+  ] as const) {
+    it(`are not read: each short, in ${what}`, async () => {
+      const [problem, ms] = await read({ recipients });
+      expect(problem).to.equal('TOO_MANY_RECIPIENTS');
+      expect(ms).to.be.below(600);
+    });
+  }
+
   for (const [what, changes, code] of [
     ['in many recipients', { recipients: Array<string>(2).fill(MANY) }, 'TOO_MANY_RECIPIENTS'],
     ['in other lists', { options: { cc: Array<string>(2).fill(MANY) } }, 'TOO_MANY_RECIPIENTS'],
