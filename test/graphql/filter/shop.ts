@@ -140,7 +140,12 @@ const tables = [
       local: type('timestamp', '"timestamp"'),
       at: type('time', '"time"'),
       lasting: type('interval', '"interval"'),
-      mood: { kind: 'enum', sqlType: '"shop"."mood"', array: false, enumLabels: new Set(['calm', 'glad', 'cross']) },
+      mood: {
+        kind: 'enum',
+        sqlType: '"shop"."mood"',
+        array: false,
+        enumLabels: new Set(['calm', 'glad', 'cross']),
+      },
       data: type('json', 'jsonb'),
       raw: type('json'),
       bytes: type('bytea'),
