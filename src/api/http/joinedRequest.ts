@@ -14,7 +14,7 @@ export class JoinedRequest extends IncomingMessage {
       this.#flush();
       return super.push(chunk, encoding);
     }
-    // After the read, while a tick ends with each chunk.
+    // Once the whole read has been parsed: microtasks run after each chunk.
     if (this.#chunks.length === 0) setImmediate(() => this.#flush());
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
