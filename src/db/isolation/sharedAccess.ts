@@ -60,7 +60,7 @@ async function decide(
     await client.query(statement`alter role ${identifier(role)} nologin password null`);
     return 'locked out';
   }
-  if (!(await endIdleSessions(client, role))) return 'changing';
+  if (!(await areLoginsOver(client)) || !(await endIdleSessions(client, role))) return 'changing';
   if (!(await isLeftAlone(client, schema, names.shared))) return 'changing';
   // A transaction that has ended since may have created code.
   if (!(await isPlain())) return 'changing';
@@ -104,6 +104,25 @@ function isIdle(client: PoolClient, role: string): Promise<boolean> {
     return rowCount === 0;
   }, client);
 }
+
+/**
+ * Whether the logins under way have ended. PostgreSQL checks whether a role may log in, applies the role's settings, which may take
+ * seconds, and only then shows whose session it is. Meanwhile the session has a lock on the database.
+ */
+function areLoginsOver(client: PoolClient): Promise<boolean> {
+  let waitedFor: ReadonlySet<number> | undefined;
+  return eventually(async () => {
+    const { rows } = await client.query<{ pid: number }>(LOGINS_UNDER_WAY);
+    // Those that began later can't log in as the tenant.
+    waitedFor = new Set(rows.map(({ pid }) => pid).filter((pid) => waitedFor?.has(pid) ?? true));
+    return waitedFor.size === 0;
+  }, client);
+}
+
+const LOGINS_UNDER_WAY = `
+  select l.pid from pg_catalog.pg_locks l left join pg_catalog.pg_stat_activity a on a.pid = l.pid
+  where l.locktype = 'object' and l.classid = 'pg_catalog.pg_database'::regclass and a.usesysid is null
+    and l.objid = (select oid from pg_catalog.pg_database where datname = current_database())`;
 
 /** @returns whether no session of the tenant's own login is left */
 function endIdleSessions(client: PoolClient, role: string): Promise<boolean> {
