@@ -17,6 +17,12 @@ as $$
 begin
   -- Within this block, which is a transaction of its own, nothing can undo that.
   perform set_config('transaction_read_only', 'on', true);
+  -- Temporary tables may be written to nevertheless. A trigger there that is deferred runs at the end of the transaction, which
+  -- is no longer read-only, and since PostgreSQL 18 as the role that it was queued by.
+  if pg_my_temp_schema() <> 0 and exists (select from pg_trigger g join pg_class c on c.oid = g.tgrelid
+      where c.relnamespace = pg_my_temp_schema() and g.tgdeferrable) then
+    raise exception 'the session has a temporary table with a deferrable constraint or trigger';
+  end if;
   return row_to_json(captured);
 exception when others then
   -- A broken cast is no reason to refuse the writer's row.
