@@ -104,6 +104,8 @@ begin
   elsif old_key is not null and old_key::text <> key::jsonb::text then
     -- Left by a row that a cascade or SQL has deleted.
     perform rowpost_tenant.drop_files(table_name, key::jsonb, null, null);
+    -- As in events.
+    perform rowpost_tenant.within(key::text, 1048576);
     update rowpost.file f set key = capture_file_row_change.key::jsonb
     where f.tenantid = rowpost_tenant.tenantid() and f.target = table_name
       and md5(f.key::text) = md5(old_key::text) and f.key = old_key;

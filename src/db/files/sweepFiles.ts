@@ -55,6 +55,9 @@ export interface FilesOfTable {
   readonly keys: readonly string[];
 }
 
+/** Of a page of files, as PostgreSQL stores their keys: up to 300 times as much once they are decompressed. */
+const MAX_STORED_KEY_BYTES = 131_072;
+
 /** A page of files in the order of their storage keys, by table. @returns none after the last page */
 export async function filesAfter(
   pool: Pool,
@@ -62,10 +65,14 @@ export async function filesAfter(
   most: number,
 ): Promise<{ readonly tables: readonly FilesOfTable[]; readonly last: string | undefined }> {
   const { rows } = await pool.query<FilesOfTable>(
-    `select f.tenantid, t.schema, f.target, array_agg(f.storagekey::text) as storagekeys,
+    statement`select f.tenantid, t.schema, f.target, array_agg(f.storagekey::text) as storagekeys,
        array_agg(f.key::text) as keys
-     from (select * from rowpost.file where storagekey > $1 order by storagekey limit $2) f
-       left join rowpost.tenant t using (tenantid)
+     from (
+       select *, row_number() over page as number, sum(pg_column_size(key)) over page as bytes
+       from (select * from rowpost.file where storagekey > $1 order by storagekey limit $2) next
+       window page as (order by storagekey)
+     ) f left join rowpost.tenant t using (tenantid)
+     where f.number = 1 or f.bytes <= ${MAX_STORED_KEY_BYTES}
      group by f.tenantid, t.schema, f.target`,
     [storagekey, most],
   );
