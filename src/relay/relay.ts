@@ -100,7 +100,7 @@ export function startRelay(deps: RelayDeps): Stoppable {
     maintenance,
     loop('sweeping files', config.fileSweepMs, () => sweeper.sweep()),
     loop('watching shared server resources', SHARES_MS, () => endHoldingSessions(serverGuard, log)),
-    loop('watching autovacuum', AUTOVACUUM_MS, () => endHangingAnalyzes(autovacuumGuard, log)),
+    loop('watching autovacuum', AUTOVACUUM_MS, () => endHangingWork(autovacuumGuard, log)),
   ];
   deps.history?.onChange(() => {
     mayBeRestored = true;
@@ -129,10 +129,10 @@ async function endHoldingSessions(guard: ServerGuard, log: Logger): Promise<void
   }
 }
 
-async function endHangingAnalyzes(guard: AutovacuumGuard, log: Logger): Promise<void> {
-  for (const { failure, ...table } of await guard.endHangingAnalyzes()) {
+async function endHangingWork(guard: AutovacuumGuard, log: Logger): Promise<void> {
+  for (const { failure, ...table } of await guard.endHangingWork()) {
     if (failure)
       log.error({ ...table, err: failure }, "autovacuum hangs in a tenant's table, and can't be ended");
-    else log.error(table, "autovacuum hung in a tenant's table, which it does not analyze any more");
+    else log.error(table, "autovacuum hung in a tenant's table, where it does not do that any more");
   }
 }

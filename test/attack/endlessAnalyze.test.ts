@@ -47,8 +47,10 @@ describe('attack: an index whose function does not end when autovacuum calls it'
     };
     await waitFor('autovacuum', isHeld);
     const guard = new AutovacuumGuard(database.pool, 1);
-    expect(await guard.endHangingAnalyzes()).to.deep.equal([]);
-    expect(await guard.endHangingAnalyzes()).to.deep.equal([{ tenantid, schema, table: 'note' }]);
+    expect(await guard.endHangingWork()).to.deep.equal([]);
+    expect(await guard.endHangingWork()).to.deep.equal([
+      { tenantid, schema, table: 'note', work: 'analyze' },
+    ]);
     expect(await isHeld()).to.equal(false);
     const { rows } = await database.pool.query<{ vacuums: string }>(
       'select autovacuum_count::text as vacuums from pg_stat_all_tables where relid = $1::regclass',
