@@ -29,7 +29,8 @@ const MAX_LISTENING_SECONDS = 5;
  * quarter of the queue is in use, this terminates tenants' sessions that hold more than a session's share.
  *
  * It also terminates those with a transaction that the service or autovacuum wait for: a role that may use a schema or a database
- * locks its row in the catalog by revoking what it has not granted. And those whose transaction is so old that PostgreSQL, which
+ * locks its row in the catalog by revoking what it has not granted. Those that wait for a lock before which all others would queue.
+ * And those whose transaction is so old that PostgreSQL, which
  * keeps all dead rows for it, would run out of transaction ids.
  */
 export class ServerGuard {
@@ -92,17 +93,26 @@ const TRANSACTIONS_SINCE = `(
 /** The first to wait for a row waits for the transaction that holds it, and has a lock on the row, for which all others wait. */
 const WAITS_FOR_TRANSACTION = `not l.granted and l.locktype in ('transactionid', 'tuple')`;
 
+/**
+ * Before PostgreSQL asks who owns it, `create rule` locks a relation, and `alter database … rename` the database: all events and
+ * connections then wait behind whoever waits for the lock.
+ */
+const QUEUES_BEFORE_ALL = `not l.granted and l.mode = 'AccessExclusiveLock' and (
+  l.relation in ('rowpost_tenant.event'::regclass, 'rowpost_tenant.replica_lock'::regclass)
+  or l.locktype = 'object' and l.classid = 'pg_catalog.pg_database'::regclass)`;
+
 // Otherwise session statistics stay the same for the whole transaction.
 const STATE = `
-  with taken as materialized (select granted, locktype, waitstart from pg_lock_status())
+  with taken as materialized (select granted, locktype, waitstart, mode, relation, classid from pg_lock_status())
   select pg_stat_clear_snapshot(), ${SHORT_OF_LOCKS} or ${SHORT_OF_NOTIFICATIONS}
   or exists (select from taken l where ${WAITS_FOR_TRANSACTION}
     and l.waitstart < clock_timestamp() - make_interval(secs => $1::float8 / 1000))
+  or exists (select from taken l where ${QUEUES_BEFORE_ALL})
   or exists (select from pg_stat_get_activity(null) a where ${TRANSACTIONS_SINCE} > $2) as "isHeld"`;
 
 // Autovacuum has no user. Requests of shared connections have a timeout.
 const END = `
-  with recursive taken as materialized (select pid, granted, locktype, waitstart from pg_lock_status()),
+  with recursive taken as materialized (select pid, granted, locktype, waitstart, mode, relation, classid from pg_lock_status()),
   held as materialized (select pid, count(*)::int as locks from taken group by pid),
   waiting as materialized (
     select l.pid from taken l left join pg_stat_get_activity(null) a on a.pid = l.pid
@@ -119,6 +129,6 @@ const END = `
   where case when starts_with(r.rolname, $1) or r.rolname = $2 then
     case when ${SHORT_OF_LOCKS} and h.locks > ${PER_SESSION}
         or ${SHORT_OF_NOTIFICATIONS} and a.xact_start < clock_timestamp() - interval '${MAX_LISTENING_SECONDS} seconds'
-        or a.pid in (select pid from waited_for) and starts_with(r.rolname, $1)
+        or a.pid in (select pid from waited_for union select l.pid from taken l where ${QUEUES_BEFORE_ALL}) and starts_with(r.rolname, $1)
         or ${TRANSACTIONS_SINCE} > $5
       then pg_terminate_backend(a.pid) end end`;

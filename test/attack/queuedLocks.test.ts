@@ -1,0 +1,77 @@
+import { expect } from 'chai';
+import type pg from 'pg';
+import { createTenant } from '../../src/control/tenants/tenants.js';
+import { ServerGuard } from '../../src/db/isolation/serverGuard.js';
+import { identifier, statement } from '../../src/db/sql/sql.js';
+import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
+import { waitFor } from '../support/waitFor.js';
+import { openShop, type Shop } from '../graphql/support/shop.js';
+
+/** PostgreSQL locks what a statement is about before it asks whose it is. Whoever waits for such a lock holds up all others. */
+describe('attack: a tenant waits for a lock before which all tenants would queue', () => {
+  let shop: Shop;
+  let guard: ServerGuard;
+  let sessions: readonly pg.Client[];
+  before(async () => {
+    shop = await openShop('create table notes (id int primary key)');
+    const { database } = shop.test;
+    const { tenants } = database;
+    guard = new ServerGuard(database.createClient, () => tenants.names());
+    await guard.endHoldingSessions();
+    const named = { name: 'attacker', rootLogin: 'root', rootPassword: 'correct horse' };
+    const { tenantid } = await createTenant(database.knex, named);
+    await runTenantSql(database, { tenantid, sql: 'create function f() returns int return 1' });
+    sessions = [await tenants.connectDirectly(tenantid), await tenants.connectDirectly(tenantid)];
+    for (const session of sessions) session.on('error', () => undefined);
+  });
+  after(async () => {
+    await Promise.all(sessions.map((session) => session.end().catch(() => undefined)));
+    await guard.close();
+    await shop.close();
+  });
+
+  it('on what they write events by', async () => {
+    const [holding, waiting] = sessions;
+    await shop.data('mutation { create_notes(input: {id: 1}) { id } }');
+    await holding!.query(
+      `begin; insert into rowpost_tenant.event (operation, target, key) values ('insert', 't', '{}')`,
+    );
+    const failure = waiting!
+      .query('set lock_timeout = 0; create rule r as on insert to rowpost_tenant.event do nothing')
+      .then(
+        () => 'none',
+        (error: unknown) => (error as Error).message,
+      );
+    const { pool } = shop.test.database;
+    await waitFor('the wait', async () => {
+      const { rowCount } = await pool.query('select from pg_locks where not granted');
+      return (rowCount ?? 0) > 0;
+    });
+    const write = shop.data('mutation { create_notes(input: {id: 2}) { id } }');
+    const ended = await guard.endHoldingSessions();
+    expect(ended).to.have.length(1);
+    await write;
+    expect(await failure).to.match(/terminat/i);
+    // Whoever holds nothing up goes on.
+    await holding!.query('commit');
+  });
+
+  it('on the database, for which new connections wait', async () => {
+    const [session] = sessions;
+    const client = shop.test.database.createClient();
+    await client.connect();
+    const { rows } = await client.query<{ name: string }>('select current_database()::text as name');
+    const name = identifier(rows[0]!.name);
+    // As a connection that takes long to start.
+    await client.query(statement`begin; comment on database ${name} is 'held'`);
+    const failure = session!
+      .query(statement`set lock_timeout = 0; alter database ${name} rename to other`)
+      .then(
+        () => 'none',
+        (error: unknown) => (error as Error).message,
+      );
+    await waitFor('the session to be ended', async () => (await guard.endHoldingSessions()).length > 0);
+    expect(await failure).to.match(/terminat/i);
+    await client.end();
+  });
+});
