@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type pg from 'pg';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createTenant } from '../../src/control/tenants/tenants.js';
 import { ServerGuard } from '../../src/db/isolation/serverGuard.js';
 import { identifier, statement } from '../../src/db/sql/sql.js';
@@ -11,6 +12,7 @@ import { openShop, type Shop } from '../graphql/support/shop.js';
 describe('attack: a tenant waits for a lock before which all tenants would queue', () => {
   let shop: Shop;
   let guard: ServerGuard;
+  let attackerid: number;
   let sessions: readonly pg.Client[];
   before(async () => {
     shop = await openShop('create table notes (id int primary key)');
@@ -20,6 +22,7 @@ describe('attack: a tenant waits for a lock before which all tenants would queue
     await guard.endHoldingSessions();
     const named = { name: 'attacker', rootLogin: 'root', rootPassword: 'correct horse' };
     const { tenantid } = await createTenant(database.knex, named);
+    attackerid = tenantid;
     await runTenantSql(database, { tenantid, sql: 'create function f() returns int return 1' });
     sessions = [await tenants.connectDirectly(tenantid), await tenants.connectDirectly(tenantid)];
     for (const session of sessions) session.on('error', () => undefined);
@@ -74,4 +77,34 @@ describe('attack: a tenant waits for a lock before which all tenants would queue
     expect(await failure).to.match(/terminat/i);
     await client.end();
   });
+
+  for (const catalog of ['pg_class', 'pg_authid', 'pg_attribute']) {
+    it(`on ${catalog}, which all read`, async () => {
+      const { tenants, pool } = shop.test.database;
+      const [holding, waiting] = [
+        await tenants.connectDirectly(attackerid),
+        await tenants.connectDirectly(attackerid),
+      ];
+      for (const session of [holding, waiting]) session.on('error', () => undefined);
+      await holding.query('begin; select from pg_stat_activity, pg_class, pg_attribute limit 1');
+      const failure = waiting
+        .query(
+          statement`set lock_timeout = 0; create rule r as on insert to ${identifier('pg_catalog', catalog)} do nothing`,
+        )
+        .then(
+          () => 'none',
+          (error: unknown) => (error as Error).message,
+        );
+      await delay(500);
+      const asked = pool.query(
+        'select from pg_catalog.pg_roles, pg_catalog.pg_class, pg_catalog.pg_attribute limit 1',
+      );
+      const ended = await guard.endHoldingSessions();
+      await asked;
+      expect(ended).to.have.length(1);
+      expect(await failure).to.match(/terminat/i);
+      await holding.end();
+      await waiting.end().catch(() => undefined);
+    });
+  }
 });

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { identifier, join, statement } from '../sql/sql.js';
 import type { RoleNames } from './roleNames.js';
 
 /** A session that was ended. */
@@ -75,11 +76,19 @@ export class ServerGuard {
     client.on('error', () => undefined);
     await client.connect();
     await client.query('begin read only; set local idle_in_transaction_session_timeout = 0');
-    await client.query('select from pg_catalog.pg_auth_members limit 1');
+    await client.query('select from pg_catalog.pg_stats limit 1');
+    const { rows } = await client.query<{ name: string }>(READABLE_CATALOGS);
+    const catalogs = rows.map(({ name }) => identifier('pg_catalog', name));
+    await client.query(statement`lock table ${join(catalogs, ', ')} in access share mode`);
     await client.query(END, [...values]);
     return client;
   }
 }
+
+/** The rest, of roles and statistics, is locked by the views that show it. */
+const READABLE_CATALOGS = statement`
+  select relname::text as name from pg_catalog.pg_class
+  where relnamespace = 'pg_catalog'::regnamespace and relkind = 'r' and has_table_privilege(oid, 'select')`;
 
 const PER_SESSION = `current_setting('max_locks_per_transaction')::int`;
 const SHORT_OF_LOCKS = `(select count(*) from taken) > ${PER_SESSION} / 2.0 *
@@ -94,11 +103,11 @@ const TRANSACTIONS_SINCE = `(
 const WAITS_FOR_TRANSACTION = `not l.granted and l.locktype in ('transactionid', 'tuple')`;
 
 /**
- * Before PostgreSQL asks who owns it, `create rule` locks a relation, and `alter database … rename` the database: all events and
- * connections then wait behind whoever waits for the lock.
+ * Before PostgreSQL asks who owns it, `create rule` locks a relation, also a catalog, and `alter database … rename` the database:
+ * all others then wait behind whoever waits for the lock.
  */
 const QUEUES_BEFORE_ALL = `not l.granted and l.mode = 'AccessExclusiveLock' and (
-  l.relation in ('rowpost_tenant.event'::regclass, 'rowpost_tenant.replica_lock'::regclass)
+  l.relation < 16384 or l.relation in ('rowpost_tenant.event'::regclass, 'rowpost_tenant.replica_lock'::regclass)
   or l.locktype = 'object' and l.classid = 'pg_catalog.pg_database'::regclass)`;
 
 // Otherwise session statistics stay the same for the whole transaction.
