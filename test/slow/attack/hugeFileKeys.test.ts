@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { FileSweeper } from '../../src/relay/sweepFiles.js';
-import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { testLog } from '../support/testConfig.js';
-import { openStorage } from '../../src/files/storage/openStorage.js';
-import { openFileShop, type FileShop } from '../files/fileShop.js';
+import { FileSweeper } from '../../../src/relay/sweepFiles.js';
+import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
+import { testLog } from '../../support/testConfig.js';
+import { openStorage } from '../../../src/files/storage/openStorage.js';
+import { openFileShop, type FileShop } from '../../files/fileShop.js';
 
 /** PostgreSQL stores a key of a hundred million equal characters as one of a million. */
 describe("attack: keys of files that are too long together for the sweep of all tenants' files", () => {

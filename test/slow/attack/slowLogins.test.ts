@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import pg from 'pg';
-import { openShop, type Shop } from '../graphql/support/shop.js';
+import { openShop, type Shop } from '../../graphql/support/shop.js';
 
 /**
  * Whoever can log in as a tenant can create code at any time, which shared connections would run before anybody looks. PostgreSQL
