@@ -1,9 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import { contextPaths, missingNames } from '../../src/control/email/missingNames.js';
-import type { Catalog } from '../../src/db/catalog/catalog.js';
-import type { Steps } from '../../src/graphql/steps.js';
+import { contextPaths, missingNames } from '../../../src/control/email/missingNames.js';
+import type { Catalog } from '../../../src/db/catalog/catalog.js';
+import type { Steps } from '../../../src/graphql/steps.js';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
