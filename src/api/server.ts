@@ -161,7 +161,7 @@ function isPlainPath(url = ''): boolean {
   return url.startsWith('/') && !url.includes('#');
 }
 
-/** Whether to show a browser the console instead of a response. */
+/** Whether a browser opens the address as a page: then GraphiQL is shown instead of a response. */
 function isPageVisit(req: IncomingMessage): boolean {
   return req.method === 'GET' && wantsHtml(req.headers.accept);
 }
@@ -196,7 +196,7 @@ async function close(server: Server, inFlight: () => number, delayMs: number): P
   clearInterval(sweep);
 }
 
-/** Lets the control engine issue tokens and ask providers, without coupling it to either. */
+/** Lets the control engine issue tokens and call identity providers, without coupling it to either. */
 function withSignIn(deps: WebDeps, tokens: Tokens, issuers: ProviderIssuers): GraphqlExecutor {
   const learnProvider = async (providerid: number): Promise<void> => {
     const provider = await readRow(deps.database.knex, oidcProviders, { providerid });

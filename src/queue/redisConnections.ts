@@ -30,7 +30,7 @@ export async function connectRedis(url: string, prefix: string, log: Logger): Pr
   });
   const consumer = createRedisClient(url, { ...shared, waitsForConnection: true });
   const connections = [producer, consumer];
-  // Until then, the caller hears of it.
+  // Until then, the caller gets the error.
   let isOpen = false;
   const onError = logOutages(log, 'Redis');
   for (const connection of connections) {
@@ -69,7 +69,7 @@ export async function connectRedis(url: string, prefix: string, log: Logger): Pr
   };
 }
 
-/** Of Redis, and temporary. */
+/** Errors of Redis that are temporary. */
 const TRANSIENT = /\b(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|ERR max number of clients)\b/;
 
 function unreachable(error: Error): UsageError {

@@ -6,7 +6,7 @@ import { CONTENT_POLICY } from '../http/contentPolicy.js';
 import { GRAPHIQL, packagedFiles, tagsOf } from '../http/packagedFiles.js';
 
 const NONCE = '{{nonce}}';
-// Resolves from both src/api and dist/api.
+// Resolves from both src/api/graphql and dist/api/graphql.
 const ASSETS_DIR = fileURLToPath(new URL('../../../assets', import.meta.url));
 
 /** GraphiQL at the endpoints' URLs, and the pages' static files. */

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { AppError } from '../../foundation/errors.js';
 import { FairBytes, type HeldBytes } from '../../foundation/limits/fairBytes.js';
 
-/** Bodies up to this size need no room: their connection takes as much. */
+/** Bodies up to this size are not counted: their connection takes as much memory. */
 export const FREE_BYTES = 16_384;
 /** In the large bodies of all requests in flight. */
 const MAX_TENANTS_BYTES = 64 * 1024 * 1024;

@@ -10,7 +10,7 @@ import type { ProviderKeys } from '../oidc/providerKeys.js';
 import type { AnonymousLimits } from './anonymousLimits.js';
 import type { WebDeps } from './webDeps.js';
 
-/** What routes share besides; `expressApp.ts` creates it once. */
+/** What routes share in addition to `WebDeps`; `expressApp.ts` creates it once. */
 export interface RouteDeps extends WebDeps {
   readonly tokens: Tokens;
   readonly authenticator: Authenticator;

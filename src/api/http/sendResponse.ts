@@ -66,7 +66,7 @@ function sendPieces(
   sendFrom(0);
 }
 
-/** Resolves when the response has been sent or the client has disconnected. */
+/** Calls `release` once the response has been sent or the client has disconnected. */
 export function onResponseClosed(res: ServerResponse, release: () => void): void {
   if (res.closed || res.destroyed) release();
   else res.once('close', release);

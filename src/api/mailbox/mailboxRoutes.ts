@@ -84,7 +84,7 @@ const refuse: ErrorRequestHandler = async (error: unknown, req, res, next) => {
   } else next(error);
 };
 
-/** Browsers ask for pages, programs for JSON. */
+/** Browsers request pages, programs JSON. */
 function wantsHtml(req: Request): boolean {
   return req.accepts(['json', 'html']) === 'html';
 }

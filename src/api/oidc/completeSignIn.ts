@@ -23,7 +23,8 @@ interface ReturnedSignIn extends OidcSignIn {
 
 /**
  * `GET /oidc` and `GET /oidc/<confid>`: code → ID token → claims → identity → role → response.
- * Throws AppError OIDC_*, PERMISSION_DENIED (the role lacks the capability `login`), unless the sign-in names a page that is told.
+ * Throws AppError OIDC_*, PERMISSION_DENIED (the role lacks the capability `login`), unless the browser returns to a page, which gets
+ * the error in its URL.
  */
 export async function completeSignIn(deps: RouteDeps, req: Request, res: Response): Promise<void> {
   const { baseUrl } = deps.config;

@@ -103,7 +103,7 @@ export class ProviderIssuers {
   }
 }
 
-/** Candidate discovery URLs. The key set is also looked at: Cognito's issuer is on its host, not on that of `auth_uri`. */
+/** Candidate discovery URLs, also those above the key set: Cognito's issuer is on its host, not on that of `auth_uri`. */
 function candidateUrls({ auth_uri, jwks_uri }: OidcProvider): readonly string[] {
   return [...new Set([...urlsAbove(auth_uri), ...urlsAbove(jwks_uri)])].slice(0, MAX_DISCOVERY_URLS);
 }

@@ -10,7 +10,7 @@ import { cookieName, cookieOptions, sha256 } from './browserBinding.js';
 import { findMapping, findRegistration } from './findRegistration.js';
 import { readReturnTo } from './returnTo.js';
 
-/** Time to log in at the provider. */
+/** Time to sign in at the provider. */
 const LIFETIME_SECONDS = 600;
 
 export interface SignInStart {

@@ -9,8 +9,8 @@ const CHOOSING: ReadonlySet<string> = new Set(['create_oidc_config', 'update_oid
 const MAX_PROVIDERS = 3;
 
 /**
- * Looks at the discovery documents of the providers of new configurations, where these decide the redirect URI. Before the
- * transaction, because a provider may be slow; one that gives no response promises nothing.
+ * Reads the discovery documents of the providers of new configurations, where these decide the redirect URI. Called before the
+ * transaction, because a provider may be slow; one that is not responding promises nothing.
  */
 export async function learnProviders(
   { database: { knex } }: Pick<ControlEngineDeps, 'database'>,

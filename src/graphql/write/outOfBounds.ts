@@ -20,7 +20,7 @@ export function outOfBounds({ type }: Pick<Column, 'type'>, value: unknown): str
   }
   const text = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
   const { length, precision, scale = 0 } = bounds;
-  // PostgreSQL truncates excess trailing spaces. Only the first space of a run is a beginning, so that long runs take no time.
+  // PostgreSQL truncates excess trailing spaces. The lookbehind avoids quadratic time for runs of spaces.
   if (length !== undefined && Array.from(text.replace(/(?<! ) +$/, '')).length > length)
     return `at most ${length} characters`;
   if (precision !== undefined && !fitsNumeric(text, precision, scale))

@@ -88,7 +88,7 @@ function requiredRoutes(node: FilterNode, environment: Environment): Route[] {
   return routesTo(nullRejectedPaths(node), environment, ({ hops }) => hops);
 }
 
-/** Adds the relations of a path to the routes. */
+/** The routes along which paths lead to rows that are not joined yet. */
 function routesTo(
   paths: readonly PathNode[],
   environment: Environment,

@@ -104,6 +104,6 @@ export const bytes: LiteralForm = (text) => {
   return `\\x${Buffer.from(compact, 'base64').toString('hex')}`;
 };
 
-/** A LIKE pattern: PostgreSQL rejects one that ends in the middle of an escape. A run of backslashes is looked at once. */
+/** A LIKE pattern: PostgreSQL rejects one that ends in the middle of an escape. The lookbehind avoids quadratic time for runs of backslashes. */
 export const pattern: LiteralForm = (text) =>
   (/(?<!\\)\\*$/.exec(text)?.[0].length ?? 0) % 2 === 0 ? text : undefined;
