@@ -19,9 +19,9 @@ export type DeliveryLedger = ReturnType<typeof createDeliveryLedger>;
 
 /** Maximum deliveries per statement. */
 const MAX_BATCH_SIZE = 200;
-/** Size of the cache of email types with their layouts, in characters, and the share of a tenant. */
+/** Size of the cache of email types with their layouts, in characters, and the quota of a tenant. */
 const TYPE_CHARACTERS = 40_000_000;
-const TYPE_SHARE = 0.25;
+const TENANT_TYPE_CHARACTERS = TYPE_CHARACTERS / 4;
 /** Of one that is being loaded. */
 const EXPECTED_CHARACTERS = 10_000;
 /** How long to retry recording an outcome. After that the attempt counts as lost. */
@@ -32,7 +32,7 @@ const FINISH_RETRY_MS = 200;
 export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logger) {
   const cachedTypes = new FairCache<ReturnType<typeof loadEmailType>>(
     TYPE_CHARACTERS,
-    TYPE_CHARACTERS * TYPE_SHARE,
+    TENANT_TYPE_CHARACTERS,
   );
   const together = <Item, Result>(
     run: (to: Ledger, items: readonly Item[]) => Promise<readonly Result[]>,

@@ -1,6 +1,6 @@
 /** Maximum slots that one tenant may hold. */
 export interface TenantQuota {
-  /** While no other tenant has work; less than all, to leave room for the next one. */
+  /** While no other tenant has work; less than all, so that slots are left for the next one. */
   readonly alone: number;
   /** While other tenants have work, or had until recently. */
   contended(): number;
@@ -19,8 +19,8 @@ const ACTIVE_MS = 1_000;
 const ADMIT_POLL_MS = 100;
 
 /**
- * Slots for work in flight. Waiters are admitted round-robin by tenant, and no tenant holds more than its share, or than all
- * leave free: tenants whose carriers are not responding, or that have thousands waiting, leave room for others.
+ * Slots for work in flight. Waiters are admitted round-robin by tenant, and no tenant holds more slots than its quota, or than
+ * are free: tenants whose carriers are not responding, or that have thousands waiting, leave slots for others.
  */
 export class FairSlots {
   /** Waiters per tenant. The map's order is the round-robin order. */
@@ -35,7 +35,7 @@ export class FairSlots {
 
   constructor(
     slots: number,
-    private readonly share: TenantQuota,
+    private readonly quota: TenantQuota,
   ) {
     this.#free = slots;
   }
@@ -76,13 +76,13 @@ export class FairSlots {
     this.#latest = { tenantid, atMs: performance.now() };
   }
 
-  #shareOf(tenantid: number, nowMs: number): number {
+  #quotaOf(tenantid: number, nowMs: number): number {
     const other = tenantid === this.#latest.tenantid ? this.#latestOther : this.#latest;
     const othersHaveWork =
       nowMs - other.atMs < ACTIVE_MS ||
       holdsOthers(this.#held, tenantid) ||
       holdsOthers(this.#waiting, tenantid);
-    return othersHaveWork ? this.share.contended() : this.share.alone;
+    return othersHaveWork ? this.quota.contended() : this.quota.alone;
   }
 
   #admit(): void {
@@ -91,9 +91,9 @@ export class FairSlots {
       if (this.#free === 0) return;
       const held = this.#held.get(tenantid) ?? 0;
       // Two tenants, each with half, would leave nothing.
-      if (held >= this.#free || held >= this.#shareOf(tenantid, nowMs)) continue;
+      if (held >= this.#free || held >= this.#quotaOf(tenantid, nowMs)) continue;
       const next = waiting.shift();
-      // Moves to the end of the line if it has more waiters.
+      // Moves to the end of the round if it has more waiters.
       this.#waiting.delete(tenantid);
       if (waiting.length > 0) this.#waiting.set(tenantid, waiting);
       this.#held.set(tenantid, held + 1);
@@ -103,7 +103,7 @@ export class FairSlots {
     if (this.#free > 0 && this.#waiting.size > 0) this.#schedulePoll();
   }
 
-  /** Shares may grow over time while no slot is released. */
+  /** Quotas may grow over time while no slot is released. */
   #schedulePoll(): void {
     this.#pollTimer ??= setTimeout(() => {
       this.#pollTimer = undefined;

@@ -4,23 +4,24 @@ import type { Logger } from '../foundation/observability/log.js';
 
 /**
  * Deliveries that wait for a slot or are being sent. Tenants share their number fairly: one whose carrier is not responding has at
- * most half. Those beyond stay in the ledger, and the reconciler queues them seconds later.
+ * most half. Those beyond that stay in the ledger, and the reconciler queues them seconds later.
  */
 export class StartedDeliveries {
-  readonly #places: FairBytes<number>;
+  /** Counts deliveries, not bytes. */
+  readonly #quotas: FairBytes<number>;
   readonly #running = new Set<Promise<void>>();
 
   constructor(max: number) {
-    this.#places = new FairBytes(max);
+    this.#quotas = new FairBytes(max);
   }
 
-  /** Runs the work unless the tenant has no place left. */
+  /** Runs the work unless the tenant has as many deliveries as it may. */
   async run(tenantid: number, work: () => Promise<void>): Promise<void> {
-    const place = this.#places.open(tenantid);
+    const quota = this.#quotas.open(tenantid);
     try {
-      if (place.take(1)) await work();
+      if (quota.take(1)) await work();
     } finally {
-      place.release();
+      quota.release();
     }
   }
 
