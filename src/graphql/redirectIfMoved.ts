@@ -5,8 +5,8 @@ import { AppError } from '../foundation/errors.js';
 import type { Engine } from './engine.js';
 
 /**
- * In a cell, a tenant that was handed over has no rights, and a moment later no rows: its caller is told where it went, not what
- * PostgreSQL said. If it is still here, its move may have been undone since, so a statement without rights runs once more.
+ * In a cell, a tenant that was handed over has no rights, and a moment later no rows: its caller gets the address of its cell, not
+ * the error of PostgreSQL. If it is still here, its move may have been undone since, so a statement without rights runs once more.
  */
 export async function redirectIfMoved<T>(
   { isCell, knex }: Pick<Engine, 'isCell' | 'knex'>,

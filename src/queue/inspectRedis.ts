@@ -3,7 +3,7 @@ import { connectForTheFirstTime, createRedisClient } from './redisClient.js';
 import { probeWrites, readRedisFacts, type RedisFacts } from './redisFacts.js';
 
 const TIMEOUT_MS = 5_000;
-/** Sentinels and nodes of a cluster are asked one after another. */
+/** Sentinels and nodes of a cluster are tried one after another. */
 const CONNECT_TIMEOUT_MS = 2 * TIMEOUT_MS;
 
 interface Inspection extends RedisFacts {

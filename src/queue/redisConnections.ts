@@ -16,7 +16,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Timeout for adding jobs, after which the relay keeps them and retries. */
 const ADD_TIMEOUT_MS = 5_000;
 const RECONNECT_MS = 250;
-/** Sentinels and nodes of a cluster are asked one after another. */
+/** Sentinels and nodes of a cluster are tried one after another. */
 const FIRST_CONNECT_TIMEOUT_MS = 3 * CONNECT_TIMEOUT_MS;
 
 /** Throws UsageError when Redis can't be reached, or would evict jobs when its memory is full. */
@@ -73,11 +73,11 @@ export async function connectRedis(url: string, prefix: string, log: Logger): Pr
 const TRANSIENT = /\b(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|ERR max number of clients)\b/;
 
 function unreachable(error: Error): UsageError {
-  const says = `Redis can't be reached (${error.message}). Set REDIS_URL to a running Redis, or leave it out to queue in PostgreSQL.`;
+  const message = `Redis can't be reached (${error.message}). Set REDIS_URL to a running Redis, or leave it out to queue in PostgreSQL.`;
   const code = redisErrorCode(error);
   const isTransient = code === undefined || TRANSIENT.test(error.message);
   const maxWaitMs = isTransient ? Infinity : networkWaitMs(code);
-  return maxWaitMs === undefined ? new UsageError(says) : new NotReadyError(says, 'queue', maxWaitMs);
+  return maxWaitMs === undefined ? new UsageError(message) : new NotReadyError(message, 'queue', maxWaitMs);
 }
 
 /** Any other policy than noeviction evicts jobs when memory runs out. */

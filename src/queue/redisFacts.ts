@@ -18,14 +18,14 @@ export interface RedisFacts {
 /** From INFO, which works even where managed Redis forbids CONFIG. */
 export async function readRedisFacts(client: RedisClient, kind: RedisAddress['kind']): Promise<RedisFacts> {
   const infos = await Promise.all(primariesOf(client).map((primary) => primary.info()));
-  const told = (name: string): string[] =>
+  const reported = (name: string): string[] =>
     infos.flatMap((info) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? []);
-  const policies = told('maxmemory_policy');
+  const policies = reported('maxmemory_policy');
   return {
-    version: told('redis_version').sort(byVersion)[0] ?? 'of unknown version',
+    version: reported('redis_version').sort(byVersion)[0] ?? 'of unknown version',
     primaries: infos.length,
     maxmemoryPolicy: policies.find((policy) => policy !== 'noeviction') ?? policies[0],
-    modeProblem: modeProblem(kind, told('redis_mode')[0]),
+    modeProblem: modeProblem(kind, reported('redis_mode')[0]),
   };
 }
 

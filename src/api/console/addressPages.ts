@@ -5,7 +5,7 @@ import { CONSOLE, linkTo } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { itemsOf, numberOf, problemOf, textOf, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
-import { pageOf, ROWS_ASKED } from './paging.js';
+import { pageOf, ROWS_QUERIED } from './paging.js';
 
 const ADDRESSES = `${CONSOLE}/addresses`;
 
@@ -58,13 +58,13 @@ export function addressPages({ page, form }: PageHandlers): Router {
   return Router().get(ADDRESSES, list).post(ADDRESSES, change);
 }
 
-async function showList({ query, show }: Visit, asked: Values, problem?: AppError): Promise<void> {
-  const name = listOf(asked);
-  const search = textOf(asked, 'search');
-  const from = numberOf(asked, 'from');
+async function showList({ query, show }: Visit, given: Values, problem?: AppError): Promise<void> {
+  const name = listOf(given);
+  const search = textOf(given, 'search');
+  const from = numberOf(given, 'from');
   const { rows } = await query<{ rows: readonly Values[] }>(LISTS[name].read, {
     filter: search === '' ? '' : `address like ${literal(containing(search.toLowerCase()))}`,
-    limit: ROWS_ASKED,
+    limit: ROWS_QUERIED,
     offset: from,
   });
   const { shown, ...links } = pageOf(rows, from, ADDRESSES, { list: name, search });
@@ -76,8 +76,8 @@ async function showList({ query, show }: Visit, asked: Values, problem?: AppErro
       search,
       rows: shown,
       ...links,
-      given: problem && { address: textOf(asked, 'address'), note: textOf(asked, 'note') },
-      notice: ownValue(NOTICES, textOf(asked, 'done')),
+      given: problem && { address: textOf(given, 'address'), note: textOf(given, 'note') },
+      notice: ownValue(NOTICES, textOf(given, 'done')),
     },
     { problem },
   );

@@ -148,7 +148,7 @@ export const DRAFT_PASSED =
 export function draftOf(values: Values): Values {
   const { table, key, operation, role } = readAbout(values);
   const given = inputOf(readTexts(values));
-  // A name is asked for when the email is saved.
+  // A name is only required when the email is saved.
   const input = { ...given, email_type: given['email_type'] ?? UNNAMED };
   const starter = findStarter(values['starter']);
   if (table === '' && starter) return sampleOf(starter, input);

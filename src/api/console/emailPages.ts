@@ -23,7 +23,7 @@ import {
 import { MAX_EMAIL_FORM_BYTES } from './emailPreview.js';
 import { numberOf, problemOf, textOf, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
-import { pageOf, ROWS_ASKED } from './paging.js';
+import { pageOf, ROWS_QUERIED } from './paging.js';
 import { queryBlocks } from './queryBlocks.js';
 import { findStarter, STARTERS } from './starters.js';
 
@@ -65,7 +65,7 @@ export function emailPages({ page, form }: PageHandlers): Router {
         : `contains(lower(email_type), ${literal(search.toLowerCase())}) or contains(lower(subject), ${literal(search.toLowerCase())})`;
     const { email_types } = await query<{ email_types: readonly object[] }>(LIST, {
       filter,
-      limit: ROWS_ASKED,
+      limit: ROWS_QUERIED,
       offset: from,
     });
     const { shown, ...links } = pageOf(email_types, from, EMAILS, { search });

@@ -1,8 +1,8 @@
 import { linkTo } from './consolePath.js';
 
 const PAGE_SIZE = 50;
-/** How many rows to ask for: one more than a page shows tells whether there is a next one. */
-export const ROWS_ASKED = PAGE_SIZE + 1;
+/** One row more than a page shows, which tells whether there is a next page. */
+export const ROWS_QUERIED = PAGE_SIZE + 1;
 
 /** The rows that a page shows, and the addresses of the pages before and after it, which repeat the search. */
 export function pageOf<Row>(

@@ -5,7 +5,7 @@ import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import { checkedOf, itemsOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
-import { pageOf, ROWS_ASKED } from './paging.js';
+import { pageOf, ROWS_QUERIED } from './paging.js';
 
 const POLICIES = `${CONSOLE}/policies`;
 /** Maximum classes and roles that a page shows by name. */
@@ -108,7 +108,7 @@ export function policyPages({ page, form }: PageHandlers): Router {
 }
 
 async function readRules({ query }: Visit, filter: string, offset: number): Promise<readonly Rule[]> {
-  const variables = { filter, limit: ROWS_ASKED, offset };
+  const variables = { filter, limit: ROWS_QUERIED, offset };
   return (await query<{ policy_rule: readonly Rule[] }>(LIST, variables)).policy_rule;
 }
 

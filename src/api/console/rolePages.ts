@@ -5,7 +5,7 @@ import { CONSOLE } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { checkedOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
-import { pageOf, ROWS_ASKED } from './paging.js';
+import { pageOf, ROWS_QUERIED } from './paging.js';
 
 const ROLES = `${CONSOLE}/roles`;
 /** Limit of the form; use GraphQL to assign roles to more classes. */
@@ -62,7 +62,7 @@ export function rolePages({ page, form }: PageHandlers): Router {
     const part = literal(containing(search));
     const { role } = await query<{ role: readonly FullRole[] }>(LIST, {
       filter: `deleted = false${search === '' ? '' : ` and (login ilike ${part} or name ilike ${part})`}`,
-      limit: ROWS_ASKED,
+      limit: ROWS_QUERIED,
       offset: from,
     });
     const { shown, ...links } = pageOf(role, from, ROLES, { search });

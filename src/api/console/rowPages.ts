@@ -6,7 +6,7 @@ import { CONSOLE, linkTo } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import { numberOf, problemOf, textOf, type Values, shortened } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
-import { pageOf, ROWS_ASKED } from './paging.js';
+import { pageOf, ROWS_QUERIED } from './paging.js';
 import { emptyFields, fieldsOf, fieldsTyped, inputOf, type InputField, type RowField } from './rowForm.js';
 
 const ROWS = `${CONSOLE}/tables/:name/rows`;
@@ -127,7 +127,7 @@ function readRows(
   offset: number,
 ): Promise<readonly Row[]> {
   const ordering = keyColumns(table).map((name) => `${name} desc`);
-  return select(queryData, table, { filter, ordering, limit: ROWS_ASKED, offset });
+  return select(queryData, table, { filter, ordering, limit: ROWS_QUERIED, offset });
 }
 
 /** Throws AppError NOT_FOUND. */

@@ -7,7 +7,7 @@ import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import { checkedOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
-import { pageOf, ROWS_ASKED } from './paging.js';
+import { pageOf, ROWS_QUERIED } from './paging.js';
 
 const RULES = `${CONSOLE}/rules`;
 
@@ -28,7 +28,7 @@ export function rulePages({ page, form }: PageHandlers): Router {
     const from = numberOf(req.query, 'from');
     const { email_rule } = await query<{ email_rule: readonly Values[] }>(LIST, {
       filter: '',
-      limit: ROWS_ASKED,
+      limit: ROWS_QUERIED,
       offset: from,
     });
     const { roles } = await readChoices(query);

@@ -5,7 +5,7 @@ import { CONSOLE, linkTo } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
-import { pageOf, ROWS_ASKED } from './paging.js';
+import { pageOf, ROWS_QUERIED } from './paging.js';
 
 const TENANTS = `${CONSOLE}/tenants`;
 
@@ -58,15 +58,15 @@ export function tenantPages({ page, form }: PageHandlers): Router {
   return Router().get(TENANTS, list).post(TENANTS, change);
 }
 
-async function showList({ query, show }: Visit, asked: Values, problem?: AppError): Promise<void> {
-  const search = textOf(asked, 'search');
-  const from = numberOf(asked, 'from');
+async function showList({ query, show }: Visit, given: Values, problem?: AppError): Promise<void> {
+  const search = textOf(given, 'search');
+  const from = numberOf(given, 'from');
   const { tenant, Utility } = await query<{
     tenant: readonly Tenant[];
     Utility: { readonly backlog: Backlog };
   }>(LIST, {
     filter: search === '' ? '' : `name like ${literal(containing(search))}`,
-    limit: ROWS_ASKED,
+    limit: ROWS_QUERIED,
     offset: from,
   });
   const { backlog } = Utility;
@@ -87,7 +87,7 @@ async function showList({ query, show }: Visit, asked: Values, problem?: AppErro
         isInstallation: each.schema === null,
       })),
       ...links,
-      given: problem && { name: textOf(asked, 'name'), root_login: textOf(asked, 'root_login') },
+      given: problem && { name: textOf(given, 'name'), root_login: textOf(given, 'root_login') },
     },
     { problem },
   );

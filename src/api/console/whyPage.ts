@@ -44,16 +44,16 @@ export function whyPage({ page }: PageHandlers): Router {
     const table = textOf(req.query, 'table', MAX_LENGTH);
     // The forms of rows link here with an object even for a single column.
     const key = keyText(readKeyText(textOf(req.query, 'key', MAX_LENGTH)));
-    // Always queried, because it rejects roles that may not ask for explanations.
+    // Always queried, because it rejects roles that may not have explanations.
     const { Utility } = await query<{ Utility: { available_schemas_and_tables: object } }>(TABLES);
     const tables = Object.values(Utility.available_schemas_and_tables).flat() as readonly string[];
-    const asked = { title: 'Why did nothing happen?', table, key, tables };
+    const values = { title: 'Why did nothing happen?', table, key, tables };
     try {
       const rows = table === '' ? [] : await readRecentRows(query, table);
       const explanation = table === '' || key === '' ? undefined : await explain(query, table, key);
-      await show('why', { ...asked, rows, explanation: explanation && toView(explanation) });
+      await show('why', { ...values, rows, explanation: explanation && toView(explanation) });
     } catch (error) {
-      await show('why', asked, { problem: problemOf(error) });
+      await show('why', values, { problem: problemOf(error) });
     }
   });
   return Router().get(`${CONSOLE}/why`, why);

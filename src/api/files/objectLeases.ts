@@ -24,9 +24,9 @@ export function createObjectLeases({ pool }: Pick<Database, 'pool'>, log: Logger
   const renew = async (): Promise<void> => {
     if (held.size === 0) return;
     const requestedAtMs = performance.now();
-    const asked = [...held.keys()];
-    const kept = new Set(await extendObjectLeases(pool, asked, OBJECT_LEASE_MS));
-    for (const key of asked) {
+    const objectkeys = [...held.keys()];
+    const kept = new Set(await extendObjectLeases(pool, objectkeys, OBJECT_LEASE_MS));
+    for (const key of objectkeys) {
       const lease = held.get(key);
       if (lease && kept.has(key)) lease.untilMs = requestedAtMs + OBJECT_LEASE_MS;
       else if (lease) lose(lease);

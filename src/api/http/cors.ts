@@ -34,8 +34,8 @@ export function createCors(
       if (preflight) {
         res.setHeader('access-control-allow-methods', METHODS);
         // All: clients add headers of their own, such as Apollo's name and the `traceparent` of a trace.
-        const asked = req.headers['access-control-request-headers'];
-        if (asked !== undefined) res.setHeader('access-control-allow-headers', asked);
+        const requested = req.headers['access-control-request-headers'];
+        if (requested !== undefined) res.setHeader('access-control-allow-headers', requested);
         res.setHeader('access-control-max-age', PREFLIGHT_SECONDS);
       }
     }

@@ -18,7 +18,7 @@ export function oidcRoutes(deps: RouteDeps): Router {
       return_to: values['return_to'],
     });
     const body = JSON.stringify({ authorization_url: url });
-    // A browser's fetch, which asks for JSON, can't follow the redirect.
+    // A browser's fetch, which accepts only JSON, can't follow the redirect.
     if (req.accepts(['html', 'application/json']) === 'application/json') sendJson(res, 200, body);
     else sendJson(res, 303, body, { location: url });
   };

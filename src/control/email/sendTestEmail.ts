@@ -74,8 +74,8 @@ async function findSuppression(
   emailType: string | null | undefined,
 ): Promise<EmailFailure | undefined> {
   const address = comparable(to.email);
-  const asked = { tenantid, addresses: [address], emailType: emailType ?? null };
-  const [suppressed] = await findSuppressed(deps.database.ledger, [asked]);
+  const lookup = { tenantid, addresses: [address], emailType: emailType ?? null };
+  const [suppressed] = await findSuppressed(deps.database.ledger, [lookup]);
   const source = suppressed?.get(address);
   if (source === undefined) return undefined;
   return source === UNSUBSCRIBED

@@ -32,7 +32,7 @@ function describe(item: GraphQLError, report: (error: unknown) => void): object 
   return { ...graphqlErrorJson(item), message: shown.message, extensions: extensionsOf(shown) };
 }
 
-/** What callers are told of an error. */
+/** The error as callers see it; an internal one is reported. */
 export function explained(error: unknown, report: (error: unknown) => void): AppError {
   const known = explainControlError(error);
   if (!known || known.code === 'INTERNAL_ERROR') report(error);

@@ -30,18 +30,19 @@ export function* introspectQuery(
   if (!rootFields(operation, fragments).some(({ name }) => isIntrospection(name.value))) return undefined;
   const variables = coerceVariables(schema, ready, given);
   const roots = [...collectFields({ fragments, variables }, 'Query', [operation])];
-  const isAsked = ([, nodes]: (typeof roots)[number]): boolean => isIntrospection(nodes[0].name.value);
+  const isIntrospectionRoot = ([, nodes]: (typeof roots)[number]): boolean =>
+    isIntrospection(nodes[0].name.value);
   const fields = new Map<string, unknown>();
   let maxCharacters = MAX_INTROSPECTION_CHARACTERS;
   for (const root of roots) {
     const [key, nodes] = root;
-    const json = isAsked(root)
+    const json = isIntrospectionRoot(root)
       ? yield* introspect({ schema, fragments, variables, maxCharacters }, nodes)
       : undefined;
     maxCharacters -= json?.length ?? 0;
     fields.set(key, json === undefined ? undefined : JSON.parse(json));
   }
-  return { fields, rest: roots.every(isAsked) ? undefined : withoutIntrospection(document) };
+  return { fields, rest: roots.every(isIntrospectionRoot) ? undefined : withoutIntrospection(document) };
 }
 
 /** Merges the introspection results into the rest of the response. */

@@ -44,8 +44,8 @@ function* describeSchema(schema: GraphQLSchema): Steps<SchemaDescription> {
   const nodes = INTROSPECTION.definitions.flatMap((node) =>
     node.kind === Kind.OPERATION_DEFINITION ? node.selectionSet.selections : [],
   );
-  const asked = nodes.filter((node) => node.kind === Kind.FIELD);
-  const json = yield* introspect({ schema, fragments, variables: {}, maxCharacters: Infinity }, asked);
+  const roots = nodes.filter((node) => node.kind === Kind.FIELD);
+  const json = yield* introspect({ schema, fragments, variables: {}, maxCharacters: Infinity }, roots);
   yield;
   return { sdl: printSchema(schema), introspectionJson: `{"__schema":${json}}` };
 }
