@@ -1,6 +1,6 @@
 import { open, readFile, rm } from 'node:fs/promises';
 import { withInstallation } from '../process/compose.js';
-import { holdTenant } from '../control/holdTenant.js';
+import { lockTenant } from '../control/lockTenant.js';
 import {
   adoptTenant,
   createTenant,
@@ -170,7 +170,7 @@ async function capture(args: readonly string[]): Promise<number> {
     ]);
     const catalog = await engine.introspect(tenantid, schema);
     await database.knex.transaction(async (trx) => {
-      await holdTenant(trx, tenantid);
+      await lockTenant(trx, tenantid);
       await captureTable(trx, database, { tenantid, catalog, table }, writers);
     });
     printJson({ tenantid, table, writers });

@@ -28,7 +28,7 @@ import { requireResponseWithin } from './request/responseSize.js';
 import { ResponseValues } from './request/responseValues.js';
 import { CONTROL_CATALOG } from './controlCatalog.js';
 import { buildControlSchema } from './controlSchema.js';
-import { holdTenant } from './holdTenant.js';
+import { lockTenant } from './lockTenant.js';
 import type { ControlContext, ControlEngineDeps, ControlOptions } from './controlContext.js';
 import { hashPasswords } from './request/passwordHashes.js';
 import { mutationInputs } from './request/mutationInputs.js';
@@ -203,7 +203,7 @@ async function mutateInTransaction(run: Run, prepared: Prepared): Promise<Graphq
   const { deps, ready } = run;
   const trx = await deps.database.knex.transaction();
   try {
-    await holdTenant(trx, run.principal.tenantid);
+    await lockTenant(trx, run.principal.tenantid);
     const principal = await currentPrincipal(trx, run.principal);
     const context = contextOf({ ...run, principal }, trx, prepared);
     const result = await executeWith(context, run, ready.document);

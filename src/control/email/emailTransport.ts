@@ -11,7 +11,7 @@ import { openAccounts, openStoredAccounts, type StoredAccount } from '../../emai
 import { AppError } from '../../foundation/errors.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
-import { holdTenant } from '../holdTenant.js';
+import { lockTenant } from '../lockTenant.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { requireOnlyMutation } from '../request/externalCalls.js';
 import { emailApikeyMissing } from './emailApikey.js';
@@ -78,7 +78,7 @@ export const setEmailTransport: GraphQLFieldConfig<unknown, ControlContext, { in
     if (accounts.length < transports.length) throw emailApikeyMissing();
     const isDefault = transports.length === 1 && transports[0]?.kind === 'sendgrid';
     await db.transaction(async (transaction) => {
-      await holdTenant(transaction, tenantid);
+      await lockTenant(transaction, tenantid);
       await storeAccounts(transaction, deps.keyRing, {
         tenantid,
         setBy,

@@ -1,5 +1,5 @@
 import type { ControlContext } from '../controlContext.js';
-import { holdTenant } from '../holdTenant.js';
+import { lockTenant } from '../lockTenant.js';
 import { badInput, requireValue } from '../derive/badInput.js';
 import type { Key } from '../derive/declaration.js';
 import { requireStorablePassword } from '../roles/createRole.js';
@@ -43,7 +43,7 @@ export async function updateTenantMutation(
 ): Promise<void> {
   const [fixed] = Object.keys(others);
   if (fixed !== undefined) throw badInput(fixed, `${fixed} can only be set on creation.`);
-  await holdTenant(db, Number(tenantid));
+  await lockTenant(db, Number(tenantid));
   if (name !== undefined) await renameTenant(db, Number(tenantid), requireValue(name, 'name'));
   if (suspended !== undefined) {
     await suspendTenant(db, Number(tenantid), requireValue(suspended, 'suspended'));

@@ -6,7 +6,7 @@ import { bumpPolicyVersion, readAnonymousLogins, setAnonymousLogins } from '../t
 import { AppError } from '../../foundation/errors.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
-import { holdTenant } from '../holdTenant.js';
+import { lockTenant } from '../lockTenant.js';
 import { notFound } from '../derive/badInput.js';
 import type { ControlFields } from '../derive/objectFields.js';
 import { denied, requireTenantAdmin } from '../permissions.js';
@@ -87,7 +87,7 @@ const anonymousLogins: Utility<{ enable?: boolean | null }> = {
     if (!principal.isRoot) throw denied("Only the tenant's root role may change this.");
     if (!options.allowMutation) throw new AppError('METHOD_NOT_ALLOWED', 'Changes must be sent with POST.');
     await db.transaction(async (trx) => {
-      await holdTenant(trx, tenantid);
+      await lockTenant(trx, tenantid);
       if (enable) await ensureAnonymousRole(trx, tenantid);
       await setAnonymousLogins(trx, tenantid, enable);
       await bumpPolicyVersion(trx, tenantid);

@@ -1,0 +1,12 @@
+import type { ControlDb } from '../db/pool/database.js';
+import { requireTenantInThisCell } from '../db/cells/placement.js';
+
+/**
+ * Serializes a tenant's changes of control objects: each is checked against what it reads, which another would change meanwhile.
+ * Call it first in a transaction. The tenant is not handed over before that ends. Locks a row, because tenants could hold an
+ * advisory lock; rows that refer to the tenant can still be written. Throws AppError TENANT_MOVED, TENANT_MOVING.
+ */
+export async function lockTenant(trx: ControlDb, tenantid: number): Promise<void> {
+  await trx.raw('select from rowpost.tenant where tenantid = ? for no key update', [tenantid]);
+  await requireTenantInThisCell(trx, tenantid);
+}
