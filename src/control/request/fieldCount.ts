@@ -35,8 +35,8 @@ export function limitUtilities(operation: OperationDefinitionNode, fragments: Fr
 }
 
 /** Before it is parsed: a row in it may hold millions of values. Throws AppError DOCUMENT_TOO_COMPLEX. */
-export function limitValues(json: string, most = MAX_LISTED_VALUES): void {
-  if (json.length > most && exceedsValueCount(json, most)) throw tooManyValues(most);
+export function limitValues(json: string, max = MAX_LISTED_VALUES): void {
+  if (json.length > max && exceedsValueCount(json, max)) throw tooManyValues(max);
 }
 
 /** @returns a function that counts values of lists and throws AppError DOCUMENT_TOO_COMPLEX */
@@ -52,9 +52,9 @@ export function createValueCounter(): (rows: readonly unknown[]) => void {
   return (rows) => add(rows);
 }
 
-function tooManyValues(most: number): AppError {
+function tooManyValues(max: number): AppError {
   return new AppError(
     'DOCUMENT_TOO_COMPLEX',
-    `The response holds more than ${most} values: select fewer fields, or page with limit and offset.`,
+    `The response holds more than ${max} values: select fewer fields, or page with limit and offset.`,
   );
 }

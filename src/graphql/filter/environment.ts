@@ -73,7 +73,7 @@ export interface Environment extends Place {
   readonly insideAggregate?: boolean;
   /** Of the expression so far. */
   readonly effort: Effort;
-  /** The most bytes of a stored value; undefined if none is too long for the expression. */
+  /** Maximum bytes of a stored value; undefined if none is too long for the expression. */
   readonly longest?: number;
   /** The two compilers, which are mutually recursive. */
   readonly compileOperand: (node: FilterNode, environment: Environment) => Operand;

@@ -21,10 +21,10 @@ export function checkKey(column: Column, value: unknown): void {
 }
 
 const integerWithin =
-  (least: bigint, most: bigint) =>
+  (min: bigint, max: bigint) =>
   (text: string): boolean => {
     const integer = exactInteger(text);
-    return integer !== undefined && integer >= least && integer <= most;
+    return integer !== undefined && integer >= min && integer <= max;
   };
 
 /** Whether a type can represent a number. PostgreSQL wraps negative oids, and text may exceed the range of a double. */

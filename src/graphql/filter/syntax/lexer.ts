@@ -141,9 +141,9 @@ class Lexer {
     if (NAME_START.test(this.text[this.#offset] ?? '')) {
       throw errorAt('FILTER_SYNTAX', `Malformed number "${text}${this.text[this.#offset] ?? ''}"`, at);
     }
-    const most = this.limits.numberLength;
-    if (text.length > most || Math.abs(Number(exponent ?? 0)) > most) {
-      throw errorAt('FILTER_TOO_COMPLEX', `A number has more than ${most} digits`, at);
+    const maxDigits = this.limits.numberLength;
+    if (text.length > maxDigits || Math.abs(Number(exponent ?? 0)) > maxDigits) {
+      throw errorAt('FILTER_TOO_COMPLEX', `A number has more than ${maxDigits} digits`, at);
     }
     return text;
   }

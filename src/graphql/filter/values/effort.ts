@@ -6,13 +6,13 @@ import { errorAt, type Position } from '../syntax/errors.js';
 export const NO_EFFORT: Readonly<Effort> = { copies: 0, steps: 0 };
 
 /** For values of a megabyte: 32 MiB, and a few seconds. */
-const MOST: Readonly<Effort> = { copies: 32, steps: 4_000 };
+const MAX_EFFORT: Readonly<Effort> = { copies: 32, steps: 4_000 };
 const MEGABYTE = 1_048_576;
 /** An expression that is too heavy even for such values is rejected. */
 const MIN_BYTES = 64;
 
-/** A pattern that isn't written out has no more bytes than this. */
-const MAX_COMPUTED_PATTERN = 3_200;
+/** Of a pattern that is not a literal. */
+const MAX_COMPUTED_PATTERN_BYTES = 3_200;
 
 /**
  * Compiles an expression; one that is too heavy for a megabyte is compiled again, to fail on rows whose values are too long for it.
@@ -26,7 +26,7 @@ export function withinEffort<T>(
 ): T {
   const compiled = compile(environment);
   const { copies, steps } = environment.effort;
-  const times = Math.max(copies / MOST.copies, steps / MOST.steps) / share;
+  const times = Math.max(copies / MAX_EFFORT.copies, steps / MAX_EFFORT.steps) / share;
   if (times <= 1) return compiled;
   const longest = Math.floor(MEGABYTE / times);
   if (longest < MIN_BYTES) {
@@ -45,8 +45,8 @@ export function spend({ effort }: Environment, { copies, steps }: Partial<Effort
 export function bounded(value: Value, { longest }: Environment): Value {
   if (longest === undefined || !value.isStored) return value;
   // The time for numbers grows with the square of their digits.
-  const most = value.type.kind === 'numeric' ? Math.min(longest, 1_000) : longest;
-  return { ...value, sql: atMost(value.sql, most), isStored: false };
+  const maxBytes = value.type.kind === 'numeric' ? Math.min(longest, 1_000) : longest;
+  return { ...value, sql: atMost(value.sql, maxBytes), isStored: false };
 }
 
 /** Fails for a longer value. */
@@ -63,8 +63,8 @@ export function patternOf({ operand }: Side, pattern: Value, cost: number, envir
     spend(environment, { steps: cost * 32 * 10 ** operand.node.size });
     return pattern;
   }
-  spend(environment, { steps: cost * MAX_COMPUTED_PATTERN });
-  return { ...pattern, sql: atMost(pattern.sql, MAX_COMPUTED_PATTERN), isStored: false };
+  spend(environment, { steps: cost * MAX_COMPUTED_PATTERN_BYTES });
+  return { ...pattern, sql: atMost(pattern.sql, MAX_COMPUTED_PATTERN_BYTES), isStored: false };
 }
 
 /** Copies of the row's longest value that are made by passing these to a function: stored ones are decompressed. */

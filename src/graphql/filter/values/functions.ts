@@ -65,16 +65,16 @@ function functionOf(node: CallNode): FilterFunction {
     const hint = suggestion(node.name, [...FUNCTIONS.keys(), 'min', 'max', 'avg', 'sum', 'count']);
     throw errorAt('FILTER_SYNTAX', `There is no function "${node.name}"`, node.at, hint);
   }
-  const most = row.variadic ? MAX_ARGUMENTS : row.parameters.length;
-  const least = row.parameters.length - (row.optional ?? 0);
-  if (node.args.length < least || node.args.length > most) {
+  const max = row.variadic ? MAX_ARGUMENTS : row.parameters.length;
+  const min = row.parameters.length - (row.optional ?? 0);
+  if (node.args.length < min || node.args.length > max) {
     const takes = row.variadic
-      ? node.args.length < least
-        ? `at least ${least}`
-        : `at most ${most}`
-      : most === least
-        ? String(most)
-        : `${least} to ${most}`;
+      ? node.args.length < min
+        ? `at least ${min}`
+        : `at most ${max}`
+      : max === min
+        ? String(max)
+        : `${min} to ${max}`;
     const message = `${node.name} takes ${takes} argument(s), not ${node.args.length}`;
     throw errorAt('FILTER_SYNTAX', message, node.at, `${node.name}: ${row.doc}.`);
   }
