@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Request, RequestHandler } from 'express';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Config } from '../../config/config.js';
 import {
   countSignIns,
@@ -13,6 +13,7 @@ import type { Database } from '../../db/pool/database.js';
 import { AppError, rateLimited } from '../../foundation/errors.js';
 import type { Logger } from '../../foundation/observability/log.js';
 import { clientAddress } from '../http/clientAddress.js';
+import { consumePoint } from '../http/consumePoint.js';
 import type { Credentials } from './signIn.js';
 
 const ADDRESS_WINDOW_SECONDS = 60;
@@ -66,7 +67,8 @@ export class SignInLimits {
    * sign-ins wait for. Fails with AppError RATE_LIMITED.
    */
   readonly viewsByAddress: RequestHandler = async (req, _res, next) => {
-    if (this.#views) await consume(this.#views, clientAddress(req, this.deps.config.trustProxy));
+    if (this.#views)
+      await consumePoint(this.#views, clientAddress(req, this.deps.config.trustProxy), TOO_MANY_ATTEMPTS);
     next();
   };
 
@@ -122,16 +124,10 @@ function viewCounter(points: number): RateLimiterMemory | undefined {
   return points === 0 ? undefined : new RateLimiterMemory({ points, duration: ADDRESS_WINDOW_SECONDS });
 }
 
-async function consume(limiter: RateLimiterMemory, key: string): Promise<void> {
-  try {
-    await limiter.consume(key);
-  } catch (error) {
-    throw error instanceof RateLimiterRes ? limited({ msLeft: error.msBeforeNext }) : error;
-  }
-}
+const TOO_MANY_ATTEMPTS = 'Too many attempts to sign in.';
 
 function limited({ msLeft }: Pick<Count, 'msLeft'>): AppError {
-  return rateLimited('Too many attempts to sign in.', msLeft);
+  return rateLimited(TOO_MANY_ATTEMPTS, msLeft);
 }
 
 /** A key of fixed size, whatever was sent. */

@@ -13,7 +13,7 @@ export function failureBody(error: AppError): string {
 /** The public form of an error. Internal errors are logged with the id sent to the caller. */
 export function explain(error: unknown, log: Logger, res: ServerResponse): AppError {
   // A malformed path, such as `/mailbox/%E0`.
-  if (error instanceof URIError) return new AppError('NOT_FOUND', 'There is nothing at this address.');
+  if (error instanceof URIError) return nothingHere();
   const known = explainControlError(error);
   if (known && known.code !== 'INTERNAL_ERROR') return known;
   const record = recordOf(res);

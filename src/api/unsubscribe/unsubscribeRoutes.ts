@@ -1,5 +1,5 @@
 import { Router, type Request, type RequestHandler, type Response } from 'express';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import {
   readUnsubscribed,
   resubscribe,
@@ -12,7 +12,8 @@ import {
   UNSUBSCRIBE_PATH,
   type UnsubscribeLink,
 } from '../../email/unsubscribeLink.js';
-import { AppError, rateLimited } from '../../foundation/errors.js';
+import { AppError } from '../../foundation/errors.js';
+import { consumePoint } from '../http/consumePoint.js';
 import { readFields } from '../http/readFields.js';
 import { sendPage } from '../pages/sendPage.js';
 import type { WebDeps } from '../http/webDeps.js';
@@ -54,7 +55,7 @@ export function unsubscribeRoutes({ database: { ledger }, keyRing, principals }:
     const opened = await open(req, res);
     if (!opened) return;
     const { link } = opened;
-    await consume(changes, `${link.tenantid} ${link.address}`);
+    await consumePoint(changes, `${link.tenantid} ${link.address}`, 'Too many changes within a minute.');
     const all = choice === 'all' || (choice === 'one-click' && link.from === 'all');
     if (choice === 'subscribe') await resubscribe(ledger, link);
     else await unsubscribe(ledger, { ...link, emailType: all ? null : link.emailType });
@@ -76,15 +77,6 @@ async function readChoice(req: Request): Promise<Choice> {
   const choice = CHOICES.find((known) => known === values['choice']);
   if (choice) return choice;
   throw new AppError('BAD_REQUEST', 'The body is not List-Unsubscribe=One-Click.');
-}
-
-async function consume(limiter: RateLimiterMemory, key: string): Promise<void> {
-  try {
-    await limiter.consume(key);
-  } catch (error) {
-    if (!(error instanceof RateLimiterRes)) throw error;
-    throw rateLimited('Too many changes within a minute.', error.msBeforeNext);
-  }
 }
 
 interface Opened {
