@@ -13,7 +13,7 @@ import { AT_ONCE, QUICK_BYTES, readBytes } from '../http/readFields.js';
 import { NO_TENANT, readId } from '../http/readId.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { checkEvents } from './eventFields.js';
-import { invalid, type Report } from './eventWebhook.js';
+import { signatureInvalid, type Report } from './eventWebhook.js';
 import { createEventWebhooks, type ReportingKind } from './carriers.js';
 import type { EmailEventMetrics } from './emailEventMetrics.js';
 
@@ -54,7 +54,7 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
         const given = items.flatMap((item) => read(item, { reportId, tenantid }));
         const { events, ignored, foreign } = checkEvents(given, tenantid, nowMs);
         const recorded = await limiter.run(tenantid, async () => {
-          if (once && !(await useToken(knex, { tenantid, ...once }))) throw invalid();
+          if (once && !(await useToken(knex, { tenantid, ...once }))) throw signatureInvalid();
           return recordEmailEvents(ledger, tenantid, events);
         });
         const counts = { ...recorded, ignored, foreign: foreign + recorded.foreign };

@@ -51,7 +51,7 @@ export type EventReader = (
 /** For reports of a single event, which have a few kilobytes. */
 export const MAX_REPORT_BYTES = 512 * 1024;
 /** Tolerated clock skew. */
-const NEWEST_MS = 5 * 60_000;
+const CLOCK_TOLERANCE_MS = 5 * 60_000;
 
 /** Throws AppError BAD_REQUEST, TOO_BUSY. */
 export const parseReport = ({ body, inTurn }: Report, whose: 'tenant' | 'anonymous'): Promise<Json> =>
@@ -70,12 +70,13 @@ export function parse(body: Buffer | string): Json {
 
 export function requireAge(signedAtMs: number, nowMs: number, oldestMs: number): void {
   const ageMs = nowMs - signedAtMs;
-  if (ageMs <= oldestMs && ageMs >= -NEWEST_MS) return;
+  if (ageMs <= oldestMs && ageMs >= -CLOCK_TOLERANCE_MS) return;
   throw new AppError('EVENT_SIGNATURE_EXPIRED', 'The report was signed too long ago, or in the future.');
 }
 
-export const missing = (): AppError => new AppError('EVENT_SIGNATURE_MISSING', 'The report is not signed.');
-export const invalid = (): AppError =>
+export const signatureMissing = (): AppError =>
+  new AppError('EVENT_SIGNATURE_MISSING', 'The report is not signed.');
+export const signatureInvalid = (): AppError =>
   new AppError('EVENT_SIGNATURE_INVALID', "The signature is not that of the tenant's webhook.");
 
 /** Takes the same time wherever they differ. */

@@ -2,10 +2,10 @@ import { createHash, createHmac } from 'node:crypto';
 import { ownValue } from '../../foundation/ownValue.js';
 import { MAX_REASON_CHARACTERS, nameIn, objectOf, textOf, type Names } from './eventFields.js';
 import {
-  invalid,
+  signatureInvalid,
   isEqual,
   MAX_REPORT_BYTES,
-  missing,
+  signatureMissing,
   parseReport,
   requireAge,
   type EventReader,
@@ -20,14 +20,14 @@ const verify: EventWebhook['verify'] = async (given, secret) => {
   const { nowMs } = given;
   const report = await parseReport(given, 'anonymous');
   const { timestamp, token, signature } = objectOf(report['signature']);
-  if (typeof token !== 'string' || typeof signature !== 'string' || token === '') throw missing();
+  if (typeof token !== 'string' || typeof signature !== 'string' || token === '') throw signatureMissing();
   // Time and token are signed as one text. Any other form of the time, such as 1e9, may be the same text with a shorter token.
-  if (!isTime(timestamp)) throw missing();
+  if (!isTime(timestamp)) throw signatureMissing();
   requireAge(Number(timestamp) * 1000, nowMs, OLDEST_MS);
   const expected = createHmac('sha256', secret ?? '')
     .update(String(timestamp) + token)
     .digest('hex');
-  if (!isEqual(signature, expected) || secret === undefined) throw invalid();
+  if (!isEqual(signature, expected) || secret === undefined) throw signatureInvalid();
   return {
     items: [report],
     reportId: token,

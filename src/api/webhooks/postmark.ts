@@ -9,10 +9,10 @@ import {
 } from './eventFields.js';
 import {
   headerOf,
-  invalid,
+  signatureInvalid,
   isEqual,
   MAX_REPORT_BYTES,
-  missing,
+  signatureMissing,
   parseReport,
   type EventReader,
   type EventWebhook,
@@ -21,9 +21,9 @@ import {
 /** Postmark signs nothing: the address that it is given contains a name and a password. */
 const verify: EventWebhook['verify'] = async (report, secret) => {
   const credentials = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(headerOf(report.headers, 'authorization'))?.[1];
-  if (credentials === undefined) throw missing();
+  if (credentials === undefined) throw signatureMissing();
   const password = /^[^:]*:(.*)$/s.exec(Buffer.from(credentials, 'base64').toString('utf8'))?.[1] ?? '';
-  if (!isEqual(password, secret ?? '') || secret === undefined) throw invalid();
+  if (!isEqual(password, secret ?? '') || secret === undefined) throw signatureInvalid();
   return { items: [await parseReport(report, 'tenant')], reportId: '' };
 };
 

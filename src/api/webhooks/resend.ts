@@ -13,10 +13,10 @@ import {
 } from './eventFields.js';
 import {
   headerOf,
-  invalid,
+  signatureInvalid,
   isEqual,
   MAX_REPORT_BYTES,
-  missing,
+  signatureMissing,
   parseReport,
   requireAge,
   type EventReader,
@@ -33,12 +33,12 @@ const verify: EventWebhook['verify'] = async (report, secret) => {
   const [id, timestamp, signatures] = ['svix-id', 'svix-timestamp', 'svix-signature'].map((name) =>
     headerOf(headers, name),
   ) as [string, string, string];
-  if (id === '' || timestamp === '' || signatures === '') throw missing();
+  if (id === '' || timestamp === '' || signatures === '') throw signatureMissing();
   requireAge(Number(timestamp) * 1000, nowMs, OLDEST_MS);
   const key = Buffer.from((secret ?? '').replace(/^whsec_/, ''), 'base64');
   const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64');
   const fits = signatures.split(' ', MAX_SIGNATURES).some((each) => isEqual(each, `v1,${expected}`));
-  if (!fits || secret === undefined) throw invalid();
+  if (!fits || secret === undefined) throw signatureInvalid();
   return { items: [await parseReport(report, 'tenant')], reportId: id };
 };
 

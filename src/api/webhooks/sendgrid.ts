@@ -11,8 +11,8 @@ import {
 } from './eventFields.js';
 import {
   headerOf,
-  invalid,
-  missing,
+  signatureInvalid,
+  signatureMissing,
   requireAge,
   type EventWebhook,
   type EventReader,
@@ -29,7 +29,7 @@ const MAX_EVENTS = 5_000;
 const OLDEST_MS = 25 * 3_600_000;
 
 /** A dummy public key: verifying with it when there is no key always fails, in the same time. */
-const ANONYMOUS_KEY = generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).publicKey;
+const DUMMY_KEY = generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).publicKey;
 
 /** Reading a key takes longer than verifying with it. */
 const KEYS = new LRUCache<string, KeyObject>({
@@ -42,12 +42,12 @@ const KEYS = new LRUCache<string, KeyObject>({
 const verifySignature: EventWebhook['verify'] = async ({ headers, body, nowMs, inTurn }, verificationKey) => {
   const signature = headerOf(headers, 'x-twilio-email-event-webhook-signature');
   const timestamp = headerOf(headers, 'x-twilio-email-event-webhook-timestamp');
-  if (signature === '' || timestamp === '') throw missing();
+  if (signature === '' || timestamp === '') throw signatureMissing();
   requireAge(Number(timestamp) * 1000, nowMs, OLDEST_MS);
-  const key = verificationKey === undefined ? ANONYMOUS_KEY : KEYS.memo(verificationKey);
+  const key = verificationKey === undefined ? DUMMY_KEY : KEYS.memo(verificationKey);
   const signed = Buffer.concat([Buffer.from(timestamp), body]);
   const fits = verify('sha256', signed, { key, dsaEncoding: 'der' }, Buffer.from(signature, 'base64'));
-  if (!fits || verificationKey === undefined) throw invalid();
+  if (!fits || verificationKey === undefined) throw signatureInvalid();
   const list = await inTurn('tenant')(() => parseList(body.toString('utf8')));
   return { items: list.map(objectOf), reportId: '' };
 };

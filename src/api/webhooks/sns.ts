@@ -6,8 +6,8 @@ import { ownValue } from '../../foundation/ownValue.js';
 import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
 import { textOf, type Json } from './eventFields.js';
 import {
-  invalid,
-  missing,
+  signatureInvalid,
+  signatureMissing,
   parse,
   parseReport,
   requireAge,
@@ -55,14 +55,15 @@ export class SnsCheck {
     const { body, tenantid, nowMs } = report;
     const message = await parseReport(report, 'anonymous');
     const { Type: type, TopicArn: arn, Signature: signature, SignatureVersion: version } = message;
-    if (typeof signature !== 'string' || typeof message['SigningCertURL'] !== 'string') throw missing();
+    if (typeof signature !== 'string' || typeof message['SigningCertURL'] !== 'string')
+      throw signatureMissing();
     requireAge(Date.parse(textOf(message['Timestamp'], 40) ?? ''), nowMs, OLDEST_MS);
     const fields = typeof type === 'string' ? ownValue(SIGNED, type) : undefined;
     const algorithm = ownValue(ALGORITHMS, String(version));
-    if (topic === undefined || arn !== topic || !fields || algorithm === undefined) throw invalid();
+    if (topic === undefined || arn !== topic || !fields || algorithm === undefined) throw signatureInvalid();
     const key = await this.#keyAt(certificateUrl(message['SigningCertURL'], topic), tenantid);
     if (!verify(algorithm, Buffer.from(toSign(message, fields)), key, Buffer.from(signature, 'base64'))) {
-      throw invalid();
+      throw signatureInvalid();
     }
     if (type === 'SubscriptionConfirmation') await this.#confirm(topic, message['Token'], tenantid);
     if (type !== 'Notification') return undefined;
@@ -86,7 +87,7 @@ export class SnsCheck {
       return publicKey;
     } catch {
       // It is not a certificate.
-      throw invalid();
+      throw signatureInvalid();
     }
   }
 
@@ -119,7 +120,7 @@ function certificateUrl(given: string, topic: string): URL {
   const url = URL.canParse(given) ? new URL(given) : undefined;
   const path = /^\/SimpleNotificationService-[0-9a-f]{16,64}\.pem$/;
   if (url?.href === `https://${hostOf(topic)}${url?.pathname}` && path.test(url.pathname)) return url;
-  throw invalid();
+  throw signatureInvalid();
 }
 
 function toSign(message: Json, fields: readonly string[]): string {
