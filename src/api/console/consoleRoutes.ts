@@ -28,7 +28,7 @@ import { rowPages } from './rowPages.js';
 import { rulePages } from './rulePages.js';
 import { SECRET_FIELDS } from './carrierForms.js';
 import { carrierPage } from './carrierPage.js';
-import { sendEmail, sendPage, type PageReservation } from '../pages/sendPage.js';
+import { sendEmail, sendPage, type PageBudget } from '../pages/sendPage.js';
 import { sentEmailPages } from './sentEmailPages.js';
 import { signInPages } from './signInPages.js';
 import { tablePages } from './tablePages.js';
@@ -55,12 +55,17 @@ export function consoleRoutes(deps: RouteDeps): Router {
       allowMutation: values !== undefined,
       maxCharacters: MAX_ROWS_CHARACTERS,
     }),
-    inTurn: shareOf(deps, session).inTurn,
+    inTurn: pageBudgetOf(deps, session).inTurn,
     isAdmin: session.principal.isAdmin,
     isOperator: isInstallationAdmin(session.principal),
     show: (view, shown, page) =>
-      sendPage(res, view, { ...frameOf(req, session), ...shown }, { ...page, share: shareOf(deps, session) }),
-    showEmail: (html) => sendEmail(res, html, shareOf(deps, session)),
+      sendPage(
+        res,
+        view,
+        { ...frameOf(req, session), ...shown },
+        { ...page, budget: pageBudgetOf(deps, session) },
+      ),
+    showEmail: (html) => sendEmail(res, html, pageBudgetOf(deps, session)),
     values: values ?? {},
   });
 
@@ -156,8 +161,8 @@ export function consoleRoutes(deps: RouteDeps): Router {
     .use(CONSOLE, failedPage(deps));
 }
 
-/** What a role's pages take is its tenant's, as its responses are. */
-function shareOf({ engine, config }: RouteDeps, { principal }: ConsoleSession): PageReservation {
+/** A role's pages count as its tenant's, as its responses do. */
+function pageBudgetOf({ engine, config }: RouteDeps, { principal }: ConsoleSession): PageBudget {
   return {
     inTurn: (work) => engine.planning.run(planOwnerOf(principal), oneStep(work)),
     open: () => engine.responses.open(principal.tenantid),
@@ -199,8 +204,8 @@ function failedPage(deps: RouteDeps): ErrorRequestHandler {
       action: req.path,
     };
     res.set(retryAfter(shownError));
-    const share = session && shareOf(deps, session);
-    await sendPage(res, 'problem', shown, { status, framed, ...(share ? { share } : {}) });
+    const budget = session && pageBudgetOf(deps, session);
+    await sendPage(res, 'problem', shown, { status, framed, ...(budget ? { budget } : {}) });
   };
 }
 

@@ -49,12 +49,12 @@ export interface Page {
   readonly hasEditor?: boolean;
   /** Shown in a frame of our own pages. */
   readonly framed?: boolean;
-  /** Of the role that the page is for. Pages for anonymous clients show nothing larger than a request. */
-  readonly share?: PageReservation;
+  /** That of the role that the page is for. Pages for anonymous clients show nothing larger than a request. */
+  readonly budget?: PageBudget;
 }
 
-/** What one tenant's pages take of the process: they may show megabytes, which readers may take their time to read. */
-export interface PageReservation {
+/** What one tenant's pages may use of the process: they may show megabytes, which browsers may read slowly. */
+export interface PageBudget {
   /** Renders. Throws AppError TOO_BUSY. */
   readonly inTurn: InTurn;
   /** Counts the page until it has been sent. */
@@ -73,7 +73,7 @@ export async function sendPage(
     framed = false,
     script,
     hasEditor = false,
-    share,
+    budget,
     policy = framed ? FRAMED_POLICY : POLICY,
   }: Page = {},
 ): Promise<void> {
@@ -95,36 +95,36 @@ export async function sendPage(
     packaged: hasEditor ? CODEMIRROR : [],
   };
   const render = (): string => liquid.renderFileSync(view, shown) as string;
-  const html = share ? await share.inTurn(render) : render();
+  const html = budget ? await budget.inTurn(render) : render();
   const own = nonce && html.includes(nonce) ? `; script-src 'nonce-${nonce}'; connect-src 'self'` : '';
   res.setHeader('content-security-policy', policy + own);
   res.setHeader('x-frame-options', framed ? 'SAMEORIGIN' : 'DENY');
   res.setHeader('cache-control', 'no-store');
   // With helmet's `no-referrer` browsers would send forms with `Origin: null`.
   res.setHeader('referrer-policy', 'same-origin');
-  sendHtml(res, status, html, share);
+  sendHtml(res, status, html, budget);
 }
 
 /** Throws AppError TOO_BUSY, or DOCUMENT_TOO_COMPLEX for a page beyond MAX_RESPONSE_BYTES. */
-function sendHtml(res: Response, status: number, html: string, share: PageReservation | undefined): void {
-  if (!share) {
+function sendHtml(res: Response, status: number, html: string, budget: PageBudget | undefined): void {
+  if (!budget) {
     res.status(status).type('html').send(html);
     return;
   }
-  const { take, release } = share.open();
+  const { take, release } = budget.open();
   const refusal = take(html.length);
   if (refusal) {
     release();
     throw refusal;
   }
-  sendResponse(res, status, { 'content-type': 'text/html; charset=utf-8' }, html, share.limits, release);
+  sendResponse(res, status, { 'content-type': 'text/html; charset=utf-8' }, html, budget.limits, release);
 }
 
 /** Sends the HTML of an email, for a frame. It has its own URL, and thus its own content policy. Throws as `sendPage` does. */
-export function sendEmail(res: Response, html: string, share?: PageReservation): void {
+export function sendEmail(res: Response, html: string, budget?: PageBudget): void {
   res.setHeader('content-security-policy', EMAIL_POLICY);
   res.setHeader('cache-control', 'no-store');
   // A sandboxed frame has no origin, and Chromium would log a warning.
   res.removeHeader('origin-agent-cluster');
-  sendHtml(res, 200, html, share);
+  sendHtml(res, 200, html, budget);
 }
