@@ -18,18 +18,17 @@ export function chooseCarrier(
   history: readonly PastAttempt[],
   isHeld: (carrier: string) => boolean,
 ): Choice {
-  const sinceRedrive = untilRedrive(history).filter(({ carrier }) => carrier !== null);
-  const unknown = sinceRedrive.find(({ outcome }) => outcome === 'ambiguous')?.carrier ?? '';
-  if (carriers.includes(unknown)) return { carrier: unknown, next: undefined };
+  const attempts = attemptsSinceRedrive(history).filter(({ carrier }) => carrier !== null);
+  const ambiguous = attempts.find(({ outcome }) => outcome === 'ambiguous')?.carrier ?? '';
+  if (carriers.includes(ambiguous)) return { carrier: ambiguous, next: undefined };
 
   const freeAfter = (carrier = ''): string | undefined =>
     carriers.slice(carriers.indexOf(carrier) + 1).find((each) => !isHeld(each));
-  const carrier = freeAfter(sinceRedrive[0]?.carrier ?? '') ?? freeAfter() ?? carriers[0];
+  const carrier = freeAfter(attempts[0]?.carrier ?? '') ?? freeAfter() ?? carriers[0];
   return { carrier, next: freeAfter(carrier) };
 }
 
-/** Attempts since the delivery was last redriven. */
-function untilRedrive(history: readonly PastAttempt[]): readonly PastAttempt[] {
+function attemptsSinceRedrive(history: readonly PastAttempt[]): readonly PastAttempt[] {
   const redriven = history.findIndex(({ outcome }) => outcome === 'redriven');
   return redriven < 0 ? history : history.slice(0, redriven);
 }
