@@ -33,8 +33,8 @@ export class GroupedRows {
     const there = this.context.aliases.next();
     this.#aliases.set(names, there);
     const visible = readable(this.context, target, there);
-    const tie = matches(here, relation.pairs, there);
-    const condition = visible === 'all' ? tie : sql`${tie} and (${visible})`;
+    const related = matches(here, relation.pairs, there);
+    const condition = visible === 'all' ? related : sql`${related} and (${visible})`;
     this.#joins.push(sql`left join ${tableSql(target)} ${there} on ${condition}`);
     return there;
   }

@@ -31,7 +31,7 @@ export function writeError(
   const named = slot && columnOfSlot(slot);
   const found = isOutOfBounds(cause.code) ? findOutOfBounds(table, slots, inputs) : undefined;
   const column = named?.name ?? found?.column.name;
-  const reason = found ? `${message.replace(/\.$/, '')}: ${found.takes}.` : message;
+  const reason = found ? `${message.replace(/\.$/, '')}: ${found.limit}.` : message;
   return new AppError(code, column === undefined ? message : `${column}: ${reason}`, {
     details: { ...error.details, table: table.name, ...(column === undefined ? {} : { column }) },
     cause,
@@ -53,7 +53,7 @@ function isOutOfBounds(state: string | undefined): boolean {
 interface OutOfBounds {
   readonly column: Column;
   /** What the column accepts, in words. */
-  readonly takes: string;
+  readonly limit: string;
 }
 
 function findOutOfBounds(table: Table, slots: readonly Slot[], inputs: Inputs): OutOfBounds | undefined {
@@ -65,8 +65,8 @@ function findOutOfBounds(table: Table, slots: readonly Slot[], inputs: Inputs): 
           [...table.columns.values()].map((column) => [column, ownValue(row, column.name)] as const),
         );
     for (const [column, value] of given) {
-      const takes = outOfBounds(column, value);
-      if (takes !== undefined) return { column, takes };
+      const limit = outOfBounds(column, value);
+      if (limit !== undefined) return { column, limit };
     }
   }
   return undefined;

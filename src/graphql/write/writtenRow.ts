@@ -95,19 +95,19 @@ export function writtenRowsJson(context: WriteContext, { selection, path, keySet
   const alias = context.aliases.next();
   const setting = sql`pg_catalog.current_setting(${textConstant(keySetting)}, true)`;
   const keys = sql`pg_catalog.json_array_elements(${nullWhen(setting, sql`''`)}::pg_catalog.json)`;
-  const matches = table.primaryKey.map((column, index) => {
+  const equalities = table.primaryKey.map((column, index) => {
     const text = sql`(k.key operator(pg_catalog.->>) ${wholeNumber(index)})`;
     const key = sql`${text}::${typeName(fullSqlType(column.type))}`;
     return equal(comparedSql(alias, column), key, column.type);
   });
   const visible = readable(context, table, alias);
-  const ties = visible === 'all' ? matches : [...matches, visible];
+  const conditions = visible === 'all' ? equalities : [...equalities, visible];
   // A null key means that the left join found no row. `is not null` would be false of a composite one that holds a null.
   const [first] = table.primaryKey;
   const isThere = first ? sql`${columnSql(alias, first)} is distinct from null` : sql`false`;
   const row = sql`case when ${isThere} then ${rowJson(context, selection, alias, path)} else 'null' end`;
   return sql`select pg_catalog.string_agg(${row}, ',' order by k.n)
-    from ${keys} with ordinality k(key, n) left join ${tableSql(table)} ${alias} on ${join(ties, ' and ')}`;
+    from ${keys} with ordinality k(key, n) left join ${tableSql(table)} ${alias} on ${join(conditions, ' and ')}`;
 }
 
 /** The row in the result: after the change, or before its deletion. */

@@ -137,7 +137,7 @@ function convertedType({ sqlType, array }: ColumnType): ColumnType | undefined {
 /** Rows reached through relations, as FROM items and their join conditions. */
 export class JoinedRows {
   readonly #from: Sql[] = [];
-  readonly #ties: Sql[] = [];
+  readonly #joinConditions: Sql[] = [];
   readonly #policies = new Map<Sql, Predicate>();
   readonly rows = new Map<string, Row>();
 
@@ -154,10 +154,10 @@ export class JoinedRows {
       const through = this.place.scope.catalog.tables.get(relation.through);
       if (!through) throw new Error(`the catalog has no join table "${relation.through}"`);
       near = this.#add(through, at);
-      this.#tie(from.alias, relation.nearPairs, near);
+      this.#addJoinConditions(from.alias, relation.nearPairs, near);
     }
     const row = { table: target, alias: this.#add(target, at) };
-    this.#tie(near, pairs, row.alias);
+    this.#addJoinConditions(near, pairs, row.alias);
     this.rows.set(key, row);
     return row;
   }
@@ -196,7 +196,7 @@ export class JoinedRows {
   /** What follows `from`. */
   #fromWhere(condition?: Sql): Sql {
     const policies = [...this.#policies.values()].map((policy) => sql`(${policy})`);
-    const conditions = [...this.#ties, ...policies, ...(condition ? [condition] : [])];
+    const conditions = [...this.#joinConditions, ...policies, ...(condition ? [condition] : [])];
     const from = join(this.#from, ', ');
     return conditions.length === 0 ? from : sql`${from} where ${join(conditions, ' and ')}`;
   }
@@ -217,13 +217,13 @@ export class JoinedRows {
   }
 
   /** If a row's policy reads other rows, it is evaluated before any relation of the row is followed. */
-  #tie(here: Sql, pairs: readonly ColumnPair[], there: Sql): void {
+  #addJoinConditions(here: Sql, pairs: readonly ColumnPair[], there: Sql): void {
     const policy = this.#policies.get(here);
     for (const pair of pairs) {
       const column = sql`${here}.${identifier(pair.here)}`;
       const value =
         policy && (policy.reads ?? 'row') !== 'row' ? sql`case when ${policy} then ${column} end` : column;
-      this.#ties.push(equal(sql`${there}.${identifier(pair.there)}`, value, pair.type));
+      this.#joinConditions.push(equal(sql`${there}.${identifier(pair.there)}`, value, pair.type));
     }
   }
 }
