@@ -46,9 +46,9 @@ async function addDue(ledger: Ledger, queue: Pick<Queue, 'addDeliveries'>): Prom
     const due = await dueDeliveries(ledger, SCAN_LIMIT);
     await queue.addDeliveries(due.map((delivery, ahead) => ({ ...delivery, ahead })));
     const isMany = due.length === SCAN_LIMIT;
-    const noted = await markQueued(ledger, due, isMany ? RECHECK_SECONDS.many : RECHECK_SECONDS.few);
+    const marked = await markQueued(ledger, due, isMany ? RECHECK_SECONDS.many : RECHECK_SECONDS.few);
     // Rows locked by another session would only be found again: leave them to the next run.
-    if (!isMany || noted === 0) return;
+    if (!isMany || marked === 0) return;
   }
 }
 

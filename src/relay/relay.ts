@@ -6,6 +6,8 @@ import { countWaiting } from '../db/ledger/countWaiting.js';
 import { adoptRestoredDump } from '../db/outbox/restoredDump.js';
 import { pollOutbox } from '../db/outbox/pollOutbox.js';
 import { pruneIdempotencyKeys } from '../db/outbox/idempotencyKeys.js';
+import { prunePolls } from '../db/outbox/partitions.js';
+import { purgeRemovedSuppressions } from '../db/email/suppressions.js';
 import { openStorage } from '../files/storage/openStorage.js';
 import { listenForWakeups } from '../db/pool/wakeup.js';
 import type { Logger } from '../foundation/observability/log.js';
@@ -32,9 +34,9 @@ const BATCHES_PER_POLL = 20;
 /** How often waiting deliveries are counted while batches are held back or on their way. */
 const ADMIT_INTERVAL_MS = 200;
 const MAINTENANCE_INTERVAL_MS = 10 * 60_000;
-/** How often to look for sessions that exhaust PostgreSQL's shared resources: nobody can write while one holds all locks. */
-const SHARES_MS = 250;
-const AUTOVACUUM_MS = 60_000;
+/** For sessions that exhaust PostgreSQL's shared resources: nobody can write while one holds all locks. */
+const SESSION_POLL_MS = 250;
+const AUTOVACUUM_POLL_MS = 60_000;
 
 /**
  * Moves committed events from the outbox to the queue, and requeues open work that was lost. Any number of relays may
@@ -85,6 +87,8 @@ export function startRelay(deps: RelayDeps): Stoppable {
     startLoop(step, { name, everyMs, log });
   const maintenance = loop('maintenance', MAINTENANCE_INTERVAL_MS, async () => {
     await maintainPartitions({ ledger, clock: deps.clock, log }, config);
+    await prunePolls(ledger);
+    await purgeRemovedSuppressions(ledger);
     await pruneIdempotencyKeys(database.pool);
   });
   const outbox = loop('reading the outbox', config.relayPollMs, readOutbox);
@@ -99,8 +103,8 @@ export function startRelay(deps: RelayDeps): Stoppable {
     ),
     maintenance,
     loop('sweeping files', config.fileSweepMs, () => sweeper.sweep()),
-    loop('watching shared server resources', SHARES_MS, () => endHoldingSessions(serverGuard, log)),
-    loop('watching autovacuum', AUTOVACUUM_MS, () => endHangingWork(autovacuumGuard, log)),
+    loop('watching shared server resources', SESSION_POLL_MS, () => endHoldingSessions(serverGuard, log)),
+    loop('watching autovacuum', AUTOVACUUM_POLL_MS, () => endHangingWork(autovacuumGuard, log)),
   ];
   deps.history?.onChange(() => {
     mayBeRestored = true;

@@ -1,12 +1,6 @@
 import type { Clock } from '../foundation/clock.js';
 import type { Ledger } from '../db/pool/ledgerPool.js';
-import {
-  dropOldPartitions,
-  makePartitions,
-  prunePolls,
-  type RetentionDays,
-} from '../db/outbox/partitions.js';
-import { purgeRemovedSuppressions } from '../db/email/suppressions.js';
+import { dropOldPartitions, makePartitions, type RetentionDays } from '../db/outbox/partitions.js';
 import type { Logger } from '../foundation/observability/log.js';
 
 /** How long all relays may be down before events go to the default partition. */
@@ -21,6 +15,4 @@ export async function maintainPartitions(
   if (made.length > 0) deps.log.info({ made: made.length }, 'created partitions for the coming days');
   const dropped = await dropOldPartitions(deps.ledger, deps.clock.now(), days);
   if (dropped.length > 0) deps.log.info({ dropped }, 'dropped partitions past retention');
-  await prunePolls(deps.ledger);
-  await purgeRemovedSuppressions(deps.ledger);
 }
