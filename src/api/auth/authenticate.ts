@@ -26,7 +26,7 @@ export class Authenticator {
     if (claims.type !== type) {
       throw new AppError(
         'TOKEN_WRONG_TYPE',
-        `This needs ${A[type]} token; ${A[claims.type]} token was sent.`,
+        `This needs ${WITH_ARTICLE[type]} token; ${WITH_ARTICLE[claims.type]} token was sent.`,
       );
     }
     const principal = await findHolder(this.principals, claims);
@@ -48,7 +48,7 @@ export function requireActiveTenant({ isSuspended }: Principal): void {
   if (isSuspended) throw new AppError('TENANT_SUSPENDED', 'The tenant is suspended.');
 }
 
-const A: Readonly<Record<TokenType, string>> = { access: 'an access', refresh: 'a refresh' };
+const WITH_ARTICLE: Readonly<Record<TokenType, string>> = { access: 'an access', refresh: 'a refresh' };
 
 function bearerToken(authorization: string | undefined): string {
   const [, token] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];

@@ -13,7 +13,7 @@ import {
   signInForm,
   signInPolicy,
   signInProblem,
-  startLogin,
+  startSignInByLogin,
 } from '../signIn/signInForms.js';
 import { CONSOLE, readConsolePath, SIGN_IN } from './consolePath.js';
 import { requireOwnPage } from './formGuards.js';
@@ -86,7 +86,7 @@ export function signInPages(deps: RouteDeps): Router {
   const byProvider = signInForm(deps, showAgain, async (_req, res, values) => {
     const tenant = tenantIn(values);
     const tenantid = (await tenantidOf(tenant)) ?? NO_TENANT;
-    const url = await startLogin(deps, res, values, { tenantid }, readConsolePath(values['next']));
+    const url = await startSignInByLogin(deps, res, values, { tenantid }, readConsolePath(values['next']));
     remember(res, tenant);
     res.redirect(303, url);
   });

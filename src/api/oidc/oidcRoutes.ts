@@ -1,6 +1,6 @@
 import { Router, type RequestHandler } from 'express';
 import { readSignIn, readTenantid } from '../auth/readSignIn.js';
-import { allowedPage } from '../signIn/allowedPages.js';
+import { requireAllowedPage } from '../signIn/allowedPages.js';
 import { sendJson } from '../http/failure.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { browserHashOf } from './browserBinding.js';
@@ -33,7 +33,7 @@ export function oidcRoutes(deps: RouteDeps): Router {
 
   return (
     Router()
-      .post('/oidc', allowedPage(deps.config), deps.limits.byAddress, start)
+      .post('/oidc', requireAllowedPage(deps.config), deps.limits.byAddress, start)
       // Express would take HEAD, as link checkers send it, for GET, and complete the sign-in.
       .head(CALLBACKS, (_req, _res, next) => next('router'))
       .get(CALLBACKS, counted, (req, res) => completeSignIn(deps, req, res))

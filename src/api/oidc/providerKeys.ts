@@ -30,9 +30,9 @@ export class ProviderKeys {
    * @returns the keys, and whether they were cached: if so, a token that matches none may be signed with a newer one.
    * Throws AppError OIDC_PROVIDER_ERROR.
    */
-  async get(jwksUri: string): Promise<{ keys: KeySet; remembered: boolean }> {
-    const remembered = this.#keySets.has(jwksUri);
-    return { keys: await this.#keySets.forceFetch(jwksUri), remembered };
+  async get(jwksUri: string): Promise<{ keys: KeySet; isCached: boolean }> {
+    const isCached = this.#keySets.has(jwksUri);
+    return { keys: await this.#keySets.forceFetch(jwksUri), isCached };
   }
 
   /** Throws AppError OIDC_PROVIDER_ERROR; the cached keys then stay in use. */

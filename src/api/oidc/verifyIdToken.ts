@@ -64,11 +64,11 @@ async function checkSignature(
   idToken: string,
   options: JWTVerifyOptions,
 ): Promise<JWTPayload> {
-  const { keys, remembered } = await providerKeys.get(jwksUri);
+  const { keys, isCached } = await providerKeys.get(jwksUri);
   try {
     return await verifyWith(keys, idToken, options);
   } catch (error) {
-    if (!remembered || !mayBeRotated(error)) throw explain(error);
+    if (!isCached || !mayBeRotated(error)) throw explain(error);
   }
   const current = await providerKeys.reread(jwksUri);
   try {

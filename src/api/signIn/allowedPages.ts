@@ -10,7 +10,7 @@ type Pages = Pick<Config, 'baseUrl' | 'corsOrigins' | 'oidcReturnOrigins'>;
  * this service and of origins in CORS_ORIGINS and OIDC_RETURN_ORIGINS, may begin a sign-in. Goes before the limits, like
  * `refuseOtherSites`. Fails with AppError PERMISSION_DENIED.
  */
-export function allowedPage(pages: Pages): RequestHandler {
+export function requireAllowedPage(pages: Pages): RequestHandler {
   // `*` among CORS_ORIGINS names none: pages of other origins get no cookies.
   const allowed = [...ownOrigins(pages), ...pages.corsOrigins];
   return (req, _res, next) => {

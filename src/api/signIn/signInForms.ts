@@ -43,8 +43,8 @@ export async function readSignInView(
   return { options: await listSignInOptions(knex, tenantid), brand: await readSignInBrand(knex, tenantid) };
 }
 
-/** As `startSignIn`, for a form, which the browser sends without a login too. Throws AppError BAD_REQUEST. */
-export async function startLogin(
+/** As `startSignIn`, for a form with a login, which may be empty. Throws AppError BAD_REQUEST. */
+export async function startSignInByLogin(
   deps: RouteDeps,
   res: Response,
   values: Values,

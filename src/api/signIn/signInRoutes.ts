@@ -5,11 +5,17 @@ import { signIn } from '../auth/signIn.js';
 import type { Fields } from '../http/readFields.js';
 import { readId } from '../http/readId.js';
 import { formText } from '../http/formText.js';
-import { allowedPage } from './allowedPages.js';
+import { requireAllowedPage } from './allowedPages.js';
 import { readReturnTo, withTokens } from '../oidc/returnTo.js';
 import { sendPage } from '../pages/sendPage.js';
 import type { RouteDeps } from '../http/routeDeps.js';
-import { readSignInView, signInForm, signInPolicy, signInProblem, startLogin } from './signInForms.js';
+import {
+  readSignInView,
+  signInForm,
+  signInPolicy,
+  signInProblem,
+  startSignInByLogin,
+} from './signInForms.js';
 
 type Values = Fields['values'];
 
@@ -47,10 +53,10 @@ export function signInRoutes(deps: RouteDeps): Router {
 
   const byProvider = signInForm(deps, show, async (_req, res, values) => {
     const start = { tenantid: readTenantid(values), return_to: values['return_to'] };
-    res.redirect(303, await startLogin(deps, res, values, start));
+    res.redirect(303, await startSignInByLogin(deps, res, values, start));
   });
 
-  const guard = allowedPage(deps.config);
+  const guard = requireAllowedPage(deps.config);
   return Router()
     .get('/signin', deps.limits.viewsByAddress, (req, res) => show(res, req.query))
     .post('/signin', guard, deps.limits.byAddress, byPassword)
