@@ -3,7 +3,7 @@ import { Queue as BullQueue, Worker, type Job } from 'bullmq';
 import { knownDelivery, type KnownDelivery } from '../db/ledger/deliveryKey.js';
 import type { Logger } from '../foundation/observability/log.js';
 import { batchJobId, deliveryJobId, priorityOf, type BatchJob, type DeliveryOrder } from './jobs.js';
-import type { QueueConnections } from './connections.js';
+import type { QueueConnections } from './queueConnections.js';
 import type { JobHandlers, Queue, WorkOptions } from './jobQueue.js';
 import { logOutages } from './outageLog.js';
 

@@ -4,7 +4,7 @@ import { requireQueueSchema } from '../db/schema/queueSchema.js';
 import { QUEUE_SCHEMA, type Database } from '../db/pool/database.js';
 import { UsageError } from '../foundation/errors.js';
 import type { Logger } from '../foundation/observability/log.js';
-import type { QueueConnections } from './connections.js';
+import type { QueueConnections } from './queueConnections.js';
 import { logOutages } from './outageLog.js';
 
 /** Queues in the same PostgreSQL. Throws UsageError when `migratePostgresQueue` has not run, or as it does. */

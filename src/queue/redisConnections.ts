@@ -1,7 +1,7 @@
 import { UsageError } from '../foundation/errors.js';
 import type { Logger } from '../foundation/observability/log.js';
 import { networkWaitMs, NotReadyError } from '../foundation/lifecycle/startup.js';
-import type { QueueConnections } from './connections.js';
+import type { QueueConnections } from './queueConnections.js';
 import { logOutages } from './outageLog.js';
 import { parseRedisUrl, type RedisAddress } from '../config/redisAddress.js';
 import {
