@@ -54,7 +54,9 @@ export function startLoop(step: () => Promise<void>, { name, everyMs, log }: Loo
       relayFailures.inc({ step: name });
     }
   };
+  // TypeScript assumes that these variables don't change while the function awaits.
   const isStopped = (): boolean => stopped;
+  const isWanted = (): boolean => wanted;
   const run = async (): Promise<void> => {
     while (!isStopped()) {
       wanted = false;
@@ -64,7 +66,6 @@ export function startLoop(step: () => Promise<void>, { name, everyMs, log }: Loo
       else if (!isWanted()) await sleep(everyMs);
     }
   };
-  const isWanted = (): boolean => wanted;
   const running = run();
   return {
     wake() {
