@@ -34,7 +34,7 @@ import { hashPasswords } from './request/passwordHashes.js';
 import { mutationInputs } from './request/mutationInputs.js';
 import { learnProviders } from './oidc/learnProviders.js';
 import { isReauthenticated } from './roles/reauthentication.js';
-import { executionResponse, explained } from './request/executionResponse.js';
+import { executionResponse, toPublicError } from './request/executionResponse.js';
 import { introspectQuery, withIntrospected, type Introspected } from './request/introspection.js';
 import { createValueCounter, limitMutations, limitUtilities, limitValues } from './request/fieldCount.js';
 import { rootFields } from '../graphql/document/rootFields.js';
@@ -104,7 +104,7 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
         return counted(run, response);
       } catch (error) {
         if (error instanceof DocumentError) return requestError(error.error, error.graphqlErrors);
-        return failedResponse(explained(error, report('a control request failed')));
+        return failedResponse(toPublicError(error, report('a control request failed')));
       }
     },
   };

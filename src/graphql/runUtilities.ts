@@ -22,7 +22,7 @@ export async function runUtilities(
     if (field.kind !== 'object') continue;
     for (const inner of field.fields) {
       if (inner.kind !== 'utility') continue;
-      read ??= introspect(engine, principal, schema);
+      read ??= reloadTables(engine, principal, schema);
       const json = await read;
       const error = json instanceof AppError ? json : reservation.take(json.length);
       results.set(inner, error ? new FieldError(error, [field.key, inner.key]) : (json as string));
@@ -32,7 +32,7 @@ export async function runUtilities(
 }
 
 /** `{gql, json: {__schema}}`, as in the sign-in response. */
-async function introspect(
+async function reloadTables(
   { catalogs, schemas, planning }: Engine,
   principal: Principal,
   schema: string,

@@ -63,7 +63,7 @@ export function signInPages(deps: RouteDeps): Router {
     next();
   };
   const showAgain = (res: Response, values: Values, error: AppError): Promise<void> =>
-    show(res, tenantIn(values), values, explained(error));
+    show(res, tenantIn(values), values, toProblem(error));
 
   const remember = (res: Response, tenant: string): void => {
     const options = { path: CONSOLE, httpOnly: true, sameSite: 'lax', secure, maxAge: REMEMBER_MS } as const;
@@ -108,7 +108,7 @@ function rememberedTenant(req: Request): string {
   return tenantIn(Object.fromEntries(given));
 }
 
-function explained(error: AppError): Problem {
+function toProblem(error: AppError): Problem {
   const { status, hint, code } = error;
   // The tenant was typed as well, and is not said to exist.
   if (code === 'LOGIN_FAILED') return { text: 'The tenant, login or password is wrong.', status };

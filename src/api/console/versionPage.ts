@@ -101,7 +101,7 @@ function partsOf(from: string, to: string): Change['parts'] {
       ? { kind: 'added', text: value }
       : removed
         ? { kind: 'removed', text: value }
-        : { kind: 'same', text: shortened(value) },
+        : { kind: 'same', text: withoutFarLines(value) },
   );
 }
 
@@ -111,7 +111,7 @@ function readable(text = ''): string {
 }
 
 /** Only shows unchanged lines near changed ones. */
-function shortened(text: string): string {
+function withoutFarLines(text: string): string {
   const lines = text.split('\n');
   if (lines.length <= 2 * CONTEXT_LINES + 2) return text;
   return [...lines.slice(0, CONTEXT_LINES), '…', ...lines.slice(-CONTEXT_LINES - 1)].join('\n');

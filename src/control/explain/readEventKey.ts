@@ -9,7 +9,7 @@ import { columnSql, equalIn, tableSql } from '../../graphql/read/rowsSql.js';
 import { keyValue } from '../email/keyValue.js';
 import { badInput } from '../derive/badInput.js';
 
-export interface EventKey {
+export interface RowKey {
   /** JSON text, as in the row's events. */
   readonly key: string;
   /** Whether there is currently a row with this key. */
@@ -26,7 +26,7 @@ export async function readEventKey(
   tenantid: number,
   table: Table,
   key: unknown,
-): Promise<EventKey> {
+): Promise<RowKey> {
   const given = table.primaryKey.map((column) => ({ column, value: keyValue(table, column, key) }));
   const record = Object.fromEntries(
     given.map(({ column, value }) => [
@@ -54,7 +54,7 @@ export async function readEventKey(
         : error;
     },
   );
-  const read = JSON.parse(rows[0]?.[0] ?? '{}') as EventKey & { readonly isExact: boolean };
+  const read = JSON.parse(rows[0]?.[0] ?? '{}') as RowKey & { readonly isExact: boolean };
   if (!read.isExact) throw wrongKey(table, 'A number has more digits than the column.');
   return read;
 }

@@ -28,12 +28,12 @@ function describe(item: GraphQLError, report: (error: unknown) => void): object 
       extensions: extensionsOf(new AppError('BAD_USER_INPUT', item.message)),
     };
   }
-  const shown = explained(originalError, report);
+  const shown = toPublicError(originalError, report);
   return { ...graphqlErrorJson(item), message: shown.message, extensions: extensionsOf(shown) };
 }
 
 /** The error as callers see it; an internal one is reported. */
-export function explained(error: unknown, report: (error: unknown) => void): AppError {
+export function toPublicError(error: unknown, report: (error: unknown) => void): AppError {
   const known = explainControlError(error);
   if (!known || known.code === 'INTERNAL_ERROR') report(error);
   return known ?? new AppError('INTERNAL_ERROR', 'Internal error.');

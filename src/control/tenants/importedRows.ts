@@ -54,7 +54,7 @@ export async function checkImportedRows(
     await readInChunks(client, select, [tenantid], (rows) => {
       for (const text of rows) {
         const row = JSON.parse(text) as Row;
-        explained(table, () => {
+        inTable(table, () => {
           for (const check of checks) check(row, rules);
         });
       }
@@ -66,15 +66,15 @@ export async function checkImportedRows(
 
 type Check = (row: Row, rules: ImportRules) => void;
 
-/** Each has a check of its own below: they are written by other ways than their declarations' columns. */
-const OTHERWISE = new Set(['tenant', 'role']);
+/** Their columns are written by code of their own, not by their declarations, so each has a check of its own below. */
+const WITH_OWN_CODE = new Set(['tenant', 'role']);
 
 function columnsCheck(
   table: string,
   context: ControlContext,
   { bodyLimitBytes }: ImportRules,
 ): Check | undefined {
-  const object = OBJECTS.find((each) => each.table === table && !OTHERWISE.has(each.table));
+  const object = OBJECTS.find((each) => each.table === table && !WITH_OWN_CODE.has(each.table));
   if (!object) return undefined;
   const columns = Object.entries(object.columns).filter(
     ([, { input, inputOnly, derived, secret }]) => input !== undefined && !inputOnly && !derived && !secret,
@@ -124,7 +124,8 @@ const CHECKS: Readonly<Record<string, Check>> = {
   },
 };
 
-function explained(table: string, check: () => void): void {
+/** Adds the table to the error that a check throws. */
+function inTable(table: string, check: () => void): void {
   try {
     check();
   } catch (error) {

@@ -53,7 +53,7 @@ export function aggregateJson(context: ReadContext, node: FieldNode): Sql {
   const rows = orderedRows(results, groups, page.ordering, distinctKeys(context, node, results.table));
   const limited = sql`${rows}${windowSql(page)}`;
   const row = context.aliases.next();
-  return sql`select '[' operator(pg_catalog.||) coalesce(pg_catalog.string_agg(${objectJson(context, table, row)}, ','), '') operator(pg_catalog.||) ']' from (${limited}) ${row}`;
+  return sql`select '[' operator(pg_catalog.||) coalesce(pg_catalog.string_agg(${resultJson(context, table, row)}, ','), '') operator(pg_catalog.||) ']' from (${limited}) ${row}`;
 }
 
 /**
@@ -159,7 +159,7 @@ function distinctKeys(context: ReadContext, node: FieldNode, table: Table): Colu
   });
 }
 
-function objectJson({ marksNumerics }: ReadContext, table: Table, row: Sql): Sql {
+function resultJson({ marksNumerics }: ReadContext, table: Table, row: Sql): Sql {
   const valueJson = marksNumerics ? templateJson : jsonText;
   const columns = [...table.columns.values()];
   return objectText(
