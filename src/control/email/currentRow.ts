@@ -9,7 +9,7 @@ import { constant, join, sql, textConstant, wholeNumber, type Sql } from '../../
 import { EmailProblem } from '../../email/email.js';
 import { AppError } from '../../foundation/errors.js';
 import { rowKey } from '../../graphql/files/rowKey.js';
-import { columnSql, comparedSql, tableSql } from '../../graphql/read/rowsSql.js';
+import { columnSql, comparedSql, tableSql } from '../../graphql/read/tableSql.js';
 import { unknownTable } from '../../graphql/unknownTable.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';

@@ -8,7 +8,7 @@ import {
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { join, sql, wholeNumber, type Sql } from '../../db/sql/sql.js';
 import { rowKey } from '../../graphql/files/rowKey.js';
-import { columnSql, tableSql } from '../../graphql/read/rowsSql.js';
+import { columnSql, tableSql } from '../../graphql/read/tableSql.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import { parseJson } from '../../foundation/json/losslessJson.js';
 import type { ControlContext } from '../controlContext.js';

@@ -5,7 +5,7 @@ import { runStatement } from '../../db/pool/runStatement.js';
 import { constant, join, sql, textConstant } from '../../db/sql/sql.js';
 import { AppError } from '../../foundation/errors.js';
 import { parseJson, writeJson } from '../../foundation/json/losslessJson.js';
-import { columnSql, equalIn, tableSql } from '../../graphql/read/rowsSql.js';
+import { columnSql, equalIn, tableSql } from '../../graphql/read/tableSql.js';
 import { keyValue } from '../email/keyValue.js';
 import { badInput } from '../derive/badInput.js';
 

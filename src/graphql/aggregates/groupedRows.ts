@@ -1,7 +1,8 @@
 import { join, sql, type Sql } from '../../db/sql/sql.js';
 import type { Table } from '../../db/catalog/catalog.js';
 import type { ReadContext } from '../read/readContext.js';
-import { comparedSql, matches, readable, tableSql } from '../read/rowsSql.js';
+import { readable } from '../read/rowsSql.js';
+import { comparedSql, matches, tableSql } from '../read/tableSql.js';
 import type { Step, SubqueryColumn } from './subquery.js';
 
 /** A table joined with the rows of its to-one relations, as FROM items; hidden rows count as absent. */

@@ -14,7 +14,7 @@ import {
 } from '../../db/sql/sql.js';
 import { keyWithin } from '../filter/rows/securityBarrier.js';
 import type { Predicate } from '../filter/rows/scope.js';
-import { comparedSql, equalIn, tableSql, where } from '../read/rowsSql.js';
+import { comparedSql, equalIn, tableSql, where } from '../read/tableSql.js';
 import { refuse } from '../write/writeContext.js';
 import { rowKey } from './rowKey.js';
 

@@ -1,7 +1,6 @@
-import type { Column, ColumnPair, Relation, Table } from '../../db/catalog/catalog.js';
-import { equal } from '../../db/catalog/operators.js';
-import { fullSqlType, isComparedAsBase, jsonString, jsonText, templateJson } from '../../db/catalog/types.js';
-import { empty, identifier, join, param, sql, typeName, wholeNumber, type Sql } from '../../db/sql/sql.js';
+import type { Relation, Table } from '../../db/catalog/catalog.js';
+import { jsonString, jsonText, templateJson } from '../../db/catalog/types.js';
+import { param, sql, wholeNumber, type Sql } from '../../db/sql/sql.js';
 import { AppError } from '../../foundation/errors.js';
 import { atField } from '../response.js';
 import { filesJson } from '../files/filesJson.js';
@@ -10,6 +9,7 @@ import type { Predicate } from '../filter/rows/scope.js';
 import { compileOrdering } from '../ordering/compileOrdering.js';
 import { objectText } from './jsonConcat.js';
 import { tableNamed, type ReadContext } from './readContext.js';
+import { columnSql, matches, tableSql, where } from './tableSql.js';
 import type { ListFilter, Page, RowSelection, SelectedField, SelectedRelation } from './selection.js';
 
 /**
@@ -39,28 +39,6 @@ export function rowJson(
   );
 }
 
-export function tableSql(table: Table): Sql {
-  return identifier(table.schema, table.sqlName);
-}
-
-export function columnSql(alias: Sql, column: Column): Sql {
-  return sql`${alias}.${identifier(column.sqlName)}`;
-}
-
-/** The column as an operand of `=`. */
-export function comparedSql(alias: Sql, column: Column): Sql {
-  const value = columnSql(alias, column);
-  return isComparedAsBase(column.type) ? sql`${value}::${typeName(fullSqlType(column.type))}` : value;
-}
-
-/** Whether the rows have the same values in these columns. */
-export function equalIn(columns: readonly Column[], one: Sql, other: Sql): Sql {
-  return join(
-    columns.map((column) => equal(comparedSql(one, column), comparedSql(other, column), column.type)),
-    ' and ',
-  );
-}
-
 /** The condition for rows that the principal may read. Throws AppError PERMISSION_DENIED if it may not read the table. */
 export function readable(context: ReadContext, table: Table, alias: Sql): Predicate | 'all' {
   const predicate = context.access.predicate(table, alias);
@@ -77,13 +55,6 @@ function notReadable(table: Table): AppError {
   return new AppError('PERMISSION_DENIED', `This role may not read ${table.name}.`, {
     details: { table: table.name, capability: 'select' },
   });
-}
-
-export function where(conditions: readonly (Sql | 'all' | undefined)[]): Sql {
-  const given = conditions.filter(
-    (condition): condition is Sql => condition !== undefined && condition !== 'all',
-  );
-  return given.length === 0 ? empty : sql` where ${join(given, ' and ')}`;
 }
 
 function fieldJson(
@@ -193,14 +164,4 @@ function filterSql(
 ): Sql {
   const scope = { ...context, table, alias, filterVariable: variable, policies };
   return sql`(${compileFilter(parsed.tree, parsed.literals, scope)})`;
-}
-
-/** The condition that the rows of a relation meet. */
-export function matches(here: Sql, pairs: readonly ColumnPair[], there: Sql): Sql {
-  return join(
-    pairs.map((pair) =>
-      equal(sql`${there}.${identifier(pair.there)}`, sql`${here}.${identifier(pair.here)}`, pair.type),
-    ),
-    ' and ',
-  );
 }

@@ -5,7 +5,7 @@ import { fullSqlType } from '../../db/catalog/types.js';
 import { assignment, identifier, join, param, sql, type Slot, type Sql } from '../../db/sql/sql.js';
 import { keyWithin } from '../filter/rows/securityBarrier.js';
 import { argumentNode, argumentSlot } from '../read/argument.js';
-import { comparedSql, equalIn, tableSql, where } from '../read/rowsSql.js';
+import { comparedSql, equalIn, tableSql, where } from '../read/tableSql.js';
 import { ID } from '../schema/scalars.js';
 import { keySlot, valueSql } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';

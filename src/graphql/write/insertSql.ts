@@ -15,7 +15,7 @@ import {
 import { AppError } from '../../foundation/errors.js';
 import { writeJson } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import { columnSql, comparedSql, tableSql, where } from '../read/rowsSql.js';
+import { columnSql, comparedSql, tableSql, where } from '../read/tableSql.js';
 import { fromRecord, slotOfRows, toRecordValue, valueSql, type InputRow } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';
 import type { WrittenRows } from './writtenRow.js';

@@ -1,7 +1,7 @@
 import type { Column, ToOne } from '../../db/catalog/catalog.js';
 import { equal } from '../../db/catalog/operators.js';
 import { empty, identifier, join, sql, type Sql } from '../../db/sql/sql.js';
-import { matches, tableSql } from '../read/rowsSql.js';
+import { matches, tableSql } from '../read/tableSql.js';
 import { tableNamed } from '../read/readContext.js';
 import { refuse, type WriteContext } from './writeContext.js';
 import { writtenAlias, type WrittenRows } from './writtenRow.js';

@@ -12,7 +12,8 @@ import {
   wholeNumber,
   type Sql,
 } from '../../db/sql/sql.js';
-import { columnSql, comparedSql, readable, rowJson, tableSql } from '../read/rowsSql.js';
+import { readable, rowJson } from '../read/rowsSql.js';
+import { columnSql, comparedSql, tableSql } from '../read/tableSql.js';
 import { rowKey } from '../files/rowKey.js';
 import type { RowSelection } from '../read/selection.js';
 import { refuse, type WriteContext } from './writeContext.js';
