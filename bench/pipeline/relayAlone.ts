@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { openDatabase, type Database } from '../../src/db/pool/database.js';
 import type { Ledger } from '../../src/db/pool/ledgerPool.js';
 import { pollOutbox } from '../../src/db/outbox/pollOutbox.js';
-import { openQueue } from '../../src/queue/queue.js';
+import { openQueue } from '../../src/queue/openQueue.js';
 import { Admission } from '../../src/relay/admission.js';
 import { publish } from '../../src/relay/publish.js';
 import { createRule, createTenant, writeEvents, type TestTenant } from '../../test/delivery/pipelineSetup.js';

@@ -54,7 +54,7 @@ function postgresStore(ledger: LedgerReader): QueueStore {
 
 function redisStore(url: string): QueueStore {
   const client = createRedisClient(url, {
-    poolTimeoutMs: 5_000,
+    connectTimeoutMs: 5_000,
     reconnectMs: 200,
     waitsForConnection: true,
   });

@@ -81,7 +81,7 @@ export async function releaseInstallation(installation: Installation): Promise<v
   if (!(await revokePublicAccess(database.pool))) {
     log.warn('the database belongs to another role, and every role may connect to it: see "rowpost doctor"');
   }
-  const { migrateQueue } = await import('../queue/queue.js');
+  const { migrateQueue } = await import('../queue/openQueue.js');
   await migrateQueue(config, database);
   const made = await ensureInstallation(database.knex, installation.pxadminPassword);
   if (made === 'created') log.info('created pxadmin with the given password');

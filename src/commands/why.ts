@@ -1,7 +1,7 @@
 import { withInstallation } from '../process/compose.js';
 import { explainEvent, type ExplainedEvent, type Explanation } from '../control/explain/explainEvent.js';
 import { byTable, PROGRESS, USES_CONDITION, type ExplainedRule } from '../control/explain/explainRule.js';
-import { readKeyText } from '../control/explain/rowKeyText.js';
+import { readKeyText } from '../control/explain/readKeyText.js';
 import type { RowDelivery } from '../db/outbox/eventsOfRow.js';
 import { findTenantSchema } from '../db/tenants/tenantStorage.js';
 import { writeJson } from '../foundation/json/losslessJson.js';

@@ -16,7 +16,7 @@ import { failedResponse, requestError, type GraphqlResponse } from '../graphql/r
 import { DocumentError, readDocument, type ReadyDocument } from '../graphql/document/document.js';
 import { documentLimits } from '../graphql/document/limits.js';
 import { readVariables } from '../graphql/document/variables.js';
-import { FairCache } from '../graphql/fairCache.js';
+import { FairCache } from '../foundation/limits/fairCache.js';
 import { InternalErrors } from '../foundation/observability/internalErrors.js';
 import type { GraphqlRequest } from '../graphql/dataEngine.js';
 import { createListReader } from '../graphql/listReader.js';
@@ -36,7 +36,7 @@ import { learnProviders } from './oidc/learnProviders.js';
 import { isReauthenticated } from './roles/reauthentication.js';
 import { executionResponse, toPublicError } from './request/executionResponse.js';
 import { introspectQuery, withIntrospected, type Introspected } from './request/introspection.js';
-import { createValueCounter, limitMutations, limitUtilities, limitValues } from './request/fieldCount.js';
+import { createValueCounter, limitMutations, limitUtilities, limitValues } from './request/documentLimits.js';
 import { rootFields } from '../graphql/document/rootFields.js';
 import { listedRows, resolveField } from './derive/listedRow.js';
 import { isExternalCall } from './request/externalCalls.js';

@@ -16,7 +16,7 @@ import { createLogger, type Logger } from '../foundation/observability/log.js';
 import { renderings } from '../foundation/observability/metrics.js';
 import type { HealthServer } from '../health/healthServer.js';
 import type { HealthChecks } from '../health/readiness.js';
-import type { Queue } from '../queue/jobQueue.js';
+import type { Queue } from '../queue/queue.js';
 import type { KeyRing } from '../config/secrets.js';
 import type { Services } from '../control/services.js';
 import { stoppable, stopAll, type Stoppable } from '../foundation/lifecycle/shutdown.js';
@@ -198,7 +198,7 @@ export async function startWebPart(installation: Installation, templates: Templa
 /** The queue, for relay and worker. Throws UsageError if it is unusable. */
 export async function openQueuePart({ config, database, log, startup }: Installation): Promise<Queue> {
   const [{ openQueue }, { watchQueue }] = await Promise.all([
-    import('../queue/queue.js'),
+    import('../queue/openQueue.js'),
     import('../queue/queueWatch.js'),
   ]);
   const queue = await startup.step(() => openQueue(config, database, log));

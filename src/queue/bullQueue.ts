@@ -4,7 +4,7 @@ import { knownDelivery, type KnownDelivery } from '../db/ledger/deliveryKey.js';
 import type { Logger } from '../foundation/observability/log.js';
 import { batchJobId, deliveryJobId, priorityOf, type BatchJob, type DeliveryOrder } from './jobs.js';
 import type { QueueConnections } from './queueConnections.js';
-import type { JobHandlers, Queue, WorkOptions } from './jobQueue.js';
+import type { JobHandlers, Queue, WorkOptions } from './queue.js';
 import { logOutages } from './outageLog.js';
 
 const BATCHES = 'batches';

@@ -15,7 +15,7 @@ interface Inspection extends RedisFacts {
 /** Rejects when Redis is not responding in time. */
 export async function inspectRedis(url: string, prefix: string): Promise<Inspection> {
   const redis = createRedisClient(url, {
-    poolTimeoutMs: TIMEOUT_MS,
+    connectTimeoutMs: TIMEOUT_MS,
     commandTimeoutMs: TIMEOUT_MS,
     waitsForConnection: false,
   });

@@ -1,26 +1,37 @@
-import type { Config } from '../config/config.js';
-import type { Database } from '../db/pool/database.js';
-import type { Logger } from '../foundation/observability/log.js';
-import { createBullQueue } from './bullQueue.js';
-import type { Queue } from './jobQueue.js';
-import { connectPostgres, migratePostgresQueue } from './postgresConnections.js';
-import { connectRedis } from './redisConnections.js';
-
-export type { Queue } from './jobQueue.js';
+import type { KnownDelivery } from '../db/ledger/deliveryKey.js';
+import type { Stoppable } from '../foundation/lifecycle/shutdown.js';
+import type { BatchJob, DeliveryOrder } from './jobs.js';
 
 /**
- * Opens the queue: Redis if `config.redisUrl` is set, else PostgreSQL. Throws UsageError, naming the setting to change,
- * when the store is unreachable or configured to lose jobs.
+ * Jobs to run next. Jobs are hints: PostgreSQL holds all open work, and the relay's reconciler adds what is missing
+ * here. So the queue may lose everything at any time, and may deliver a job twice.
  */
-export async function openQueue(config: Config, database: Database, log: Logger): Promise<Queue> {
-  const connections =
-    config.redisUrl === undefined
-      ? await connectPostgres(database, log)
-      : await connectRedis(config.redisUrl, config.queuePrefix, log);
-  return createBullQueue(connections, log);
+export interface Queue {
+  /** Fails fast while the queue is unavailable. */
+  addBatches(jobs: readonly BatchJob[]): Promise<void>;
+  /** Fails fast while the queue is unavailable. */
+  addDeliveries(orders: readonly DeliveryOrder[]): Promise<void>;
+  /** Runs jobs until stopped; stopping waits for running jobs, up to `graceMs`. */
+  work(handlers: JobHandlers, options: WorkOptions): Stoppable;
+  /** Rejects, with a message for the operator, when the queue is unusable. */
+  check(): Promise<void>;
+  close(): Promise<void>;
 }
 
-/** Migrates the queue's own tables. Redis has none. */
-export async function migrateQueue(config: Config, database: Database): Promise<void> {
-  if (config.redisUrl === undefined) await migratePostgresQueue(database);
+/** If a handler throws, the reconciler queues its job again. */
+export interface JobHandlers {
+  /** @param redelivered as for `onDelivery` */
+  onBatch(job: BatchJob, redelivered: boolean): Promise<void>;
+  /** @param redelivered whether an earlier worker started this job and died */
+  onDelivery(job: KnownDelivery, redelivered: boolean): Promise<void>;
+}
+
+export interface WorkOptions {
+  /** Maximum batches in progress. */
+  readonly batches: number;
+  /** Maximum deliveries in progress, most of which wait for a slot. */
+  readonly deliveries: number;
+  /** How long an unresponsive worker keeps its jobs. */
+  readonly leaseMs: number;
+  readonly graceMs: number;
 }

@@ -2,7 +2,7 @@ import type { Logger } from '../foundation/observability/log.js';
 import { queueFailures, queueRoundTrips } from '../foundation/observability/metrics.js';
 import { startOutage } from '../foundation/observability/outage.js';
 import type { Stoppable } from '../foundation/lifecycle/shutdown.js';
-import type { Queue } from './jobQueue.js';
+import type { Queue } from './queue.js';
 
 const INTERVAL_MS = 2_000;
 

@@ -17,7 +17,7 @@ export type RedisClient = Redis | Cluster;
 const SILENCE_TIMEOUT_MS = 12_000;
 
 export interface RedisClientOptions {
-  readonly poolTimeoutMs: number;
+  readonly connectTimeoutMs: number;
   /** No timeout if undefined. */
   readonly commandTimeoutMs?: number;
   /** Whether commands wait until the connection is back; otherwise they fail at once. */
@@ -31,7 +31,7 @@ export function createRedisClient(url: string, options: RedisClientOptions): Red
   const address = parseRedisUrl(url);
   const retry = (): number | null => options.reconnectMs ?? null;
   const node = {
-    connectTimeout: options.poolTimeoutMs,
+    connectTimeout: options.connectTimeoutMs,
     socketTimeout: SILENCE_TIMEOUT_MS,
     ...(options.commandTimeoutMs !== undefined && { commandTimeout: options.commandTimeoutMs }),
     maxRetriesPerRequest: options.waitsForConnection ? null : 0,
@@ -52,7 +52,7 @@ export function createRedisClient(url: string, options: RedisClientOptions): Red
       ...own,
       redisOptions: { ...node, ...access },
       clusterRetryStrategy: retry,
-      slotsRefreshTimeout: options.poolTimeoutMs,
+      slotsRefreshTimeout: options.connectTimeoutMs,
     });
   }
   return new Redis({
@@ -67,7 +67,7 @@ export function createRedisClient(url: string, options: RedisClientOptions): Red
     ...(address.sentinelPassword !== undefined && { sentinelPassword: address.sentinelPassword }),
     enableTLSForSentinelMode: isTls,
     // Otherwise one that hangs would be waited for without end, while the others know the primary.
-    sentinelCommandTimeout: options.poolTimeoutMs,
+    sentinelCommandTimeout: options.connectTimeoutMs,
     // Not `failoverDetector`: when it fires while the client reconnects, ioredis ends the client for good.
     sentinelRetryStrategy: retry,
   });

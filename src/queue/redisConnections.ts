@@ -22,7 +22,7 @@ const FIRST_CONNECT_TIMEOUT_MS = 3 * CONNECT_TIMEOUT_MS;
 /** Throws UsageError when Redis can't be reached, or would evict jobs when its memory is full. */
 export async function connectRedis(url: string, prefix: string, log: Logger): Promise<QueueConnections> {
   const { kind } = parseRedisUrl(url);
-  const shared = { poolTimeoutMs: CONNECT_TIMEOUT_MS, reconnectMs: RECONNECT_MS };
+  const shared = { connectTimeoutMs: CONNECT_TIMEOUT_MS, reconnectMs: RECONNECT_MS };
   const producer = createRedisClient(url, {
     ...shared,
     commandTimeoutMs: ADD_TIMEOUT_MS,

@@ -10,7 +10,7 @@ import { recordEmailEvents, type EmailEvent } from '../db/email/emailEvents.js';
 import { holdTenant, pauseDeliveries, pauseTenant, type PausedDelivery } from '../db/ledger/pause.js';
 import { startSending, type SendingStart } from '../db/ledger/startSending.js';
 import { findSuppressed } from '../db/email/suppressions.js';
-import { FairCache } from '../graphql/fairCache.js';
+import { FairCache } from '../foundation/limits/fairCache.js';
 import type { Logger } from '../foundation/observability/log.js';
 import { cacheLookups } from '../foundation/observability/metrics.js';
 import { batchCalls } from '../foundation/limits/batchCalls.js';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type pg from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRelayWaker, listenForWakeups } from '../../src/db/pool/wakeup.js';
-import { openQueue } from '../../src/queue/queue.js';
+import { openQueue } from '../../src/queue/openQueue.js';
 import { pipelineConfig } from '../delivery/pipelineSetup.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 import { testLog } from '../support/testConfig.js';

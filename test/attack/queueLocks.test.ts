@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import { QUEUE_SCHEMA } from '../../src/db/pool/database.js';
-import { openQueue } from '../../src/queue/queue.js';
+import { openQueue } from '../../src/queue/openQueue.js';
 import { pipelineConfig } from '../delivery/pipelineSetup.js';
 import { testLog } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';

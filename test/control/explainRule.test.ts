@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { readRecords, valuesSeen } from '../../src/control/explain/conditionValues.js';
-import { readKeyText } from '../../src/control/explain/rowKeyText.js';
+import { readKeyText } from '../../src/control/explain/readKeyText.js';
 import {
   dependsOnCondition,
   explainDeletedRule,

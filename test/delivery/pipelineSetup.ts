@@ -9,7 +9,7 @@ import { PrincipalSource } from '../../src/db/roles/principal.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { systemClock } from '../../src/foundation/clock.js';
 import { startRelay } from '../../src/relay/relay.js';
-import { migrateQueue, openQueue, type Queue } from '../../src/queue/queue.js';
+import { migrateQueue, openQueue, type Queue } from '../../src/queue/openQueue.js';
 import { KeyRing } from '../../src/config/secrets.js';
 import { stopAll, type Stoppable } from '../../src/foundation/lifecycle/shutdown.js';
 import { startWorker, type WorkerDeps } from '../../src/worker/worker.js';

@@ -4,7 +4,7 @@ import { loadConfig } from '../../src/config/config.js';
 import { openDatabase } from '../../src/db/pool/database.js';
 import type { Ledger, LedgerStatement } from '../../src/db/pool/ledgerPool.js';
 import { PrincipalSource } from '../../src/db/roles/principal.js';
-import { openQueue } from '../../src/queue/queue.js';
+import { openQueue } from '../../src/queue/openQueue.js';
 import { startWorker, type WorkerDeps } from '../../src/worker/worker.js';
 import { TEST_BUDGET, testLog } from '../support/testConfig.js';
 import { keyRing, noEngine, plainRenderer } from './pipelineSetup.js';

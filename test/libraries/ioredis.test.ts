@@ -23,7 +23,7 @@ describe('private parts of ioredis', () => {
 
   it('events `sentinelError` and `node error`', async () => {
     const host = `127.0.0.1:${await findFreePort()}`;
-    const options = { poolTimeoutMs: 5_000, waitsForConnection: false };
+    const options = { connectTimeoutMs: 5_000, waitsForConnection: false };
     const told = async (kind: 'sentinel' | 'cluster', event: string): Promise<Error | undefined> => {
       const client = createRedisClient(
         `redis+${kind}://${host}${kind === 'sentinel' ? '/primary' : ''}`,

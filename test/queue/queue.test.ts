@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { findFreePort } from '../../src/embedded/freePort.js';
 import { UsageError } from '../../src/foundation/errors.js';
 import type { KnownDelivery } from '../../src/db/ledger/deliveryKey.js';
-import { openQueue, type Queue } from '../../src/queue/queue.js';
+import { openQueue, type Queue } from '../../src/queue/openQueue.js';
 import { NotReadyError } from '../../src/foundation/lifecycle/startup.js';
 import { throwawayDataDir } from '../support/preparedCluster.js';
 import { startRedis, startSentinel, type RedisServer } from '../support/redisServer.js';

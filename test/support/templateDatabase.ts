@@ -1,6 +1,6 @@
 import { openDatabase, type Database } from '../../src/db/pool/database.js';
 import { migrate } from '../../src/db/schema/migrate.js';
-import { migrateQueue } from '../../src/queue/queue.js';
+import { migrateQueue } from '../../src/queue/openQueue.js';
 import { TEST_BUDGET, testConfig, testKeyRing, testLog } from './testConfig.js';
 
 /** template0 with these locales is the same on every server: order by code point, case by Unicode. */

@@ -1,4 +1,4 @@
-import { readKeyText } from '../../control/explain/rowKeyText.js';
+import { readKeyText } from '../../control/explain/readKeyText.js';
 import { isJsonObject, writeJson, textOfValue } from '../../foundation/json/losslessJson.js';
 import type { Id } from './formValues.js';
 import type { Visit } from './pageHandlers.js';

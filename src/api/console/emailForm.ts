@@ -1,4 +1,4 @@
-import { readKeyText } from '../../control/explain/rowKeyText.js';
+import { readKeyText } from '../../control/explain/readKeyText.js';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { formText } from '../http/formText.js';

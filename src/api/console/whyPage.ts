@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import { byTable, PROGRESS, USES_CONDITION, type Reason } from '../../control/explain/explainRule.js';
-import { readKeyText } from '../../control/explain/rowKeyText.js';
+import { readKeyText } from '../../control/explain/readKeyText.js';
 import { writeJson } from '../../foundation/json/losslessJson.js';
 import { keyText, readRecentRows } from './choices.js';
 import { CONSOLE } from './consolePath.js';

@@ -15,7 +15,7 @@ import { parseJson } from '../../foundation/json/losslessJson.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { warningsOfType } from './checkEmail.js';
-import { limitValues } from '../request/fieldCount.js';
+import { limitValues } from '../request/documentLimits.js';
 import { composeOnRequest, COMPOSE_ARGS, type ComposeArgs } from './composeOnRequest.js';
 import { readEmailType } from './readEmailType.js';
 import { emailErrorType } from './emailErrorType.js';

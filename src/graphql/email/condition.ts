@@ -23,7 +23,7 @@ import { parseFilter } from '../filter/syntax/parser.js';
 import { createAliasSource } from '../filter/rows/scope.js';
 import { readError } from '../filter/valueError.js';
 import { unrestricted } from '../policy/policy.js';
-import { FairCache } from '../fairCache.js';
+import { FairCache } from '../../foundation/limits/fairCache.js';
 import { unknownTable } from '../unknownTable.js';
 
 /** An event's row before and after the change, as JSON texts. */

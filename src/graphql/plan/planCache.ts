@@ -2,7 +2,7 @@ import { bytesOfStatement } from '../../db/pool/compiledStatement.js';
 import { cacheLookups } from '../../foundation/observability/metrics.js';
 import { readDocument, type ReadyDocument } from '../document/document.js';
 import type { DocumentLimits } from '../document/limits.js';
-import { FairCache } from '../fairCache.js';
+import { FairCache } from '../../foundation/limits/fairCache.js';
 import type { TenantSchema } from '../schema/tenantSchema.js';
 import type { Steps } from '../steps.js';
 import type { Plan, PlannedField } from './plan.js';

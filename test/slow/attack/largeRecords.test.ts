@@ -10,7 +10,7 @@ import {
 } from '../../../src/email/numericTags.js';
 import { addGraphqlNames } from '../../../src/email/graphqlNames.js';
 import { AppError } from '../../../src/foundation/errors.js';
-import { limitValues } from '../../../src/control/request/fieldCount.js';
+import { limitValues } from '../../../src/control/request/documentLimits.js';
 import { membersOf } from '../../../src/foundation/json/jsonText.js';
 import { cpuTimer } from '../../support/cpuTime.js';
 

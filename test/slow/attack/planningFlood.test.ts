@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { FairCache } from '../../../src/graphql/fairCache.js';
+import { FairCache } from '../../../src/foundation/limits/fairCache.js';
 import type { AppError } from '../../../src/foundation/errors.js';
 import { PlanningQueue } from '../../../src/graphql/plan/planningQueue.js';
 import { emailPlans } from '../../../src/graphql/plan/planOwner.js';

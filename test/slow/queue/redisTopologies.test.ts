@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { openQueue, type Queue } from '../../../src/queue/queue.js';
+import { openQueue, type Queue } from '../../../src/queue/openQueue.js';
 import { pipelineConfig } from '../../delivery/pipelineSetup.js';
 import {
   startRedisCluster,
