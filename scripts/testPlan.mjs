@@ -31,6 +31,15 @@ const ALONE = [
 /** Whose subject is an email on its way, whatever the queue: in Redis in the quick lane, in PostgreSQL in the slow one. */
 const ON_EITHER_QUEUE = ['test/delivery/outcomes.test.ts', 'test/delivery/pipeline.test.ts'];
 
+/** Random cases: a fifth in the quick lane, all in the slow one. */
+const RANDOM = [
+  'packages/jinja2/test/fuzz.test.ts',
+  'test/graphql/filter/fuzz.test.ts',
+  'test/graphql/filter/hostileTexts.test.ts',
+  'test/graphql/requestFuzz.test.ts',
+];
+const ALL_RANDOM_CASES = { FUZZ_CASES: '2000', FUZZ_SECONDS: '5' };
+
 /** Shares of the time that mocha processes get: two run at once, and the small ones make up for what was misjudged. */
 const SHARES = [3, 3, 1, 1];
 
@@ -49,14 +58,17 @@ const NEEDS_REDIS =
  */
 export function testPlan({ isSlow, hasRedis }) {
   const all = ['packages/jinja2/test', 'test'].flatMap(testFilesIn);
-  const missing = [...ALONE, ...ON_EITHER_QUEUE].find((name) => !all.includes(name));
+  const missing = [...ALONE, ...ON_EITHER_QUEUE, ...RANDOM].find((name) => !all.includes(name));
   if (missing !== undefined) throw new Error(`scripts/testPlan.mjs names ${missing}, which is not there`);
   const lane = all.filter((name) => name.includes('/slow/') === isSlow);
   const skipped = hasRedis ? [] : lane.filter(needsRedis);
   const files = lane.filter((name) => !skipped.includes(name));
-  const onPostgres = isSlow && hasRedis ? [{ files: ON_EITHER_QUEUE, env: { TEST_QUEUE: 'postgres' } }] : [];
+  const again = [
+    { files: ON_EITHER_QUEUE, env: { TEST_QUEUE: 'postgres' } },
+    { files: RANDOM, env: ALL_RANDOM_CASES },
+  ];
   return {
-    sideBySide: [...inShares(files.filter((name) => !ALONE.includes(name))), ...onPostgres],
+    sideBySide: [...inShares(files.filter((name) => !ALONE.includes(name))), ...(isSlow ? again : [])],
     alone: [{ files: files.filter((name) => ALONE.includes(name)) }].filter((run) => run.files.length > 0),
     skipped,
   };

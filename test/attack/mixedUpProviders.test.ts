@@ -18,14 +18,17 @@ describe("attack: another provider's code, by mixing up providers", () => {
   let honest: MisbehavingProvider;
   let evil: MisbehavingProvider;
 
+  const start = (): Promise<OidcFixture> =>
+    OidcFixture.start({ env: { OIDC_RETURN_ORIGINS: 'https://app.example.com' } });
+  before(async () => (fixture = await start()));
+  after(() => fixture.stop());
   beforeEach(async () => {
-    [fixture, honest, evil] = await Promise.all([
-      OidcFixture.start({ env: { OIDC_RETURN_ORIGINS: 'https://app.example.com' } }),
-      MisbehavingProvider.start(),
-      MisbehavingProvider.start(),
-    ]);
+    const { knex } = fixture.web.testDatabase.database;
+    for (const table of ['oidc_sign_in', 'oidc_config', 'oidc_providers'])
+      await knex(`rowpost.${table}`).delete();
+    [honest, evil] = await Promise.all([MisbehavingProvider.start(), MisbehavingProvider.start()]);
   });
-  afterEach(() => Promise.all([fixture.stop(), honest.stop(), evil.stop()]));
+  afterEach(() => Promise.all([honest.stop(), evil.stop()]));
 
   interface Setup {
     readonly providerid: number;
@@ -212,8 +215,11 @@ describe("attack: another provider's code, by mixing up providers", () => {
   describe('in two cells, which have one address', () => {
     let directoryDatabase: TestDatabase;
     let directory: Directory;
+    let shared: OidcFixture;
     let there: OidcFixture;
     beforeEach(async () => {
+      shared = fixture;
+      fixture = await start();
       directoryDatabase = await createTestDatabase();
       directory = openDirectory(directoryDatabase.url, 'test', testLog);
       await migrateDirectory(directory);
@@ -225,6 +231,8 @@ describe("attack: another provider's code, by mixing up providers", () => {
     });
     afterEach(async () => {
       await there.stop();
+      await fixture.stop();
+      fixture = shared;
       await directory.close();
       await directoryDatabase.drop();
     });

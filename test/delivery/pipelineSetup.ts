@@ -16,6 +16,7 @@ import { startWorker, type WorkerDeps } from '../../src/worker/worker.js';
 import type { Config } from '../../src/config/config.js';
 import { compiledProgram } from '../support/compiledProgram.js';
 import { TEST_SECRET_KEYS, testConfig, testEnv, testLog } from '../support/testConfig.js';
+import { noteLines } from '../support/recentLines.js';
 import { createTestRedis } from '../support/testRedis.js';
 
 export type Backend = 'redis' | 'postgres';
@@ -58,9 +59,13 @@ export async function pipelineConfig(
 export async function forkWorker(env: Readonly<Record<string, string>>): Promise<ChildProcess> {
   const child = fork(await compiledProgram(new URL('./workerProcess.ts', import.meta.url)), {
     execArgv: [],
-    env: { PATH: process.env['PATH'], TEST_LOG_LEVEL: process.env['TEST_LOG_LEVEL'], ...env },
+    silent: true,
+    env: { PATH: process.env['PATH'], TEST_LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'info', ...env },
   });
-  await once(child, 'message');
+  for (const output of [child.stdout, child.stderr])
+    output?.on('data', (part: Buffer) => noteLines(`worker ${child.pid}`, part.toString()));
+  // One that kills itself may be gone before a busy machine tells us that it was ready.
+  await Promise.race([once(child, 'message'), once(child, 'exit')]);
   return child;
 }
 

@@ -18,7 +18,7 @@ import {
   type Shop,
 } from '../graphql/filter/shop.js';
 
-const SECONDS = Number(process.env['FUZZ_SECONDS'] ?? 5);
+const SECONDS = Number(process.env['FUZZ_SECONDS'] ?? 1);
 
 /** Names that reach something in JavaScript, in PostgreSQL or in Rowpost, if they are taken for what they say. */
 const HOSTILE_NAMES = (

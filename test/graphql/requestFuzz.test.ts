@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Random, SEED } from './filter/random.js';
 import { openShop, roleWith, SHOP_DDL, type Shop } from './support/shop.js';
 
-const CASES = Number(process.env['FUZZ_CASES'] ?? 2_000);
+const CASES = Number(process.env['FUZZ_CASES'] ?? 400);
 
 const DOCUMENTS = [
   '{ customer(filter: "name = \'Ada\' and orders_collection.total > 3", ordering: ["name desc"], limit: 2, offset: 1) { customer_id name orders_collection(limit: 1) { total(cast: text) } } }',

@@ -9,7 +9,7 @@ import { cpuTimer } from '../../../test/support/cpuTime.js';
 /** `npm run fuzz -- templates` sets it: 100,000 take some ten minutes. */
 const RENDERS = Number(process.env['FUZZ_RENDERS'] ?? 0);
 /** Without a number of renders. */
-const SECONDS = 4;
+const SECONDS = Number(process.env['FUZZ_SECONDS'] ?? 1);
 const RENDERS_AT_ONCE = 20;
 const MODES: readonly OutputMode[] = ['html', 'html', 'text', 'json', 'filter', 'address', 'addressList'];
 const LIMITS = { timeMs: 300, steps: 100_000, allocations: 200_000, outputLength: 50_000 };

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import type { Request } from 'express';
-import { SignInLimits } from '../../src/api/auth/signInLimits.js';
-import { removeSignInCounts } from '../../src/db/roles/signIn/signInCounts.js';
-import { AppError } from '../../src/foundation/errors.js';
-import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture, type WebFixtureOptions } from '../api/webFixture.js';
-import { testConfig, testLog } from '../support/testConfig.js';
+import { SignInLimits } from '../../../src/api/auth/signInLimits.js';
+import { removeSignInCounts } from '../../../src/db/roles/signIn/signInCounts.js';
+import { AppError } from '../../../src/foundation/errors.js';
+import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture, type WebFixtureOptions } from '../../api/webFixture.js';
+import { testConfig, testLog } from '../../support/testConfig.js';
 
 describe('attack: sign-in limits as a weapon', () => {
   let fixture: WebFixture;

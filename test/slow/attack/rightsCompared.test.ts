@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
-import { at, codeOf, textAt, PXADMIN_PASSWORD, WebFixture, type Json } from '../api/webFixture.js';
+import type { CreatedTenant } from '../../../src/control/tenants/tenants.js';
+import { at, codeOf, textAt, PXADMIN_PASSWORD, WebFixture, type Json } from '../../api/webFixture.js';
 
 const ALL_OF_ROLES = ['login', 'select', 'create_role', 'update_role', 'delete_role'];
 const ALL_OF_CLASSES = ['create_class', 'update_class', 'delete_class', 'view_class'];

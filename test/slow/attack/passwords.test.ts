@@ -1,15 +1,15 @@
 import { expect } from 'chai';
-import { loadConfig } from '../../src/config/config.js';
-import { ensureInstallation } from '../../src/control/tenants/installation.js';
-import { hashPassword } from '../../src/control/roles/passwords.js';
-import { createTenant } from '../../src/control/tenants/tenants.js';
-import { AppError } from '../../src/foundation/errors.js';
-import { passwordWeakness } from '../../src/foundation/passwordRules.js';
-import { PXADMIN_PASSWORD, WebFixture, type Json } from '../api/webFixture.js';
-import { runRowpost } from '../support/rowpostProcess.js';
-import { testEnv } from '../support/testConfig.js';
-import { createTestDatabase } from '../support/testDatabase.js';
-import { waitFor } from '../support/waitFor.js';
+import { loadConfig } from '../../../src/config/config.js';
+import { ensureInstallation } from '../../../src/control/tenants/installation.js';
+import { hashPassword } from '../../../src/control/roles/passwords.js';
+import { createTenant } from '../../../src/control/tenants/tenants.js';
+import { AppError } from '../../../src/foundation/errors.js';
+import { passwordWeakness } from '../../../src/foundation/passwordRules.js';
+import { PXADMIN_PASSWORD, WebFixture, type Json } from '../../api/webFixture.js';
+import { runRowpost } from '../../support/rowpostProcess.js';
+import { testEnv } from '../../support/testConfig.js';
+import { createTestDatabase } from '../../support/testDatabase.js';
+import { waitFor } from '../../support/waitFor.js';
 
 const WEAK = [
   'x',

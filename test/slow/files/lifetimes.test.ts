@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { startProcess } from '../support/rowpostProcess.js';
-import { waitFor } from '../support/waitFor.js';
-import { onFixture, openFileShop, type FileJson, type FileShop } from './fileShop.js';
+import { startProcess } from '../../support/rowpostProcess.js';
+import { waitFor } from '../../support/waitFor.js';
+import { onFixture, openFileShop, type FileJson, type FileShop } from '../../files/fileShop.js';
 
 const SECOND = 1_000;
 

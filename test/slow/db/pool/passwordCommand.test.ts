@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
-import { passwordFromCommand } from '../../../src/db/pool/passwordCommand.js';
-import { runRowpost } from '../../support/rowpostProcess.js';
-import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
+import { passwordFromCommand } from '../../../../src/db/pool/passwordCommand.js';
+import { runRowpost } from '../../../support/rowpostProcess.js';
+import { createTestDatabase, type TestDatabase } from '../../../support/testDatabase.js';
 
 describe('DATABASE_PASSWORD_COMMAND', () => {
   let folder: string;

@@ -8,18 +8,18 @@ import * as operationsPlugin from '@graphql-codegen/typescript-operations';
 import { expect } from 'chai';
 import { buildSchema, parse } from 'graphql';
 import ts from 'typescript';
-import { schema } from '../../src/commands/schema.js';
-import { createTenant } from '../../src/control/tenants/tenants.js';
-import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { capturedOutput } from '../support/capturedOutput.js';
-import { testEnv } from '../support/testConfig.js';
-import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { schema } from '../../../src/commands/schema.js';
+import { createTenant } from '../../../src/control/tenants/tenants.js';
+import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
+import { capturedOutput } from '../../support/capturedOutput.js';
+import { testEnv } from '../../support/testConfig.js';
+import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
 const TABLES = `
   create table customer (customer_id int primary key, name text not null);
   create table "order" (order_id bigint primary key, customer_id int references customer, total numeric(12,2));
   create table secret (secret_id int primary key);`;
-const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
+const NODE_MODULES = fileURLToPath(new URL('../../../node_modules', import.meta.url));
 
 describe('rowpost schema', () => {
   let testDatabase: TestDatabase;
@@ -115,7 +115,7 @@ async function problemsOf(folder: string, use: string): Promise<string> {
   const client = path.join(folder, 'client.ts');
   await writeFile(
     client,
-    `import type { OrdersQuery } from './rowpost';\nexport function read(response: OrdersQuery) { ${use} return name; }\n`,
+    `import type { OrdersQuery } from '../../commands/rowpost';\nexport function read(response: OrdersQuery) { ${use} return name; }\n`,
   );
   const program = ts.createProgram([client], {
     noEmit: true,

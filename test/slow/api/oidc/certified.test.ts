@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { at } from '../webFixture.js';
-import { startCertifiedProvider, type CertifiedProvider } from './support/certifiedProvider.js';
-import { HttpBrowser } from './support/httpBrowser.js';
-import { CLIENT, OidcFixture, type FailureBody } from './support/oidcFixture.js';
+import { at } from '../../../api/webFixture.js';
+import { startCertifiedProvider, type CertifiedProvider } from '../../../api/oidc/support/certifiedProvider.js';
+import { HttpBrowser } from '../../../api/oidc/support/httpBrowser.js';
+import { CLIENT, OidcFixture, type FailureBody } from '../../../api/oidc/support/oidcFixture.js';
 
 const POST_CLIENT = { client_id: 'rowpost-post', client_secret: 'another secret' };
 

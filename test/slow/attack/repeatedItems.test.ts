@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { at, textAt, WebFixture } from '../api/webFixture.js';
-import { cpuTimer } from '../support/cpuTime.js';
+import { at, textAt, WebFixture } from '../../api/webFixture.js';
+import { cpuTimer } from '../../support/cpuTime.js';
 
 /**
  * Each role's classes, rules and children are read again every second, by one of the service's few connections. Lists that repeat

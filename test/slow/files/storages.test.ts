@@ -5,10 +5,10 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import S3rver from 's3rver';
-import { createFolderStorage } from '../../src/files/storage/folderStorage.js';
-import { waitFor } from '../support/waitFor.js';
-import { openFileShop, sweepNow, type FileShop } from './fileShop.js';
-import { startRawPut } from './rawPut.js';
+import { createFolderStorage } from '../../../src/files/storage/folderStorage.js';
+import { waitFor } from '../../support/waitFor.js';
+import { openFileShop, sweepNow, type FileShop } from '../../files/fileShop.js';
+import { startRawPut } from '../../files/rawPut.js';
 
 const IN_HAND = 'select * from rowpost.file_object where not sweeping';
 const LARGE = new Uint8Array(3_000_000).fill(7);

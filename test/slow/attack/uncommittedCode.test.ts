@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { createTenant } from '../../src/control/tenants/tenants.js';
-import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { openShop, type Shop } from '../graphql/support/shop.js';
+import { createTenant } from '../../../src/control/tenants/tenants.js';
+import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
+import { openShop, type Shop } from '../../graphql/support/shop.js';
 
 /** Code that an open transaction, of the tenant's own login or of another, has made and not committed when the schema is checked. */
 describe('uncommitted code', () => {

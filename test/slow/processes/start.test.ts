@@ -7,12 +7,12 @@ import { TLSSocket } from 'node:tls';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { KeyRing } from '../../src/config/secrets.js';
-import { SNS_CERTIFICATE, SNS_KEY } from '../support/snsKey.js';
-import { testServer } from '../support/postgresServer.js';
-import { startRedis } from '../support/redisServer.js';
-import { runRowpost } from '../support/rowpostProcess.js';
-import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { KeyRing } from '../../../src/config/secrets.js';
+import { SNS_CERTIFICATE, SNS_KEY } from '../../support/snsKey.js';
+import { testServer } from '../../support/postgresServer.js';
+import { startRedis } from '../../support/redisServer.js';
+import { runRowpost } from '../../support/rowpostProcess.js';
+import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
 /** A start that can't succeed says why in one line, without a stack, and exits 1. */
 describe('failing startup', () => {

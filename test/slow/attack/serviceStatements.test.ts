@@ -5,31 +5,31 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import pg from 'pg';
-import { verifyExport } from '../../src/control/tenants/exportFile.js';
-import { exportTenant } from '../../src/control/tenants/tenantExport.js';
-import { importTenant } from '../../src/control/tenants/tenantImport.js';
-import { withArchive, writeArchive } from '../../src/control/tenants/tablesArchive.js';
+import { verifyExport } from '../../../src/control/tenants/exportFile.js';
+import { exportTenant } from '../../../src/control/tenants/tenantExport.js';
+import { importTenant } from '../../../src/control/tenants/tenantImport.js';
+import { withArchive, writeArchive } from '../../../src/control/tenants/tablesArchive.js';
 import {
   adoptTenant,
   createTenant,
   deleteTenant,
   type CreatedTenant,
-} from '../../src/control/tenants/tenants.js';
-import { captureTable } from '../../src/control/utility/capture.js';
-import { inTransaction } from '../../src/db/pool/inTransaction.js';
-import { noteChanges, stopNotingChanges } from '../../src/db/cells/moving/followChanges.js';
-import { fenceTenant, structureOf, unfenceTenant } from '../../src/db/cells/moving/handOver.js';
-import { leaveCell } from '../../src/db/cells/moving/leaveCell.js';
-import { listTables, otherWriters, ownedByOthers } from '../../src/db/cells/moving/movedTables.js';
-import { PrincipalSource } from '../../src/db/roles/principal.js';
-import { adoptionWarnings, statementsToAdopt, statementsToRelease } from '../../src/db/tenants/adoption.js';
-import { findLostRoles, handOverSchema } from '../../src/db/tenants/lostRoles.js';
-import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
-import { expectDocumentedTable } from '../support/documentedTable.js';
-import { testConfig, testKeyRing, testLog } from '../support/testConfig.js';
-import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
-import { setTraps, sprungTraps, trappedRows, trappedSchema } from '../support/trappedSchema.js';
+} from '../../../src/control/tenants/tenants.js';
+import { captureTable } from '../../../src/control/utility/capture.js';
+import { inTransaction } from '../../../src/db/pool/inTransaction.js';
+import { noteChanges, stopNotingChanges } from '../../../src/db/cells/moving/followChanges.js';
+import { fenceTenant, structureOf, unfenceTenant } from '../../../src/db/cells/moving/handOver.js';
+import { leaveCell } from '../../../src/db/cells/moving/leaveCell.js';
+import { listTables, otherWriters, ownedByOthers } from '../../../src/db/cells/moving/movedTables.js';
+import { PrincipalSource } from '../../../src/db/roles/principal.js';
+import { adoptionWarnings, statementsToAdopt, statementsToRelease } from '../../../src/db/tenants/adoption.js';
+import { findLostRoles, handOverSchema } from '../../../src/db/tenants/lostRoles.js';
+import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
+import { createDataEngine, type DataEngine } from '../../../src/graphql/dataEngine.js';
+import { expectDocumentedTable } from '../../support/documentedTable.js';
+import { testConfig, testKeyRing, testLog } from '../../support/testConfig.js';
+import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
+import { setTraps, sprungTraps, trappedRows, trappedSchema } from '../../support/trappedSchema.js';
 
 const HAS_PG_DUMP = spawnSync('pg_dump', ['--version']).status === 0;
 

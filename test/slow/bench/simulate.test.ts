@@ -1,16 +1,16 @@
 import { expect } from 'chai';
 import { setTimeout as delay } from 'node:timers/promises';
-import { solveNonNegative } from '../../bench/simulate/leastSquares.js';
-import { Heap } from '../../bench/simulate/heap.js';
-import { Installation } from '../../bench/simulate/installation.js';
-import { arrive } from '../../bench/simulate/loads.js';
-import { Account, Machine, Thread } from '../../bench/simulate/machine.js';
-import { COMPONENTS } from '../../bench/simulate/measurements.js';
-import { Random, Zipf } from '../../bench/simulate/random.js';
-import { Simulation } from '../../bench/simulate/simulation.js';
-import { Site, type Costs } from '../../bench/simulate/site.js';
-import { Slots } from '../../bench/simulate/slots.js';
-import { FairSlots } from '../../src/worker/fairSlots.js';
+import { solveNonNegative } from '../../../bench/simulate/leastSquares.js';
+import { Heap } from '../../../bench/simulate/heap.js';
+import { Installation } from '../../../bench/simulate/installation.js';
+import { arrive } from '../../../bench/simulate/loads.js';
+import { Account, Machine, Thread } from '../../../bench/simulate/machine.js';
+import { COMPONENTS } from '../../../bench/simulate/measurements.js';
+import { Random, Zipf } from '../../../bench/simulate/random.js';
+import { Simulation } from '../../../bench/simulate/simulation.js';
+import { Site, type Costs } from '../../../bench/simulate/site.js';
+import { Slots } from '../../../bench/simulate/slots.js';
+import { FairSlots } from '../../../src/worker/fairSlots.js';
 
 const COST = { idle: 0, wake: 0, batch: 0, email: 1, mutation: 0, cold: 0, strange: 0 };
 

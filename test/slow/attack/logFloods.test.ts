@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { createLogger } from '../../src/foundation/observability/log.js';
-import { FAILURES_PER_SECOND } from '../../src/foundation/observability/logSampler.js';
-import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { WebFixture, type GraphqlResult } from '../api/webFixture.js';
+import { createLogger } from '../../../src/foundation/observability/log.js';
+import { FAILURES_PER_SECOND } from '../../../src/foundation/observability/logSampler.js';
+import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
+import { WebFixture, type GraphqlResult } from '../../api/webFixture.js';
 
 /** A trigger function that fails with a message of almost a megabyte. */
 const failing = (name: string, statement: string): string => `

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { findFreePort } from '../../../src/embedded/freePort.js';
-import { startProcess, type RowpostProcess } from '../../support/rowpostProcess.js';
-import { HttpBrowser } from './support/httpBrowser.js';
-import { MisbehavingProvider } from './support/misbehavingProvider.js';
-import { OidcFixture } from './support/oidcFixture.js';
+import { findFreePort } from '../../../../src/embedded/freePort.js';
+import { startProcess, type RowpostProcess } from '../../../support/rowpostProcess.js';
+import { HttpBrowser } from '../../../api/oidc/support/httpBrowser.js';
+import { MisbehavingProvider } from '../../../api/oidc/support/misbehavingProvider.js';
+import { OidcFixture } from '../../../api/oidc/support/oidcFixture.js';
 
 describe('sign-in across two web processes', () => {
   let fixture: OidcFixture;

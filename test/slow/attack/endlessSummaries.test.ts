@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import { createTenant } from '../../src/control/tenants/tenants.js';
-import { AutovacuumGuard } from '../../src/db/isolation/autovacuumGuard.js';
-import type { Database } from '../../src/db/pool/database.js';
-import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { startEmbeddedPostgres } from '../../src/embedded/postgres.js';
-import { copyPreparedCluster, PREPARED_TEMPLATE, throwawayDataDir } from '../support/preparedCluster.js';
-import { runSql } from '../support/runSql.js';
-import { databaseUrl, openTestDatabase } from '../support/templateDatabase.js';
-import { waitFor } from '../support/waitFor.js';
+import { createTenant } from '../../../src/control/tenants/tenants.js';
+import { AutovacuumGuard } from '../../../src/db/isolation/autovacuumGuard.js';
+import type { Database } from '../../../src/db/pool/database.js';
+import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
+import { startEmbeddedPostgres } from '../../../src/embedded/postgres.js';
+import { copyPreparedCluster, PREPARED_TEMPLATE, throwawayDataDir } from '../../support/preparedCluster.js';
+import { runSql } from '../../support/runSql.js';
+import { databaseUrl, openTestDatabase } from '../../support/templateDatabase.js';
+import { waitFor } from '../../support/waitFor.js';
 
 /** BRIN indexes are summarized by autovacuum too: when it vacuums their tables, and if they say so, after each range of pages. */
 describe('attack: a BRIN index whose function does not end when autovacuum calls it', () => {

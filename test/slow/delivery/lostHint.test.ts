@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { systemClock } from '../../src/foundation/clock.js';
-import { PrincipalSource } from '../../src/db/roles/principal.js';
-import type { Queue } from '../../src/queue/openQueue.js';
-import { startWorker } from '../../src/worker/worker.js';
-import { startFakeProvider } from '../support/fakeProvider.js';
-import { createTestDatabase } from '../support/testDatabase.js';
-import { waitFor } from '../support/waitFor.js';
+import { systemClock } from '../../../src/foundation/clock.js';
+import { PrincipalSource } from '../../../src/db/roles/principal.js';
+import type { Queue } from '../../../src/queue/openQueue.js';
+import { startWorker } from '../../../src/worker/worker.js';
+import { startFakeProvider } from '../../support/fakeProvider.js';
+import { createTestDatabase } from '../../support/testDatabase.js';
+import { waitFor } from '../../support/waitFor.js';
 import {
   countStates,
   createRule,
@@ -17,7 +17,7 @@ import {
   plainRenderer,
   startPipeline,
   writeEvents,
-} from './pipelineSetup.js';
+} from '../../delivery/pipelineSetup.js';
 
 describe('delivery: a queue that refuses the hint at a retry', () => {
   it('is logged, and the email is still sent', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { at, WebFixture } from '../api/webFixture.js';
-import { cpuTimer } from '../support/cpuTime.js';
+import { at, WebFixture } from '../../api/webFixture.js';
+import { cpuTimer } from '../../support/cpuTime.js';
 
 const MEMBERS = 20_000;
 const IDS = 50_000;

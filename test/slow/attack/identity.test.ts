@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { WebFixture, type GraphqlResult } from '../api/webFixture.js';
-import { MisbehavingProvider, type Misbehavior } from '../api/oidc/support/misbehavingProvider.js';
-import { OidcFixture, type FailureBody, type ProviderInput } from '../api/oidc/support/oidcFixture.js';
+import { WebFixture, type GraphqlResult } from '../../api/webFixture.js';
+import { MisbehavingProvider, type Misbehavior } from '../../api/oidc/support/misbehavingProvider.js';
+import { OidcFixture, type FailureBody, type ProviderInput } from '../../api/oidc/support/oidcFixture.js';
 
 const EMAIL = 'a@example.com';
 

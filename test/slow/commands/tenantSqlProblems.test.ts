@@ -2,11 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
-import { tenant as tenantCommand } from '../../src/commands/tenant.js';
-import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
-import { WebFixture, type Json } from '../api/webFixture.js';
-import { capturedOutput } from '../support/capturedOutput.js';
-import { testEnv } from '../support/testConfig.js';
+import { tenant as tenantCommand } from '../../../src/commands/tenant.js';
+import type { CreatedTenant } from '../../../src/control/tenants/tenants.js';
+import { WebFixture, type Json } from '../../api/webFixture.js';
+import { capturedOutput } from '../../support/capturedOutput.js';
+import { testEnv } from '../../support/testConfig.js';
 
 const TABLES = `
   create table customer (id int primary key, name text, country text);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createTenant, deleteTenant } from '../../src/control/tenants/tenants.js';
-import type { AppError } from '../../src/foundation/errors.js';
-import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { createTenant, deleteTenant } from '../../../src/control/tenants/tenants.js';
+import type { AppError } from '../../../src/foundation/errors.js';
+import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
 /** PostgreSQL takes a lock for each object that it drops: to delete such a tenant failed, and the writes of others at that time too. */
 describe('attack: a tenant with more objects than PostgreSQL has locks', () => {

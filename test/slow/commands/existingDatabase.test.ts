@@ -5,13 +5,13 @@ import { eq } from 'drizzle-orm';
 import { integer, pgSchema, serial, text } from 'drizzle-orm/pg-core';
 import pg from 'pg';
 import { DataTypes, Sequelize } from 'sequelize';
-import { post } from '../../bench/support/installation.js';
-import { adoptTenant } from '../../src/control/tenants/tenants.js';
-import { runRowpost, startProcess, type RowpostProcess } from '../support/rowpostProcess.js';
-import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
-import { waitFor } from '../support/waitFor.js';
+import { post } from '../../../bench/support/installation.js';
+import { adoptTenant } from '../../../src/control/tenants/tenants.js';
+import { runRowpost, startProcess, type RowpostProcess } from '../../support/rowpostProcess.js';
+import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
+import { waitFor } from '../../support/waitFor.js';
 
-const GUIDE = readFileSync(new URL('../../docs/existing-database.md', import.meta.url), 'utf8');
+const GUIDE = readFileSync(new URL('../../../docs/existing-database.md', import.meta.url), 'utf8');
 
 /** What the command that adopts asks for. */
 const ROOT_PASSWORD = 'long and secret';

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
-import { waitFor } from '../support/waitFor.js';
-import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture } from './webFixture.js';
+import type { CreatedTenant } from '../../../src/control/tenants/tenants.js';
+import { waitFor } from '../../support/waitFor.js';
+import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture } from '../../api/webFixture.js';
 
 const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 const HTML = { headers: { accept: 'text/html' } };

@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
-import { moveTenantToCell, type MoveDeps } from '../../src/control/tenants/moveToCell.js';
-import { createTenant } from '../../src/control/tenants/tenants.js';
-import { joinDirectory } from '../../src/db/cells/directory/cells.js';
-import { migrateDirectory, openDirectory, type Directory } from '../../src/db/cells/directory/directory.js';
-import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
-import { testKeyRing, testLog } from '../support/testConfig.js';
-import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
-import { setTraps, sprungTraps, trappedRows, trappedSchema } from '../support/trappedSchema.js';
+import { moveTenantToCell, type MoveDeps } from '../../../src/control/tenants/moveToCell.js';
+import { createTenant } from '../../../src/control/tenants/tenants.js';
+import { joinDirectory } from '../../../src/db/cells/directory/cells.js';
+import { migrateDirectory, openDirectory, type Directory } from '../../../src/db/cells/directory/directory.js';
+import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
+import { testKeyRing, testLog } from '../../support/testConfig.js';
+import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
+import { setTraps, sprungTraps, trappedRows, trappedSchema } from '../../support/trappedSchema.js';
 
 const HAS_PG_DUMP = spawnSync('pg_dump', ['--version']).status === 0;
 

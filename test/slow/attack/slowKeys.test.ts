@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:tls';
 import { expect } from 'chai';
-import { createProviderClient } from '../../src/api/oidc/providerClient.js';
-import { parseAccounts } from '../../src/control/email/accountInput.js';
-import type { SmtpAccount } from '../../src/email/carriers/account.js';
-import { createSmtp } from '../../src/email/carriers/smtp/smtp.js';
-import { SNS_CERTIFICATE, SNS_KEY } from '../support/snsKey.js';
+import { createProviderClient } from '../../../src/api/oidc/providerClient.js';
+import { parseAccounts } from '../../../src/control/email/accountInput.js';
+import type { SmtpAccount } from '../../../src/email/carriers/account.js';
+import { createSmtp } from '../../../src/email/carriers/smtp/smtp.js';
+import { SNS_CERTIFICATE, SNS_KEY } from '../../support/snsKey.js';
 
 describe('attack: keys of others that are slow to compute with', () => {
   describe('of DKIM, which sign in a worker', () => {

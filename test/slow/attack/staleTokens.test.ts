@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { hashPassword } from '../../src/control/roles/passwords.js';
-import { setPassword } from '../../src/control/roles/roles.js';
-import { signIn } from '../../src/api/auth/signIn.js';
-import { PRINCIPAL_MAX_AGE_MS } from '../../src/db/roles/principal.js';
-import { AppError } from '../../src/foundation/errors.js';
-import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture, type AuthBody } from '../api/webFixture.js';
-import { waitFor } from '../support/waitFor.js';
+import { hashPassword } from '../../../src/control/roles/passwords.js';
+import { setPassword } from '../../../src/control/roles/roles.js';
+import { signIn } from '../../../src/api/auth/signIn.js';
+import { PRINCIPAL_MAX_AGE_MS } from '../../../src/db/roles/principal.js';
+import { AppError } from '../../../src/foundation/errors.js';
+import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture, type AuthBody } from '../../api/webFixture.js';
+import { waitFor } from '../../support/waitFor.js';
 
 /**
  * Whoever has stolen a refresh token or a password may use it all the time. What they get within the second in which a process

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { WebFixture, type GraphqlResult } from '../api/webFixture.js';
+import { WebFixture, type GraphqlResult } from '../../api/webFixture.js';
 
 /** A result of 16 MB, the largest, has millions: parsing it took seconds of the event loop of all tenants. */
 const TABLES = `
