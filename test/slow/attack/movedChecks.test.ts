@@ -3,7 +3,11 @@ import { expect } from 'chai';
 import { moveTenantToCell, type MoveDeps } from '../../../src/control/tenants/moveToCell.js';
 import { createTenant } from '../../../src/control/tenants/tenants.js';
 import { joinDirectory } from '../../../src/db/cells/directory/cells.js';
-import { migrateDirectory, openDirectory, type Directory } from '../../../src/db/cells/directory/directory.js';
+import {
+  migrateDirectory,
+  openDirectory,
+  type Directory,
+} from '../../../src/db/cells/directory/directory.js';
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
 import { testKeyRing, testLog } from '../../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';

@@ -22,7 +22,11 @@ import { fenceTenant, structureOf, unfenceTenant } from '../../../src/db/cells/m
 import { leaveCell } from '../../../src/db/cells/moving/leaveCell.js';
 import { listTables, otherWriters, ownedByOthers } from '../../../src/db/cells/moving/movedTables.js';
 import { PrincipalSource } from '../../../src/db/roles/principal.js';
-import { adoptionWarnings, statementsToAdopt, statementsToRelease } from '../../../src/db/tenants/adoption.js';
+import {
+  adoptionWarnings,
+  statementsToAdopt,
+  statementsToRelease,
+} from '../../../src/db/tenants/adoption.js';
 import { findLostRoles, handOverSchema } from '../../../src/db/tenants/lostRoles.js';
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
 import { createDataEngine, type DataEngine } from '../../../src/graphql/dataEngine.js';

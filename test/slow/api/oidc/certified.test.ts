@@ -1,6 +1,9 @@
 import { expect } from 'chai';
 import { at } from '../../../api/webFixture.js';
-import { startCertifiedProvider, type CertifiedProvider } from '../../../api/oidc/support/certifiedProvider.js';
+import {
+  startCertifiedProvider,
+  type CertifiedProvider,
+} from '../../../api/oidc/support/certifiedProvider.js';
 import { HttpBrowser } from '../../../api/oidc/support/httpBrowser.js';
 import { CLIENT, OidcFixture, type FailureBody } from '../../../api/oidc/support/oidcFixture.js';
 

@@ -2,7 +2,10 @@ import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { chromium, type Browser } from 'playwright-core';
 import { at, ROOT_LOGIN, ROOT_PASSWORD, textAt } from '../../../api/webFixture.js';
-import { startCertifiedProvider, type CertifiedProvider } from '../../../api/oidc/support/certifiedProvider.js';
+import {
+  startCertifiedProvider,
+  type CertifiedProvider,
+} from '../../../api/oidc/support/certifiedProvider.js';
 import { CLIENT, OidcFixture } from '../../../api/oidc/support/oidcFixture.js';
 
 const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';

@@ -1,7 +1,13 @@
 import { expect } from 'chai';
 import { randomSeed } from '../../../support/randomNumbers.js';
 import { openCaptureFixture, type CaptureFixture } from '../../../db/capture/captureFixture.js';
-import { addAudit, differences, RANDOM_DDL, RANDOM_TABLES, writeAtRandom } from '../../../db/capture/captureRandom.js';
+import {
+  addAudit,
+  differences,
+  RANDOM_DDL,
+  RANDOM_TABLES,
+  writeAtRandom,
+} from '../../../db/capture/captureRandom.js';
 
 const SESSIONS = 16;
 /** Of one session. `CAPTURE_STATEMENTS=62500` makes a million in all. */
