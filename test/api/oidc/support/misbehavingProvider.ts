@@ -38,6 +38,15 @@ export interface Misbehavior {
   readonly callback?: Readonly<Record<string, string>>;
 }
 
+interface Keys {
+  readonly privateKey: CryptoKey;
+  readonly publicKey: CryptoKey;
+}
+
+/** RSA keys of providers that have ended, for the next ones: making a pair takes up to half a second. */
+const spareKeys: Keys[] = [];
+let otherKey: Promise<Keys> | undefined;
+
 /** A provider that logs everybody in at once as `somebody`, and does wrong what it is told to. */
 export class MisbehavingProvider {
   misbehavior: Misbehavior = {};
@@ -48,7 +57,8 @@ export class MisbehavingProvider {
   lastAuthorization: string | undefined;
   /** Of the last request of any kind that was not a browser's. */
   lastHeaders: IncomingHttpHeaders = {};
-  #keys: { privateKey: CryptoKey; publicKey: CryptoKey; kid: string; alg: string } | undefined;
+  #keys: (Keys & { readonly kid: string; readonly alg: string }) | undefined;
+  readonly #rsaKeys: Keys[] = [];
   #otherKey: CryptoKey | undefined;
   readonly #nonces = new Map<string, { nonce: string; clientId: string }>();
   readonly #server = createServer((req, res) => {
@@ -58,7 +68,8 @@ export class MisbehavingProvider {
   static async start(): Promise<MisbehavingProvider> {
     const provider = new MisbehavingProvider();
     await provider.rotateKeys();
-    provider.#otherKey = (await generateKeyPair('RS256')).privateKey;
+    otherKey ??= generateKeyPair('RS256');
+    provider.#otherKey = (await otherKey).privateKey;
     provider.#server.listen(0, '127.0.0.1');
     await once(provider.#server, 'listening');
     return provider;
@@ -77,7 +88,10 @@ export class MisbehavingProvider {
   }
 
   async rotateKeys(kid: string = randomUUID(), alg = 'RS256'): Promise<void> {
-    this.#keys = { ...(await generateKeyPair(alg, { extractable: true })), kid, alg };
+    const spare = alg === 'RS256' ? spareKeys.pop() : undefined;
+    const keys = spare ?? (await generateKeyPair(alg, { extractable: true }));
+    if (alg === 'RS256') this.#rsaKeys.push(keys);
+    this.#keys = { privateKey: keys.privateKey, publicKey: keys.publicKey, kid, alg };
   }
 
   /** The key that verifies its ID tokens. */
@@ -92,6 +106,7 @@ export class MisbehavingProvider {
     // Also those that came until now and that it never responds to.
     this.#server.closeAllConnections();
     await closed;
+    spareKeys.push(...this.#rsaKeys.splice(0));
   }
 
   async #response(req: IncomingMessage, res: ServerResponse): Promise<void> {
