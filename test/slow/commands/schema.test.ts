@@ -115,7 +115,7 @@ async function problemsOf(folder: string, use: string): Promise<string> {
   const client = path.join(folder, 'client.ts');
   await writeFile(
     client,
-    `import type { OrdersQuery } from '../../commands/rowpost';\nexport function read(response: OrdersQuery) { ${use} return name; }\n`,
+    `import type { OrdersQuery } from './rowpost';\nexport function read(response: OrdersQuery) { ${use} return name; }\n`,
   );
   const program = ts.createProgram([client], {
     noEmit: true,
