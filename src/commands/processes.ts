@@ -13,7 +13,7 @@ import {
 import { requireKeysOf } from '../db/roles/signIn/signingKeys.js';
 import { hasSharedRole } from '../db/tenants/lostRoles.js';
 import { UsageError } from '../foundation/errors.js';
-import type { Queue } from '../queue/openQueue.js';
+import type { Queue } from '../queue/queue.js';
 import { stoppable, stopOnSignal, type Stoppable } from '../foundation/lifecycle/shutdown.js';
 import type { Command } from './command.js';
 

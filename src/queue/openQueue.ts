@@ -6,8 +6,6 @@ import type { Queue } from './queue.js';
 import { connectPostgres, migratePostgresQueue } from './postgresConnections.js';
 import { connectRedis } from './redisConnections.js';
 
-export type { Queue } from './queue.js';
-
 /**
  * Opens the queue: Redis if `config.redisUrl` is set, else PostgreSQL. Throws UsageError, naming the setting to change,
  * when the store is unreachable or configured to lose jobs.

@@ -46,7 +46,7 @@ export function startLoop(step: () => Promise<void>, { name, everyMs, log }: Loo
   const attempt = async (): Promise<void> => {
     try {
       await step();
-      if (failures > 0) log.info({ failures }, `${name}: works again`);
+      if (failures > 0) log.info({ failures }, `${name} has recovered`);
       failures = 0;
     } catch (error) {
       if (failures === 0) log.error({ err: error }, `${name} failed; retrying`);

@@ -1,4 +1,4 @@
-import type { Queue } from '../queue/openQueue.js';
+import type { Queue } from '../queue/queue.js';
 import { traceparentOf, type Span } from '../foundation/observability/tracing/tracing.js';
 import type { Admission, AdmittedBatch } from './admission.js';
 

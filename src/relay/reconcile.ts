@@ -3,7 +3,7 @@ import type { Ledger } from '../db/pool/ledgerPool.js';
 import { endLostAttempts } from '../db/ledger/leases.js';
 import { dueDeliveries, markQueued } from '../db/ledger/dueDeliveries.js';
 import { sweep } from '../db/ledger/trackUnended.js';
-import type { Queue } from '../queue/openQueue.js';
+import type { Queue } from '../queue/queue.js';
 import type { Admission } from './admission.js';
 import { publish } from './publish.js';
 

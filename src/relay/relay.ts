@@ -12,7 +12,7 @@ import { openStorage } from '../files/storage/openStorage.js';
 import { listenForWakeups } from '../db/pool/wakeup.js';
 import type { Logger } from '../foundation/observability/log.js';
 import { outboxPolls, timed } from '../foundation/observability/metrics.js';
-import type { Queue } from '../queue/openQueue.js';
+import type { Queue } from '../queue/queue.js';
 import type { Services } from '../control/services.js';
 import { stopAll, type Stoppable } from '../foundation/lifecycle/shutdown.js';
 import { tracedFrom } from '../foundation/observability/tracing/tracing.js';

@@ -2,7 +2,7 @@ import type { Services } from '../control/services.js';
 import { openCarriers } from '../email/carriers/openCarriers.js';
 import type { ComposeDeps } from '../email/composeEmail.js';
 import { FairMemory } from '../foundation/limits/fairMemory.js';
-import type { Queue } from '../queue/openQueue.js';
+import type { Queue } from '../queue/queue.js';
 import { createAttemptReport } from './attemptReport.js';
 import { CarrierHolds } from './carrierHolds.js';
 import { ClaimedDeliveries } from './claimedDeliveries.js';

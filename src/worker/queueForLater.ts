@@ -1,6 +1,6 @@
 import type { DueDelivery } from '../db/ledger/dueDeliveries.js';
 import type { Logger } from '../foundation/observability/log.js';
-import type { Queue } from '../queue/openQueue.js';
+import type { Queue } from '../queue/queue.js';
 
 /** If the queue is unavailable, the reconciler finds the deliveries in the ledger when they are due. */
 export async function queueForLater(

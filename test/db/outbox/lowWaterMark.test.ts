@@ -3,7 +3,7 @@ import { readBacklog } from '../../../src/db/outbox/backlog.js';
 import type { Ledger } from '../../../src/db/pool/ledgerPool.js';
 import type { Batch } from '../../../src/db/outbox/batches.js';
 import { pollOutbox } from '../../../src/db/outbox/pollOutbox.js';
-import type { Queue } from '../../../src/queue/openQueue.js';
+import type { Queue } from '../../../src/queue/queue.js';
 import { Admission } from '../../../src/relay/admission.js';
 import { reconcileBatches } from '../../../src/relay/reconcile.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { pino } from 'pino';
 import { systemClock } from '../../../src/foundation/clock.js';
 import { PrincipalSource } from '../../../src/db/roles/principal.js';
-import type { Queue } from '../../../src/queue/openQueue.js';
+import type { Queue } from '../../../src/queue/queue.js';
 import { startWorker } from '../../../src/worker/worker.js';
 import { startFakeProvider } from '../../support/fakeProvider.js';
 import { createTestDatabase } from '../../support/testDatabase.js';

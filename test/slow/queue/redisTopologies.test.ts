@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { openQueue, type Queue } from '../../../src/queue/openQueue.js';
+import { openQueue } from '../../../src/queue/openQueue.js';
+import type { Queue } from '../../../src/queue/queue.js';
 import { pipelineConfig } from '../../delivery/pipelineSetup.js';
 import {
   startRedisCluster,
