@@ -3,9 +3,8 @@ import { startWeb, type Web } from '../../src/api/server.js';
 import type { ReadSns } from '../../src/api/webhooks/sns.js';
 import { systemClock, type Clock } from '../../src/foundation/clock.js';
 import type { Config } from '../../src/config/config.js';
-import { hashPassword } from '../../src/control/roles/passwords.js';
 import { ensureInstallation } from '../../src/control/tenants/installation.js';
-import { createHashedTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import type { Database } from '../../src/db/pool/database.js';
 import { PrincipalSource } from '../../src/db/roles/principal.js';
@@ -16,16 +15,13 @@ import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.
 import type { Logger } from '../../src/foundation/observability/log.js';
 import { KeyRing } from '../../src/config/secrets.js';
 import { budgetOf, TEST_SECRET_KEYS, testConfig, testLog } from '../support/testConfig.js';
+import { createTestTenant, quickHash } from '../support/createTestTenant.js';
 import { atEndOfRun } from '../support/teardown.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
 export const PXADMIN_PASSWORD = 'installation root';
 export const ROOT_LOGIN = 'root';
 export const ROOT_PASSWORD = 'correct horse battery';
-
-/** Instead of 2^15: hashing took half of the time in which a fixture is made and its root has signed in. */
-const QUICK_COST_LOG2 = 4;
-const quickHash = (password: string): Promise<string> => hashPassword(password, QUICK_COST_LOG2);
 
 /** What signing in responses, as far as tests look at it. */
 export interface AuthBody {
@@ -146,10 +142,10 @@ export class WebFixture {
   /** A tenant with the given tables, whose root signs in as ROOT_LOGIN with ROOT_PASSWORD. */
   async createTenant(name: string, sql = ''): Promise<CreatedTenant> {
     const { database } = this.testDatabase;
-    const tenant = await createHashedTenant(database.knex, {
+    const tenant = await createTestTenant(database.knex, {
       name,
       rootLogin: ROOT_LOGIN,
-      rootPasswordHash: await quickHash(ROOT_PASSWORD),
+      rootPassword: ROOT_PASSWORD,
     });
     if (sql !== '') await runTenantSql(database, { tenantid: tenant.tenantid, sql });
     return tenant;

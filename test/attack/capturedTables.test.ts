@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { openCaptureFixture, type CaptureFixture } from '../db/capture/captureFixture.js';
 
@@ -15,7 +16,7 @@ describe('captured tables', () => {
       ['item', 'shadows'],
     );
     const { database } = fixture.shop.test;
-    other = await createTenant(database.knex, {
+    other = await createTestTenant(database.knex, {
       name: 'other',
       rootLogin: 'root',
       rootPassword: 'correct horse',

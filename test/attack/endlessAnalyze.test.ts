@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { AutovacuumGuard } from '../../src/db/isolation/autovacuumGuard.js';
 import type { Database } from '../../src/db/pool/database.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
@@ -29,7 +29,7 @@ describe('attack: an index whose function does not end when autovacuum calls it'
 
   it('holds a worker until it is ended, once', async () => {
     const named = { name: 'shop', rootLogin: 'root', rootPassword: 'correct horse' };
-    const { tenantid, schema } = await createTenant(database.knex, named);
+    const { tenantid, schema } = await createTestTenant(database.knex, named);
     await runTenantSql(database, {
       tenantid,
       sql: `create function slow(a int) returns int immutable language plpgsql as $$ begin

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import type { RoleNames } from '../../src/db/isolation/roleNames.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
@@ -12,7 +13,7 @@ describe("attack: memberships of a tenant's role that others granted", () => {
     shop = await openShop('create table notes (id int primary key)');
     const { database } = shop.test;
     const named = { name: 'accomplice', rootLogin: 'root', rootPassword: 'correct horse' };
-    accomplice = await createTenant(database.knex, named);
+    accomplice = await createTestTenant(database.knex, named);
     names = await database.tenants.names();
   });
   after(() => shop.close());

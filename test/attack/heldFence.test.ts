@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { captureTable } from '../../src/control/utility/capture.js';
-import { createTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { fenceTenant, structureOf } from '../../src/db/cells/moving/handOver.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
@@ -18,7 +18,7 @@ describe('attack: a tenant keeps a transaction open that wrote to a captured tab
       captureTable(trx, database, { tenantid, catalog, table: 'notes' }, 'all'),
     );
     const named = { name: 'other', rootLogin: 'root', rootPassword: 'correct horse' };
-    const other = await createTenant(database.knex, named);
+    const other = await createTestTenant(database.knex, named);
     const moving = { ...other, role: (await database.tenants.names()).tenant(other.tenantid) };
     const structure = await structureOf(database.pool, moving);
     const session = await database.tenants.connectDirectly(tenantid);

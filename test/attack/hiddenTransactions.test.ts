@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { missingRights } from '../../src/db/isolation/rights.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
@@ -21,7 +21,7 @@ describe('attack: transactions of the shared login that the service does not see
       it('are waited for before a script runs, or it does not run', async () => {
         const { knex, pool, tenants } = test.database;
         const named = { name: 'shop', rootLogin: 'root', rootPassword: 'correct horse' };
-        const { tenantid, schema } = await createTenant(knex, named);
+        const { tenantid, schema } = await createTestTenant(knex, named);
         await tenants.settle(tenantid, schema);
         expect(tenants.loginOf(tenantid)).to.equal('shared');
         const names = await tenants.names();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import pg from 'pg';
-import { createTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { deleteOrphans } from '../../src/db/files/sweepFiles.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
@@ -13,7 +13,7 @@ describe("attack: a tenant's transaction keeps files locked", () => {
 
   it('holds up the deletion of no other files', async () => {
     const { knex, pool } = test.database;
-    const tenant = await createTenant(knex, {
+    const tenant = await createTestTenant(knex, {
       name: 'one',
       rootLogin: 'root',
       rootPassword: 'correct horse',

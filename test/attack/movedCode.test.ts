@@ -6,7 +6,7 @@ import { fenceTenant, structureOf } from '../../src/db/cells/moving/handOver.js'
 import { fillViews } from '../../src/db/cells/moving/references.js';
 import { listTables } from '../../src/db/cells/moving/movedTables.js';
 import { handOverSchema } from '../../src/db/tenants/lostRoles.js';
-import { createTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
@@ -45,7 +45,7 @@ describe("attack: code of a tenant that is moved to another cell runs with the m
   before(async () => {
     [source, target] = await Promise.all([createTestDatabase(), createTestDatabase()]);
     const { database } = source;
-    const { tenantid, schema } = await createTenant(database.knex, {
+    const { tenantid, schema } = await createTestTenant(database.knex, {
       name: 'mallory',
       rootLogin: 'root',
       rootPassword: 'correct horse',

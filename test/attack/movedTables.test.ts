@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { captureTable } from '../../src/control/utility/capture.js';
-import { createTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
@@ -12,7 +12,7 @@ describe('attack: a captured table that moves to the schema of another tenant', 
 
   it('writes none there', async () => {
     const { database } = shop.test;
-    const other = await createTenant(database.knex, {
+    const other = await createTestTenant(database.knex, {
       name: 'other',
       rootLogin: 'root',
       rootPassword: 'correct horse',

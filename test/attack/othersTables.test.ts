@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
@@ -12,7 +13,7 @@ describe('attack: another role owns something in the schema of a tenant without 
     shop = await openShop('create table notes (id int primary key)');
     const { database } = shop.test;
     const named = { name: 'accomplice', rootLogin: 'root', rootPassword: 'correct horse' };
-    accomplice = await createTenant(database.knex, named);
+    accomplice = await createTestTenant(database.knex, named);
     role = (await database.tenants.names()).tenant(accomplice.tenantid);
     await shop.sql(`grant usage on schema ${shop.tenant.schema} to ${role}`);
   });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type pg from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { ServerGuard } from '../../src/db/isolation/serverGuard.js';
 import { identifier, statement } from '../../src/db/sql/sql.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
@@ -21,7 +21,7 @@ describe('attack: a tenant waits for a lock before which all tenants would queue
     guard = new ServerGuard(database.createClient, () => tenants.names());
     await guard.endHoldingSessions();
     const named = { name: 'attacker', rootLogin: 'root', rootPassword: 'correct horse' };
-    const { tenantid } = await createTenant(database.knex, named);
+    const { tenantid } = await createTestTenant(database.knex, named);
     attackerid = tenantid;
     await runTenantSql(database, { tenantid, sql: 'create function f() returns int return 1' });
     sessions = [await tenants.connectDirectly(tenantid), await tenants.connectDirectly(tenantid)];

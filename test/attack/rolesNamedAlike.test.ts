@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
@@ -14,7 +14,7 @@ describe("attack: a tenant whose id is in the name of an application's role", ()
   it('gets nothing of what that role owns', async () => {
     const { knex, pool } = test.database;
     const rootPassword = 'correct horse';
-    const { tenantid } = await createTenant(knex, { name: 'one', rootLogin: 'root', rootPassword });
+    const { tenantid } = await createTestTenant(knex, { name: 'one', rootLogin: 'root', rootPassword });
     // Beyond the ids of other tests: the role belongs to the whole server.
     const given = 800_000 + tenantid;
     await pool.query(`alter sequence rowpost.tenant_tenantid_seq restart with ${given}`);
@@ -23,7 +23,7 @@ describe("attack: a tenant whose id is in the name of an application's role", ()
       `create role ${role}; grant ${role} to current_user; create schema app authorization ${role}`,
     );
     try {
-      const alike = await createTenant(knex, { name: 'two', rootLogin: 'root', rootPassword });
+      const alike = await createTestTenant(knex, { name: 'two', rootLogin: 'root', rootPassword });
       expect(alike.tenantid).to.equal(given);
       await runTenantSql(test.database, { tenantid: given, sql: 'create table t (id int primary key)' });
       const { rows } = await pool.query<{ owner: string; members: number }>(

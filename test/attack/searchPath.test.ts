@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { adoptTenant, createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { adoptTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { PrincipalSource, type Principal } from '../../src/db/roles/principal.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
@@ -43,7 +44,7 @@ describe("an attacker's operators in public", () => {
     });
 
     const create = (name: string): Promise<CreatedTenant> =>
-      createTenant(knex, { name, rootLogin: 'root', rootPassword: 'correct horse' });
+      createTestTenant(knex, { name, rootLogin: 'root', rootPassword: 'correct horse' });
     plain = await create('plain');
     withCode = await create('withcode');
     const tables = `

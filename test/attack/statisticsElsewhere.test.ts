@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
@@ -12,7 +13,7 @@ describe('attack: statistics in the schema of another tenant', () => {
   let accomplice: CreatedTenant;
   before(async () => {
     shop = await openShop('create table notes (id int primary key, body text)');
-    accomplice = await createTenant(shop.test.database.knex, {
+    accomplice = await createTestTenant(shop.test.database.knex, {
       name: 'accomplice',
       rootLogin: 'root',
       rootPassword: 'correct horse',

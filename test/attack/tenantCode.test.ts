@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { PrincipalSource, type Principal } from '../../src/db/roles/principal.js';
 import { toAppError } from '../../src/db/sql/toAppError.js';
@@ -27,7 +28,7 @@ describe('tenant code', () => {
   before(async () => {
     shop = await openShop(MALLORY_DDL);
     const { database } = shop.test;
-    victim = await createTenant(database.knex, {
+    victim = await createTestTenant(database.knex, {
       name: 'victim',
       rootLogin: 'root',
       rootPassword: 'correct horse',
@@ -251,7 +252,7 @@ describe('tenant code', () => {
         await byTrigger(`perform pg_advisory_lock(7231001), pg_advisory_lock(7231002), pg_advisory_lock(7231003),
         pg_advisory_lock(7275001), pg_advisory_lock(7275002); new.result := 'locked';`);
       expect(locked).to.equal('locked');
-      const made = await createTenant(shop.test.database.knex, {
+      const made = await createTestTenant(shop.test.database.knex, {
         name: 'later',
         rootLogin: 'root',
         rootPassword: 'correct horse',

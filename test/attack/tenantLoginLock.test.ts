@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { createTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { waitFor } from '../support/waitFor.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
@@ -37,7 +37,11 @@ describe('a tenant that changes its own login', () => {
       await witness.query(
         'begin; lock table rowpost.provisioning_lock in share update exclusive mode nowait; rollback',
       );
-      await createTenant(database.knex, { name: 'other', rootLogin: 'root', rootPassword: 'correct horse' });
+      await createTestTenant(database.knex, {
+        name: 'other',
+        rootLogin: 'root',
+        rootPassword: 'correct horse',
+      });
       expect(await refused).to.be.instanceOf(Error);
       await hostile.query('rollback');
       await database.tenants.changeSchema(tenantid, () => Promise.resolve());

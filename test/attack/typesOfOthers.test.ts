@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { createTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
@@ -15,7 +16,7 @@ describe('attack: a tenant without code computes with a type of another tenant',
     shop = await openShop('create table notes (id int primary key)');
     const { database } = shop.test;
     const create = (name: string): Promise<CreatedTenant> =>
-      createTenant(database.knex, { name, rootLogin: 'root', rootPassword: 'correct horse' });
+      createTestTenant(database.knex, { name, rootLogin: 'root', rootPassword: 'correct horse' });
     [accomplice, victim] = [await create('accomplice'), await create('victim')];
     const run = ({ tenantid }: CreatedTenant, sql: string): Promise<unknown> =>
       runTenantSql(database, { tenantid, sql });

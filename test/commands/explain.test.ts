@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { explain } from '../../src/commands/explain.js';
-import { createTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { capturedOutput } from '../support/capturedOutput.js';
 import { testEnv } from '../support/testConfig.js';
@@ -22,7 +22,7 @@ describe('rowpost explain', () => {
   before(async () => {
     testDatabase = await createTestDatabase();
     const { database } = testDatabase;
-    const tenant = await createTenant(database.knex, {
+    const tenant = await createTestTenant(database.knex, {
       name: 'shop',
       rootLogin: 'root',
       rootPassword: 'correct horse battery',

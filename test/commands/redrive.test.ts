@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { redrive } from '../../src/commands/redrive.js';
-import { createTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { UsageError, type AppError } from '../../src/foundation/errors.js';
 import { capturedOutput } from '../support/capturedOutput.js';
 import { runRowpost } from '../support/rowpostProcess.js';
@@ -17,7 +17,7 @@ describe('rowpost redrive', () => {
     testDatabase = await createTestDatabase();
     const { knex } = testDatabase.database;
     const make = async (name: string): Promise<number> =>
-      (await createTenant(knex, { name, rootLogin: 'root', rootPassword: 'correct horse' })).tenantid;
+      (await createTestTenant(knex, { name, rootLogin: 'root', rootPassword: 'correct horse' })).tenantid;
     [tenantid, other] = [await make('shop'), await make('other')];
     environment = { ...process.env };
     Object.assign(process.env, testEnv({ DATABASE_URL: testDatabase.url }));

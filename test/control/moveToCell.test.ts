@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { moveTenantToCell, type MoveDeps } from '../../src/control/tenants/moveToCell.js';
-import { createTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { joinDirectory } from '../../src/db/cells/directory/cells.js';
 import { migrateDirectory, openDirectory, type Directory } from '../../src/db/cells/directory/directory.js';
 import { readOpenMove } from '../../src/db/cells/directory/moves.js';
@@ -37,7 +37,7 @@ describe('a tenant that can not be moved to another cell', () => {
 
   it('because others own or write its tables is told so before anything is copied', async () => {
     const { database } = deps.source;
-    const { tenantid, schema } = await createTenant(database.knex, {
+    const { tenantid, schema } = await createTestTenant(database.knex, {
       name: 'shop',
       rootLogin: 'root',
       rootPassword: 'correct horse',

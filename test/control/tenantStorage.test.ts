@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { ensureInstallation } from '../../src/control/tenants/installation.js';
-import { createTenant, deleteTenant } from '../../src/control/tenants/tenants.js';
+import { deleteTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import type { Database } from '../../src/db/pool/database.js';
 import { AppError } from '../../src/foundation/errors.js';
@@ -17,8 +18,8 @@ describe('tenant storage', () => {
   });
   after(() => testDatabase.drop());
 
-  const tenant = (name: string): ReturnType<typeof createTenant> =>
-    createTenant(database.knex, { name, rootLogin: 'root', rootPassword: 'correct horse' });
+  const tenant = (name: string): ReturnType<typeof createTestTenant> =>
+    createTestTenant(database.knex, { name, rootLogin: 'root', rootPassword: 'correct horse' });
 
   it('creates the installation once, and only with a password', async () => {
     expect(await ensureInstallation(database.knex, undefined)).to.equal('password-missing');

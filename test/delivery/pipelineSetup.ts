@@ -2,7 +2,8 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { Database } from '../../src/db/pool/database.js';
-import { createTenant as createRealTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
+import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import type { DeliveryLimits } from '../../src/db/ledger/closeBatch.js';
 import { storeAccounts } from '../../src/db/email/emailAccounts.js';
 import { PrincipalSource } from '../../src/db/roles/principal.js';
@@ -100,7 +101,7 @@ export async function createTenant(database: Database): Promise<TestTenant> {
 
 /** A tenant as an installation makes it, with tables of its own, and an account at SendGrid. */
 export async function createTenantWithTables(database: Database, tables: string): Promise<CreatedTenant> {
-  const tenant = await createRealTenant(database.knex, {
+  const tenant = await createTestTenant(database.knex, {
     name: `t${randomBytes(6).toString('hex')}`,
     rootLogin: 'root',
     rootPassword: 'correct horse',

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createTemplatePool, type TemplatePool } from 'rowpost-jinja2';
-import { createTenant as provisionTenant, deleteTenant } from '../../src/control/tenants/tenants.js';
+import { deleteTenant } from '../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../support/createTestTenant.js';
 import { dropOldPartitions } from '../../src/db/outbox/partitions.js';
 import { toSentEmail, packEmail, unpackEmail, type ShownEmail } from '../../src/email/sentEmail.js';
 import { KeyRing } from '../../src/config/secrets.js';
@@ -97,7 +98,7 @@ describe('delivery: emails are kept as they were sent', () => {
   it('until their days are over or their tenant is gone, and other records longer', async () => {
     const { knex } = db.database;
     const account = { name: 'gone', rootLogin: 'root', rootPassword: 'correct horse' };
-    const { tenantid } = await provisionTenant(knex, account);
+    const { tenantid } = await createTestTenant(knex, account);
     const email = { tenantid, deliveryid: 1, attempt: 1, email: Buffer.from('x'), createtime: new Date() };
     await knex('rowpost.sent_mail').insert(email);
     const other = await createTenant(db.database);

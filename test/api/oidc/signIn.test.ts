@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import { at } from '../webFixture.js';
 import { HttpBrowser } from './support/httpBrowser.js';
 import { MisbehavingProvider } from './support/misbehavingProvider.js';
@@ -123,7 +123,7 @@ describe('POST /oidc and its callback', () => {
     });
 
     it("refuses another tenant's confid", async () => {
-      const other = await createTenant(fixture.web.testDatabase.database.knex, {
+      const other = await createTestTenant(fixture.web.testDatabase.database.knex, {
         name: 'other',
         rootLogin: 'root',
         rootPassword: 'correct horse',

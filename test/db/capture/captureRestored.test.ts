@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
 import pg from 'pg';
 import { captureTable } from '../../../src/control/utility/capture.js';
-import { createTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import type { Database } from '../../../src/db/pool/database.js';
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
 import { createDataEngine, type DataEngine } from '../../../src/graphql/dataEngine.js';
@@ -38,7 +38,7 @@ describe('a captured table in a dump', () => {
     // The oldest server that is supported, whose dumps any pg_dump makes, into the newest.
     origin = await createTestDatabase({ postgres: 15 });
     const { knex } = origin.database;
-    tenant = await createTenant(knex, { name: 'shop', rootLogin: 'root', rootPassword: 'correct horse' });
+    tenant = await createTestTenant(knex, { name: 'shop', rootLogin: 'root', rootPassword: 'correct horse' });
     const { tenantid, schema } = tenant;
     const sql = `create type mood as enum ('glad', 'sad'); create table item (id int primary key, name text);
       create table felt (id int primary key, mood mood)`;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { createTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
 import { preparedText } from '../../../src/db/pool/preparedStatements.js';
 import type { Transactions, TransactionOutcome } from '../../../src/db/pool/transactions.js';
@@ -19,7 +19,7 @@ for (const access of ['shared', 'own'] as const) {
     before(async () => {
       shop = await openShop('create table own (id int primary key); insert into own values (1)');
       const { database } = shop.test;
-      const other = await createTenant(database.knex, {
+      const other = await createTestTenant(database.knex, {
         name: 'other',
         rootLogin: 'root',
         rootPassword: 'correct horse',

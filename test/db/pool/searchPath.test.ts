@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type pg from 'pg';
-import { createTenant, type CreatedTenant } from '../../../src/control/tenants/tenants.js';
+import type { CreatedTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
 const PINNED = 'search_path=pg_catalog, pg_temp';
@@ -10,7 +11,7 @@ describe('names without a schema', () => {
   let tenant: CreatedTenant;
   before(async () => {
     test = await createTestDatabase();
-    tenant = await createTenant(test.database.knex, {
+    tenant = await createTestTenant(test.database.knex, {
       name: 'own',
       rootLogin: 'root',
       rootPassword: 'correct horse',

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Database } from '../../../src/db/pool/database.js';
-import { createTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import { settingsNotInForce } from '../../../src/db/pool/sessionSettings.js';
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
 import { PrincipalSource } from '../../../src/db/roles/principal.js';
@@ -42,7 +42,7 @@ describe('a database with the defaults of an old application', () => {
   });
 
   it('serves exact values, and events with the same', async () => {
-    const { tenantid, schema, rootRoleid } = await createTenant(database.knex, {
+    const { tenantid, schema, rootRoleid } = await createTestTenant(database.knex, {
       name: 'old',
       rootLogin: 'root',
       rootPassword: 'correct horse',

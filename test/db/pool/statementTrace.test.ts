@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { divideConnections } from '../../../src/db/pool/connectionBudget.js';
 import { openDatabase, type Database } from '../../../src/db/pool/database.js';
 import { preparedText } from '../../../src/db/pool/preparedStatements.js';
-import { createTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import { testKeyRing } from '../../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import { fixed } from '../../../src/db/sql/sql.js';
@@ -58,7 +58,7 @@ describe('LOG_LEVEL=trace', () => {
 
   it('logs each tenant statement with its duration, and the prepared name once PostgreSQL caches its plan', async () => {
     const database = open('trace');
-    const { tenantid } = await createTenant(database.knex, {
+    const { tenantid } = await createTestTenant(database.knex, {
       name: 'shop',
       rootLogin: 'root',
       rootPassword: 'correct horse battery',

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import { PrincipalSource } from '../../../src/db/roles/principal.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
@@ -13,7 +13,7 @@ describe('the principal cache', () => {
   it("refreshes one role for a sign-in, and keeps the tenant's others", async () => {
     const { knex } = db.database;
     const credentials = { rootLogin: 'root', rootPassword: 'correct horse' };
-    const { tenantid, rootRoleid } = await createTenant(knex, { name: 'cached', ...credentials });
+    const { tenantid, rootRoleid } = await createTestTenant(knex, { name: 'cached', ...credentials });
     const inserted: { roleid: number }[] = await knex('rowpost.role')
       .insert({ tenantid, parentid: rootRoleid })
       .returning('roleid');

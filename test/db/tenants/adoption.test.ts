@@ -1,12 +1,8 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import { captureTable } from '../../../src/control/utility/capture.js';
-import {
-  adoptTenant,
-  createTenant,
-  deleteTenant,
-  type AdoptedTenant,
-} from '../../../src/control/tenants/tenants.js';
+import { adoptTenant, deleteTenant, type AdoptedTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import {
   adoptionWarnings,
   statementsToAdopt,
@@ -114,7 +110,7 @@ describe('an application-owned schema', () => {
 
   it('takes no long name for the schema that PostgreSQL would shorten it to', async () => {
     const schema = 's'.repeat(63);
-    await createTenant(test.database.knex, {
+    await createTestTenant(test.database.knex, {
       name: 'long',
       schema,
       rootLogin: 'root',
@@ -135,7 +131,7 @@ describe('an application-owned schema', () => {
     ]) {
       expect(await failure(adopt(schema)), schema).to.have.property('code', 'BAD_USER_INPUT');
     }
-    const own = await createTenant(test.database.knex, {
+    const own = await createTestTenant(test.database.knex, {
       name: 'own',
       rootLogin: 'root',
       rootPassword: 'correct horse',

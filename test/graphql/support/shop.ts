@@ -1,4 +1,5 @@
-import { createTenant, type CreatedTenant } from '../../../src/control/tenants/tenants.js';
+import type { CreatedTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
 import { PrincipalSource, type Principal } from '../../../src/db/roles/principal.js';
 import { createDataEngine, type DataEngine, type GraphqlResponse } from '../../../src/graphql/dataEngine.js';
@@ -52,7 +53,11 @@ export interface OutboxEvent {
 export async function openShop(ddl: string, settings: Record<string, string> = {}): Promise<Shop> {
   const test = await createTestDatabase({ budget: budgetOf(settings) });
   const { knex, pool } = test.database;
-  const tenant = await createTenant(knex, { name: 'shop', rootLogin: 'root', rootPassword: 'correct horse' });
+  const tenant = await createTestTenant(knex, {
+    name: 'shop',
+    rootLogin: 'root',
+    rootPassword: 'correct horse',
+  });
   const sql = async (text: string): Promise<void> => {
     await runTenantSql(test.database, { tenantid: tenant.tenantid, sql: text });
   };

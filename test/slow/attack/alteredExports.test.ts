@@ -4,7 +4,8 @@ import { ExportWriter, verifyExport, type Header } from '../../../src/control/te
 import { exportTenant } from '../../../src/control/tenants/tenantExport.js';
 import { importTenant } from '../../../src/control/tenants/tenantImport.js';
 import { MOVING_TABLES } from '../../../src/control/tenants/tenantTables.js';
-import { createTenant, deleteTenant } from '../../../src/control/tenants/tenants.js';
+import { deleteTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import { webhookSecretContext } from '../../../src/db/email/carrierWebhooks.js';
 import { createTenantSchema, dropTenantSchema } from '../../../src/db/tenants/tenantStorage.js';
 import { KeyRing } from '../../../src/config/secrets.js';
@@ -334,7 +335,7 @@ describe('attack: an export is altered, so that its import gives a tenant more t
   before(async () => {
     test = await createTestDatabase();
     const { knex, pool } = test.database;
-    const victim = await createTenant(knex, {
+    const victim = await createTestTenant(knex, {
       name: 'victim',
       rootLogin: 'root',
       rootPassword: 'correct horse',
@@ -428,7 +429,7 @@ describe('attack: an export is altered, so that its import gives a tenant more t
   it('by any change of a signed file', async () => {
     const lines: string[] = [];
     const { pool, knex } = test.database;
-    const made = await createTenant(knex, {
+    const made = await createTestTenant(knex, {
       name: 'signed',
       rootLogin: 'root',
       rootPassword: 'correct horse',

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { createTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import { openDatabase, type Database } from '../../../src/db/pool/database.js';
 import { preparedText } from '../../../src/db/pool/preparedStatements.js';
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
@@ -45,7 +45,7 @@ describe('attack: code that reaches a replica while a transaction there has swit
   });
 
   it('is not run by the shared login', async () => {
-    const { tenantid, schema } = await createTenant(database.knex, {
+    const { tenantid, schema } = await createTestTenant(database.knex, {
       name: 'shop',
       rootLogin: 'root',
       rootPassword: 'correct horse',

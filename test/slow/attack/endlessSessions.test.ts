@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import { preparedText } from '../../../src/db/pool/preparedStatements.js';
 import { endOfSharedTransactions } from '../../../src/db/isolation/sharedAccess.js';
 import { Transactions, type TransactionOutcome } from '../../../src/db/pool/transactions.js';
@@ -21,7 +21,7 @@ describe('attack: a tenant starts statements that PostgreSQL does not end', () =
     const { database } = test;
     const [attacker, other] = await Promise.all(
       ['attacker', 'other'].map((name) =>
-        createTenant(database.knex, { name, rootLogin: 'root', rootPassword: 'correct horse' }),
+        createTestTenant(database.knex, { name, rootLogin: 'root', rootPassword: 'correct horse' }),
       ),
     );
     const brief = new Transactions(database.tenants, {

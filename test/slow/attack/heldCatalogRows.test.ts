@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import type pg from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createTenant, deleteTenant } from '../../../src/control/tenants/tenants.js';
+import { deleteTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import { ServerGuard, type EndedSession } from '../../../src/db/isolation/serverGuard.js';
 import type { Database } from '../../../src/db/pool/database.js';
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
@@ -49,7 +50,7 @@ describe('attack: a transaction that holds rows of the catalog', () => {
   let count = 0;
   const made = async (): Promise<number> => {
     const named = { name: `tenant ${++count}`, rootLogin: 'root', rootPassword: 'correct horse' };
-    return (await createTenant(database.knex, named)).tenantid;
+    return (await createTestTenant(database.knex, named)).tenantid;
   };
   /** As the relay does. */
   const guarded = async <T>(work: Promise<T>, patience?: ConstructorParameters<typeof ServerGuard>[2]) => {

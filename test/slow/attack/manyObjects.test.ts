@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { createTenant, deleteTenant } from '../../../src/control/tenants/tenants.js';
+import { deleteTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import type { AppError } from '../../../src/foundation/errors.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
@@ -35,7 +36,7 @@ describe('attack: a tenant with more objects than PostgreSQL has locks', () => {
     it(`is not deleted before most of its ${what} are dropped`, async () => {
       const { knex, tenants } = test.database;
       const named = { name: what, rootLogin: 'root', rootPassword: 'correct horse' };
-      const { tenantid, schema } = await createTenant(knex, named);
+      const { tenantid, schema } = await createTestTenant(knex, named);
       const session = await tenants.connectDirectly(tenantid);
       try {
         await session.query("set statement_timeout = '60s'");

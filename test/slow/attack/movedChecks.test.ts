@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
 import { moveTenantToCell, type MoveDeps } from '../../../src/control/tenants/moveToCell.js';
-import { createTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import { joinDirectory } from '../../../src/db/cells/directory/cells.js';
 import {
   migrateDirectory,
@@ -40,7 +40,7 @@ if (HAS_PG_DUMP) {
 
     it('which run as the tenant alone, at both ends, and every row arrives', async () => {
       const { database } = deps.source;
-      const { tenantid, schema } = await createTenant(database.knex, {
+      const { tenantid, schema } = await createTestTenant(database.knex, {
         name: 'mallory',
         rootLogin: 'root',
         rootPassword: 'correct horse',
@@ -63,7 +63,7 @@ if (HAS_PG_DUMP) {
 
     it('nor has the target drop a schema of the same name that is not the tenant’s', async () => {
       const { database } = deps.source;
-      const { tenantid } = await createTenant(database.knex, {
+      const { tenantid } = await createTestTenant(database.knex, {
         name: 'namesake',
         rootLogin: 'root',
         rootPassword: 'correct horse',

@@ -9,12 +9,8 @@ import { verifyExport } from '../../../src/control/tenants/exportFile.js';
 import { exportTenant } from '../../../src/control/tenants/tenantExport.js';
 import { importTenant } from '../../../src/control/tenants/tenantImport.js';
 import { withArchive, writeArchive } from '../../../src/control/tenants/tablesArchive.js';
-import {
-  adoptTenant,
-  createTenant,
-  deleteTenant,
-  type CreatedTenant,
-} from '../../../src/control/tenants/tenants.js';
+import { adoptTenant, deleteTenant, type CreatedTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import { captureTable } from '../../../src/control/utility/capture.js';
 import { inTransaction } from '../../../src/db/pool/inTransaction.js';
 import { noteChanges, stopNotingChanges } from '../../../src/db/cells/moving/followChanges.js';
@@ -100,7 +96,7 @@ if (HAS_PG_DUMP) {
     };
     const end = () => ({ database: test.database, url: test.url });
     const create = (name: string): Promise<CreatedTenant> =>
-      createTenant(test.database.knex, { name, rootLogin: 'root', rootPassword: 'correct horse' });
+      createTestTenant(test.database.knex, { name, rootLogin: 'root', rootPassword: 'correct horse' });
 
     const operations: readonly Operation[] = [
       {

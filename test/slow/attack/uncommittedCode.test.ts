@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { createTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
 import { openShop, type Shop } from '../../graphql/support/shop.js';
 
@@ -47,7 +47,7 @@ describe('uncommitted code', () => {
     it(`of another tenant, ${what}, does so too, although it has lost its rights`, async () => {
       const { database } = shop.test;
       const { tenantid, schema } = shop.tenant;
-      const other = await createTenant(database.knex, {
+      const other = await createTestTenant(database.knex, {
         name: `with ${what}`,
         rootLogin: 'root',
         rootPassword: 'correct horse',

@@ -9,7 +9,7 @@ import { expect } from 'chai';
 import { buildSchema, parse } from 'graphql';
 import ts from 'typescript';
 import { schema } from '../../../src/commands/schema.js';
-import { createTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
 import { capturedOutput } from '../../support/capturedOutput.js';
 import { testEnv } from '../../support/testConfig.js';
@@ -30,7 +30,7 @@ describe('rowpost schema', () => {
   before(async () => {
     testDatabase = await createTestDatabase();
     const { database } = testDatabase;
-    const tenant = await createTenant(database.knex, {
+    const tenant = await createTestTenant(database.knex, {
       name: 'shop',
       rootLogin: 'root',
       rootPassword: 'correct horse battery',

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { runDoctor } from '../../../src/commands/doctor.js';
-import { createTenant, type CreatedTenant } from '../../../src/control/tenants/tenants.js';
+import type { CreatedTenant } from '../../../src/control/tenants/tenants.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
 import { ensureInstallation } from '../../../src/control/tenants/installation.js';
 import { openDatabase, type Database } from '../../../src/db/pool/database.js';
 import { PrincipalSource, type Principal } from '../../../src/db/roles/principal.js';
@@ -78,7 +79,7 @@ describe('reads on a replica', () => {
   const followed = (of = database): Promise<unknown> =>
     waitFor('a replica that follows', () => (of.replicas.lags()[0]?.lagMs ?? Infinity) < 1_500);
   const openTenant = async (name: string, sql: string): Promise<[CreatedTenant, Principal]> => {
-    const made = await createTenant(database.knex, {
+    const made = await createTestTenant(database.knex, {
       name,
       rootLogin: 'root',
       rootPassword: 'correct horse',
