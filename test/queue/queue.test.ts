@@ -1,7 +1,3 @@
-import { once } from 'node:events';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo, type Server } from 'node:net';
-import path from 'node:path';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { findFreePort } from '../../src/embedded/freePort.js';
@@ -9,9 +5,7 @@ import { UsageError } from '../../src/foundation/errors.js';
 import type { KnownDelivery } from '../../src/db/ledger/deliveryKey.js';
 import { openQueue } from '../../src/queue/openQueue.js';
 import type { Queue } from '../../src/queue/queue.js';
-import { NotReadyError } from '../../src/foundation/lifecycle/startup.js';
-import { throwawayDataDir } from '../support/preparedCluster.js';
-import { startRedis, startSentinel, type RedisServer } from '../support/redisServer.js';
+import { startRedis, type RedisServer } from '../support/redisServer.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { testLog } from '../support/testConfig.js';
 import { waitFor } from '../support/waitFor.js';
@@ -119,17 +113,10 @@ for (const backend of BACKENDS) {
 
 describe('delivery: a queue that can’t be used', () => {
   let redis: RedisServer;
-  /** Accepts connections, and never responds. */
-  let silent: Server;
-  let silentPort: number;
   before(async () => {
     redis = await startRedis();
-    silent = createServer(() => undefined).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    silentPort = (silent.address() as AddressInfo).port;
   });
   after(async () => {
-    silent.close();
     await redis.stop('SIGKILL');
   });
 
@@ -146,35 +133,6 @@ describe('delivery: a queue that can’t be used', () => {
   it('Redis that is not there: says so, and what to set', async () => {
     const error = await refusal(`redis://127.0.0.1:${await findFreePort()}`);
     expect(error.message).to.match(/ECONNREFUSED.*REDIS_URL/);
-  });
-
-  it('Redis, Sentinels or a cluster that may come back are waited for', async () => {
-    const urls = [silentPort, await findFreePort()].flatMap((port) => [
-      `redis://127.0.0.1:${port}`,
-      `redis+sentinel://127.0.0.1:${port}/primary`,
-      `redis+cluster://127.0.0.1:${port}`,
-    ]);
-    for (const error of await Promise.all(urls.map(refusal))) expect(error).to.be.instanceOf(NotReadyError);
-  });
-
-  it('a Sentinel that hangs does not keep the others from being asked', async () => {
-    const folder = await throwawayDataDir();
-    await mkdir(folder, { recursive: true });
-    const port = await findFreePort();
-    const file = path.join(folder, 'sentinel.conf');
-    await writeFile(file, `port ${port}\nsentinel monitor primary 127.0.0.1 ${redis.port} 1\n`);
-    const sentinel = await startSentinel(port, file);
-    try {
-      const config = await pipelineConfig('redis', {
-        REDIS_URL: `redis+sentinel://127.0.0.1:${silentPort},127.0.0.1:${port}/primary`,
-      });
-      const queue = await openQueue(config, db.database, testLog);
-      await queue.check();
-      await queue.close();
-    } finally {
-      await sentinel.stop('SIGKILL');
-      await rm(folder, { recursive: true });
-    }
   });
 
   it('two installations that share Redis have keys of their own, by QUEUE_PREFIX', async () => {
