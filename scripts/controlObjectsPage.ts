@@ -1,4 +1,4 @@
-// Writes docs/control-objects.md from the declarations in src/control/objects/.
+// Writes docs/reference/roles_pbac.md from the declarations in src/control/objects/.
 import { isInputObjectType, isObjectType, type GraphQLSchema } from 'graphql';
 import type { Column, ControlObject } from '../src/control/derive/declaration.js';
 import { OBJECTS } from '../src/control/objects/index.js';
@@ -8,7 +8,7 @@ export function controlObjectsPage(schema: GraphQLSchema): string {
   return `# The objects of /roles_pbac
 
 Each is a list of the same name, with \`filter\`, \`ordering\`, \`limit\` and \`offset\`, and most have mutations for one row.
-[Security](security.md) says who sees which rows, and who may change them. An update changes what it is given, so that
+[Security](../explanation/security.md) says who sees which rows, and who may change them. An update changes what it is given, so that
 "required" and the defaults are those of a new row.
 
 This page is generated from \`src/control/objects/\` by \`npm run docs\`.

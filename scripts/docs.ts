@@ -11,9 +11,9 @@ import { controlObjectsPage } from './controlObjectsPage.js';
 import { ERROR_EXAMPLES, EXAMPLE_TABLES } from './errorExamples.js';
 
 export const REFERENCE_DOCS = {
-  'docs/configuration.md': configurationPage,
-  'docs/errors.md': errorsPage,
-  'docs/control-objects.md': () => controlObjectsPage(buildControlSchema()),
+  'docs/reference/configuration.md': configurationPage,
+  'docs/reference/errors.md': errorsPage,
+  'docs/reference/roles_pbac.md': () => controlObjectsPage(buildControlSchema()),
   'test/control/schema.graphql': () => `${printSchema(buildControlSchema())}\n`,
 } as const;
 

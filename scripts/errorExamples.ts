@@ -1,4 +1,4 @@
-// Errors that say where: docs/errors.md shows them, and test/docs/errorExamples.test.ts sends each of them.
+// Errors that say where: docs/reference/errors.md shows them, and test/docs/errorExamples.test.ts sends each of them.
 
 /** The tables that the examples are sent to. */
 export const EXAMPLE_TABLES = `create table customer (

@@ -41,7 +41,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   }
   if ((values.directoryUrl === undefined) !== (values.cell === undefined)) {
     problems.push(
-      `${values.cell === undefined ? 'DIRECTORY_URL needs CELL' : 'CELL needs DIRECTORY_URL'}: see docs/cells.md`,
+      `${values.cell === undefined ? 'DIRECTORY_URL needs CELL' : 'CELL needs DIRECTORY_URL'}: see docs/how-to/cells.md`,
     );
   }
   if (production) problems.push(...productionProblems(values));

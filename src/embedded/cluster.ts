@@ -27,7 +27,7 @@ export interface Cluster {
   readonly log: string;
 }
 
-/** Role and database of the service. The role is not a superuser; it has the privileges that docs/configuration.md requires. */
+/** Role and database of the service. The role is not a superuser; it has the privileges that docs/reference/configuration.md requires. */
 const SERVICE_NAME = 'rowpost';
 
 /** Where to put data if PostgreSQL's account can't access our own folder. Only used as root. */

@@ -1,5 +1,5 @@
 /**
- * Every error that may leave the process: its HTTP status and the hint that helps most callers. docs/errors.md is
+ * Every error that may leave the process: its HTTP status and the hint that helps most callers. docs/reference/errors.md is
  * generated from this table, and a test compares the two.
  */
 const CODES = {

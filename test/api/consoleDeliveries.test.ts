@@ -368,8 +368,8 @@ describe('deliveries in the console', () => {
     expect((await browser.get('/console/%E0%A4%A')).status).to.equal(404);
   });
 
-  it('explain each error code as docs/delivery.md does', () => {
-    const docs = readFileSync(new URL('../../docs/delivery.md', import.meta.url), 'utf8');
+  it('explain each error code as docs/explanation/delivery.md does', () => {
+    const docs = readFileSync(new URL('../../docs/explanation/delivery.md', import.meta.url), 'utf8');
     const table = docs.slice(docs.indexOf('## Error codes'), docs.indexOf('## What the operator does'));
     const rows = table.split('\n').filter((line) => /^\| `[A-Z]/.test(line));
     expect(rows.length).to.be.greaterThan(30);

@@ -5,7 +5,7 @@ import { at, codeOf, textAt, WebFixture, type GraphqlResult } from '../api/webFi
 const CREATE = `mutation ($input: roleInput) { create_role(input: $input) {
   roleid parentid capabilities classes { classid name } } }`;
 
-describe('contract 4: self-registration (docs/sign-up.md)', () => {
+describe('contract 4: self-registration (docs/how-to/sign-up.md)', () => {
   let fixture: WebFixture;
   let tenant: CreatedTenant;
   let root: string;

@@ -46,7 +46,7 @@ describe('deployment files', () => {
     [RULES, read(RULES)],
     [RULES_TEST, read(RULES_TEST)],
     [DASHBOARD, read(DASHBOARD)],
-    ['docs/operations.md', [...read('docs/operations.md').matchAll(/`(rowpost_[a-z_]+)`/g)].join(' ')],
+    ['docs/how-to/operations.md', [...read('docs/how-to/operations.md').matchAll(/`(rowpost_[a-z_]+)`/g)].join(' ')],
   ] as const) {
     it(`${file} refers to existing metrics only`, async () => {
       const names = await registered();
@@ -64,13 +64,13 @@ describe('deployment files', () => {
     expect(ours.filter((name) => !shown.includes(name))).to.deep.equal([]);
   });
 
-  it('every alert is in docs/operations.md, leads there, and has a test', () => {
+  it('every alert is in docs/how-to/operations.md, leads there, and has a test', () => {
     const alerts = [...read(RULES).matchAll(/alert: (\w+)/g)].map(([, name]) => name!);
     expect(alerts).to.have.lengthOf.above(10);
-    const [docs, tests] = [read('docs/operations.md'), read(RULES_TEST)];
+    const [docs, tests] = [read('docs/how-to/operations.md'), read(RULES_TEST)];
     expect(alerts.filter((name) => !docs.includes(`\`${name}\``))).to.deep.equal([]);
     expect(alerts.filter((name) => !tests.includes(`alertname: ${name}`))).to.deep.equal([]);
-    expect(read(RULES).match(/runbook: docs\/operations\.md#alarms\n/g)).to.have.lengthOf(alerts.length);
+    expect(read(RULES).match(/runbook: docs\/how-to\/operations\.md#alarms\n/g)).to.have.lengthOf(alerts.length);
     expect(docs).to.include('\n### Alarms\n');
   });
 

@@ -3,13 +3,13 @@ import { expect } from 'chai';
 import { SHOP_SQL } from '../../src/embedded/demo/shop.js';
 import { at, WebFixture } from '../api/webFixture.js';
 
-const PAGE = readFileSync(new URL('../../docs/email-layout.md', import.meta.url), 'utf8');
+const PAGE = readFileSync(new URL('../../docs/tutorials/complete-email.md', import.meta.url), 'utf8');
 const [create, preview] = [...PAGE.matchAll(/^```graphql \w+\n(.*?)^```$/gms)].map(([, text]) => text!);
 const ROWS = `insert into customers (name, email, city) values ('Johannes Kepler', 'johannes@example.com', 'Linz');
   insert into orders (order_number, customer_id) values ('R-1001', 1);
   insert into order_items (order_number, product, quantity, price) values ('R-1001', 'Ink', 3, 1200.5);`;
 
-describe('docs/email-layout.md', () => {
+describe('docs/tutorials/complete-email.md', () => {
   it('builds an email with a layout in two languages', async () => {
     const fixture = await WebFixture.start();
     try {

@@ -4,8 +4,8 @@ import { ERROR_EXAMPLES, EXAMPLE_TABLES } from '../../scripts/errorExamples.js';
 import { ERROR_CODES, type ErrorCode } from '../../src/foundation/errors.js';
 import { PXADMIN_PASSWORD, textAt, WebFixture } from '../api/webFixture.js';
 
-describe('docs/errors.md', () => {
-  const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8');
+describe('docs/reference/errors.md', () => {
+  const page = readFileSync(new URL('../../docs/reference/errors.md', import.meta.url), 'utf8');
   let fixture: WebFixture;
   let root: string;
   /** As the tenant has them, for the numbers of the page. */

@@ -8,7 +8,7 @@ const PAGES = [
   'CONTRIBUTING.md',
   'bench/README.md',
   'packages/jinja2/README.md',
-  ...readdirSync(new URL('docs/', ROOT)).map((name) => `docs/${name}`),
+  ...readdirSync(new URL('docs/', ROOT), { encoding: 'utf8', recursive: true }).map((name) => `docs/${name}`),
 ];
 
 describe('documentation', () => {
@@ -29,5 +29,36 @@ describe('documentation', () => {
       ];
       expect(missing).to.deep.equal([]);
     });
+
+    it(`${page} leads only to headings that exist`, () => {
+      const text = readFileSync(new URL(page, ROOT), 'utf8');
+      const missing = [...text.matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)]
+        .filter(([, file = '', anchor = '']) => {
+          const target = new URL(file === '' ? page : file, file === '' ? ROOT : new URL(page, ROOT));
+          return !anchorsOf(readFileSync(target, 'utf8')).has(anchor);
+        })
+        .map(([link]) => link);
+      expect(missing).to.deep.equal([]);
+    });
   }
 });
+
+/** As code hosts make them: https://github.com/gjtorikian/html-pipeline/blob/main/lib/html_pipeline/toc_filter.rb */
+function anchorsOf(markdown: string): Set<string> {
+  const withoutCode = markdown.replace(/^```[\s\S]*?^```/gm, '');
+  const headings = [...withoutCode.matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\p{M} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+  const seen = new Map<string, number>();
+  const anchors = headings.map((slug) => {
+    const times = seen.get(slug) ?? 0;
+    seen.set(slug, times + 1);
+    return times === 0 ? slug : `${slug}-${times}`;
+  });
+  const named = [...markdown.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, id = '']) => id);
+  return new Set([...anchors, ...named]);
+}

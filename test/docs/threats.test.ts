@@ -15,8 +15,8 @@ function rowsOf(page: string): readonly (readonly string[])[] {
     .filter(([first = '']) => first !== 'Threat' && !/^-+$/.test(first));
 }
 
-describe('the threats of docs/security.md', () => {
-  const rows = rowsOf(readFileSync(new URL('docs/security.md', ROOT), 'utf8'));
+describe('the threats of docs/explanation/security.md', () => {
+  const rows = rowsOf(readFileSync(new URL('docs/explanation/security.md', ROOT), 'utf8'));
   const named = rows.flatMap(([, , tests = '']) =>
     [...tests.matchAll(/`([^`]+)`/g)].map((match) => match[1]!),
   );

@@ -8,7 +8,7 @@ import { testEnv } from '../support/testConfig.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
-/** Runs the commands of docs/backup.md as somebody would type them: `rowpost` is the shipped program. */
+/** Runs the commands of docs/how-to/backup.md as somebody would type them: `rowpost` is the shipped program. */
 export interface Recipes {
   /** Where they run. */
   readonly folder: string;
@@ -31,7 +31,7 @@ export async function openRecipes(): Promise<Recipes> {
     run(names, env, as) {
       const commands = names.map((name) => {
         const block = blocks.get(name);
-        if (block === undefined) throw new Error(`docs/backup.md has no block "sh ${name}"`);
+        if (block === undefined) throw new Error(`docs/how-to/backup.md has no block "sh ${name}"`);
         return block;
       });
       return new Promise((resolve) => {
@@ -49,7 +49,7 @@ export async function openRecipes(): Promise<Recipes> {
 
 /** By what follows `sh` on the line that opens them. */
 function readBlocks(): ReadonlyMap<string, string> {
-  const page = readFileSync(new URL('../../docs/backup.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/how-to/backup.md', import.meta.url), 'utf8');
   return new Map(
     [...page.matchAll(/^```sh ([^\n]+)\n(.*?)^```$/gms)].map(([, name, text]) => [name!, text!]),
   );

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 
-const PAGE = new URL('../../docs/security.md', import.meta.url);
+const PAGE = new URL('../../docs/explanation/security.md', import.meta.url);
 
-/** Expects a table in docs/security.md, between `<!-- name -->` and `<!-- end of name -->`. UPDATE_DOCS=1 writes it there. */
+/** Expects a table in docs/explanation/security.md, between `<!-- name -->` and `<!-- end of name -->`. UPDATE_DOCS=1 writes it there. */
 export function expectDocumentedTable(name: string, found: string): void {
   const [start, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
   const page = readFileSync(PAGE, 'utf8');

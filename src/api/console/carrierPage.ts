@@ -24,7 +24,7 @@ const CHANGES = {
     'mutation ($input: email_carrier_webhookInput!) { Utility { set_email_webhook(input: $input) { url } } }',
 } as const;
 
-/** How to set up each carrier; docs/carriers.md has the details. */
+/** How to set up each carrier; docs/how-to/carriers.md has the details. */
 const CARRIERS: Readonly<Record<string, { readonly steps: string; readonly secret: string }>> = {
   sendgrid: {
     steps:

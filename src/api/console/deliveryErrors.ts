@@ -1,4 +1,4 @@
-/** What to do about each error code of a delivery. Mirrors the table of docs/delivery.md; a test compares the two. */
+/** What to do about each error code of a delivery. Mirrors the table of docs/explanation/delivery.md; a test compares the two. */
 export interface DeliveryError {
   readonly why: string;
   /** For the author of the rule and the email type. */

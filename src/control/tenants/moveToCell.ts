@@ -79,7 +79,7 @@ export function moveTenantToCell(deps: MoveDeps, tenantid: number, to: string): 
     }
     if (open) await undo(deps, open);
     const own = await readOwnCell(deps.source.database.pool);
-    if (!own) throw new UsageError('this installation has not joined a directory: see docs/cells.md');
+    if (!own) throw new UsageError('this installation has not joined a directory: see docs/how-to/cells.md');
     if (own.name === to) throw new UsageError(`tenant ${tenantid} moves from "${to}": give another cell`);
     await requireEnds(deps, own.name, to);
     await copyDirectory(deps.directory, deps.target.database.pool, to);
@@ -139,7 +139,7 @@ async function requireMovable({ source }: MoveDeps, tenantid: number): Promise<v
   if (tenant?.schema == null) throw new UsageError(`there is no tenant ${tenantid} in this cell`);
   if (tenant.adopted) {
     throw new UsageError(
-      `the schema of tenant ${tenantid} belongs to an application: see docs/backup.md for how to move it`,
+      `the schema of tenant ${tenantid} belongs to an application: see docs/how-to/backup.md for how to move it`,
     );
   }
   const moving = await placeOf(source, tenantid, tenant.schema);
@@ -183,7 +183,7 @@ async function run(deps: MoveDeps, copying: Move): Promise<MoveResult> {
   const { here, there } = places;
   const [from, to] = [deps.source.database.pool, deps.target.database.pool];
   if (!(await leaveCell(to, there, copying.moveid))) {
-    throw new UsageError(`tenant ${copying.tenantid} is served by both cells: see docs/cells.md`);
+    throw new UsageError(`tenant ${copying.tenantid} is served by both cells: see docs/how-to/cells.md`);
   }
   const tables = await listTables(from, here.schema);
   await noteChanges(from, here, tables);

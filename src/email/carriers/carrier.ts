@@ -8,7 +8,7 @@ export interface LoadedEmail extends EmailMessage {
   readonly loaded: readonly LoadedAttachment[];
 }
 
-/** One way to send email. Its outcomes are in docs/carriers.md. */
+/** One way to send email. Its outcomes are in docs/how-to/carriers.md. */
 export interface Carrier<A extends Account = Account> {
   readonly limits: EmailLimits;
   /** Never rejects because of the carrier or the network. */

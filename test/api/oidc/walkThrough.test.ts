@@ -8,13 +8,13 @@ import { at, textAt } from '../webFixture.js';
 import { HttpBrowser } from './support/httpBrowser.js';
 import { OidcFixture } from './support/oidcFixture.js';
 
-const PAGE = readFileSync(new URL('../../../docs/oidc.md', import.meta.url), 'utf8');
+const PAGE = readFileSync(new URL('../../../docs/how-to/single-sign-on.md', import.meta.url), 'utf8');
 
 function blocks(language: string): string[] {
   return [...PAGE.matchAll(new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``, 'g'))].map((match) => match[1]!);
 }
 
-describe('docs/oidc.md', () => {
+describe('docs/how-to/single-sign-on.md', () => {
   let fixture: OidcFixture;
   let provider: ChildProcess | undefined;
   let providerPort: number;

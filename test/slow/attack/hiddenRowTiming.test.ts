@@ -12,7 +12,7 @@ import { Random } from '../../graphql/filter/random.js';
 const PAIRS = 200;
 const Z_LIMIT = 4;
 /**
- * Where an index finds the row, its policy is evaluated, once: docs/security.md says so, and on a quiet machine it can be
+ * Where an index finds the row, its policy is evaluated, once: docs/explanation/security.md says so, and on a quiet machine it can be
  * measured, as 0.07 ms. The caller's own condition takes milliseconds.
  */
 const MAX_POLICY_MS = 1;

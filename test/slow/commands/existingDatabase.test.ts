@@ -11,7 +11,7 @@ import { runRowpost, startProcess, type RowpostProcess } from '../../support/row
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import { waitFor } from '../../support/waitFor.js';
 
-const GUIDE = readFileSync(new URL('../../../docs/existing-database.md', import.meta.url), 'utf8');
+const GUIDE = readFileSync(new URL('../../../docs/tutorials/existing-database.md', import.meta.url), 'utf8');
 
 /** What the command that adopts asks for. */
 const ROOT_PASSWORD = 'long and secret';
@@ -31,7 +31,7 @@ function argumentsOf(tag: string): string[] {
   return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
 }
 
-describe('docs/existing-database.md, with the built program', () => {
+describe('docs/tutorials/existing-database.md, with the built program', () => {
   let test: TestDatabase;
   let env: Record<string, string>;
   let appUrl: string;

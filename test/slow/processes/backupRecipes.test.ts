@@ -39,7 +39,7 @@ const MORE_TABLES = `
   create operator === (leftarg = int, rightarg = int, function = int4eq);`;
 
 if (HAS_CLIENT_PROGRAMS) {
-  describe('docs/backup.md', () => {
+  describe('docs/how-to/backup.md', () => {
     let recipes: Recipes;
     before(async () => {
       recipes = await openRecipes();
