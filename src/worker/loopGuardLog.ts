@@ -1,20 +1,18 @@
-import { LRUCache } from 'lru-cache';
 import type { Trip } from '../db/ledger/closeBatch.js';
 import type { Logger } from '../foundation/observability/log.js';
+import { LogThrottle } from '../foundation/observability/logThrottle.js';
 
 const LOG_INTERVAL_MS = 60_000;
-const MAX_REMEMBERED = 10_000;
 
 /** Logs rules that fire in a loop, at most once a minute per rule. */
 export class LoopGuardLog {
-  readonly #logged = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: LOG_INTERVAL_MS });
+  readonly #throttle = new LogThrottle(LOG_INTERVAL_MS);
 
   constructor(private readonly log: Logger) {}
 
   report(tenantid: number, trips: readonly Trip[]): void {
     for (const { ruleid, target, skipped } of trips) {
-      if (this.#logged.has(ruleid)) continue;
-      this.#logged.set(ruleid, true);
+      if (!this.#throttle.isDue(ruleid)) continue;
       // The record's key is tenant data: it is in the ledger, not in the log.
       this.log.warn(
         { tenantid, ruleid, target, skipped },

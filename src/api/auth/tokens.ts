@@ -5,6 +5,7 @@ import type { Clock } from '../../foundation/clock.js';
 import type { Config } from '../../config/config.js';
 import { INSTALLATION_TENANTID } from '../../control/tenants/installation.js';
 import { AppError } from '../../foundation/errors.js';
+import type { Credential } from './findHolder.js';
 import { SIGNING_ALGORITHM, type SigningKeys } from './signingKeys.js';
 
 export type TokenType = 'access' | 'refresh';
@@ -46,16 +47,6 @@ export interface TokenPair {
 }
 
 /**
- * The subject of a new token, which is good for the state of the role that it was issued for. Issued while another process
- * changes the password, it ends with the old one.
- */
-export interface TokenSubject {
-  readonly tenantid: number;
-  readonly roleid: number;
-  readonly tokensValidFromMs: number;
-}
-
-/**
  * Verifying a signature takes 160 µs, a cache hit less than 1 µs. Most tokens have 450 characters; those with many actors
  * have thousands, and take up to 3 bytes for each.
  */
@@ -77,8 +68,11 @@ export class Tokens {
     private readonly clock: Clock,
   ) {}
 
-  /** @param origin of the refresh token that they replace; by default, the role has just signed in */
-  async issuePair(subject: TokenSubject, origin?: TokenOrigin): Promise<TokenPair> {
+  /**
+   * @param subject good for the state of the role that the tokens are issued for: a password that is changed meanwhile ends them
+   * @param origin of the refresh token that they replace; by default, the role has just signed in
+   */
+  async issuePair(subject: Credential, origin?: TokenOrigin): Promise<TokenPair> {
     const [access_token, refresh_token] = await Promise.all([
       this.issue(subject, 'access', origin),
       this.issue(subject, 'refresh', origin),
@@ -86,7 +80,7 @@ export class Tokens {
     return { access_token, refresh_token };
   }
 
-  async issue(subject: TokenSubject, type: TokenType, origin: TokenOrigin = {}): Promise<string> {
+  async issue(subject: Credential, type: TokenType, origin: TokenOrigin = {}): Promise<string> {
     const { tenantid, roleid, tokensValidFromMs } = subject;
     const now = this.clock.now();
     const { authTimeMs = now, actors = [], client } = origin;
