@@ -8,7 +8,7 @@ export interface Address {
 }
 
 /** Limits that email servers must accept (RFC 5321, 4.5.3.1). */
-const MAX_LOCAL_CHARACTERS = 64;
+const MAX_LOCAL_BYTES = 64;
 const MAX_ADDRESS_CHARACTERS = 254;
 
 /**
@@ -24,7 +24,11 @@ export const MAX_PIECES = 20_000;
  * address.
  */
 const LOCAL_PART = /^(?!.*=\?)[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u;
-const DOMAIN = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
+/**
+ * As RFC 5321 has it. No top-level domain is a number: what `domainToASCII` takes for an IPv4 address, such as `1.2` for 1.0.0.2, would
+ * be another host than the text names.
+ */
+const DOMAIN = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
 
 /** A host before punycode: `domainToASCII` would end it at `/`, `?`, `#` or `\`, and decode `%`. */
 const HOST = /^[-.。．｡·・\u200c-\u200d\p{L}\p{N}\p{M}]+$/u;
@@ -114,7 +118,7 @@ function splitList(text: string): readonly string[] {
       else if (character !== ' ' && read === 'nothing') read = 'name';
     }
     // Kept, since reading it from the piece would copy the piece for each quote.
-    isEscaped = character === '\\';
+    isEscaped = character === '\\' && !isEscaped;
   }
   pieces.push(piece);
   return pieces
@@ -124,10 +128,15 @@ function splitList(text: string): readonly string[] {
     .filter((item) => item !== '');
 }
 
+/** And escapes outside, so that quotes are matched in one pass. */
+const QUOTED = /\\.|"(?:[^"\\]|\\.)*"/g;
+/** Outside quotes they are of another address, after which a comma is missing. */
+const BRACKETS = /[<>]/;
+
 /** A piece of nothing but values is passed unmarked; in any other, the signs of values are hidden. */
 function parseAddress(piece: string): Address | undefined {
   const [, name = '', inBrackets] = /^(.*?)\s*<\s*([^<>]*?)\s*>$/.exec(piece) ?? [];
-  if (hidesAddress(name)) return undefined;
+  if (hidesAddress(name) || BRACKETS.test(name.replace(QUOTED, ''))) return undefined;
   const written = inBrackets ?? piece;
   const email = normalize(isOnlyValues(written) ? unmarkValues(written) : written);
   return email === undefined ? undefined : { email, name: unquote(unmarkValues(name)) };
@@ -148,7 +157,7 @@ function normalize(text: string): string | undefined {
   const email = text.trim().replace(/^[^@:]*: *(?!\/)/, '');
   const at = email.lastIndexOf('@');
   const local = unmarkValues(email.slice(0, at));
-  if (at < 1 || local.length > MAX_LOCAL_CHARACTERS || !LOCAL_PART.test(local)) return undefined;
+  if (at < 1 || Buffer.byteLength(local) > MAX_LOCAL_BYTES || !LOCAL_PART.test(local)) return undefined;
   const host = unmarkValues(email.slice(at + 1));
   // Punycode encoding takes quadratic time. No character shrinks by more than half, so a longer one would be too long anyway.
   if (host.length > 2 * MAX_ADDRESS_CHARACTERS || !HOST.test(host)) return undefined;
