@@ -1,15 +1,16 @@
-import { unmarkValues } from 'rowpost-jinja2';
+import { isOnlyValues, unmarkValues } from 'rowpost-jinja2';
 import {
   MAX_LIST_CHARACTERS,
   MAX_PIECES,
   parseAddresses,
   parseListItem,
+  parseOneValue,
   parseOneAddress,
   uniqueAcrossLists,
   type Address,
   type ParsedAddresses,
 } from './addresses.js';
-import { EmailProblem, fieldProblem, type Email } from './email.js';
+import { EmailProblem, fieldProblem, type Email, type InvalidAddress } from './email.js';
 import type { EmailField, EmailFields } from './emailFields.js';
 import type { TextOf } from './renderFields.js';
 import { toPostgresText } from './postgresText.js';
@@ -17,13 +18,13 @@ import { toPostgresText } from './postgresText.js';
 /** Inboxes show a hundred. Folding two million into lines takes a second, and the ledger keeps them. */
 const MAX_SUBJECT_CHARACTERS = 10_000;
 
-type AddressedEmail = Pick<Email, 'sender' | 'recipients' | 'cc' | 'bcc' | 'subject'>;
+type AddressedEmail = Pick<Email, 'sender' | 'recipients' | 'cc' | 'bcc' | 'invalid' | 'subject'>;
 
 /** Reads sender, recipients and subject of an email. Throws EmailProblem if any of them is missing. */
 export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmail {
   const sender = readSender(textOf(fields.sender));
   const subject = readSubject(textOf(fields.subject));
-  const invalid: string[] = [];
+  const invalid: InvalidAddress[] = [];
   let characters = 0;
   let pieces = 0;
   const count = (field: EmailField, more: number): void => {
@@ -41,7 +42,7 @@ export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmai
     list.flatMap((field) =>
       readTexts(field, rendered(field), (texts) => count(field, texts)).flatMap((parsed) => {
         count(field, Math.max(0, parsed.valid.length + parsed.invalid.length - 1));
-        invalid.push(...parsed.invalid);
+        for (const text of parsed.invalid) invalid.push({ field: field.name, text });
         return parsed.valid;
       }),
     );
@@ -50,8 +51,8 @@ export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmai
     addresses(fields.cc),
     addresses(fields.bcc),
   ]);
-  if (recipients.length === 0) throw noRecipient(invalid[0]);
-  return { sender, recipients, cc, bcc, subject };
+  if (recipients.length === 0) throw noRecipient(invalid[0]?.text);
+  return { sender, recipients, cc, bcc, subject, ...(invalid.length === 0 ? {} : { invalid }) };
 }
 
 function readSubject(text: string): string {
@@ -80,7 +81,7 @@ function readSender(text: string): Address {
 }
 
 /**
- * Reads the items of a JSON list and of lists printed into it, or the text itself.
+ * Reads the items of a JSON list and of lists printed into it, a list that a value is, such as `{{ list | tojson }}`, or the text itself.
  * @param count called with the number of texts before any is read
  */
 function readTexts(
@@ -88,15 +89,19 @@ function readTexts(
   text: string,
   count: (texts: number) => void,
 ): readonly ParsedAddresses[] {
-  if (mode !== 'addressList') {
+  const isTemplate = mode !== 'addressList';
+  const list = isTemplate ? listInValue(text) : listOf(text);
+  if (list) {
+    const items = list.flat().filter((item) => item !== null);
+    count(items.length);
+    const read = isTemplate ? parseOneValue : parseListItem;
+    return items.map((item) =>
+      typeof item === 'string' ? read(item) : { valid: [], invalid: [unmarkValues(JSON.stringify(item))] },
+    );
+  }
+  if (isTemplate) {
     count(1);
     return [parseAddresses(text)];
-  }
-  const list = listOf(text);
-  if (list) {
-    const items = list.flat().filter((item) => typeof item === 'string');
-    count(items.length);
-    return items.map(parseListItem);
   }
   throw new EmailProblem('failed', {
     code: 'RECIPIENTS_INVALID',
@@ -104,6 +109,11 @@ function readTexts(
     message: `${name} is not a JSON list of addresses: "${excerpt(unmarkValues(text))}"`,
     hint: 'Put each value into quotes: ["{{ email }}"].',
   });
+}
+
+function listInValue(text: string): readonly unknown[] | undefined {
+  const value = isOnlyValues(text) ? unmarkValues(text).trim() : '';
+  return value.startsWith('[') ? listOf(value) : undefined;
 }
 
 /** Undefined if the text is no JSON list. */

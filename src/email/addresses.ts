@@ -63,6 +63,13 @@ export function parseListItem(text: string): ParsedAddresses {
   return { valid, invalid };
 }
 
+/** Reads a text as one value: at most one address. */
+export function parseOneValue(text: string): ParsedAddresses {
+  if (text.trim() === '') return { valid: [], invalid: [] };
+  const address = text.length > MAX_LIST_CHARACTERS ? undefined : parseAddress(collapseSpace(text));
+  return address ? { valid: [address], invalid: [] } : { valid: [], invalid: [text] };
+}
+
 /** @returns undefined unless the text holds one address and nothing else */
 export function parseOneAddress(text: string): Address | undefined {
   const { valid, invalid } = parseAddresses(text);
@@ -103,8 +110,7 @@ function splitList(text: string): readonly string[] {
   let bracketed = false;
   let isEscaped = false;
   let read: 'nothing' | 'name' | 'address' = 'nothing';
-  // eslint-disable-next-line no-control-regex -- control characters are what must not pass
-  for (const character of text.replace(/[\s\u0000-\u001f\u007f]+/g, ' ')) {
+  for (const character of collapseSpace(text)) {
     if (character === '"' && !bracketed && !isEscaped) quoted = !quoted;
     else if (character === '<' && !quoted) bracketed = true;
     else if (character === '>' && !quoted) bracketed = false;
@@ -128,27 +134,29 @@ function splitList(text: string): readonly string[] {
     .filter((item) => item !== '');
 }
 
+// eslint-disable-next-line no-control-regex -- control characters are what must not pass
+const collapseSpace = (text: string): string => text.replace(/[\s\u0000-\u001f\u007f]+/g, ' ').trim();
+
 /** And escapes outside, so that quotes are matched in one pass. */
 const QUOTED = /\\.|"(?:[^"\\]|\\.)*"/g;
-/** Outside quotes they are of another address, after which a comma is missing. */
-const BRACKETS = /[<>]/;
 
 /** A piece of nothing but values is passed unmarked; in any other, the signs of values are hidden. */
 function parseAddress(piece: string): Address | undefined {
   const [, name = '', inBrackets] = /^(.*?)\s*<\s*([^<>]*?)\s*>$/.exec(piece) ?? [];
-  if (hidesAddress(name) || BRACKETS.test(name.replace(QUOTED, ''))) return undefined;
+  if (hidesAddress(name.replace(QUOTED, ''))) return undefined;
   const written = inBrackets ?? piece;
   const email = normalize(isOnlyValues(written) ? unmarkValues(written) : written);
   return email === undefined ? undefined : { email, name: unquote(unmarkValues(name)) };
 }
 
-/** Whether a comma of the author may have been meant to end an address: `{{ email }}, Shop <shop@b>`. */
+/**
+ * Whether a name may have been meant as another address: one in brackets, after which a comma is missing, or one before a comma, as in
+ * `{{ email }}, Shop <shop@b>`.
+ * @param name without what is quoted
+ */
 function hidesAddress(name: string): boolean {
-  const listed = name
-    .replace(/"[^"]*"/g, '')
-    .split(',')
-    .slice(0, -1);
-  return listed.some((part) => isOnlyValues(part) && normalize(unmarkValues(part)) !== undefined);
+  const listed = name.split(',').slice(0, -1);
+  return /[<>]/.test(name) || listed.some((part) => normalize(unmarkValues(part)) !== undefined);
 }
 
 /** @param text with the author's `@`, or unmarked */

@@ -10,6 +10,8 @@ export interface Email {
   readonly recipients: readonly Address[];
   readonly cc: readonly Address[];
   readonly bcc: readonly Address[];
+  /** What these lists hold besides addresses, so that nothing is sent there. */
+  readonly invalid?: readonly InvalidAddress[];
   readonly subject: string;
   readonly html: string;
   /** The plain text part; without it, the email is HTML only. */
@@ -22,6 +24,12 @@ export interface Email {
   readonly attachments?: readonly Attachment[];
   /** Not sent to anyone who has unsubscribed. */
   readonly canUnsubscribe?: true;
+}
+
+/** A text that is no address, in a field named as in validation errors. */
+export interface InvalidAddress {
+  readonly field: string;
+  readonly text: string;
 }
 
 /** An attached file. Its bytes are read when the email is sent. */

@@ -1,11 +1,27 @@
-import type { Email, EmailFailure } from './email.js';
+import type { Email, EmailFailure, InvalidAddress } from './email.js';
 
 /** Gmail clips an email's HTML beyond this. */
 const CLIPPED_FROM_BYTES = 102_000;
 
 /** Issues that don't prevent sending but are good to know beforehand. */
-export function warningsOf({ html }: Email): readonly EmailFailure[] {
-  return [clipped(html), foreign(html)].filter((warning) => warning !== undefined);
+export function warningsOf({ html, invalid = [] }: Email): readonly EmailFailure[] {
+  return [clipped(html), foreign(html), ...notSentTo(invalid)].filter((warning) => warning !== undefined);
+}
+
+const MAX_LISTED = 20;
+const MAX_EXCERPT_CHARACTERS = 80;
+
+function notSentTo(invalid: readonly InvalidAddress[]): readonly EmailFailure[] {
+  return invalid.slice(0, MAX_LISTED).map(({ field, text }, index) => {
+    const others = index === MAX_LISTED - 1 ? invalid.length - MAX_LISTED : 0;
+    const more = others > 0 ? `, as are ${others} more` : '';
+    return {
+      code: 'ADDRESS_INVALID',
+      field,
+      message: `not an address: "${text.slice(0, MAX_EXCERPT_CHARACTERS)}"${more}`,
+      hint: 'The email is sent to the others, and the delivery has an event that says so. Correct the data, or leave the text out.',
+    };
+  });
 }
 
 function clipped(html: string): EmailFailure | undefined {

@@ -15,7 +15,7 @@ import type { DeliverDeps } from './deliverDeps.js';
 import { tracedDelivery, tracedSend } from './deliverySpan.js';
 import { findRoute, type Route } from './findRoute.js';
 import { prepareEmail } from './prepareEmail.js';
-import { recordNotSent, recordOutcome, type NotSent } from './recordOutcome.js';
+import { recordInvalid, recordNotSent, recordOutcome, type NotSent } from './recordOutcome.js';
 
 /** A delivery that waited longer for a slot is reloaded: its tenant may have been paused meanwhile, and its record takes memory. */
 const FRESH_MS = 100;
@@ -74,6 +74,7 @@ function attempt(
     const [route, kept] = await Promise.all([
       findRoute(deps, delivery, accounts),
       packSentEmail(deps, delivery, email),
+      recordInvalid(deps, delivery, email),
     ]);
     // From here on the email can leave: the start is committed first, and the outcome is recorded under its attempt number.
     const mayStart = await recordStart(deps, delivery, email, route, kept);

@@ -3,6 +3,7 @@ import type { AttemptFinish } from '../db/ledger/finishAttempts.js';
 import type { EmailEvent } from '../db/email/emailEvents.js';
 import type { LoadedDelivery } from '../db/ledger/loadDeliveries.js';
 import { comparable } from '../email/addresses.js';
+import type { Email } from '../email/email.js';
 import type { RefusedRecipient, SendOutcome } from '../email/carriers/sending.js';
 import { toPostgresText } from '../email/postgresText.js';
 import { traced } from '../foundation/observability/tracing/tracing.js';
@@ -95,6 +96,39 @@ function refusedEvent(
     url: null,
     suppress: isGone ? { address: comparable(address), source: 'bounce' } : null,
   };
+}
+
+/** Recorded of one email. It may have thousands, all from one value. */
+const MAX_INVALID = 100;
+const MAX_INVALID_CHARACTERS = 100;
+
+/** Texts among the recipients that are no address are events of the delivery, once however often it is attempted. */
+export async function recordInvalid(
+  { ledger, now }: DeliverDeps,
+  { tenantid, deliveryid }: AttemptedDelivery,
+  { invalid = [] }: Email,
+): Promise<void> {
+  if (invalid.length === 0) return;
+  const time = new Date(now()).toISOString();
+  const texts = new Set(
+    invalid.map(({ text }) => toPostgresText(text.trim().slice(0, MAX_INVALID_CHARACTERS))),
+  );
+  const listed = [...texts].slice(0, MAX_INVALID);
+  const unlisted = texts.size - listed.length;
+  const reason = `not an address${unlisted > 0 ? `, as are ${unlisted} more` : ''}`;
+  const events = listed.map((recipient) => ({
+    deliveryid,
+    providerEventId: `invalid.${recipient}`,
+    event: 'dropped',
+    time,
+    recipient,
+    reason,
+    status: null,
+    type: null,
+    url: null,
+    suppress: null,
+  }));
+  await ledger.recordEvents(tenantid, events);
 }
 
 /** Records the outcome of an attempt, and queues the next one. */
