@@ -59,6 +59,12 @@ describe('templates: localized numbers, money and dates', () => {
       '09:05 09:05:00',
     ],
     ["{{ at|format_time('long', 'America/New_York') }}", '7:30:00 PM EDT'],
+    // The last value of PostgreSQL's type time, and of a day in ISO 8601.
+    [
+      "{{ '24:00:00'|format_time }} {{ '24:00'|format_time('short', locale='de') }} {{ '24:00:00.000+00'|format_time('short') }}",
+      '12:00:00 AM 00:00 12:00 AM',
+    ],
+    ["{{ '2026-12-31T24:00:00'|format_datetime('short', locale='de') }}", '01.01.27, 00:00'],
     ["{{ 0|format_date('short', locale='sv') }}", '1970-01-01'],
     // What is not there prints nothing, as a column that is null.
     [
@@ -89,6 +95,9 @@ describe('templates: localized numbers, money and dates', () => {
     ["{{ 'infinity'|format_date }}", /not "infinity"/],
     ["{{ '0044-03-15 BC'|format_date }}", /not "0044-03-15 BC"/],
     ['{{ clock|format_date }}', /needs a date, not only a time/],
+    ["{{ '24:00:01'|format_time }}", /not "24:00:01"/],
+    ["{{ '24:00:00.5'|format_time }}", /not "24:00:00.5"/],
+    ["{{ '25:00:00'|format_time }}", /not "25:00:00"/],
     ['{{ date|format_time }}', /needs a time, not only a date/],
     ['{{ 1e300|int|format_date }}', /format_date needs a date/],
   ];

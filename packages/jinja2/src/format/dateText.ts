@@ -14,6 +14,7 @@ const TIME = String.raw`(?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d)(?:\.(?<
 const OFFSET = String.raw`(?:Z|(?<sign>[+-])(?<hours>\d\d)(?::?(?<minutes>\d\d))?(?::?(?<seconds>\d\d))?)`;
 const TEXT = new RegExp(`^(?:${DATE})?(?:(?:^|[T ])${TIME}\\s?(?<offset>${OFFSET})?)?$`, 'i');
 const MAX_CHARACTERS = 64;
+const DAY_MS = 86_400_000;
 
 /** @returns undefined for anything else, such as `infinity`, a date BC or 30 February */
 export function readDateText(text: string): DateText | undefined {
@@ -23,7 +24,10 @@ export function readDateText(text: string): DateText | undefined {
   const number = (name: string): number => Number(ownValue(parts, name) ?? 0);
   const hasDate = parts['year'] !== undefined;
   const [year, month, day] = hasDate ? [number('year'), number('month') - 1, number('day')] : [1970, 0, 1];
-  const clock = [number('hour'), number('minute'), number('second')] as const;
+  const written = [number('hour'), number('minute'), number('second'), number('fraction')];
+  // The end of the day, which PostgreSQL's type `time` has too: midnight of the next one.
+  const isEndOfDay = written.join() === '24,0,0,0';
+  const clock = [isEndOfDay ? 0 : number('hour'), number('minute'), number('second')] as const;
   const date = new Date(0);
   date.setUTCFullYear(year, month, day);
   date.setUTCHours(...clock, Math.floor(Number(`0.${parts['fraction'] ?? 0}`) * 1000));
@@ -37,7 +41,7 @@ export function readDateText(text: string): DateText | undefined {
   const offsetSeconds = number('hours') * 3600 + number('minutes') * 60 + number('seconds');
   const offsetMs = (parts['sign'] === '-' ? -1 : 1) * offsetSeconds * 1000;
   return {
-    ms: date.getTime() - offsetMs,
+    ms: date.getTime() + (isEndOfDay ? DAY_MS : 0) - offsetMs,
     isInstant: parts['offset'] !== undefined,
     hasDate,
     hasTime: parts['hour'] !== undefined,

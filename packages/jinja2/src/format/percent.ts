@@ -72,7 +72,7 @@ class PercentFormatter {
     const { key, flags = '', width, precision, point, type = '' } = match.groups ?? {};
     if (type === '') throw renderFault('incomplete format');
     if (match[0] === '%%') return '%';
-    const value = key === undefined ? undefined : this.lookup(key);
+    const named = key === undefined ? undefined : { value: this.lookup(key) };
     const asked = this.size(width) ?? 0;
     const directive: Directive = {
       flags: asked < 0 ? `${flags}-` : flags,
@@ -80,7 +80,7 @@ class PercentFormatter {
       precision: point === undefined ? undefined : Math.max(0, this.size(precision) ?? 0),
       type,
     };
-    const text = this.convert(directive, value ?? this.next());
+    const text = this.convert(directive, named ? named.value : this.next());
     return pad(text, { width: directive.width, fill: ' ' }, directive.flags.includes('-') ? '<' : '>');
   }
 
