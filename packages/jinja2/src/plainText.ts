@@ -43,6 +43,8 @@ class PlainText implements Partial<Handler> {
   /** Line breaks before the next word. */
   #breaks = 0;
   #isSpaced = false;
+  /** Nothing has been written after the bullet of a list item. */
+  #isAtBullet = false;
   /** Open elements inside a hidden one, including itself. */
   #unread = 0;
   #preformatted = 0;
@@ -64,7 +66,9 @@ class PlainText implements Partial<Handler> {
       this.#unread += 1;
       return;
     }
-    this.#break(ownValue(LINE_BREAKS, name) ?? 0);
+    // What a list item begins with stands next to its bullet, except for another list.
+    const isItem = name === 'ul' || name === 'ol' || name === 'li';
+    if (isItem || !this.#isAtBullet) this.#break(ownValue(LINE_BREAKS, name) ?? 0);
     switch (name) {
       case 'a':
         this.#links.push({ href: (attributes['href'] ?? '').trim(), start: this.#text.length });
@@ -106,6 +110,8 @@ class PlainText implements Partial<Handler> {
     else if (name === 'ul' || name === 'ol') this.#lists.pop();
     else if (name === 'blockquote') this.#quotations -= 1;
     else if (name === 'pre') this.#preformatted -= 1;
+    if (name === 'li') this.#isAtBullet = false;
+    if (this.#isAtBullet) return;
     const breaks = ownValue(LINE_BREAKS, name) ?? 0;
     this.#break(this.#lists.length > 0 ? Math.min(breaks, 1) : breaks);
   }
@@ -143,6 +149,7 @@ class PlainText implements Partial<Handler> {
     else if (this.#isSpaced) this.#text += ' ';
     this.#breaks = 0;
     this.#isSpaced = false;
+    this.#isAtBullet = false;
     this.#text += words;
   }
 
@@ -158,6 +165,7 @@ class PlainText implements Partial<Handler> {
     const indentation = '  '.repeat(Math.min(Math.max(0, depth - 1), MAX_INDENTATION));
     this.#write(`${indentation} ${number === undefined ? '*' : `${number}.`}`);
     this.#isSpaced = true;
+    this.#isAtBullet = true;
   }
 
   /** Writes a link's URL after its text, unless they are the same. */

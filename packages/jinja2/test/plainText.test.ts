@@ -41,6 +41,27 @@ describe('templates: the plain text of an email', () => {
     expect(plainText('<img src="x">')).to.equal('');
   });
 
+  it('has the text of a list item next to its bullet, whatever elements it is in', () => {
+    expect(plainText('<ul><li><p>one</p></li></ul>')).to.equal(' * one');
+    const blocks = 'p div h1 h6 section article address center figure blockquote pre table'.split(' ');
+    const wrap = (name: string, text: string): string =>
+      name === 'table' ? `<table><tr><td>${text}</td></tr></table>` : `<${name}>${text}</${name}>`;
+    const before = ['', ' ', '\n  ', '<p></p>', '<img src="x">', '<span style="display:none">x</span>'];
+    for (const list of ['ul', 'ol'])
+      for (const outer of blocks)
+        for (const inner of ['b', ...blocks])
+          for (const start of before) {
+            const item = start + wrap(outer, wrap(inner, 'one'));
+            const html = `x<${list}><li>${item}</li><li>two</li></${list}><p>y</p>`;
+            const lines = plainText(html).split(/\n+/);
+            const bullets = list === 'ul' ? ['*', '*'] : ['1.', '2.'];
+            expect(lines, html).to.deep.equal(['x', ` ${bullets[0]} one`, ` ${bullets[1]} two`, 'y']);
+          }
+    expect(plainText('<ul><li></li><li><ul><li><p>a</p></li></ul></li></ul><p>z</p>')).to.equal(
+      ' *\n *\n   * a\n\nz',
+    );
+  });
+
   // Of each, more took between 5 and 18 seconds.
   const hostile: Readonly<Record<string, string>> = {
     'elements that are never closed': '<b>'.repeat(60_000),
