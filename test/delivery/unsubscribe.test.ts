@@ -165,6 +165,54 @@ describe('unsubscribing', () => {
     }
   });
 
+  // RFC 8058 has one body, of two types. Mailboxes and their proxies also send others, or none.
+  const CLICKS: readonly (readonly [type: string | undefined, body: string | undefined])[] = [
+    ['application/x-www-form-urlencoded', ONE_CLICK],
+    ['application/x-www-form-urlencoded', `${ONE_CLICK}\r\n`],
+    ['application/x-www-form-urlencoded', `${ONE_CLICK}\n`],
+    ['application/x-www-form-urlencoded', ''],
+    ['application/x-www-form-urlencoded', 'list-unsubscribe=one-click'],
+    ['application/x-www-form-urlencoded', '%ff%'],
+    ['application/x-www-form-urlencoded; charset=iso-8859-1', ONE_CLICK],
+    ['APPLICATION/X-WWW-FORM-URLENCODED;charset=UTF-8', ONE_CLICK],
+    ['text/plain', ONE_CLICK],
+    ['text/plain; charset=us-ascii', ''],
+    ['application/json', '{"List-Unsubscribe": "One-Click"}'],
+    ['application/json', '{'],
+    [
+      'multipart/form-data; boundary=x',
+      '--x\r\ncontent-disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--x--\r\n',
+    ],
+    ['multipart/form-data', ''],
+    ['application/octet-stream', '\0\x01'],
+    ['not a type', 'x'],
+    [undefined, undefined],
+    [undefined, ONE_CLICK],
+  ];
+
+  it('takes one click of any type and body', async () => {
+    const url = urlIn((await send('news', 'ada@example.com')).email);
+    for (const [type, body] of CLICKS) {
+      const shown = JSON.stringify([type, body]);
+      await fixture.testDatabase.database.pool.query('delete from rowpost.email_unsubscribe');
+      const { status } = await fixture.fetch(pathOf(url), {
+        method: 'POST',
+        // A string would be given a type.
+        ...(body === undefined ? {} : { body: new TextEncoder().encode(body) }),
+        ...(type === undefined ? {} : { headers: { 'content-type': type } }),
+      });
+      expect(status, shown).to.equal(200);
+      expect(await list(), shown).to.deep.equal([
+        { address: 'ada@example.com', email_types: ['news'], all_types: false, source: 'link' },
+      ]);
+    }
+    await post(url, 'choice=subscribe\r\n');
+    expect(await list()).to.deep.equal([]);
+    expect((await post(url, `x=${'x'.repeat(5_000)}`)).status).to.equal(413);
+    expect((await post(`${url.slice(0, -5)}AAAAA`, ONE_CLICK)).status).to.equal(404);
+    expect(await list()).to.deep.equal([]);
+  });
+
   it('from all leaves out what has a link, and nothing else; both are taken back on the page', async () => {
     const url = urlIn((await send('offers', 'ada@example.com')).email);
     expect(await (await post(url, ONE_CLICK)).text()).to.contain(

@@ -12,9 +12,8 @@ import {
   UNSUBSCRIBE_PATH,
   type UnsubscribeLink,
 } from '../../email/unsubscribeLink.js';
-import { AppError } from '../../foundation/errors.js';
 import { consumePoint } from '../http/consumePoint.js';
-import { readFields } from '../http/readFields.js';
+import { readBytes } from '../http/readFields.js';
 import { sendPage } from '../pages/sendPage.js';
 import type { WebDeps } from '../http/webDeps.js';
 
@@ -25,8 +24,7 @@ const WINDOW_SECONDS = 60;
 
 /**
  * `/unsubscribe/<sealed link>`, the target of the email's link and of its header `List-Unsubscribe`. GET changes nothing,
- * since mailboxes and scanners follow links. `POST List-Unsubscribe=One-Click` (RFC 8058) and the page's buttons take effect
- * immediately.
+ * since mailboxes and scanners follow links. A POST, one click in a mailbox (RFC 8058) or the page's buttons, takes effect immediately.
  */
 export function unsubscribeRoutes({ database: { ledger }, keyRing, principals }: WebDeps): Router {
   const changes = new RateLimiterMemory({ points: CHANGES_PER_MINUTE, duration: WINDOW_SECONDS });
@@ -70,13 +68,13 @@ export function unsubscribeRoutes({ database: { ledger }, keyRing, principals }:
 const CHOICES = ['type', 'all', 'subscribe'] as const;
 type Choice = (typeof CHOICES)[number] | 'one-click';
 
-/** Throws AppError BAD_REQUEST, BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE. */
+/**
+ * What the page's buttons send. Anything else is one click, for which the sealed link suffices: mailboxes have types and bodies of their
+ * own, and some have none. Throws AppError BODY_TOO_LARGE.
+ */
 async function readChoice(req: Request): Promise<Choice> {
-  const { values } = await readFields(req, MAX_BODY_BYTES);
-  if (values['List-Unsubscribe'] === 'One-Click') return 'one-click';
-  const choice = CHOICES.find((known) => known === values['choice']);
-  if (choice) return choice;
-  throw new AppError('BAD_REQUEST', 'The body is not List-Unsubscribe=One-Click.');
+  const form = new URLSearchParams((await readBytes(req, MAX_BODY_BYTES)).toString());
+  return CHOICES.find((known) => known === form.get('choice')?.trim()) ?? 'one-click';
 }
 
 interface Opened {
