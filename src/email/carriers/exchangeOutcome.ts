@@ -1,10 +1,9 @@
 import { isJsonObject } from '../../foundation/json/losslessJson.js';
 import { toPostgresText } from '../postgresText.js';
 import type { Exchange } from './carrierClient.js';
+import { readWait } from './rateLimitWait.js';
 import type { SendOutcome, Verification } from './sending.js';
 
-const MIN_WAIT_MS = 1_000;
-const MAX_WAIT_MS = 3_600_000;
 const MAX_MESSAGE_CHARACTERS = 300;
 export const MAX_ID_CHARACTERS = 200;
 
@@ -58,7 +57,7 @@ export function verificationOf(
 /** Interprets statuses with the same meaning everywhere; carriers handle their own first. */
 export function readCommonStatus({ status, headers }: CarrierResponse, message: string): SendOutcome {
   const code = `CARRIER_${status}`;
-  if (status === 429) return { kind: 'rate_limited', httpStatus: status, waitMs: readWait(headers) };
+  if (status === 429) return { kind: 'rate_limited', httpStatus: status, waitMs: readWait(headers, Date.now()) };
   if (status === 408 || (status >= 300 && status < 400)) {
     return { kind: 'retry', ambiguous: false, httpStatus: status, code, message };
   }
@@ -89,20 +88,6 @@ const statusOnly = (status: number): string => `the carrier responded with ${sta
 export function networkCode(error: unknown): string {
   const code = (error as { code?: unknown } | undefined)?.code;
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,40}$/.test(code) ? code : 'NETWORK_ERROR';
-}
-
-/** Milliseconds until the carrier accepts email again. */
-function readWait(headers: Readonly<Record<string, unknown>>): number {
-  const reset = Number(headers['x-ratelimit-reset']);
-  const retryAfter = headers['retry-after'];
-  let waitMs = MIN_WAIT_MS;
-  if (Number.isFinite(reset) && reset > 0) waitMs = reset * 1000 - Date.now();
-  else if (typeof retryAfter === 'string') {
-    const seconds = Number(retryAfter);
-    waitMs = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(retryAfter) - Date.now();
-  }
-  if (Number.isNaN(waitMs)) waitMs = MIN_WAIT_MS;
-  return Math.min(Math.max(waitMs, MIN_WAIT_MS), MAX_WAIT_MS);
 }
 
 /**
