@@ -11,7 +11,7 @@ import type { SendOutcome } from './sending.js';
 export interface HttpCarrier<A extends Account> {
   readonly limits: EmailLimits;
   toRequest(email: LoadedEmail, account: A): CarrierRequest | Promise<CarrierRequest>;
-  readResponse(response: CarrierResponse): SendOutcome;
+  readResponse(response: CarrierResponse, email: LoadedEmail): SendOutcome;
   /** A request that sends nothing and only succeeds for a known account. */
   verifyRequest(account: A): CarrierRequest | Promise<CarrierRequest>;
   /** Whether a response other than 2xx also proves that the account is known. */
@@ -43,7 +43,7 @@ export function createHttpCarrier<A extends Account>(
       const exchange = await clientOf(account).call(request, context).catch(newExchange);
       const outcome = readExchange(
         exchange,
-        (response) => carrier.readResponse(response),
+        (response) => carrier.readResponse(response, email),
         secretsOf(account),
       );
       return IDEMPOTENT_CARRIERS.includes(account.kind) ? withoutDuplicate(outcome) : outcome;

@@ -229,6 +229,43 @@ describe('delivery: through HTTP carriers', () => {
     const account = { kind: 'postmark', apikey: KEY, messageStream: 'outbound' } as const;
     behaves(account, createPostmark, POSTMARK, '/server');
 
+    /** As Postmark and its clients have had it over the years. */
+    const INACTIVE = [
+      'Message OK, but will not deliver to these inactive addresses: $',
+      'Message OK, but will not deliver to these inactive addresses: $.',
+      'Message OK, but will not deliver to these inactive addresses: $. Inactive recipients are ones that have generated a hard bounce or a spam complaint.',
+      'You tried to send to recipient(s) that have been marked as inactive. Found inactive addresses: $. Inactive recipients are ones that have generated a hard bounce, a spam complaint, or a manual suppression. ',
+    ];
+    const DOTTED = {
+      ...EMAIL,
+      recipients: [...EMAIL.recipients, { email: 'Bob.B@Sub.Example.com', name: 'Bob, B' }],
+    };
+    const addressesOf = (outcome: object): readonly string[] =>
+      (outcome as { refused?: readonly { address: string }[] }).refused?.map(({ address }) => address) ?? [];
+
+    for (const message of INACTIVE) {
+      for (const listed of [[], ['log@example.com'], ['bob.b@sub.example.com', 'cc@example.com']]) {
+        it(`${message.slice(0, 110)} (${listed.length} of them)`, async () => {
+          const Message = message.replace('$', listed.join(', '));
+          const isSent = message.startsWith('Message OK');
+          const [status, ErrorCode] = isSent ? [200, 0] : [422, 406];
+          api.reply = () => ({ status, body: { ErrorCode, Message, MessageID: '1' } });
+          const outcome = await opened[1]!.send(DOTTED, { account, deadlineMs: 400, mayStart: () => true });
+          expect(outcome).to.include(isSent ? { kind: 'sent' } : { code: 'RECIPIENT_REFUSED' });
+          const all = [...DOTTED.recipients, ...DOTTED.cc, ...DOTTED.bcc].map(({ email }) => email);
+          const expected = all.filter((address) => listed.includes(address.toLowerCase()));
+          expect(addressesOf(outcome)).to.have.members(expected.length > 0 || isSent ? expected : all);
+        });
+      }
+    }
+
+    it('an inactive address in a spelling of its own is recorded in that', async () => {
+      const Message = 'Message OK, but will not deliver to these inactive addresses: b@exämple.com';
+      api.reply = () => ({ status: 200, body: { ErrorCode: 0, Message, MessageID: '1' } });
+      const outcome = await opened[1]!.send(EMAIL, { account, deadlineMs: 400, mayStart: () => true });
+      expect(addressesOf(outcome)).to.deep.equal(['b@exämple.com']);
+    });
+
     it('receives the whole email', async () => {
       api.reply = () => ({ status: 200, body: { MessageID: '1' } });
       await opened[1]!.send(EMAIL, { account, deadlineMs: 400, mayStart: () => true });

@@ -4,6 +4,7 @@ import type { Carrier, LoadedEmail } from '../carrier.js';
 import { encodeHeader } from '../../message/encodedWords.js';
 import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
 import { createHttpCarrier } from '../httpCarrier.js';
+import { listedAsInactive, toInactive } from './inactiveRecipients.js';
 import type { SendOutcome } from '../sending.js';
 
 const LIMITS = { maxRecipients: 50, maxBytes: 10_000_000, allowsUtf8Addresses: false };
@@ -73,23 +74,32 @@ function toBody(email: LoadedEmail, { messageStream }: PostmarkAccount): object 
 }
 
 /** Postmark's error codes for status 422. All others mean that the email was rejected. */
-const CODES: ReadonlyMap<number, readonly ['tenant_paused' | 'rejected', string]> = new Map([
+const CODES: ReadonlyMap<unknown, readonly ['tenant_paused' | 'rejected', string]> = new Map([
   [10, ['tenant_paused', 'APIKEY_REFUSED']],
   [400, ['rejected', 'SENDER_NOT_VERIFIED']],
   [401, ['rejected', 'SENDER_NOT_VERIFIED']],
   [405, ['tenant_paused', 'CREDITS_EXCEEDED']],
-  [406, ['rejected', 'RECIPIENT_REFUSED']],
   [412, ['tenant_paused', 'ACCOUNT_BLOCKED']],
   [413, ['tenant_paused', 'ACCOUNT_BLOCKED']],
 ]);
+/** All recipients are inactive. */
+const INACTIVE = 406;
 
-function readResponse(response: CarrierResponse): SendOutcome {
+function readResponse(response: CarrierResponse, email: LoadedEmail): SendOutcome {
   const { status, body } = response;
-  const { ErrorCode: code, MessageID: id } = fieldsOf(body);
+  const { ErrorCode: code, MessageID: id, Message: words } = fieldsOf(body);
   const message = describe(response);
-  if (status >= 200 && status < 300) return sentAs(id, status);
+  const inactive = typeof words === 'string' ? listedAsInactive(words, email) : [];
+  if (status >= 200 && status < 300) {
+    return { ...sentAs(id, status), ...(inactive.length > 0 ? { refused: inactive } : {}) };
+  }
   if (status === 401) return { kind: 'tenant_paused', httpStatus: status, code: 'APIKEY_REFUSED', message };
-  const known = status === 422 && typeof code === 'number' ? CODES.get(code) : undefined;
+  if (status === 422 && code === INACTIVE) {
+    const all = [...email.recipients, ...email.cc, ...email.bcc].map((address) => toInactive(address.email));
+    const refused = inactive.length > 0 ? inactive : all;
+    return { kind: 'rejected', httpStatus: status, code: 'RECIPIENT_REFUSED', message, refused };
+  }
+  const known = status === 422 ? CODES.get(code) : undefined;
   if (known) return { kind: known[0], httpStatus: status, code: known[1], message };
   return readCommonStatus(response, message);
 }

@@ -1,0 +1,28 @@
+import { comparable } from '../../addresses.js';
+import type { LoadedEmail } from '../carrier.js';
+import type { RefusedRecipient } from '../sending.js';
+
+/** After "will not deliver to these inactive addresses:" or "Found inactive addresses:". */
+const LIST = /inactive addresses:(.*)/is;
+
+/**
+ * The recipients that Postmark's message lists as inactive, which nothing else reports: no webhook follows. It lists addresses in
+ * lower case, without names, and may explain them afterwards.
+ */
+export function listedAsInactive(
+  message: string,
+  { recipients, cc, bcc }: LoadedEmail,
+): readonly RefusedRecipient[] {
+  const listed = (LIST.exec(message)?.[1] ?? '')
+    .split(/[\s,;<>]+/)
+    .map((word) => word.replace(/\.$/, ''))
+    .filter((word) => word.includes('@'));
+  const written = new Map([...recipients, ...cc, ...bcc].map(({ email }) => [comparable(email), email]));
+  return [...new Set(listed.map(comparable))].map((address) => toInactive(written.get(address) ?? address));
+}
+
+export function toInactive(address: string): RefusedRecipient {
+  const reason =
+    'Postmark sends nothing to this address: it is inactive there, after a hard bounce, a spam complaint or a manual suppression';
+  return { address, reason, status: null, isGone: false };
+}
