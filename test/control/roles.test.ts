@@ -186,6 +186,37 @@ describe('roles_pbac: role', () => {
     expect(codeOf(await fixture.control(root, DELETE, { id: 'x' }))).to.equal('NOT_FOUND');
   });
 
+  it('names the login that another role has, whichever way a role gets it', async () => {
+    await member('Ada', []);
+    const restored = await member('bob', []);
+    await fixture.control(root, DELETE, { id: String(restored.roleid) });
+    await member('Bob', []);
+    const other = await member('carol', []);
+    const ways: readonly (readonly [string, string, Json])[] = [
+      ['create_role', CREATE, { input: { login: 'ada' } }],
+      ['update_role (login)', UPDATE, { id: String(other.roleid), input: { login: 'ADA' } }],
+      ['update_role (deleted)', UPDATE, { id: String(restored.roleid), input: { deleted: false } }],
+      [
+        'update_role (deleted and login)',
+        UPDATE,
+        { id: String(restored.roleid), input: { deleted: false, login: 'Carol' } },
+      ],
+    ];
+    const named = ['ada', 'ADA', 'bob', 'Carol'];
+    for (const [index, [way, mutation, variables]] of ways.entries()) {
+      const { errors } = await fixture.control(root, mutation, variables);
+      expect(errors?.[0], way).to.deep.include({
+        message: `Another role of the tenant has the login "${named[index]}", or one like it.`,
+      });
+      expect(errors?.[0]?.extensions, way).to.include({ code: 'NAME_TAKEN', field: 'login' });
+    }
+    const renamed = await fixture.control(root, UPDATE, {
+      id: String(restored.roleid),
+      input: { deleted: false, login: 'bob the second' },
+    });
+    expect(at(renamed, 'data.update_role.deleted')).to.equal(false);
+  });
+
   it('applies a request atomically, and stops at the first error', async () => {
     const result = await fixture.control(
       root,

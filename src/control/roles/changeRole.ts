@@ -26,7 +26,7 @@ export async function changeRole(context: ControlContext, key: Key, input: RoleI
     if (input.login !== undefined && input.login !== role.login) requireReauthenticated(context, 'login');
   }
   const changes = await collectChanges(context, role, input);
-  await updateRole(db, principal.tenantid, roleid, changes);
+  await updateRole(db, principal.tenantid, role, changes);
   if (input.password !== undefined) {
     if (role.login === ANONYMOUS_LOGIN) throw denied('Anonymous clients have no password.');
     const hash = context.passwordHashes.take(
@@ -43,8 +43,8 @@ export async function removeRole(context: ControlContext, key: Key): Promise<und
   const roleid = Number(key['roleid']);
   requireCapability(principal, 'delete_role');
   if (roleid === principal.roleid) throw denied('A role may not delete itself.');
-  await requireManageable(context, roleid);
-  await updateRole(db, principal.tenantid, roleid, { deleted: true });
+  const role = await requireManageable(context, roleid);
+  await updateRole(db, principal.tenantid, role, { deleted: true });
   await bumpPolicyVersion(db, principal.tenantid);
 }
 

@@ -59,14 +59,15 @@ export async function insertRole(db: ControlDb, role: NewRole): Promise<number> 
 export async function updateRole(
   db: ControlDb,
   tenantid: number,
-  roleid: number,
+  { roleid, login }: RoleState,
   changes: RoleChanges,
 ): Promise<void> {
   if (Object.keys(changes).length === 0) return;
   await mapDepthViolation(
     mapUniqueViolation(
       db('rowpost.role').where({ tenantid, roleid }).update(changes),
-      ...loginTaken(changes.login ?? null),
+      // Restoring a role takes its login as well.
+      ...loginTaken(changes.login ?? login),
     ),
   );
 }
