@@ -1,5 +1,6 @@
 import { ConfigError } from '../foundation/errors.js';
 import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { parseStorageUrl } from './storageUrl.js';
 import { ownValue } from '../foundation/ownValue.js';
 import { passwordWeakness } from '../foundation/passwordRules.js';
@@ -46,7 +47,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   }
   if (production) problems.push(...productionProblems(values));
   if (problems.length > 0) throw new ConfigError(problems);
-  const baseUrl = (values.baseUrl ?? `http://localhost:${values.port}`).replace(/\/+$/, '');
+  const baseUrl = values.baseUrl ?? new URL(`http://localhost:${values.port}`).origin;
   const host = values.host ?? (production ? ALL_ADDRESSES : LOOPBACK);
   return {
     ...values,
@@ -55,9 +56,9 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     host,
     healthHost: values.healthHost ?? host,
     baseUrl,
-    cellUrl: values.cellUrl?.replace(/\/+$/, '') ?? baseUrl,
+    cellUrl: values.cellUrl ?? baseUrl,
     mailTransport: values.mailTransport ?? (embedded ? 'mailbox' : 'sendgrid'),
-    storageUrl: values.storageUrl ?? `file:${values.dataDir}/files`,
+    storageUrl: values.storageUrl ?? `file:${path.join(values.dataDir, 'files')}`,
   };
 }
 

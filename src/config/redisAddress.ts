@@ -36,18 +36,20 @@ const NODE_PORT = 6379;
 const SENTINEL_PARAMETERS: readonly string[] = ['sentinel_username', 'sentinel_password'];
 /** Scheme, user and password, hosts, path and query. Everything up to the last `@` is user and password. */
 const PARTS = /^(rediss?)\+(sentinel|cluster):\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/s;
-const HOST = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/i;
+const HOST = /^(\[[0-9a-f:.]+\]|[^:[\]\s]+)(?::(\d{1,5}))?$/i;
 
 /** Throws an Error whose message follows the variable's name and quotes nothing of the URL, which may hold a password. */
 export function parseRedisUrl(url: string): RedisAddress {
-  if (/^rediss?:/.test(url) && URL.canParse(url)) return { kind: 'server', url };
+  if (/^rediss?:\/\//.test(url) && URL.canParse(url)) return readServer(url);
   const [, scheme, kind, user, hosts, path = '', query] = PARTS.exec(url) ?? [];
   if (kind === undefined || hosts === undefined) {
     throw new Error('is not a redis, rediss, redis+sentinel or redis+cluster URL');
   }
   const parameters = new URLSearchParams(query);
   const allowed = kind === 'sentinel' ? SENTINEL_PARAMETERS : [];
-  if ([...parameters.keys()].some((name) => !allowed.includes(name))) {
+  const names = [...parameters.keys()];
+  if (new Set(names).size < names.length) throw new Error('has a parameter twice');
+  if (names.some((name) => !allowed.includes(name))) {
     throw new Error(`has a parameter that is not ${allowed.join(' or ') || 'known: a cluster has none'}`);
   }
   const access = { isTls: scheme === 'rediss', ...readUser(user) };
@@ -72,10 +74,20 @@ export function parseRedisUrl(url: string): RedisAddress {
   };
 }
 
+/** ioredis would take a path such as `/x` for the database NaN, and what stands before a # for the host. */
+function readServer(url: string): RedisAddress {
+  const { pathname, hash, username, password } = new URL(url);
+  if (!/^\/?\d*$/.test(pathname)) throw new Error('has a path that is not the number of a database');
+  if (hash !== '') throw new Error('has a # that is not part of its syntax: write %23');
+  decode(username);
+  decode(password);
+  return { kind: 'server', url };
+}
+
 function readHosts(text: string, defaultPort: number): readonly RedisHost[] {
   return text.split(',').map((item) => {
     const [, host, port = String(defaultPort)] = HOST.exec(item) ?? [];
-    if (host === undefined || Number(port) > 65_535) {
+    if (host === undefined || Number(port) > 65_535 || Number(port) === 0) {
       throw new Error('has a host that is not host or host:port');
     }
     return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };

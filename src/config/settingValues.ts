@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { parseDatabaseUrl } from './databaseUrl.js';
 import { parseRedisUrl } from './redisAddress.js';
 import { parseStorageUrl } from './storageUrl.js';
+import { parseWebAddress } from './webAddress.js';
 
 /*
  * Parsers for settings. Each throws an Error whose message follows the variable's name ("PORT is not a whole number …")
@@ -17,7 +18,10 @@ export const flag = (value: string): boolean => {
   throw new Error('is not a yes or no');
 };
 export const listeningAddress = (value: string): string => {
-  if (isIP(value) !== 0) return value;
+  if (isIP(value) === 4) return value;
+  // In the spelling of systems, `::1`. One with a zone is no URL.
+  const url = `http://[${value}]`;
+  if (isIP(value) === 6) return URL.canParse(url) ? new URL(url).hostname.slice(1, -1) : value;
   throw new Error('is not an IP address of this machine, such as 127.0.0.1 or ::');
 };
 const list = (value: string): readonly string[] =>
@@ -25,27 +29,32 @@ const list = (value: string): readonly string[] =>
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
+export const origin = (value: string): string => {
+  const address = parseWebAddress(value);
+  if (address?.path === '') return address.origin;
+  throw new Error('is not an http or https URL without a path, such as https://app.example.com');
+};
 export const origins = (value: string): readonly string[] => {
-  const items = list(value);
-  for (const item of items) {
-    const parsed = URL.canParse(item) ? new URL(item) : undefined;
-    if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.origin !== item.replace(/\/$/, '')) {
-      throw new Error('is not a list of origins such as https://app.example.com');
-    }
-  }
-  return items;
+  const found = list(value).map((item) => {
+    const address = parseWebAddress(item);
+    if (address?.path === '') return address.origin;
+    throw new Error('is not a list of origins such as https://app.example.com');
+  });
+  return [...new Set(found)];
 };
 /** Not `null`, the origin of every sandboxed frame. */
 export const originsOrAll = (value: string): readonly string[] => {
   const items = list(value);
-  const named = origins(items.filter((item) => item !== '*').join(',')).map((item) => new URL(item).origin);
+  const named = origins(items.filter((item) => item !== '*').join(','));
   return items.includes('*') ? [...named, '*'] : named;
 };
+/** The largest `integer` of PostgreSQL, and the longest timer of Node.js, which fires a longer one at once. */
+const MAX_INTEGER = 2_147_483_647;
 export const integer =
-  (least: number, most = Number.MAX_SAFE_INTEGER) =>
+  (least: number, most = MAX_INTEGER) =>
   (value: string): number => {
-    const number = Number(value);
-    if (!Number.isInteger(number) || number < least || number > most) {
+    const number = /^\s*\d+\s*$/.test(value) ? Number(value) : NaN;
+    if (!(number >= least && number <= most)) {
       throw new Error(`is not a whole number from ${least} to ${most}`);
     }
     return number;
@@ -57,15 +66,11 @@ export const oneOf =
     if (choice === undefined) throw new Error(`is not one of ${choices.join(', ')}`);
     return choice;
   };
-export const url =
-  (...schemes: string[]) =>
-  (value: string): string => {
-    const parsed = URL.canParse(value) ? new URL(value) : undefined;
-    if (!parsed || !schemes.includes(parsed.protocol.slice(0, -1))) {
-      throw new Error(`is not a ${schemes.join(' or ')} URL`);
-    }
-    return value;
-  };
+export const webAddress = (value: string): string => {
+  const address = parseWebAddress(value);
+  if (address) return address.origin + address.path;
+  throw new Error('is not an http or https URL without user, query and fragment');
+};
 export const storageAddress = (value: string): string => {
   parseStorageUrl(value);
   return value;

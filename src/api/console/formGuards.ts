@@ -31,7 +31,7 @@ export function requireCsrfToken(session: ConsoleSession, given: unknown): void 
 export function requireOwnPage(req: IncomingMessage, baseUrl: string): void {
   const site = req.headers['sec-fetch-site'];
   const isSameOrigin = site === undefined || site === 'same-origin' || site === 'none';
-  if (isSameOrigin && isFromOrigin(req, [new URL(baseUrl).origin])) return;
+  if (isSameOrigin && isFromOrigin(req, [baseUrl])) return;
   throw new AppError('PERMISSION_DENIED', 'Another site sent this form.', {
     hint: 'Open the console itself and try again there.',
   });

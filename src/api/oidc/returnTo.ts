@@ -8,7 +8,7 @@ import { oidcFailure } from './oidcFailure.js';
 export function readReturnTo(given: unknown, { config }: RouteDeps): string | null {
   if (given === undefined || given === null || given === '') return null;
   const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined;
-  const allowed = [config.baseUrl, ...config.oidcReturnOrigins].map((origin) => new URL(origin).origin);
+  const allowed = [config.baseUrl, ...config.oidcReturnOrigins];
   if (url && /^https?:$/.test(url.protocol) && allowed.includes(url.origin) && url.username === '') {
     return url.href;
   }

@@ -42,5 +42,5 @@ export function refuseOtherSites(pages: Pages): RequestHandler {
 }
 
 function ownOrigins({ baseUrl, oidcReturnOrigins }: Pages): readonly string[] {
-  return [baseUrl, ...oidcReturnOrigins].map((address) => new URL(address).origin);
+  return [baseUrl, ...oidcReturnOrigins];
 }

@@ -8,9 +8,10 @@ import {
   listeningAddress,
   optional,
   optionalText,
+  origin,
   text,
   redisAddress,
-  url,
+  webAddress,
 } from '../settingValues.js';
 
 export const ADDRESSES = {
@@ -85,7 +86,7 @@ export const ADDRESSES = {
   ),
   cellUrl: setting(
     'CELL_URL',
-    optional(url('http', 'https')),
+    optional(webAddress),
     undefined,
     'The URL of this cell alone, to which other cells refer clients of its tenants, if `BASE_URL` leads to a proxy in front of all cells.',
     '`BASE_URL`',
@@ -99,9 +100,9 @@ export const ADDRESSES = {
   ),
   baseUrl: setting(
     'BASE_URL',
-    optional(url('http', 'https')),
+    optional(origin),
     undefined,
-    'The public URL of the service. Required in production.',
+    'The public URL of the service, without a path. Required in production.',
     '`http://localhost:<PORT>`',
   ),
   dataDir: setting(

@@ -1,6 +1,9 @@
 import { setting } from './setting.js';
 import { integer, text } from '../settingValues.js';
 
+/** That long ago PostgreSQL still knows dates. */
+const MAX_DAYS = 999_999;
+
 export const DELIVERY = {
   workerConcurrency: setting(
     'WORKER_CONCURRENCY',
@@ -63,13 +66,13 @@ export const DELIVERY = {
   ),
   retentionDays: setting(
     'RETENTION_DAYS',
-    integer(1),
+    integer(1, MAX_DAYS),
     30,
     'Retention of events, deliveries and attempts, in days.',
   ),
   keepEmailDays: setting(
     'KEEP_EMAIL_DAYS',
-    integer(0),
+    integer(0, MAX_DAYS),
     0,
     'Retention of sent emails, encrypted, for the console, in days: at most `RETENTION_DAYS`. 0 keeps none; `rowpost demo` keeps them for 7.',
   ),

@@ -20,7 +20,7 @@ export const REQUESTS = {
   ),
   bodyLimitBytes: setting(
     'BODY_LIMIT_BYTES',
-    integer(1024),
+    integer(1024, Number.MAX_SAFE_INTEGER),
     1_048_576,
     'Maximum size of a request body, in bytes.',
   ),
@@ -42,7 +42,7 @@ export const REQUESTS = {
   ),
   maxResponsesInFlightBytes: setting(
     'MAX_RESPONSES_IN_FLIGHT_BYTES',
-    integer(1024),
+    integer(1024, Number.MAX_SAFE_INTEGER),
     134_217_728,
     'Maximum size of all responses in flight in one process, in bytes; beyond that, requests get 503. They take a few times as much memory.',
   ),

@@ -17,6 +17,8 @@ const RANGES: Readonly<Record<string, readonly string[]>> = {
   linklocal: ['169.254.0.0/16', 'fe80::/10'],
   uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 };
+/** What IPv4 addresses written as IPv6 ones begin with, as in `::ffff:10.0.0.0/104`. */
+const MAPPED_BITS = 96;
 /** Where a proxy is if only their number is given: not where strangers connect from. */
 const OWN_NETWORKS = Object.values(RANGES).flat().map(networkOf);
 
@@ -46,7 +48,8 @@ function numberOfProxies(count: number): TrustedProxies {
 
 function networkOf(item: string): Network {
   const isAddress = isIP(item) !== 0;
-  if (!isAddress && !ipaddr.isValidCIDR(item)) {
+  // Without the first condition, 010.0.0.0/8 would be 8.0.0.0/8.
+  if (!isAddress && !(isIP(item.split('/', 1)[0] ?? '') !== 0 && ipaddr.isValidCIDR(item))) {
     throw new Error(
       'is not a number of proxies, nor a list of addresses, networks such as 10.0.0.0/8, loopback, linklocal and uniquelocal',
     );
@@ -55,7 +58,10 @@ function networkOf(item: string): Network {
     const address = ipaddr.process(item);
     return [address, address.kind() === 'ipv4' ? 32 : 128];
   }
-  const [address, bits] = ipaddr.parseCIDR(item);
+  const [given, givenBits] = ipaddr.parseCIDR(item);
+  // Addresses are compared as IPv4 ones.
+  const isMapped = given instanceof ipaddr.IPv6 && given.isIPv4MappedAddress() && givenBits >= MAPPED_BITS;
+  const [address, bits] = isMapped ? [given.toIPv4Address(), givenBits - MAPPED_BITS] : [given, givenBits];
   if (bits === 0) throw new Error('trusts every address: list those of the proxies');
   return [address, bits];
 }
