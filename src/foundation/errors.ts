@@ -107,6 +107,10 @@ const CODES = {
     'The tenant has more than 100,000 columns, enum labels and constraint columns, or more objects than PostgreSQL can drop at once: drop unused ones, or split the tenant.',
   ],
   TENANT_SQL_FAILED: [400, 'Correct the script at the given position; none of it was applied.'],
+  TENANT_CODE_FAILED: [
+    400,
+    "Whoever maintains the tenant's database corrects the trigger, function, view, policy or default that failed.",
+  ],
   CAPTURE_DENIED: [403, "The table's owner, or a superuser, has to run the statement that is given."],
   NAME_TAKEN: [409, 'Choose another name.'],
   PASSWORD_TOO_WEAK: [

@@ -71,6 +71,7 @@ export async function runPlan(
     transactions: reads ?? engine.transactions,
     tenantid: principal.tenantid,
     catalog,
+    seesAll: principal.isAdmin,
     reservation,
     span,
     rewrite: plan.hasFilePlaceholders ? (json) => engine.fileUrls.write(json, principal, email) : undefined,

@@ -7,6 +7,8 @@ import type { FieldResult, StatementResults } from './assemble.js';
 import type { BoundPlan } from './bindStatements.js';
 import { readError } from './filter/valueError.js';
 import type { StatementField } from './plan/plan.js';
+import { isServerError } from '../db/sql/sqlState.js';
+import { AppError, shortened } from '../foundation/errors.js';
 import { FieldError } from './response.js';
 import { constraintError, writeError } from './write/writeError.js';
 
@@ -20,6 +22,8 @@ export interface TransactionOptions {
   readonly transactions: Pick<Transactions, 'run'>;
   readonly tenantid: number;
   readonly catalog: Catalog;
+  /** Whether the caller may read all rows. */
+  readonly seesAll: boolean;
   readonly reservation: ResponseReservation;
   readonly span?: Span | undefined;
   /** Rewrites PostgreSQL's results. */
@@ -33,7 +37,7 @@ export interface TransactionOptions {
  */
 export async function runTransaction(
   { kind, inputs, statements, origins, refused }: BoundPlan,
-  { transactions, tenantid, catalog, reservation, span, rewrite, bracket }: TransactionOptions,
+  { transactions, tenantid, catalog, seesAll, reservation, span, rewrite, bracket }: TransactionOptions,
 ): Promise<StatementResults> {
   const results = new Map<StatementField, FieldResult>(refused);
   if (statements.length === 0) return results;
@@ -54,11 +58,24 @@ export async function runTransaction(
   const outcome = await transactions.run(around ? { ...request, bracket: around } : request);
   if (outcome.kind === 'failed') {
     const failed = outcome.statement === undefined ? undefined : origins[outcome.statement];
-    if (!failed) throw constraintError(outcome.error, catalog);
+    if (!failed) throw shownTo(seesAll, constraintError(outcome.error, catalog));
     const { field, planned } = failed;
+    const { slots } = planned;
+    const read = (sent: readonly TransactionStatement[]) =>
+      transactions.run({ tenantid, mode: 'read', statements: sent, reservation });
     const error =
-      mode === 'read' ? readError(outcome.error) : writeError(outcome.error, field, planned, catalog, inputs);
-    throw new FieldError(error, field.path, field.nodes);
+      mode === 'read'
+        ? readError(outcome.error, { slots, inputs, seesAll })
+        : await writeError(outcome.error, { field, slots, catalog, inputs, read });
+    throw new FieldError(shownTo(seesAll, error), field.path, field.nodes);
   }
   return around ? results : take(outcome.results);
+}
+
+/** Who sees all rows also sees what PostgreSQL said of the tenant's code, which may hold values of them. */
+function shownTo(seesAll: boolean, error: AppError): AppError {
+  const { code, message, hint, cause } = error;
+  if (!seesAll || code !== 'TENANT_CODE_FAILED' || !isServerError(cause)) return error;
+  const details = { ...error.details, detail: shortened(cause.message) };
+  return new AppError(code, message, { hint, details, cause });
 }

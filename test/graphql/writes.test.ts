@@ -208,18 +208,18 @@ describe('mutations of /query', () => {
       create function note_it() returns trigger language plpgsql as 'begin insert into nowhere values (1); return new; end';
       create trigger note_it before insert on watched for each row execute function note_it()`);
     await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema);
-    const expectNoted = async (): Promise<void> => {
+    const expectNoted = async (sqlstate: string, reason: string): Promise<void> => {
       const { errors } = await shop.ask('mutation { create_watched(input: { id: 1 }) { id } }');
       expect(errors![0]).to.deep.include({
-        message: 'The PL/pgSQL function note_it of the database failed.',
+        message: `The PL/pgSQL function note_it of the database failed${reason}.`,
       });
-      expect(errors![0]!.extensions).to.include({ code: 'INTERNAL_ERROR' });
+      expect(errors![0]!.extensions).to.include({ code: 'TENANT_CODE_FAILED', sqlstate });
     };
-    await expectNoted();
+    await expectNoted('42P01', ': it names a table that does not exist');
     // Its own "on conflict" is not the caller's.
     await shop.sql(`create or replace function note_it() returns trigger language plpgsql as
       'begin insert into noted values (1) on conflict (id) do nothing; return new; end'`);
-    await expectNoted();
+    await expectNoted('55000', ' with SQLSTATE 55000');
     await shop.sql('drop table watched, noted; drop function note_it');
   });
 

@@ -52,10 +52,8 @@ export function outcomeOf(
     return failed(new AppError('INTERNAL_ERROR', 'The transaction could not begin.', { cause: error }));
   }
   if (mode === 'read' && error.code === READ_ONLY && !isRaised(error)) {
-    return failed(
-      new AppError('INTERNAL_ERROR', 'A read tried to make changes.', { cause: error }),
-      rows.length,
-    );
+    const message = 'A view or function of the database makes changes while rows are read.';
+    return failed(new AppError('TENANT_CODE_FAILED', message, { cause: error }), rows.length);
   }
   return failed(toAppError(error), !hasStarted || isCommit ? undefined : rows.length);
 }

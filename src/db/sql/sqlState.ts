@@ -27,8 +27,8 @@ const STALE_SCHEMA_STATES = new Set(['42P01', '42703', '42883', '42704', '42P10'
 
 /** Whether the statement failed because the tenant's tables changed since its plan was compiled. */
 export function isStaleSchema(error: unknown): boolean {
-  const cause = error instanceof AppError ? error.cause : error;
-  return cause instanceof pg.DatabaseError && STALE_SCHEMA_STATES.has(cause.code ?? '');
+  const cause = error instanceof AppError && error.code !== 'BAD_USER_INPUT' ? error.cause : error;
+  return cause instanceof pg.DatabaseError && STALE_SCHEMA_STATES.has(cause.code ?? '') && !isRaised(cause);
 }
 
 /** The SQLSTATE of a PostgreSQL error. */
@@ -65,10 +65,20 @@ export function isRefusal(error: pg.DatabaseError): boolean {
   return error.code === REFUSED;
 }
 
-/** Whether PL/pgSQL's `raise` made it: the tenant's own message, whatever error code it chose. */
-export function isRaised(error: pg.DatabaseError): boolean {
-  return error.routine === 'exec_stmt_raise';
+/** PostgreSQL's functions for PL/pgSQL's `raise` and `assert`. An error that is only passed on (`raise;`) keeps its own. */
+const RAISES: ReadonlySet<string> = new Set(['exec_stmt_raise', 'exec_stmt_assert']);
+
+/**
+ * Whether code of the tenant raised it in PL/pgSQL: the author's own message, whatever error code it chose. No code can
+ * choose the file, the routine or the context that PostgreSQL reports. Other languages don't tell what their code raised from
+ * what PostgreSQL did.
+ */
+export function isRaised({ file, routine, where }: pg.DatabaseError): boolean {
+  return file === 'pl_exec.c' && RAISES.has(routine ?? '') && !OURS.test(where ?? '');
 }
+
+/** The innermost function is the service's. It has a search_path in which PostgreSQL reports its name with the schema. */
+const OURS = /^PL\/pgSQL function rowpost(_tenant)?\./;
 
 /**
  * Whether a connection broke behind a pooler, which reports it in PostgreSQL's place and does not know the outcome of what

@@ -1,6 +1,9 @@
 import pg from 'pg';
-import { AppError, type ErrorCode, type ErrorDetails } from '../../foundation/errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
+import { namesOf, type Description, type ErrorLocation } from './description.js';
+import { describeFailedCode, failedFunction } from './failedCode.js';
+import { describeRaised } from './raisedError.js';
 import {
   INSUFFICIENT_PRIVILEGE,
   isRaised,
@@ -33,15 +36,8 @@ function isBug(error: unknown): boolean {
   return [TypeError, RangeError, ReferenceError, SyntaxError].some((kind) => error instanceof kind);
 }
 
-type Description = readonly [ErrorCode, string, (ErrorDetails | undefined)?, hint?: string];
-
+export type { ErrorLocation } from './description.js';
 export type PostgresError = pg.DatabaseError;
-
-/** The table and columns of an error, by the names the caller knows. */
-export interface ErrorLocation {
-  readonly table: string | undefined;
-  readonly columns: readonly string[];
-}
 
 /** As far as the error itself reports them. */
 export function locationIn(error: PostgresError): ErrorLocation {
@@ -50,8 +46,9 @@ export function locationIn(error: PostgresError): ErrorLocation {
 }
 
 function describe(error: pg.DatabaseError, place: ErrorLocation): Description {
+  if (isRaised(error)) return describeRaised(error, place);
   const state = error.code ?? '';
-  if (isRaised(error) && OUTAGES.test(state)) return ['CHECK_VIOLATION', error.message];
+  if (isOfParameter(error)) return ['BAD_USER_INPUT', refusedValueWords(error)];
   const exact = ownValue(BY_STATE, state)?.(error, place);
   if (exact) return exact;
   switch (state.slice(0, 2)) {
@@ -59,53 +56,62 @@ function describe(error: pg.DatabaseError, place: ErrorLocation): Description {
     case '53':
       return ['DATABASE_UNAVAILABLE', 'The database is not available.'];
     case '22':
-      return [
-        'BAD_USER_INPUT',
-        ownValue(VALUE_WORDS, state) ?? 'A value in the request or in a row does not fit its type.',
-      ];
+      return ['BAD_USER_INPUT', refusedValueWords(error)];
     case '23':
-      return ['CHECK_VIOLATION', 'A constraint of the table is broken.', names(error, place)];
+      return ['CHECK_VIOLATION', 'A constraint of the table is broken.', namesOf(error, place)];
     case '54':
-      return ['DOCUMENT_TOO_COMPLEX', 'The request is too complex for the database.'];
+      return describeFailedCode(error) ?? TOO_COMPLEX;
     case '57':
       return ['DATABASE_UNAVAILABLE', 'The database is restarting.'];
     default:
-      return describeOther(error);
+      return describeFailedCode(error) ?? ['INTERNAL_ERROR', 'The statement failed.'];
   }
 }
 
-function describeOther(error: pg.DatabaseError): Description {
-  if (isRaised(error)) return ['CHECK_VIOLATION', error.message];
-  const failed = failedFunction(error);
-  if (failed !== undefined) return ['INTERNAL_ERROR', `${failed} failed.`];
-  if (CHECKS_CONFLICTS.has(error.routine ?? '')) return CANNOT_UPSERT;
-  return ['INTERNAL_ERROR', 'The statement failed.'];
+/** Errors that a type's own code does not raise when it reads a value, and what the value breaks if it can be read. */
+const NOT_OF_VALUES = /^(08|23|25|40|42501|44|53|54|55|57|58|P0|RP|XX00[12])/;
+
+/** Whether a type refused the text of a parameter, by whatever error code. */
+export function isOfParameter(error: pg.DatabaseError): boolean {
+  return parameterIn(error) > 0 && mayBeOfValue(error);
 }
 
-/** PostgreSQL's functions that look for the unique keys of `on conflict`. */
-const CHECKS_CONFLICTS: ReadonlySet<string> = new Set(['ExecCheckIndexConstraints', 'infer_arbiter_indexes']);
+/** The same where PostgreSQL names no parameter, since the value is in a JSON text. */
+export function mayBeOfValue(error: pg.DatabaseError): boolean {
+  return !NOT_OF_VALUES.test(error.code ?? '') && !isRaised(error) && failedFunction(error) === undefined;
+}
+
+/** The number of the parameter in "unnamed portal parameter $2 = '...'"; 0 if the error is of none. */
+export function parameterIn({ where }: pg.DatabaseError): number {
+  return Number(/^(?:unnamed )?portal .*?parameter \$(\d+)/m.exec(where ?? '')?.[1] ?? 0);
+}
+
+export function refusedValueWords({ code = '' }: pg.DatabaseError): string {
+  return ownValue(VALUE_WORDS, code) ?? 'A value in the request or in a row does not fit its type.';
+}
+
+const TOO_COMPLEX: Description = ['DOCUMENT_TOO_COMPLEX', 'The request is too complex for the database.'];
+
+/** PostgreSQL's functions that look for the unique keys of `on conflict`, and update the existing row. */
+const UPSERTS: ReadonlySet<string> = new Set([
+  'ExecCheckIndexConstraints',
+  'infer_arbiter_indexes',
+  'ExecOnConflictUpdate',
+]);
+
+function ifUpsert(error: pg.DatabaseError, description: Description): Description | undefined {
+  return UPSERTS.has(error.routine ?? '') && failedFunction(error) === undefined ? description : undefined;
+}
 
 const CANNOT_UPSERT: Description = [
   'BAD_USER_INPUT',
-  "PostgreSQL can't use onconflict on a table with a deferrable key.",
+  "PostgreSQL can't use onconflict on a table with a deferrable or temporal key.",
   { argument: 'onconflict' },
   'Update the existing row, or create it without onconflict.',
 ];
 
-/** The function, usually a trigger's, that the error comes from, unless it is the service's own. */
-function failedFunction({ where }: pg.DatabaseError): string | undefined {
-  const [, language, name] =
-    /^(PL\/pgSQL|SQL) function ([^(\n]{1,200}?)(?:\(| (?:line|statement|during) )/m.exec(where ?? '') ?? [];
-  return name && !/^rowpost(_tenant)?\./.test(name)
-    ? `The ${language} function ${name} of the database`
-    : undefined;
-}
-
 /** PostgreSQL's function that chooses a row's partition. */
 const FINDS_PARTITION = 'ExecFindPartition';
-
-/** Classes of errors by which PostgreSQL says that it is unavailable. */
-const OUTAGES = new RegExp(`^(08|53|57|${READ_ONLY})`);
 
 const BY_STATE: Readonly<
   Record<string, (error: pg.DatabaseError, place: ErrorLocation) => Description | undefined>
@@ -113,7 +119,7 @@ const BY_STATE: Readonly<
   '23505': (error, place) => [
     'UNIQUE_VIOLATION',
     `${place.table ?? 'The table'} has a row with this ${place.columns.join(', ') || 'value'} already.`,
-    names(error, place),
+    namesOf(error, place),
   ],
   '23503': (error, place) =>
     isStillReferenced(error) ? stillReferenced(error, place) : missingReference(error, place),
@@ -128,14 +134,14 @@ const BY_STATE: Readonly<
   '23502': (error, place) => [
     'NOT_NULL_VIOLATION',
     `${place.columns[0] ?? 'A column'} of ${place.table ?? 'the table'} must have a value.`,
-    names(error, place),
+    namesOf(error, place),
   ],
   '23514': (error, place) => [
     'CHECK_VIOLATION',
     error.routine === FINDS_PARTITION
       ? `No partition of ${place.table ?? 'the table'} takes the row.`
       : `The row breaks ${error.constraint ?? 'a check'} of ${locationName(place) ?? 'the table'}.`,
-    names(error, place),
+    namesOf(error, place),
   ],
   // A view's `with check option`
   '44000': (_error, place) => [
@@ -145,11 +151,13 @@ const BY_STATE: Readonly<
   '23P01': (error, place) => [
     'UNIQUE_VIOLATION',
     `The row conflicts with another of ${place.table ?? 'the table'}.`,
-    names(error, place),
+    namesOf(error, place),
   ],
   // `raise exception` without an error code
   P0001: (error) => ['CHECK_VIOLATION', error.message],
-  '21000': () => ['BAD_USER_INPUT', 'The input names one row twice.'],
+  '21000': (error) => ifUpsert(error, ['BAD_USER_INPUT', 'The input names one row twice.']),
+  '42P10': (error) => ifUpsert(error, CANNOT_UPSERT),
+  '55000': (error) => ifUpsert(error, CANNOT_UPSERT),
   // PostgreSQL limits values to 1 GB.
   XX000: (error) =>
     error.message.startsWith('invalid memory alloc request size')
@@ -171,6 +179,14 @@ const BY_STATE: Readonly<
         ]
       : undefined,
   [READ_ONLY]: () => ['DATABASE_UNAVAILABLE', 'The database takes no changes at the moment.'],
+  '54000': (error, place) =>
+    error.message.startsWith('index row') && failedFunction(error) === undefined
+      ? [
+          'BAD_USER_INPUT',
+          `A value is too long for an index of ${place.table ?? 'the table'}.`,
+          namesOf(error, place),
+        ]
+      : undefined,
   '57014': () => ['STATEMENT_TIMEOUT', 'The statement took too long and was ended.'],
 };
 
@@ -238,7 +254,7 @@ function missingReference(error: pg.DatabaseError, place: ErrorLocation): Descri
   return [
     'FOREIGN_KEY_VIOLATION',
     `No row for ${place.columns.join(', ') || 'the foreign key'} of ${place.table ?? 'the table'}.`,
-    names(error, place),
+    namesOf(error, place),
     'Give the key of a row that exists.',
   ];
 }
@@ -248,7 +264,7 @@ function stillReferenced(error: pg.DatabaseError, place: ErrorLocation): Descrip
   return [
     'FOREIGN_KEY_VIOLATION',
     `The row is still referenced by ${locationName(place) ?? 'another table'}.`,
-    names(error, place),
+    namesOf(error, place),
     'Change or delete the rows that reference it first.',
   ];
 }
@@ -283,12 +299,4 @@ function notOwned(error: pg.DatabaseError): Description {
     kind === 'An object' ? {} : { [kind === 'view' ? 'table' : kind]: name ?? null },
     'No policy rule helps: its owner in the database grants it to the role of the tenant, and "rowpost doctor" says how.',
   ];
-}
-
-function names(error: pg.DatabaseError, { table, columns }: ErrorLocation): ErrorDetails {
-  return {
-    ...(table === undefined ? {} : { table }),
-    ...(columns.length > 0 ? { column: columns.join(', ') } : {}),
-    ...(error.constraint === undefined ? {} : { constraint: error.constraint }),
-  };
 }

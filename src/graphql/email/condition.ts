@@ -87,11 +87,12 @@ export class Conditions {
   ): Promise<Verdict[]> {
     const { error } = spent;
     if (error) return events.map(() => error);
-    const statements = [boundStatement(compiled, inputsFor(events))];
+    const inputs = inputsFor(events);
+    const statements = [boundStatement(compiled, inputs)];
     const outcome = await this.transactions.run({ tenantid, mode: 'read', statements });
     if (outcome.kind === 'done') return JSON.parse(outcome.results[0]?.[0]?.[0] ?? '[]') as boolean[];
-    if (!isCausedByOneEvent(outcome)) throw readError(outcome.error);
-    const failure = readError(outcome.error);
+    const failure = readError(outcome.error, { slots: compiled.slots, inputs, seesAll: true });
+    if (!isCausedByOneEvent(outcome)) throw failure;
     if (OUT_OF_TIME.has(outcome.error.code) && ++spent.timeouts >= MAX_TIMEOUTS) spent.error = failure;
     if (events.length === 1 || spent.error) return events.map(() => failure);
     const size = events.length > RETRY_GROUP_SIZE ? RETRY_GROUP_SIZE : 1;

@@ -43,7 +43,7 @@ export function compileRuleFilter(
   share: number,
 ): Condition {
   const { table, alias } = scope;
-  const environment = environmentOf(scope, literals, 'row', [['', { table, alias }]]);
+  const environment = environmentOf({ ...scope, isRule: true }, literals, 'row', [['', { table, alias }]]);
   const compile = (within: Environment): Condition[] => compileConjuncts(tree, within, false);
   const conditions = withinEffort(environment, tree.at, compile, share);
   return { sql: conjunction(conditions), indexable: false, reads: widest(conditions) };

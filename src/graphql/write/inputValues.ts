@@ -38,20 +38,46 @@ function slotOf(column: Column, slot: Slot): Slot {
   return slot;
 }
 
-const ROWS = new WeakMap<Slot, (inputs: Inputs) => readonly InputRow[]>();
+/** Rows to insert, all with the same columns. */
+export interface ManyRows {
+  readonly columns: readonly Column[];
+  readonly rows: (inputs: Inputs) => readonly InputRow[];
+}
 
-/** A slot that holds many rows, tagged so that `rowsOfSlot` can read them. */
-export function slotOfRows(slot: Slot, rows: (inputs: Inputs) => readonly InputRow[]): Slot {
-  ROWS.set(slot, rows);
+const ROWS = new WeakMap<Slot, ManyRows>();
+
+/** The rows as one parameter, a JSON list for `fromRecord`, tagged so that `rowsOfSlot` can read them. */
+export function slotOfRows(given: ManyRows): Slot {
+  const slot: Slot = (inputs) =>
+    writeJson(
+      given
+        .rows(inputs)
+        .map((row) =>
+          Object.fromEntries(
+            given.columns.map((column) => [
+              column.sqlName,
+              toRecordValue(column, ownValue(row, column.name)),
+            ]),
+          ),
+        ),
+    );
+  ROWS.set(slot, given);
   return slot;
 }
 
-export function rowsOfSlot(slot: Slot): ((inputs: Inputs) => readonly InputRow[]) | undefined {
+export function rowsOfSlot(slot: Slot): ManyRows | undefined {
   return ROWS.get(slot);
 }
 
 export function columnOfSlot(slot: Slot): Column | undefined {
   return COLUMNS.get(slot);
+}
+
+const VALUES = new WeakMap<Slot, Sql>();
+
+/** What is written to the column, if the slot provides its value. */
+export function valueOfSlot(slot: Slot): Sql | undefined {
+  return VALUES.get(slot);
 }
 
 /** The slot of a key value, which must fit the column's type. */
@@ -65,8 +91,13 @@ export function keySlot(column: Column, slot: Slot): Slot {
 
 /** A column's value as SQL of the column's type; `slot` provides the GraphQL value. */
 export function valueSql(column: Column, slot: Slot): Sql {
-  const { type } = column;
   const read = slotOf(column, (inputs) => toParameter(column, slot(inputs)));
+  const value = typedSql(column, read);
+  VALUES.set(read, value);
+  return value;
+}
+
+function typedSql({ type }: Column, read: Slot): Sql {
   // PostgreSQL accepts objects, arrays of objects, and the text form of either.
   if (type.composite)
     return sql`(select v from pg_catalog.json_to_record(${param(read, 'json')}) r(v ${typeName(fullSqlType(type))}))`;
@@ -112,7 +143,7 @@ function keyText(column: Column, text: string): string {
 }
 
 /** A column's value in a JSON list of rows, for `fromRecord`. */
-export function toRecordValue(column: Column, value: unknown): unknown {
+function toRecordValue(column: Column, value: unknown): unknown {
   if (value === null || value === undefined) return null;
   const { kind, array, composite } = column.type;
   if (composite) {

@@ -8,16 +8,13 @@ import {
   param,
   sql,
   typeName,
-  type Inputs,
   type Slot,
   type Sql,
 } from '../../db/sql/sql.js';
 import { AppError } from '../../foundation/errors.js';
-import { writeJson } from '../../foundation/json/losslessJson.js';
-import { ownValue } from '../../foundation/ownValue.js';
 import { columnSql, comparedSql, tableSql, where } from '../read/tableSql.js';
-import { fromRecord, slotOfRows, toRecordValue, valueSql, type InputRow } from './inputValues.js';
-import { changeable, type WriteContext } from './writeContext.js';
+import { fromRecord, slotOfRows, valueSql, type ManyRows } from './inputValues.js';
+import { changeable, refuse, type WriteContext } from './writeContext.js';
 import type { WrittenRows } from './writtenRow.js';
 
 export type OnConflict = 'fail' | 'update' | 'ignore';
@@ -32,8 +29,6 @@ export interface GivenRows {
 /** The CTEs of an insert, and the rows they produce under `alias`. */
 export interface Insertion extends WrittenRows {
   readonly ctes: readonly Sql[];
-  /** Whether every given row was written, if the policy may have excluded one. */
-  readonly complete?: Sql;
 }
 
 /** One row, each value a parameter. */
@@ -45,10 +40,7 @@ export function oneRow(columns: readonly Column[], slotOf: (column: Column) => S
 }
 
 /** Many rows as one parameter, a JSON list. */
-export function manyRows(
-  columns: readonly Column[],
-  rows: (inputs: Inputs) => readonly InputRow[],
-): GivenRows {
+export function manyRows(columns: readonly Column[], rows: ManyRows['rows']): GivenRows {
   const record = identifier('r');
   const parsed = columns.map((column) => {
     const name = identifier(column.sqlName);
@@ -57,8 +49,7 @@ export function manyRows(
   });
   const values = parsed.map((column) => column.value);
   const definition = parsed.map((column) => column.definition);
-  const slot = slotOfRows((inputs) => rowsJson(columns, rows(inputs)), rows);
-  const json = param(slot, 'json');
+  const json = param(slotOfRows({ columns, rows }), 'json');
   return {
     columns,
     select: sql`select ${join(values, ', ')} from pg_catalog.json_to_recordset(${json}) as ${record}(${join(definition, ', ')})`,
@@ -140,7 +131,13 @@ function upsert(
   // Locked, so that the recorded old row is exactly the one the update replaces.
   const priorRows = sql`select p.* from ${tableSql(table)} p join ${given} on ${same(old, given)} for update of p`;
   const noted = table.partitioned ? NOTE_UPDATE : 'all';
-  const update = sql`on conflict (${join(names, ', ')}) do update set ${join(set, ', ')}${where([changeable(context, 'update', table, target), noted])}`;
+  const updatable = changeable(context, 'update', table, target);
+  // PostgreSQL would skip a row that may not be updated, as it does one that a trigger leaves as it is.
+  const allowed =
+    updatable === 'all'
+      ? updatable
+      : sql`case when ${updatable} then true else ${refuse('policyDenied')} is null end`;
+  const update = sql`on conflict (${join(names, ', ')}) do update set ${join(set, ', ')}${where([allowed, noted])}`;
   const row = sql`(${written}.row)`;
   const insertCheck = changeable(context, 'insert', table, row);
   const updateCheck = changeable(context, 'update', table, row);
@@ -152,7 +149,6 @@ function upsert(
       // Existing rows must be read before the insert changes them, so the insert has reading them as a condition.
       sql`${written} as (${parts.insert} where (select pg_catalog.count(*) from ${prior}) operator(pg_catalog.>=) 0 ${update} returning coalesce(t.*) as row, ${table.partitioned ? UPDATE_NOTED : IS_UPDATED} as updated)`,
     ],
-    complete: sql`(select pg_catalog.count(*) from ${written}) operator(pg_catalog.=) (select pg_catalog.count(*) from ${given})`,
     from: sql`${written} left join ${prior} on ${same(prior, row)}`,
     row: {
       table,
@@ -177,14 +173,4 @@ function conflictKey({ primaryKey, uniqueKeys = [], name }: Table, given: readon
   throw new AppError('BAD_USER_INPUT', 'onconflict: update needs the primary key or a unique key in input.', {
     details: { table: name, argument: 'onconflict' },
   });
-}
-
-function rowsJson(columns: readonly Column[], rows: readonly InputRow[]): string {
-  return writeJson(
-    rows.map((row) =>
-      Object.fromEntries(
-        columns.map((column) => [column.sqlName, toRecordValue(column, ownValue(row, column.name))]),
-      ),
-    ),
-  );
 }

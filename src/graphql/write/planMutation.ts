@@ -11,7 +11,7 @@ import { deleteByKey, keySlots, updateByKey } from './changeSql.js';
 import { givenColumns, type InputRow } from './inputValues.js';
 import { insertion, manyRows, oneRow, type OnConflict } from './insertSql.js';
 import { groupRows } from './rowGroups.js';
-import { inputType, refuse, type WriteContext } from './writeContext.js';
+import { inputType, type WriteContext } from './writeContext.js';
 import { listStatements, rowStatements } from './writeStatements.js';
 import type { Returning } from './writtenRow.js';
 
@@ -58,12 +58,7 @@ function statementsOf(
     case 'update':
       return update(context, table, node, returning);
     case 'delete':
-      return rowStatements(
-        context,
-        deleteByKey(context, table, keySlots(node)),
-        returning,
-        refuse('notFound'),
-      );
+      return rowStatements(context, deleteByKey(context, table, keySlots(node)), returning);
   }
 }
 
@@ -88,14 +83,7 @@ function target(context: WriteContext, field: string): { verb: Verb; table: Tabl
 function create(context: WriteContext, table: Table, node: FieldNode, returning: Returning): Sql[] {
   const { columns, valueOf } = readInput(context, table, node);
   const onConflict = readOnConflict(context, node);
-  const written = insertion(context, table, oneRow(columns, valueOf), onConflict);
-  // No row: either the existing row may not be updated, or the conflict is ignored.
-  return rowStatements(
-    context,
-    written,
-    returning,
-    onConflict === 'update' ? refuse('policyDenied') : undefined,
-  );
+  return rowStatements(context, insertion(context, table, oneRow(columns, valueOf), onConflict), returning);
 }
 
 function update(context: WriteContext, table: Table, node: FieldNode, returning: Returning): Sql[] {
@@ -106,7 +94,7 @@ function update(context: WriteContext, table: Table, node: FieldNode, returning:
     });
   }
   const change = updateByKey(context, table, keySlots(node), columns, valueOf);
-  return rowStatements(context, change, returning, refuse('notFound'));
+  return rowStatements(context, change, returning);
 }
 
 /** One statement holds all rows. */

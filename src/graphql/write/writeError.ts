@@ -1,41 +1,59 @@
 import type { Catalog, Column, Table } from '../../db/catalog/catalog.js';
 import type { CompiledStatement } from '../../db/pool/compiledStatement.js';
 import type { Inputs, Slot } from '../../db/sql/sql.js';
-import { isServerError } from '../../db/sql/sqlState.js';
-import { isOfRule, toAppError } from '../../db/sql/toAppError.js';
-import { AppError } from '../../foundation/errors.js';
+import { isRaised, isServerError } from '../../db/sql/sqlState.js';
+import {
+  isOfRule,
+  mayBeOfValue,
+  parameterIn,
+  refusedValueWords,
+  toAppError,
+} from '../../db/sql/toAppError.js';
+import type { TransactionOutcome, TransactionStatement } from '../../db/pool/transactions.js';
+import { AppError, type ErrorDetails } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import type { StatementField } from '../plan/plan.js';
 import { errorLocation } from './errorLocation.js';
 import { columnOfSlot, rowsOfSlot } from './inputValues.js';
 import { outOfBounds } from './outOfBounds.js';
+import { findRefusedColumn } from './refusedColumn.js';
+
+/** What a write was, and how to read as its role. */
+export interface FailedWrite extends Pick<CompiledStatement, 'slots'> {
+  readonly field: StatementField;
+  readonly catalog: Catalog;
+  readonly inputs: Inputs;
+  readonly read: (statements: readonly TransactionStatement[]) => Promise<TransactionOutcome>;
+}
 
 /** The error of a write that PostgreSQL rejected, with table and column if known, by their API names. */
-export function writeError(
-  error: AppError,
-  field: StatementField,
-  { slots }: Pick<CompiledStatement, 'slots'>,
-  catalog: Catalog,
-  inputs: Inputs,
-): AppError {
-  const { code, message, cause } = error;
+export async function writeError(error: AppError, write: FailedWrite): Promise<AppError> {
+  const { field, slots, catalog, inputs, read } = write;
+  const { cause } = error;
   if (!isServerError(cause)) return error;
   const table = field.table === undefined ? undefined : catalog.tables.get(field.table);
   if (cause.code?.startsWith('23')) return constraintError(error, catalog, table);
   // PostgreSQL reports no table.
   if (isOfRule(cause)) return toAppError(cause, () => ({ table: table?.name, columns: [] }));
-  if (code !== 'BAD_USER_INPUT' || table === undefined) return error;
-  // "unnamed portal parameter $2 = '...'"
-  const parameter = /parameter \$(\d+)/.exec(cause.where ?? '')?.[1];
-  const slot = parameter === undefined ? undefined : slots[Number(parameter) - 1];
-  const named = slot && columnOfSlot(slot);
+  if (table === undefined || isRaised(cause)) return error;
+  if (!mayBeOfValue(cause))
+    return error.code === 'BAD_USER_INPUT' ? named(error, { table: table.name }) : error;
+  const slot = slots[parameterIn(cause) - 1];
   const found = isOutOfBounds(cause.code) ? findOutOfBounds(table, slots, inputs) : undefined;
-  const column = named?.name ?? found?.column.name;
-  const reason = found ? `${message.replace(/\.$/, '')}: ${found.limit}.` : message;
-  return new AppError(code, column === undefined ? message : `${column}: ${reason}`, {
-    details: { ...error.details, table: table.name, ...(column === undefined ? {} : { column }) },
+  const column =
+    (slot && columnOfSlot(slot)) ?? found?.column ?? (await findRefusedColumn(slots, inputs, read));
+  if (column === undefined && error.code !== 'BAD_USER_INPUT') return error;
+  const words = refusedValueWords(cause);
+  const reason = found ? `${words.replace(/\.$/, '')}: ${found.limit}.` : words;
+  const place = { table: table.name, ...(column === undefined ? {} : { column: column.name }) };
+  return new AppError('BAD_USER_INPUT', column === undefined ? words : `${column.name}: ${reason}`, {
+    details: place,
     cause,
   });
+}
+
+function named({ code, message, hint, details, cause }: AppError, place: ErrorDetails): AppError {
+  return new AppError(code, message, { hint, details: { ...details, ...place }, cause });
 }
 
 /** A constraint violation by API names. No field is to blame if the constraint is deferred. */
@@ -61,7 +79,7 @@ function findOutOfBounds(table: Table, slots: readonly Slot[], inputs: Inputs): 
     const one = columnOfSlot(slot);
     const given: (readonly [Column, unknown])[] = one
       ? [[one, slot(inputs)]]
-      : (rowsOfSlot(slot)?.(inputs) ?? []).flatMap((row) =>
+      : (rowsOfSlot(slot)?.rows(inputs) ?? []).flatMap((row) =>
           [...table.columns.values()].map((column) => [column, ownValue(row, column.name)] as const),
         );
     for (const [column, value] of given) {

@@ -13,13 +13,8 @@ import {
   type Returning,
 } from './writtenRow.js';
 
-/** The statements of a change to one row. If there is no row, the result is the error `none`, or null without it. */
-export function rowStatements(
-  context: WriteContext,
-  change: Change,
-  returning: Returning,
-  none?: Sql,
-): Sql[] {
+/** The statements of a change to one row. The result is null if a trigger left the row as it was, or a conflict was ignored. */
+export function rowStatements(context: WriteContext, change: Change, returning: Returning): Sql[] {
   const { keySetting } = returning;
   const row = writtenAlias(change.row);
   const value =
@@ -29,7 +24,7 @@ export function rowStatements(
   const referring = withReferences(context, change, [change], value);
   const rows = sql`select ${checked(change.row, referring)} from ${change.from}`;
   const write = sql`with ${join([...change.ctes, ...recorded([change])], ', ')}
-    ${none ? sql`select coalesce((${rows}), ${none})` : rows}`;
+    ${change.found ? sql`select coalesce((${rows}), case when not ${change.found} then ${refuse('notFound')} end)` : rows}`;
   if (keySetting === undefined) return [write];
   return [write, sql`select coalesce((${writtenRowsJson(context, returning)}), 'null')`];
 }
@@ -53,22 +48,12 @@ export function listStatements(
   });
   const ctes = join([...insertions.flatMap((item) => item.ctes), ...recorded(insertions)], ', ');
   const source = sql`from (${join(rows, ' union all ')}) w`;
-  const list = complete(
-    insertions,
-    sql`'[' operator(pg_catalog.||) coalesce(pg_catalog.string_agg(w.j, ','), '') operator(pg_catalog.||) ']'`,
-  );
+  const list = sql`'[' operator(pg_catalog.||) coalesce(pg_catalog.string_agg(w.j, ','), '') operator(pg_catalog.||) ']'`;
   if (keySetting === undefined) return [sql`with ${ctes}\nselect ${list} ${source}`];
   return [
     sql`with ${ctes}\nselect ${remember(keySetting, list)} ${source}`,
     sql`select '[' operator(pg_catalog.||) coalesce((${writtenRowsJson(context, returning)}), '') operator(pg_catalog.||) ']'`,
   ];
-}
-
-/** PostgreSQL silently skips an existing row that may not be updated; such a row fails the whole list. */
-function complete(insertions: readonly Insertion[], list: Sql): Sql {
-  const conditions = insertions.flatMap((item) => item.complete ?? []);
-  if (conditions.length === 0) return list;
-  return sql`case when ${join(conditions, ' and ')} then ${list} else ${refuse('policyDenied')} end`;
 }
 
 /** Passes keys to the next statement, via a transaction-local setting. */

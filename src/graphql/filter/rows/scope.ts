@@ -44,6 +44,8 @@ export interface StatementScope extends PathScope {
    * belong to the plan, as a policy rule's do: they are checked at compile time and bound on every run.
    */
   readonly filterVariable: string | undefined;
+  /** A policy rule's: no caller may learn its literals. */
+  readonly isRule?: true;
   /** For rows that are aggregate results: the column that a call such as `sum(total)` refers to. */
   readonly aggregateColumn?: (node: CallNode) => string | undefined;
 }

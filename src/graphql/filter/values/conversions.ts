@@ -1,5 +1,6 @@
 import type { ColumnType } from '../../../db/catalog/catalog.js';
-import { param, type Slot, type Sql } from '../../../db/sql/sql.js';
+import { param, type Inputs, type Slot, type Sql } from '../../../db/sql/sql.js';
+import type { AppError } from '../../../foundation/errors.js';
 import { errorAt } from '../syntax/errors.js';
 import * as forms from './literalForms.js';
 import type { LiteralForm } from './literalForms.js';
@@ -74,7 +75,7 @@ function conversionOf(literal: LiteralClass, type: ColumnType): Conversion | und
         return convert(sqlType, form, `one of ${firstOf(enumLabels).join(', ')}`);
       }
       case 'other':
-        return convert(sqlType, asIs);
+        return convert(sqlType, asIs, `a value of type ${sqlType.replace(/^.*\.|"/g, '')}`);
     }
   }
 }
@@ -118,7 +119,7 @@ export function literalParameter(
 
 function converted(place: LiteralPlace, index: number, conversion: Conversion): Sql {
   const send = (literal: Literal): unknown => (literal.kind === 'list' ? null : checked(literal, conversion));
-  return param(literalSlot(place, index, send), conversion.castType);
+  return param(literalSlot(place, index, send, conversion.expected), conversion.castType);
 }
 
 /**
@@ -148,7 +149,8 @@ export function listParameter(
     const items = literal.kind === 'list' ? literal.items : [];
     return (nulls === 'drop' ? items.filter((item) => item.kind !== 'null') : items).map(sendItem);
   };
-  return { sql: param(literalSlot(place, node.index, send), `${castType}[]`), itemType: castType };
+  const { expected } = widest ?? conversionOf('text', element) ?? {};
+  return { sql: param(literalSlot(place, node.index, send, expected), `${castType}[]`), itemType: castType };
 }
 
 /** A text literal with a syntax of its own, such as a LIKE pattern. */
@@ -162,20 +164,42 @@ function checked(item: ListItem, { form, expected }: Conversion): unknown {
   if (item.kind === 'boolean') return item.value;
   const sent = form(item.text);
   if (sent !== undefined) return sent;
-  const shown = JSON.stringify(item.text.length > 60 ? `${item.text.slice(0, 60)}…` : item.text);
-  throw errorAt('FILTER_TYPE', `${shown} is not ${expected}`, item.at, `Give ${expected}.`);
+  throw refusedLiteral(item, expected);
+}
+
+function refusedLiteral(literal: Literal, expected: string): AppError {
+  const { kind, at } = literal;
+  const shown = kind === 'list' ? 'A value of the list' : quotedLiteral(literal.text);
+  return errorAt('FILTER_TYPE', `${shown} is not ${expected}`, at, `Give ${expected}.`);
+}
+
+function quotedLiteral(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
+}
+
+const REFUSALS = new WeakMap<Slot, (inputs: Inputs) => AppError>();
+
+/** The error of the caller's literal that PostgreSQL refuses as the value of this slot. */
+export function refusalOfSlot(slot: Slot, inputs: Inputs): AppError | undefined {
+  return REFUSALS.get(slot)?.(inputs);
 }
 
 function literalSlot(
-  { scope: { filterVariable }, literals }: LiteralPlace,
+  { scope: { filterVariable, isRule }, literals }: LiteralPlace,
   index: number,
   send: (literal: Literal) => unknown,
+  expected = 'such a value',
 ): Slot {
-  if (filterVariable === undefined) {
-    const value = send(known(literals[index]));
-    return () => value;
-  }
-  return (inputs) => send(known(inputs.literals?.(filterVariable)[index] as Literal | undefined));
+  const literalOf = ({ literals: given }: Inputs): Literal =>
+    known(
+      filterVariable === undefined
+        ? literals[index]
+        : (given?.(filterVariable)[index] as Literal | undefined),
+    );
+  const fixed = filterVariable === undefined ? send(known(literals[index])) : undefined;
+  const slot: Slot = filterVariable === undefined ? () => fixed : (inputs) => send(literalOf(inputs));
+  if (isRule !== true) REFUSALS.set(slot, (inputs) => refusedLiteral(literalOf(inputs), expected));
+  return slot;
 }
 
 function known(literal: Literal | undefined): Literal {

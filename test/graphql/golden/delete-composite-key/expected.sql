@@ -8,4 +8,8 @@ with gone as (delete
   select coalesce((select '{"product":' || to_json("gone"."product")::text || ',"orders":' || coalesce((select '{"status":' || to_json("f0"."status")::text || '}'
   from tenant."orders" "f0"
   where "f0"."order_id" = "gone"."order_id"), 'null') || '}'
-  from "gone"), rowpost_tenant.refuse('notFound'));
+  from "gone"), case when not exists (select
+  from tenant."order_item" t
+  where "t"."order_id" = $5::int4 and "t"."line" = $6::int4 and exists (select
+  from pg_trigger g
+  where g.tgrelid = t.tableoid and (g.tgtype & 11::int2) = 11)) then rowpost_tenant.refuse('notFound') end);

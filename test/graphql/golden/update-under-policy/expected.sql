@@ -10,4 +10,5 @@ with prior as materialized (select t.*
   where (not rowpost_tenant.is_captured('tenant."orders"'::regclass, 'update') or (select set_config('rowpost.roleid', $5::int4::text, true)) is null))
   select coalesce((select case when ((("changed"."total" < $6::numeric))) then case when ((("changed"."total" < $7::numeric))) then '{"total":' || coalesce(to_json("changed"."total")::text, 'null') || '}' else 'null' end else rowpost_tenant.refuse('policyDenied') end
   from prior
-  cross join changed), rowpost_tenant.refuse('notFound'));
+  cross join changed), case when not exists (select
+  from prior) then rowpost_tenant.refuse('notFound') end);

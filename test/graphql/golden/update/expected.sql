@@ -10,4 +10,5 @@ with prior as materialized (select t.*
   where (not rowpost_tenant.is_captured('tenant."customer"'::regclass, 'update') or (select set_config('rowpost.roleid', $5::int4::text, true)) is null))
   select coalesce((select '{"name":' || to_json("changed"."name")::text || ',"country":' || coalesce(to_json("changed"."country")::text, 'null') || ',"email":' || coalesce(to_json("changed"."email")::text, 'null') || '}'
   from prior
-  cross join changed), rowpost_tenant.refuse('notFound'));
+  cross join changed), case when not exists (select
+  from prior) then rowpost_tenant.refuse('notFound') end);
