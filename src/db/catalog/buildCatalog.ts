@@ -9,9 +9,11 @@ import { columnType } from './types.js';
 export function buildCatalog(schema: string, raw: RawSchema, grantProblems: readonly string[] = []): Catalog {
   const problems = [...grantProblems];
   const tables = raw.tables.filter((table) => table.columns.length > 0);
-  for (const { name, foreignKeysElsewhere } of tables) {
+  for (const { name, foreignKeysElsewhere, temporalForeignKeys } of tables) {
     for (const key of foreignKeysElsewhere)
       problems.push(`${name}: the foreign key ${key} leads to a table that is not served, and is left out`);
+    for (const key of temporalForeignKeys)
+      problems.push(`${name}: the foreign key ${key} compares periods, not values, and is left out`);
   }
   const names = nameTables(tables, problems);
   const columns = new Map(tables.map((table) => [table.name, buildColumns(table, problems)]));
@@ -21,6 +23,7 @@ export function buildCatalog(schema: string, raw: RawSchema, grantProblems: read
     buildTable(schema, table, names, columns.get(table.name), relations.get(table.name)),
   );
   reportTakenMutations(built, problems);
+  reportComputedTables(built, problems);
   return {
     version: createHash('sha256').update(raw.text).digest('base64url').slice(0, 16),
     schema,
@@ -109,6 +112,14 @@ function reportTakenMutations(tables: readonly Table[], problems: string[]): voi
     problems.push(
       `${name}: there is no create_many_${name} for it, since that is the create_ of many_${name}`,
     );
+  }
+}
+
+/** GraphQL has no input types without a field. */
+function reportComputedTables(tables: readonly Table[], problems: string[]): void {
+  for (const { name, primaryKey, columns } of tables) {
+    if (primaryKey.length === 0 || [...columns.values()].some((column) => !column.generated)) continue;
+    problems.push(`${name}: it is read-only, since PostgreSQL computes all of its columns`);
   }
 }
 

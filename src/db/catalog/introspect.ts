@@ -20,6 +20,8 @@ export interface RawTable {
   readonly foreignKeys: readonly RawForeignKey[];
   /** Names of foreign keys to tables that are not served, e.g. in another schema. */
   readonly foreignKeysElsewhere: readonly string[];
+  /** Names of foreign keys with a period, which a row of the period's every part satisfies together with others. */
+  readonly temporalForeignKeys: readonly string[];
   /** Checks and foreign keys, with their columns. */
   readonly constraints: readonly RawConstraint[];
   /** For a file table. */
@@ -71,6 +73,10 @@ export async function readSchema(pool: Pool, schema: string): Promise<RawSchema>
 
 /** `is true` keeps it a hash. As a join, PostgreSQL goes through all tables for each table: 3 s for a thousand. */
 const SERVED = sql`(k.confrelid in (select oid from relation))`;
+
+/** A key `without overlaps` is in a GiST index. */
+const TEMPORAL = sql`exists (select from pg_catalog.pg_class ic join pg_catalog.pg_am am on am.oid = ic.relam
+          where ic.oid = k.conindid and am.amname = 'gist')`;
 
 /*
  * Uses pg_catalog, by dependencies on the schema and then by table oid: a few milliseconds however many tables there
@@ -124,10 +130,13 @@ select coalesce(json_agg(json_build_object(
           join pg_catalog.pg_attribute a on a.attrelid = k.confrelid and a.attnum = o.attnum)
       ) order by k.conname), '[]')
       from pg_catalog.pg_constraint k join pg_catalog.pg_class target on target.oid = k.confrelid
-      where k.conrelid = r.oid and k.contype = 'f' and k.conparentid = 0 and ${SERVED} is true),
+      where k.conrelid = r.oid and k.contype = 'f' and k.conparentid = 0 and ${SERVED} is true and not ${TEMPORAL}),
     'foreignKeysElsewhere', (select coalesce(json_agg(k.conname order by k.conname), '[]')
       from pg_catalog.pg_constraint k
       where k.conrelid = r.oid and k.contype = 'f' and k.conparentid = 0 and ${SERVED} is not true),
+    'temporalForeignKeys', (select coalesce(json_agg(k.conname order by k.conname), '[]')
+      from pg_catalog.pg_constraint k
+      where k.conrelid = r.oid and k.contype = 'f' and k.conparentid = 0 and ${SERVED} is true and ${TEMPORAL}),
     'constraints', (select coalesce(json_agg(json_build_object(
         'name', k.conname,
         'columns', (select json_agg(a.attname order by o.n) from unnest(k.conkey) with ordinality o(attnum, n)

@@ -50,6 +50,8 @@ export function manyRows(columns: readonly Column[], rows: ManyRows['rows']): Gi
   const values = parsed.map((column) => column.value);
   const definition = parsed.map((column) => column.definition);
   const json = param(slotOfRows({ columns, rows }), 'json');
+  if (columns.length === 0)
+    return { columns, select: sql`select from pg_catalog.json_array_elements(${json})` };
   return {
     columns,
     select: sql`select ${join(values, ', ')} from pg_catalog.json_to_recordset(${json}) as ${record}(${join(definition, ', ')})`,
@@ -69,10 +71,11 @@ export function insertion(
     given.columns.map((column) => identifier(column.sqlName)),
     ', ',
   );
-  const insertFrom = (source: Sql): Sql =>
-    given.select
-      ? sql`insert into ${tableSql(table)} as t(${columns}) ${source}`
-      : sql`insert into ${tableSql(table)} as t default values`;
+  const insertFrom = (source: Sql): Sql => {
+    if (!given.select) return sql`insert into ${tableSql(table)} as t default values`;
+    const named = given.columns.length === 0 ? empty : sql`(${columns})`;
+    return sql`insert into ${tableSql(table)} as t${named} ${source}`;
+  };
   const written = name('written');
   if (onConflict !== 'update') {
     const insert = insertFrom(given.select ?? empty);

@@ -1,6 +1,8 @@
 import type { Column } from '../../db/catalog/catalog.js';
 import { boundStatement, compiledStatement } from '../../db/pool/compiledStatement.js';
 import type { TransactionOutcome, TransactionStatement } from '../../db/pool/transactions.js';
+import { sqlState } from '../../db/sql/sqlState.js';
+import type { PostgresError } from '../../db/sql/toAppError.js';
 import { empty, sql, type Inputs, type Slot, type Sql } from '../../db/sql/sql.js';
 import { columnOfSlot, rowsOfSlot, valueOfSlot } from './inputValues.js';
 import { manyRows } from './insertSql.js';
@@ -10,6 +12,7 @@ import { manyRows } from './insertSql.js';
  * list. The columns' values are sent again, without being written.
  */
 export async function findRefusedColumn(
+  cause: PostgresError,
   slots: readonly Slot[],
   inputs: Inputs,
   read: (statements: readonly TransactionStatement[]) => Promise<TransactionOutcome>,

@@ -50,11 +50,6 @@ function splitRows(table: Table, rows: readonly InputRow[], exact: boolean): rea
   rows.forEach((row, index) => {
     const names = new Set(given[index]);
     const columns = [...table.columns.values()].filter((column) => names.has(column) || plain.has(column));
-    if (columns.length === 0) {
-      throw new AppError('BAD_USER_INPUT', 'Every row of input must give a column.', {
-        details: { argument: 'input' },
-      });
-    }
     const key = columns.map((column) => column.name).join(' ');
     if (key === lastKey) groups.at(-1)?.rows.push(row);
     else groups.push({ columns, rows: [row] });

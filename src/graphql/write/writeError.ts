@@ -8,6 +8,7 @@ import {
   parameterIn,
   refusedValueWords,
   toAppError,
+  type PostgresError,
 } from '../../db/sql/toAppError.js';
 import type { TransactionOutcome, TransactionStatement } from '../../db/pool/transactions.js';
 import { AppError, type ErrorDetails } from '../../foundation/errors.js';
@@ -28,7 +29,7 @@ export interface FailedWrite extends Pick<CompiledStatement, 'slots'> {
 
 /** The error of a write that PostgreSQL rejected, with table and column if known, by their API names. */
 export async function writeError(error: AppError, write: FailedWrite): Promise<AppError> {
-  const { field, slots, catalog, inputs, read } = write;
+  const { field, catalog } = write;
   const { cause } = error;
   if (!isServerError(cause)) return error;
   const table = field.table === undefined ? undefined : catalog.tables.get(field.table);
@@ -36,20 +37,28 @@ export async function writeError(error: AppError, write: FailedWrite): Promise<A
   // PostgreSQL reports no table.
   if (isOfRule(cause)) return toAppError(cause, () => ({ table: table?.name, columns: [] }));
   if (table === undefined || isRaised(cause)) return error;
-  if (!mayBeOfValue(cause))
-    return error.code === 'BAD_USER_INPUT' ? named(error, { table: table.name }) : error;
-  const slot = slots[parameterIn(cause) - 1];
-  const found = isOutOfBounds(cause.code) ? findOutOfBounds(table, slots, inputs) : undefined;
-  const column =
-    (slot && columnOfSlot(slot)) ?? found?.column ?? (await findRefusedColumn(slots, inputs, read));
-  if (column === undefined && error.code !== 'BAD_USER_INPUT') return error;
+  const refused = mayBeOfValue(cause) ? await findColumn(cause, table, write) : undefined;
+  if (!refused) return error.code === 'BAD_USER_INPUT' ? named(error, { table: table.name }) : error;
+  const { column, limit } = refused;
   const words = refusedValueWords(cause);
-  const reason = found ? `${words.replace(/\.$/, '')}: ${found.limit}.` : words;
-  const place = { table: table.name, ...(column === undefined ? {} : { column: column.name }) };
-  return new AppError('BAD_USER_INPUT', column === undefined ? words : `${column.name}: ${reason}`, {
-    details: place,
+  const reason = limit === undefined ? words : `${words.replace(/\.$/, '')}: ${limit}.`;
+  return new AppError('BAD_USER_INPUT', `${column.name}: ${reason}`, {
+    details: { table: table.name, column: column.name },
     cause,
   });
+}
+
+/** The column that refuses its value, and what it accepts, if known. */
+async function findColumn(
+  cause: PostgresError,
+  table: Table,
+  { slots, inputs, read }: FailedWrite,
+): Promise<{ readonly column: Column; readonly limit?: string } | undefined> {
+  const slot = slots[parameterIn(cause) - 1];
+  const sent = slot && columnOfSlot(slot);
+  const found = isOutOfBounds(cause.code) ? findOutOfBounds(table, slots, inputs) : undefined;
+  const column = sent ?? found?.column ?? (await findRefusedColumn(cause, slots, inputs, read));
+  return column && { column, ...(found ? { limit: found.limit } : {}) };
 }
 
 function named({ code, message, hint, details, cause }: AppError, place: ErrorDetails): AppError {
