@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
 import { readAttempts } from '../db/ledger/attemptHistory.js';
 import type { DeliveryKey } from '../db/ledger/deliveryKey.js';
 import { loadEmailType, loadEmailVariant, type EmailType } from '../db/email/emailTypes.js';
@@ -10,6 +12,8 @@ import { recordEmailEvents, type EmailEvent } from '../db/email/emailEvents.js';
 import { holdTenant, pauseDeliveries, pauseTenant, type PausedDelivery } from '../db/ledger/pause.js';
 import { startSending, type SendingStart } from '../db/ledger/startSending.js';
 import { findSuppressed } from '../db/email/suppressions.js';
+import { toAppError } from '../db/sql/toAppError.js';
+import type { AppError } from '../foundation/errors.js';
 import { FairCache } from '../foundation/limits/fairCache.js';
 import type { Logger } from '../foundation/observability/log.js';
 import { cacheLookups } from '../foundation/observability/metrics.js';
@@ -24,12 +28,13 @@ const TYPE_CHARACTERS = 40_000_000;
 const TENANT_TYPE_CHARACTERS = TYPE_CHARACTERS / 4;
 /** Of one that is being loaded. */
 const EXPECTED_CHARACTERS = 10_000;
-/** How long to retry recording an outcome. After that the attempt counts as lost. */
-const FINISH_RETRY_FOR_MS = 30_000;
-const FINISH_RETRY_MS = 200;
+/** How long to retry recording the start of an attempt, or its outcome. After that a started attempt counts as lost. */
+const RETRY_FOR_MS = 30_000;
+const RETRY_MS = 200;
 
 /** The ledger from a single delivery's point of view. Concurrent calls are coalesced into one statement. */
-export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logger) {
+export function createDeliveryLedger(given: Ledger, leaseMs: number, log: Logger) {
+  const ledger = withAppErrors(given);
   const cachedTypes = new FairCache<ReturnType<typeof loadEmailType>>(
     TYPE_CHARACTERS,
     TENANT_TYPE_CHARACTERS,
@@ -38,6 +43,7 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
     run: (to: Ledger, items: readonly Item[]) => Promise<readonly Result[]>,
   ): ((item: Item) => Promise<Result>) =>
     batchCalls((items: readonly Item[]) => run(ledger, items), MAX_BATCH_SIZE);
+  const startOnce = together((to, starts: readonly SendingStart[]) => startSending(to, starts, leaseMs));
   const finishOnce = together(finishAttempts);
   const pauseOnce = together(async (to, deliveries: readonly PausedDelivery[]) => {
     await pauseDeliveries(to, deliveries);
@@ -72,30 +78,53 @@ export function createDeliveryLedger(ledger: Ledger, leaseMs: number, log: Logge
     loadVariant: (tenantid: number, names: readonly string[]) => loadEmailVariant(ledger, tenantid, names),
     findSuppressed: together(findSuppressed),
     countRedeliveredStart: (delivery: LoadedDelivery) => countRedeliveredStart(ledger, delivery),
-    /** Whether the caller may call the carrier. */
-    start: together((to, starts: readonly SendingStart[]) => startSending(to, starts, leaseMs)),
+    /** @returns `performance.now()` from before the lease was requested; undefined if the caller must not call the carrier */
+    start: (start: Omit<SendingStart, 'starter'>) => {
+      const mine = { ...start, starter: randomUUID() };
+      return withRetries(log, 'start', async () => {
+        const requestedAtMs = performance.now();
+        return (await startOnce(mine)) ? requestedAtMs : undefined;
+      });
+    },
     /** Newest first. */
     readAttempts: (delivery: DeliveryKey) => readAttempts(ledger, delivery),
-    // Outcomes are recorded with retries during a database outage, because only this process knows them.
+    // With retries during a database outage, because only this process knows what it started, and how that ended.
     recordEvents: (tenantid: number, events: readonly EmailEvent[]) =>
-      withRetries(log, () => recordEmailEvents(ledger, tenantid, events)),
-    finish: (finish: AttemptFinish) => withRetries(log, () => finishOnce(finish)),
-    pause: (delivery: PausedDelivery) => withRetries(log, () => pauseOnce(delivery)),
+      withRetries(log, 'outcome', () => recordEmailEvents(ledger, tenantid, events)),
+    finish: (finish: AttemptFinish) => withRetries(log, 'outcome', () => finishOnce(finish)),
+    pause: (delivery: PausedDelivery) => withRetries(log, 'outcome', () => pauseOnce(delivery)),
     pauseTenant: (tenantid: number, keyVersion: number, code: string, reason: string) =>
-      pauseTenant(ledger, tenantid, keyVersion, code, reason),
-    holdTenant: (tenantid: number, waitMs: number) => holdTenant(ledger, tenantid, waitMs),
+      withRetries(log, 'outcome', () => pauseTenant(ledger, tenantid, keyVersion, code, reason)),
+    holdTenant: (tenantid: number, waitMs: number) =>
+      withRetries(log, 'outcome', () => holdTenant(ledger, tenantid, waitMs)),
   };
 }
 
-async function withRetries<T>(log: Logger, run: () => Promise<T>): Promise<T> {
-  const until = performance.now() + FINISH_RETRY_FOR_MS;
+async function withRetries<T>(log: Logger, what: 'start' | 'outcome', run: () => Promise<T>): Promise<T> {
+  const until = performance.now() + RETRY_FOR_MS;
   for (let tries = 1; ; tries++) {
     try {
       return await run();
     } catch (error) {
-      if (performance.now() >= until) throw error;
-      if (tries === 1) log.warn({ err: error }, 'the outcome of an attempt could not be recorded; retrying');
-      await delay(FINISH_RETRY_MS);
+      if (isRefused(toAppError(error)) || performance.now() >= until) throw error;
+      if (tries === 1) log.warn({ err: error }, `the ${what} of an attempt could not be recorded; retrying`);
+      await delay(RETRY_MS);
     }
   }
+}
+
+/** A statement that can never succeed, and has changed nothing: a value or a constraint (classes 22 and 23), or an error in it. */
+function isRefused({ cause }: AppError): boolean {
+  return cause instanceof pg.DatabaseError && /^(22|23|42|54)/.test(cause.code ?? '');
+}
+
+/** Tells an outage of the database from a bug. */
+function withAppErrors(ledger: Ledger): Ledger {
+  const rethrow = (error: unknown): never => {
+    throw toAppError(error);
+  };
+  return {
+    query: (statement, values) => ledger.query<never>(statement, values).catch(rethrow),
+    transaction: (steps) => ledger.transaction(steps).catch(rethrow),
+  };
 }

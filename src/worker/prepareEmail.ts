@@ -31,18 +31,12 @@ async function compose(deps: DeliverDeps, delivery: AttemptedDelivery): Promise<
   if (queryRoleid === null) return { kind: 'skipped', code: 'RULE_DELETED', message: 'the rule is gone' };
   const type = delivery.typeVersion === null ? undefined : await deps.ledger.loadType(delivery);
   if (!type) return { kind: 'skipped', code: 'EMAIL_TYPE_DELETED', message: 'the email type is gone' };
-  try {
-    const { tenantid, emailType } = delivery;
-    const event = { eventid: delivery.eventid, time: delivery.createtime };
-    const from = type.unsubscribe === 'all' ? 'all' : 'type';
-    const composed = await composeEmail(deps, { ...delivery, queryRoleid, event }, type, {
-      unsubscribeUrl: (address) => unsubscribeUrl(deps, { tenantid, address, emailType, from }),
-      variant: (locale) => deps.ledger.loadVariant(tenantid, variantNames(emailType, locale)),
-    });
-    return composed.kind === 'email' ? composed : { kind: composed.kind, ...composed.failure };
-  } catch (error) {
-    // The database failed, or it is a bug. Counted as an attempt, so that retries end either way.
-    deps.log.error({ err: error, deliveryid: delivery.deliveryid }, 'an email could not be composed');
-    return { kind: 'retry', code: 'INTERNAL_ERROR', message: 'the email could not be composed' };
-  }
+  const { tenantid, emailType } = delivery;
+  const event = { eventid: delivery.eventid, time: delivery.createtime };
+  const from = type.unsubscribe === 'all' ? 'all' : 'type';
+  const composed = await composeEmail(deps, { ...delivery, queryRoleid, event }, type, {
+    unsubscribeUrl: (address) => unsubscribeUrl(deps, { tenantid, address, emailType, from }),
+    variant: (locale) => deps.ledger.loadVariant(tenantid, variantNames(emailType, locale)),
+  });
+  return composed.kind === 'email' ? composed : { kind: composed.kind, ...composed.failure };
 }

@@ -30,20 +30,34 @@ export async function recordOutcome(
   outcome: SendOutcome,
   { carriers, carrier, next }: Route,
 ): Promise<void> {
-  if (outcome.kind === 'fenced') return;
+  const options = retryOptionsOf(deps, delivery);
+  if (outcome.kind === 'fenced') return record(deps, delivery, decide(TOO_LATE, options), true);
   const isOnly = carriers.length <= 1;
   if (!isOnly) deps.holds.note(accountName(delivery, carrier), outcome);
-  // While there is another carrier, one that sends nothing holds back neither the delivery nor its tenant.
-  if (isOnly && outcome.kind === 'rate_limited') {
-    await deps.ledger.holdTenant(delivery.tenantid, outcome.waitMs);
-  }
   if (outcome.kind === 'tenant_paused' && next === undefined) {
     const isRefused = (each: string): boolean => deps.holds.isRefused(accountName(delivery, each));
     if (isOnly || carriers.every(isRefused)) return recordPaused(deps, delivery, outcome);
   }
-  await record(deps, delivery, decide(outcome, { ...retryOptionsOf(deps, delivery), next }), true);
-  await recordRefused(deps, delivery, outcome);
+  // Each is recorded even if another can't be.
+  const recording = [
+    record(deps, delivery, decide(outcome, { ...options, next }), true),
+    recordRefused(deps, delivery, outcome),
+    // While there is another carrier, one that sends nothing holds back neither the delivery nor its tenant.
+    isOnly && outcome.kind === 'rate_limited'
+      ? deps.ledger.holdTenant(delivery.tenantid, outcome.waitMs)
+      : undefined,
+  ];
+  await Promise.all(recording);
 }
+
+/** Nothing has left. If the lease has passed to another worker, the delivery is no longer ours, and nothing is recorded. */
+const TOO_LATE = {
+  kind: 'retry',
+  ambiguous: false,
+  httpStatus: null,
+  code: 'TOO_BUSY',
+  message: 'the worker was too busy to send the email within its lease; the email did not leave',
+} as const;
 
 async function recordPaused(
   deps: DeliverDeps,

@@ -15,7 +15,7 @@ const collect = runInNewContext('gc') as () => void;
 describe('attack: a tenant that tries one region of SES after the other', () => {
   it("does not fill the process's memory", async () => {
     const carrier = createHttpCarrier<SesAccount>(({ region }) => `http://127.0.0.1:9/${region}`, {
-      limits: { maxRecipients: 50, maxBytes: 1_000_000, allowsUtf8Addresses: false },
+      limits: { maxRecipients: 50, maxBytes: 1_000_000, allowsUtf8Addresses: false, allowsEmptyFiles: true },
       toRequest: () => ({ method: 'POST', url: '/', headers: {} }),
       verifyRequest: () => ({ method: 'GET', url: '/', headers: {} }),
       readResponse: () => ({ kind: 'sent', httpStatus: 200, providerMessageId: null }),

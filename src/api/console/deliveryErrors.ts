@@ -57,6 +57,11 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
     "a file to attach is gone, belongs to a row other than the event's, or query_roleid may not download it",
     'attach an existing file; use a query for files of other rows',
   ],
+  [
+    ['ATTACHMENT_EMPTY'],
+    'a file to attach has no bytes, and the carrier (SendGrid, Postmark) takes no such files',
+    'attach it only if it has some, or link to it',
+  ],
   [['TOO_MANY_ATTACHMENTS'], 'more than 100 files to attach', 'narrow the query, or link to the files'],
   [['TOO_MANY_RECIPIENTS'], 'more than the carrier accepts', 'send to fewer recipients'],
   [['EMAIL_TOO_LARGE'], 'more than the carrier accepts', 'send less, or a link'],
@@ -129,7 +134,7 @@ const TABLE: readonly (readonly [codes: readonly string[], why: string, whatToDo
     'Resend had received an attempt with other data, whose response was lost; the next attempt may be a duplicate',
     'nothing; check with the carrier before redriving an unknown one',
   ],
-  [['TOO_BUSY', 'DATABASE_UNAVAILABLE'], 'our own database is busy or unavailable', 'nothing'],
+  [['TOO_BUSY', 'DATABASE_UNAVAILABLE'], 'our own database or worker is busy or unavailable', 'nothing'],
   [['STORAGE_UNAVAILABLE'], 'our own file storage is unavailable', 'nothing'],
   [['WORKER_LOST'], 'the worker died while sending; the email may arrive twice', 'nothing'],
   [

@@ -13,10 +13,13 @@ export interface SendingStart extends KnownDelivery {
   readonly carrier: string;
   /** The email as sent, packed, in base64; null if it is not kept. */
   readonly email: string | null;
+  /** A UUID for this attempt, by which its worker recognizes its own start if the response was lost; without one, it can't. */
+  readonly starter?: string;
 }
 
 /**
- * Commits the start of attempt number `starts + 1`, with a lease. Of several workers with the same delivery, one wins.
+ * Commits the start of attempt number `starts + 1`, with a lease. Of several workers with the same delivery, one wins. May be repeated:
+ * the winner wins again.
  * @returns for each, whether the caller may call the carrier.
  */
 export async function startSending(
@@ -29,7 +32,7 @@ export async function startSending(
     group: readonly SendingStart[],
   ): Promise<ReadonlySet<SendingStart>> =>
     itemsFrom(ledger, statement, group, [
-      ...columnsOf(group, 'starts', 'subject', 'carrier', 'email'),
+      ...columnsOf(group, 'starts', 'subject', 'carrier', 'email', 'starter'),
       group.map((start) => JSON.stringify(start.recipients)),
       leaseMs,
     ]);
@@ -46,7 +49,14 @@ export async function startSending(
 }
 
 // Recipients travel as JSON texts: unnest would flatten an array of arrays.
-const WANTED = wantedSql('starts int4', 'subject text', 'carrier text', 'email text', 'recipients text');
+const WANTED = wantedSql(
+  'starts int4',
+  'subject text',
+  'carrier text',
+  'email text',
+  'starter uuid',
+  'recipients text',
+);
 
 const RECIPIENTS = sql`array(select json_array_elements_text(w.recipients::json))`;
 
@@ -59,10 +69,11 @@ const START = {
       where w.starts = 0 and not d.tracked and not ${isMovedSql(sql`w.tenantid`)}
       order by d.deliveryid for share of d
     ), started as (
-      insert into rowpost.delivery_start (tenantid, deliveryid, createtime, leased_until, recipients, subject, carrier)
-      select w.tenantid, w.deliveryid, w.createtime, now() + $9::int * interval '1 ms', ${RECIPIENTS}, w.subject, w.carrier
+      insert into rowpost.delivery_start as s (tenantid, deliveryid, createtime, leased_until, recipients, subject, carrier, starter)
+      select w.tenantid, w.deliveryid, w.createtime, now() + $10::int * interval '1 ms', ${RECIPIENTS}, w.subject, w.carrier, w.starter
       from open w
-      on conflict do nothing
+      on conflict (tenantid, deliveryid, createtime) do update set leased_until = excluded.leased_until
+      where s.starter = excluded.starter
       returning tenantid, deliveryid, createtime
     ), kept as (
       insert into rowpost.sent_mail (tenantid, deliveryid, createtime, attempt, email)
@@ -79,11 +90,13 @@ const START_TRACKED = {
   text: statement`
     with started as (
       update rowpost.delivery d
-      set state = 'sending', starts = d.starts + 1, started = now(), next_attempt = null,
-        due = now() + $9::int * interval '1 ms', subject = w.subject, carrier = w.carrier, recipients = ${RECIPIENTS}
+      set state = 'sending', starts = w.starts + 1, started = now(), next_attempt = null, starter = w.starter,
+        due = now() + $10::int * interval '1 ms', subject = w.subject, carrier = w.carrier, recipients = ${RECIPIENTS}
       from ${WANTED}
       where ${sameDelivery(sql`d`, sql`w`)}
-        and d.tracked and d.starts = w.starts and d.state in ('pending', 'retrying')
+        and d.tracked
+        and (d.starts = w.starts and d.state in ('pending', 'retrying')
+          or d.starts = w.starts + 1 and d.state = 'sending' and d.starter = w.starter)
         and not ${isMovedSql(sql`w.tenantid`)}
       returning w.position::int as position, d.tenantid, d.deliveryid, d.createtime, d.starts, w.email
     ), kept as (

@@ -73,11 +73,16 @@ export class CarrierClient {
         request.destroy();
       }, options.deadlineMs);
       const begin = (): void => {
-        exchange.started = options.mayStart();
-        exchange.fenced = !exchange.started;
-        // A string is sent in the same write as the headers.
-        if (exchange.started) request.end(content);
-        else request.destroy();
+        try {
+          exchange.started = options.mayStart();
+          exchange.fenced = !exchange.started;
+          // A string is sent in the same write as the headers.
+          if (exchange.started) request.end(content);
+          else request.destroy();
+        } catch (error) {
+          // Thrown here, it would end the process.
+          request.destroy(error as Error);
+        }
       };
       // Getting a connection may take long, because all are busy or the process was suspended, so the lease is checked
       // afterwards.

@@ -9,6 +9,8 @@ export interface EmailLimits {
   readonly maxBytes: number;
   /** Whether characters beyond ASCII are allowed before the @. Domains are ASCII already, as punycode. */
   readonly allowsUtf8Addresses: boolean;
+  /** Whether attachments may have no bytes. */
+  readonly allowsEmptyFiles: boolean;
 }
 
 const IS_ASCII = /^[ -~]*$/;
@@ -29,6 +31,10 @@ export function exceedsLimits(message: EmailMessage, limits: EmailLimits): SendO
   if (foreign) {
     const what = `"${foreign.email}" has characters beyond ASCII before the @, which the carrier does not take`;
     return rejected('ADDRESS_NOT_ASCII', what);
+  }
+  const empty = message.attachments?.find(({ size }) => !limits.allowsEmptyFiles && size === 0);
+  if (empty) {
+    return rejected('ATTACHMENT_EMPTY', `"${empty.filename}" is empty, and the carrier takes no empty files`);
   }
   const bytes = bytesOf(message);
   if (bytes > limits.maxBytes) {

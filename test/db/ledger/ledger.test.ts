@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { loadBatch } from '../../../src/db/outbox/batches.js';
 import type { DeliveryKey } from '../../../src/db/ledger/deliveryKey.js';
@@ -55,7 +56,12 @@ describe('delivery: the ledger (contract 5.6)', () => {
     const keys = ready.map(({ tenantid, deliveryid, createtime }) => ({ tenantid, deliveryid, createtime }));
     return { keys, key: keys[0]!, ready, batch, events, ruleid };
   };
-  const start = async (key: DeliveryKey, starts: number, leaseMs = LONG_MS) => {
+  const start = async (
+    key: DeliveryKey,
+    starts: number,
+    leaseMs = LONG_MS,
+    starter: string = randomUUID(),
+  ) => {
     const [loaded] = await loadDeliveries(ledger, [key]);
     const wanted = {
       ...key,
@@ -65,6 +71,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       subject: 's',
       carrier: 'sendgrid',
       email: null,
+      starter,
     };
     return (await startSending(ledger, [wanted], leaseMs))[0];
   };
@@ -185,6 +192,26 @@ describe('delivery: the ledger (contract 5.6)', () => {
       recipients: ['a@b.org'],
       subject: 's',
     });
+  });
+
+  it('lets that worker ask again, and no other, for as long as the attempt is its own', async () => {
+    for (const starts of [0, 1]) {
+      const { key } = await deliver();
+      const [mine, other] = [randomUUID(), randomUUID()];
+      if (starts === 1) {
+        await start(key, 0);
+        await finish(key, { state: 'retrying', outcome: 'retry', nextAttemptMs: 0 });
+      }
+      expect(await start(key, starts, LONG_MS, mine)).to.equal(true);
+      expect(await start(key, starts, LONG_MS, other), 'another one').to.equal(false);
+      expect(await start(key, starts, LONG_MS, mine), 'again').to.equal(true);
+      await trackDeliveries(ledger, [key]);
+      expect(await start(key, starts, LONG_MS, mine), 'tracked meanwhile').to.equal(true);
+      expect(await read(key)).to.include({ state: 'sending', starts: starts + 1 });
+      await expireLease(key);
+      await endLostAttempts(ledger, 12, 100);
+      expect(await start(key, starts, LONG_MS, mine), 'given up meanwhile').to.equal(false);
+    }
   });
 
   it('records the end of an attempt once, under its number', async () => {

@@ -5,7 +5,12 @@ import { createHttpCarrier } from '../httpCarrier.js';
 import { toMime } from '../../message/mime.js';
 import type { SendOutcome } from '../sending.js';
 
-const LIMITS = { maxRecipients: 1_000, maxBytes: 25_000_000, allowsUtf8Addresses: false };
+const LIMITS = {
+  maxRecipients: 1_000,
+  maxBytes: 25_000_000,
+  allowsUtf8Addresses: false,
+  allowsEmptyFiles: true,
+};
 
 /** Sends through Mailgun's API, which accepts a complete MIME message. */
 export function createMailgun(

@@ -7,7 +7,12 @@ import { createHttpCarrier } from '../httpCarrier.js';
 import { listedAsInactive, toInactive } from './inactiveRecipients.js';
 import type { SendOutcome } from '../sending.js';
 
-const LIMITS = { maxRecipients: 50, maxBytes: 10_000_000, allowsUtf8Addresses: false };
+const LIMITS = {
+  maxRecipients: 50,
+  maxBytes: 10_000_000,
+  allowsUtf8Addresses: false,
+  allowsEmptyFiles: false,
+};
 
 /** Sends through Postmark's API. */
 export function createPostmark(baseUrl: string): Carrier<PostmarkAccount> {

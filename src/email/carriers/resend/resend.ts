@@ -8,7 +8,12 @@ import { createHttpCarrier } from '../httpCarrier.js';
 import { tagsOf } from '../../message/tags.js';
 import type { SendOutcome } from '../sending.js';
 
-const LIMITS = { maxRecipients: 50, maxBytes: 40_000_000, allowsUtf8Addresses: false };
+const LIMITS = {
+  maxRecipients: 50,
+  maxBytes: 40_000_000,
+  allowsUtf8Addresses: false,
+  allowsEmptyFiles: true,
+};
 /** The wait after a daily quota is exhausted; Resend doesn't report when it resets. */
 const QUOTA_WAIT_MS = 3_600_000;
 

@@ -15,6 +15,7 @@ const LIMITS: EmailLimits = {
   maxRecipients: 1_000,
   maxBytes: MAX_EMAIL_BYTES,
   allowsUtf8Addresses: false,
+  allowsEmptyFiles: false,
 };
 
 /** Sends through @sendgrid/mail. */

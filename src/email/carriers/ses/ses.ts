@@ -11,7 +11,12 @@ import { tagsOf } from '../../message/tags.js';
 import type { SendOutcome } from '../sending.js';
 
 /** SES accepts 40 MB in base64, and no UTF-8 before the @. */
-const LIMITS = { maxRecipients: 50, maxBytes: MAX_EMAIL_BYTES, allowsUtf8Addresses: false };
+const LIMITS = {
+  maxRecipients: 50,
+  maxBytes: MAX_EMAIL_BYTES,
+  allowsUtf8Addresses: false,
+  allowsEmptyFiles: true,
+};
 /** The daily quota is a sliding window: some of it is available again within the hour. */
 const QUOTA_WAIT_MS = 3_600_000;
 

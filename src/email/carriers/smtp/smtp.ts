@@ -10,7 +10,12 @@ import { SmtpPool } from './smtpPool.js';
 import { Deferred, SmtpSession, type Accepted, type SmtpError, type Transmission } from './smtpSession.js';
 
 /** Servers must accept a hundred recipients (RFC 5321, 4.5.3.1.8), and announce their maximum size. */
-const LIMITS: EmailLimits = { maxRecipients: 100, maxBytes: MAX_EMAIL_BYTES, allowsUtf8Addresses: true };
+const LIMITS: EmailLimits = {
+  maxRecipients: 100,
+  maxBytes: MAX_EMAIL_BYTES,
+  allowsUtf8Addresses: true,
+  allowsEmptyFiles: true,
+};
 
 export interface SmtpOptions {
   readonly smtpAllowPrivateNetwork: boolean;

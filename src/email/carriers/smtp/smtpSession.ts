@@ -205,8 +205,13 @@ function limitReplies(connection: SMTPConnection): void {
   };
   internals._onData = (chunk) => {
     bytes += chunk.length;
-    if (bytes <= MAX_REPLY_BYTES) _onData.call(connection, chunk);
-    else _onError.call(connection, new Error('the reply is too long'), 'EPROTOCOL');
+    try {
+      if (bytes > MAX_REPLY_BYTES) throw new Error('the reply is too long');
+      _onData.call(connection, chunk);
+    } catch (error) {
+      // Thrown from here, it would end the process.
+      _onError.call(connection, error as Error, 'EPROTOCOL');
+    }
   };
 }
 

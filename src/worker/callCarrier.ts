@@ -1,0 +1,46 @@
+import type { Email } from '../email/email.js';
+import type { SendOutcome } from '../email/carriers/sending.js';
+import { idempotencyKeyOf } from '../email/message/messageId.js';
+import type { AttemptedDelivery } from './attemptReport.js';
+import type { DeliverDeps } from './deliverDeps.js';
+import { tracedSend } from './deliverySpan.js';
+import type { Route } from './findRoute.js';
+
+/**
+ * Calls the carrier; never rejects. The call begins when the carrier's code is told that it may start, which is the last thing it asks
+ * before the email can leave. Whatever fails before has certainly sent nothing, and after it may have.
+ * @param requestedAtMs `performance.now()` from before the lease was requested that came with the start
+ */
+export async function callCarrier(
+  deps: DeliverDeps,
+  delivery: AttemptedDelivery,
+  email: Email,
+  { carrier, account, keySince }: Route,
+  requestedAtMs: number,
+): Promise<SendOutcome> {
+  const { tenantid, deliveryid, messageId, span: parent } = delivery;
+  let hasBegun = false;
+  try {
+    const isOurs = deps.claimed.begin(delivery, requestedAtMs);
+    const mayStart = (): boolean => {
+      const isAllowed = isOurs();
+      hasBegun ||= isAllowed;
+      return isAllowed;
+    };
+    const idempotencyKey = idempotencyKeyOf(messageId, keySince);
+    const message = { ...email, tenantid, deliveryid, messageId, idempotencyKey };
+    const calledAtMs = performance.now();
+    const outcome = await tracedSend(parent, carrier, (span) =>
+      deps.carriers.send(message, { span, account, deadlineMs: deps.sendDeadlineMs, mayStart }),
+    );
+    deps.report.called(carrier, outcome, calledAtMs);
+    return outcome;
+  } catch (error) {
+    deps.log.error(
+      { err: error, deliveryid, carrier, hasBegun },
+      'an email could not be passed to the carrier',
+    );
+    const message = `the email could not be passed to the carrier; ${hasBegun ? 'it may have been accepted' : 'it did not leave'}`;
+    return { kind: 'retry', ambiguous: hasBegun, httpStatus: null, code: 'INTERNAL_ERROR', message };
+  }
+}
