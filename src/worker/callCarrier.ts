@@ -5,6 +5,7 @@ import type { AttemptedDelivery } from './attemptReport.js';
 import type { DeliverDeps } from './deliverDeps.js';
 import { tracedSend } from './deliverySpan.js';
 import type { Route } from './findRoute.js';
+import { furtherAttempts, retryOptionsOf } from './retryPolicy.js';
 
 /**
  * Calls the carrier; never rejects. The call begins when the carrier's code is told that it may start, which is the last thing it asks
@@ -15,7 +16,7 @@ export async function callCarrier(
   deps: DeliverDeps,
   delivery: AttemptedDelivery,
   email: Email,
-  { carrier, account, keySince }: Route,
+  { carrier, account, keySince, next }: Route,
   requestedAtMs: number,
 ): Promise<SendOutcome> {
   const { tenantid, deliveryid, messageId, span: parent } = delivery;
@@ -31,7 +32,13 @@ export async function callCarrier(
     const message = { ...email, tenantid, deliveryid, messageId, idempotencyKey };
     const calledAtMs = performance.now();
     const outcome = await tracedSend(parent, carrier, (span) =>
-      deps.carriers.send(message, { span, account, deadlineMs: deps.sendDeadlineMs, mayStart }),
+      deps.carriers.send(message, {
+        span,
+        account,
+        deadlineMs: deps.sendDeadlineMs,
+        mayStart,
+        ...furtherAttempts(retryOptionsOf(deps, delivery, next)),
+      }),
     );
     deps.report.called(carrier, outcome, calledAtMs);
     return outcome;

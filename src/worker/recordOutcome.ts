@@ -12,7 +12,7 @@ import { accountName } from './carrierHolds.js';
 import type { DeliverDeps } from './deliverDeps.js';
 import type { Route } from './findRoute.js';
 import { queueForLater } from './queueForLater.js';
-import { decide, decideWithoutEmail, type Decision, type NoEmail, type RetryOptions } from './retryPolicy.js';
+import { decide, decideWithoutEmail, retryOptionsOf, type Decision, type NoEmail } from './retryPolicy.js';
 
 /** Why no carrier is called; `paused`: the tenant's accounts accept nothing. */
 export type NotSent = NoEmail | { readonly kind: 'paused' };
@@ -30,8 +30,9 @@ export async function recordOutcome(
   outcome: SendOutcome,
   { carriers, carrier, next }: Route,
 ): Promise<void> {
-  const options = retryOptionsOf(deps, delivery);
-  if (outcome.kind === 'fenced') return record(deps, delivery, decide(TOO_LATE, options), true);
+  if (outcome.kind === 'fenced') {
+    return record(deps, delivery, decide(TOO_LATE, retryOptionsOf(deps, delivery)), true);
+  }
   const isOnly = carriers.length <= 1;
   if (!isOnly) deps.holds.note(accountName(delivery, carrier), outcome);
   if (outcome.kind === 'tenant_paused' && next === undefined) {
@@ -40,7 +41,7 @@ export async function recordOutcome(
   }
   // Each is recorded even if another can't be.
   const recording = [
-    record(deps, delivery, decide(outcome, { ...options, next }), true),
+    record(deps, delivery, decide(outcome, retryOptionsOf(deps, delivery, next)), true),
     recordRefused(deps, delivery, outcome),
     // While there is another carrier, one that sends nothing holds back neither the delivery nor its tenant.
     isOnly && outcome.kind === 'rate_limited'
@@ -166,8 +167,4 @@ async function record(
   deps.report.ended({ ...delivery, starts }, finish);
   if (finish.nextAttemptMs === null) return;
   await queueForLater(deps, [{ ...knownDelivery(delivery), starts, delayMs: finish.nextAttemptMs }]);
-}
-
-function retryOptionsOf(deps: DeliverDeps, delivery: LoadedDelivery): RetryOptions {
-  return { ...deps.retryOptions, attempts: delivery.attempts, policy: delivery.policy };
 }

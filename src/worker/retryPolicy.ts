@@ -1,6 +1,6 @@
 import type { HeldDelivery } from '../db/ledger/deliveryKey.js';
 import type { AttemptFinish } from '../db/ledger/finishAttempts.js';
-import type { DeliveryPolicy } from '../db/ledger/loadDeliveries.js';
+import type { DeliveryPolicy, LoadedDelivery } from '../db/ledger/loadDeliveries.js';
 import type { SendOutcome } from '../email/carriers/sending.js';
 
 /** What to record for an attempt, and what happens to its delivery. */
@@ -25,6 +25,27 @@ export interface RetryOptions {
   readonly backoffCapMs: number;
   /** 0 ≤ random < 1 */
   readonly random: () => number;
+}
+
+/** What is the same for all deliveries of a worker. */
+type CommonOptions = Omit<RetryOptions, 'attempts' | 'policy' | 'next'>;
+
+export function retryOptionsOf(
+  { retryOptions }: { readonly retryOptions: CommonOptions },
+  { attempts, policy }: Pick<LoadedDelivery, 'attempts' | 'policy'>,
+  next?: string,
+): RetryOptions {
+  return { ...retryOptions, attempts, policy, next };
+}
+
+/** Attempts that may send an email again to those who have got it. A recipient who is never accepted must not cost the others a dozen copies. */
+const MAX_REPEATING = 3;
+
+/** For a carrier that can send to some recipients only: which attempts may follow this one. */
+export function furtherAttempts({ attempts, policy, next, maxAttempts }: RetryOptions) {
+  const mayRetry = next !== undefined || attempts + 1 < maxAttempts;
+  const mayRepeat = mayRetry && policy === 'at_least_once' && attempts + 1 < MAX_REPEATING;
+  return { mayRetry, mayRepeat };
 }
 
 /** Jitter for deliveries that waited for the same rate limit. */

@@ -3,6 +3,7 @@ import {
   backoffMs,
   decide,
   decideWithoutEmail,
+  furtherAttempts,
   type DecidableOutcome,
   type NoEmail,
   type RetryOptions,
@@ -150,6 +151,16 @@ describe('delivery: retry policy', () => {
       expect(decideWithoutEmail(why, { ...TERMS, ...terms })).to.include(expected);
     });
   }
+
+  it('says whether a carrier may leave some recipients to further attempts', () => {
+    const further = (options: Partial<RetryOptions>) =>
+      furtherAttempts({ ...TERMS, maxAttempts: 9, ...options });
+    expect(further({})).to.deep.equal({ mayRetry: true, mayRepeat: true });
+    expect(further({ policy: 'at_most_once' })).to.deep.equal({ mayRetry: true, mayRepeat: false });
+    expect(further({ attempts: 2 }), 'copies are few').to.deep.equal({ mayRetry: true, mayRepeat: false });
+    expect(further({ attempts: 8 }), 'the last').to.deep.equal({ mayRetry: false, mayRepeat: false });
+    expect(further({ attempts: 8, next: 'ses' })).to.deep.equal({ mayRetry: true, mayRepeat: false });
+  });
 
   it('backs off between nothing and a bound that doubles up to the cap', () => {
     const bounds = [0, 1, 2, 3, 4, 5, 60].map((attempts) =>

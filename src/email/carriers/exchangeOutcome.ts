@@ -57,7 +57,8 @@ export function verificationOf(
 /** Interprets statuses with the same meaning everywhere; carriers handle their own first. */
 export function readCommonStatus({ status, headers }: CarrierResponse, message: string): SendOutcome {
   const code = `CARRIER_${status}`;
-  if (status === 429) return { kind: 'rate_limited', httpStatus: status, waitMs: readWait(headers, Date.now()) };
+  if (status === 429)
+    return { kind: 'rate_limited', httpStatus: status, waitMs: readWait(headers, Date.now()) };
   if (status === 408 || (status >= 300 && status < 400)) {
     return { kind: 'retry', ambiguous: false, httpStatus: status, code, message };
   }

@@ -20,6 +20,10 @@ export interface SendContext<A = Account> {
   readonly deadlineMs: number;
   /** Checked just before the email is sent: false if the lease may have passed to another worker. */
   readonly mayStart: () => boolean;
+  /** Whether another attempt follows if nobody has got the email; by default it does. */
+  readonly mayRetry?: boolean | undefined;
+  /** Whether another attempt may send it again to those who have got it, so that the others get it; by default it may. */
+  readonly mayRepeat?: boolean | undefined;
   /** The parent span. */
   readonly span?: Span | undefined;
 }

@@ -5,9 +5,10 @@ import type { EmailLimits } from '../limits.js';
 import { MAX_EMAIL_BYTES } from '../../message/emailSize.js';
 import { toMime } from '../../message/mime.js';
 import type { SendContext, SendOutcome } from '../sending.js';
-import { Late, readAccepted, readFailure } from './smtpOutcome.js';
+import { Late, readAccepted, readFailure, readPartial, type Progress } from './smtpOutcome.js';
 import { SmtpPool } from './smtpPool.js';
-import { Deferred, SmtpSession, type Accepted, type SmtpError, type Transmission } from './smtpSession.js';
+import { isTemporary } from './smtpReply.js';
+import { Deferred, SmtpSession, type SmtpError, type Transmission } from './smtpSession.js';
 
 /** Servers must accept a hundred recipients (RFC 5321, 4.5.3.1.8), and announce their maximum size. */
 const LIMITS: EmailLimits = {
@@ -39,7 +40,7 @@ export function createSmtp({
         });
         return { ok: true };
       } catch (error) {
-        const outcome = readFailure(error, { dotMayHaveLeft: false, fenced: false });
+        const outcome = readFailure(error, UNSENT);
         const message = 'message' in outcome ? outcome.message.replace(/; the email did not leave$/, '') : '';
         return { ok: false, message: redact(message, secretsOf(account)) };
       }
@@ -51,36 +52,53 @@ export function createSmtp({
 async function send(
   pool: SmtpPool,
   email: LoadedEmail,
-  { account, deadlineMs, mayStart }: SendContext<SmtpAccount>,
+  { account, deadlineMs, mayStart, mayRetry = true, mayRepeat = true }: SendContext<SmtpAccount>,
 ): Promise<SendOutcome> {
-  const transmission: Transmission = { dotMayHaveLeft: false, fenced: false };
-  const envelope = {
-    from: email.sender.email,
-    to: [...email.recipients, ...email.cc, ...email.bcc].map(({ email }) => email),
+  const message = await toMime(email, account.dkim);
+  const from = email.sender.email;
+  const all = [...email.recipients, ...email.cc, ...email.bcc].map(({ email }) => email);
+  const progress: Progress = { accepted: [], refused: [], rest: all };
+  let transmission: Transmission = { ...UNSENT };
+  const sendRest = async (session: SmtpSession, signal: AbortSignal): Promise<void> => {
+    while (progress.rest.length > 0) {
+      transmission = { ...UNSENT };
+      const isForAll = mayRetry && progress.accepted.length === 0;
+      const envelope = { from, to: progress.rest };
+      const one = await session.send(envelope, message, { isForAll, mayStart }, transmission, signal);
+      progress.accepted.push(one.response);
+      progress.refused.push(...one.refused);
+      progress.rest = one.surplus;
+    }
   };
   try {
-    const message = await toMime(email, account.dkim);
-    const accepted = await within(deadlineMs, (signal) =>
-      pool.run<Accepted>(account, signal, async (lend) => {
+    await within(deadlineMs, (signal) =>
+      pool.run(account, signal, async (lend) => {
         for (;;) {
           const { session, isUsed } = await lend();
+          const { length } = progress.accepted;
           try {
-            return await session.send(envelope, message, mayStart, transmission, signal);
+            return await sendRest(session, signal);
           } catch (error) {
             // A connection can't be reused in the middle of an email.
             session.close();
-            // If the server closed it while it was idle, it has received nothing of this email.
+            const isSpent = progress.accepted.length > length;
             const mayBeRepeated = !transmission.dotMayHaveLeft && !transmission.fenced && !signal.aborted;
-            if (!isUsed || !mayBeRepeated || !meansClosed(error)) throw error;
+            // If the server closed it while it was idle, or takes no more over it, it has received nothing of this transaction.
+            const isOver = ((isUsed || isSpent) && meansClosed(error)) || (isSpent && refusesForNow(error));
+            if (!isOver || !mayBeRepeated) throw error;
           }
         }
       }),
     );
-    return cleanOutcome(readAccepted(accepted), secretsOf(account));
+    return cleanOutcome(readAccepted(progress, mayRepeat), secretsOf(account));
   } catch (error) {
-    return cleanOutcome(readFailure(error, transmission), secretsOf(account));
+    const failure = readFailure(error, transmission, progress.rest);
+    const outcome = progress.accepted.length > 0 ? readPartial(failure, progress, mayRepeat) : failure;
+    return cleanOutcome(outcome, secretsOf(account));
   }
 }
+
+const UNSENT: Transmission = { dotMayHaveLeft: false, fenced: false, isFull: false };
 
 /** @param ms the limit for everything, from waiting for a connection to the last reply */
 async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -91,6 +109,10 @@ async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>):
   } finally {
     clearTimeout(timer);
   }
+}
+
+function refusesForNow(error: unknown): boolean {
+  return !(error instanceof Deferred) && isTemporary(error as SmtpError);
 }
 
 function meansClosed(error: unknown): boolean {

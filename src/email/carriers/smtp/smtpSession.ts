@@ -5,6 +5,7 @@ import { isPrivateAddress } from '../../../foundation/net/networkAddress.js';
 import { PrivateAddress, publicLookup } from '../../../foundation/net/publicLookup.js';
 import { BOUNDED_TLS } from '../../../foundation/net/boundedTls.js';
 import type { SmtpAccount } from '../account.js';
+import { isTemporary, surplusOf } from './smtpReply.js';
 
 export interface SessionOptions {
   readonly allowPrivateNetwork: boolean;
@@ -21,7 +22,7 @@ export interface SmtpError extends Error {
   /** The server's reply, with its code. */
   readonly response?: string;
   readonly responseCode?: number;
-  readonly rejectedErrors?: readonly (SmtpError & { readonly recipient?: string })[];
+  readonly rejectedErrors?: readonly RefusedReply[];
 }
 
 export interface Envelope {
@@ -34,12 +35,18 @@ export interface Transmission {
   dotMayHaveLeft: boolean;
   /** Aborted just before the final dot, because the attempt belongs to another worker. */
   fenced: boolean;
+  /** There were more recipients than the server takes at once. */
+  isFull: boolean;
 }
 
-/** The server's reply to the whole email. */
+export type RefusedReply = SmtpError & { readonly recipient?: string };
+
+/** The server's reply to one transaction. */
 export interface Accepted {
   readonly response: string;
-  readonly refused: readonly (SmtpError & { readonly recipient?: string })[];
+  readonly refused: readonly RefusedReply[];
+  /** Recipients for another transaction. */
+  readonly surplus: readonly string[];
 }
 
 /** A recipient was temporarily rejected: the email is not sent to the others either, so that a retry sends it to all. */
@@ -108,26 +115,33 @@ export class SmtpSession {
     }
   }
 
-  /** @param mayStart checked once, just before the final dot */
+  /**
+   * One transaction.
+   * @param guard checked before the message is sent, and whether it may end just before the final dot
+   */
   async send(
     envelope: Envelope,
     message: Buffer,
-    mayStart: () => boolean,
+    guard: { readonly isForAll: boolean; readonly mayStart: () => boolean },
     transmission: Transmission,
     signal: AbortSignal,
   ): Promise<Accepted> {
-    const body = Readable.from(this.#guarded(message, mayStart, transmission), { objectMode: false });
-    const info = await this.#until<{ response: string; rejectedErrors?: Accepted['refused'] }>(
-      signal,
-      (done) =>
+    const body = Readable.from(this.#guarded(envelope, message, guard, transmission), { objectMode: false });
+    try {
+      const { response } = await this.#until<{ response: string }>(signal, (done) =>
         this.connection.send(
           { from: envelope.from, to: [...envelope.to], size: message.length },
           body,
           done as never,
         ),
-    );
-    this.sentEmails += 1;
-    return { response: info.response, refused: info.rejectedErrors ?? [] };
+      );
+      this.sentEmails += 1;
+      const [refused, surplus] = this.#refused(envelope);
+      return { response, refused, surplus: surplus.map(({ recipient = '' }) => recipient) };
+    } catch (error) {
+      transmission.isFull = this.#refused(envelope)[1].length > 0;
+      throw error;
+    }
   }
 
   close(): void {
@@ -135,10 +149,16 @@ export class SmtpSession {
   }
 
   /** The message, whose end is held back until it is certain that the email should be sent. */
-  *#guarded(message: Buffer, mayStart: () => boolean, transmission: Transmission): Generator<Buffer> {
+  *#guarded(
+    envelope: Envelope,
+    message: Buffer,
+    { isForAll, mayStart }: { readonly isForAll: boolean; readonly mayStart: () => boolean },
+    transmission: Transmission,
+  ): Generator<Buffer> {
     // The server is receiving the message, so it has replied for every recipient.
-    const deferred = refusedSoFar(this.connection).find(({ responseCode = 0 }) => responseCode < 500);
-    if (deferred) throw new Deferred(deferred);
+    const [refused] = this.#refused(envelope);
+    const deferred = refused.find(isTemporary);
+    if (deferred && isForAll) throw new Deferred(deferred);
     const last = Math.max(0, message.length - CHUNK_BYTES);
     for (let at = 0; at < last; at += CHUNK_BYTES)
       yield message.subarray(at, Math.min(at + CHUNK_BYTES, last));
@@ -148,6 +168,13 @@ export class SmtpSession {
     }
     transmission.dotMayHaveLeft = true;
     yield message.subarray(last);
+  }
+
+  /** @returns the recipients refused so far, and apart those for whom there was no room */
+  #refused({ to }: Envelope): readonly [refused: readonly RefusedReply[], surplus: readonly RefusedReply[]] {
+    const all = refusedSoFar(this.connection);
+    const surplus = surplusOf(to, all);
+    return [all.filter((each) => !surplus.includes(each)), surplus];
   }
 
   /** Runs one step, and rejects if the connection ends, of which the library would not notify the step. */
@@ -181,9 +208,9 @@ export class SmtpSession {
 }
 
 /** The library only reports these after the email was sent to the others. */
-function refusedSoFar(connection: SMTPConnection): readonly SmtpError[] {
+function refusedSoFar(connection: SMTPConnection): readonly RefusedReply[] {
   const { _envelope: envelope } = connection as unknown as {
-    _envelope?: { readonly rejectedErrors?: readonly SmtpError[] };
+    _envelope?: { readonly rejectedErrors?: readonly RefusedReply[] };
   };
   return envelope?.rejectedErrors ?? [];
 }

@@ -1,0 +1,82 @@
+import type { SmtpError } from './smtpSession.js';
+
+/** What a command was about. */
+export type Phase = 'connection' | 'login' | 'sender' | 'recipient' | 'message';
+
+/** What a permanent rejection is about; undefined if the reply alone tells. */
+export type Concern = 'login' | 'sender' | 'recipient' | 'size' | 'characters' | 'tooMany' | undefined;
+
+/** Replies about the login, whatever the command (RFC 4954, 6). */
+const LOGIN_CODES: ReadonlySet<number> = new Set([530, 534, 535, 538]);
+
+/**
+ * Enhanced status codes (RFC 3463, with the registry of IANA) that say what is wrong whichever command they reply to; without their class,
+ * which is that of the reply.
+ */
+const BY_DETAIL: Readonly<Record<string, Concern>> = {
+  '1.7': 'sender', // bad syntax of the sender's address
+  '1.8': 'sender', // its domain does not exist
+  '7.27': 'sender', // its domain takes no email
+  '2.3': 'size', // more than the mailbox takes
+  '3.4': 'size', // more than the system takes
+  '5.3': 'tooMany', // recipients
+  '6.7': 'characters', // in an address, beyond ASCII
+};
+/** Addresses (X.1.*) and mailboxes (X.2.*): of the sender in reply to MAIL, otherwise of a recipient. */
+const IS_OF_MAILBOX = /^[12]\./;
+
+/** A reply's code, and its enhanced status code, if there are any: another text says nothing about the email. */
+export function parseReply(response = ''): { readonly code: number | null; readonly status: string | null } {
+  const [, code, status = null] =
+    /^([245]\d\d)(?:[ -]([245]\.\d{1,3}\.\d{1,3})(?!\S)|[ -]|$)/.exec(response) ?? [];
+  return { code: code === undefined ? null : Number(code), status };
+}
+
+export function phaseOf({ command = '' }: SmtpError): Phase {
+  if (command.startsWith('AUTH')) return 'login';
+  if (command === 'MAIL FROM') return 'sender';
+  if (command === 'RCPT TO') return 'recipient';
+  return command === 'DATA' ? 'message' : 'connection';
+}
+
+export function concernOf(phase: Phase, code: number, status: string | null): Concern {
+  if (phase === 'login' || LOGIN_CODES.has(code)) return 'login';
+  const detail = status?.slice(2);
+  if (detail === undefined) {
+    // RFC 5321 has 552 for storage. In reply to MAIL, it is about the announced size (RFC 1870, 6.1).
+    if (code === 552) return phase === 'recipient' ? 'recipient' : 'size';
+    return code === 523 ? 'size' : ofPhase(phase);
+  }
+  const known = BY_DETAIL[detail];
+  if (known) return known;
+  if (IS_OF_MAILBOX.test(detail)) return phase === 'sender' ? 'sender' : 'recipient';
+  return ofPhase(phase);
+}
+
+const ofPhase = (phase: Phase): Concern => (phase === 'sender' || phase === 'recipient' ? phase : undefined);
+
+/**
+ * The recipients for whom the transaction had no room: a server that takes only so many replies 452 to the others, or 552, and takes them
+ * in another one (RFC 5321, 4.5.3.1.10). Without an enhanced code, these mean a full mailbox too, unless all that follow are refused as well.
+ * @param refused in the order of the recipients
+ */
+export function surplusOf<Refused extends SmtpError & { readonly recipient?: string }>(
+  to: readonly string[],
+  refused: readonly Refused[],
+): readonly Refused[] {
+  if (refused.length >= to.length) return [];
+  const places = refused.map(({ recipient = '' }) => to.indexOf(recipient));
+  return refused.filter(({ response }, index) => {
+    const { code, status } = parseReply(response);
+    if (status !== null) return status.slice(2) === '5.3';
+    if (code !== 452 && code !== 552) return false;
+    return to.length - (places[index] ?? 0) === refused.length - index;
+  });
+}
+
+/** Whether another attempt may do better: in reply to RCPT, 552 with X.5.3 is one of the temporary codes (RFC 5321, 4.5.3.1.10). */
+export function isTemporary(error: SmtpError): boolean {
+  const { code, status } = parseReply(error.response);
+  if (code === null) return false;
+  return code < 500 || (phaseOf(error) === 'recipient' && code === 552 && status?.slice(2) === '5.3');
+}
