@@ -74,7 +74,7 @@ async function takePictures({ address, login, password }) {
   }
   await page.goto(`${address}/console/deliveries?type=order_shipped`);
   await page.getByRole('link', { name: 'Your order R-1001 is on its way' }).click();
-  await save(page.getByRole('region', { name: 'What happened' }), 'timeline');
+  await save(page.locator('.timeline'), 'timeline');
 }
 
 async function save(shown, name) {

@@ -8,9 +8,9 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
 const PROCESSES = ['release', 'web', 'relay', 'worker'] as const;
 
-/** The table of docs/how-to/operations.md: which process gets which secret. */
+/** The table of docs/how-to/run.md: which process gets which secret. */
 const table = [
-  ...read('docs/how-to/operations.md').matchAll(/^\| `([A-Z_]+)` \|((?: (?:yes|no|first time) \|){4})$/gm),
+  ...read('docs/how-to/run.md').matchAll(/^\| `([A-Z_]+)` \|((?: (?:yes|no|first time) \|){4})$/gm),
 ].map(([, secret = '', cells = '']) => {
   const given = cells.split('|').map((cell) => cell.trim());
   return [secret, PROCESSES.filter((_, index) => given[index] !== 'no')] as const;
@@ -34,7 +34,7 @@ interface Pod {
 }
 
 describe('each process gets the secrets that it needs, and no others', () => {
-  it('which docs/how-to/operations.md lists', () => {
+  it('which docs/how-to/run.md lists', () => {
     expect(table.map(([secret]) => secret)).to.deep.equal([
       'DATABASE_URL',
       'SECRET_KEYS',

@@ -6,7 +6,7 @@ import { backendOf } from '../wire/index.js';
 import { settingsNotInForce } from './sessionSettings.js';
 
 const DIRECT_HINT =
-  'Set DATABASE_DIRECT_URL to PostgreSQL itself, and run "rowpost release": see docs/how-to/operations.md#connection-poolers.';
+  'Set DATABASE_DIRECT_URL to PostgreSQL itself, and run "rowpost release": see docs/how-to/poolers.md.';
 
 const DIRECT_IS_POOLED =
   'DATABASE_DIRECT_URL leads to a connection pooler too: it has to lead to PostgreSQL itself.';
