@@ -100,7 +100,7 @@ export async function measure(
   };
 }
 
-/** The switchover of docs/how-to/operations.md: stop changes, wait until the standby has all of them, stop the primary. */
+/** The switchover of docs/how-to/high-availability.md: stop changes, wait until the standby has all of them, stop the primary. */
 async function handOver({ replicated, ledger }: Rig): Promise<void> {
   if (!replicated) return;
   await replicated.configure('default_transaction_read_only', 'on');

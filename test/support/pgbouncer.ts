@@ -28,7 +28,7 @@ export function hasPgBouncer(): boolean {
 }
 
 const PASSWORD = 'pgbouncer';
-/** As docs/how-to/operations.md has it: PgBouncer looks the passwords of all roles up itself. */
+/** As docs/how-to/poolers.md has it: PgBouncer looks the passwords of all roles up itself. */
 const LOOKUP = `create schema pgbouncer;
 create function pgbouncer.lookup(name text) returns table (usename name, passwd text) language sql security definer set search_path = pg_catalog as 'select usename, passwd from pg_shadow where usename = $1';
 revoke all on function pgbouncer.lookup(text) from public;

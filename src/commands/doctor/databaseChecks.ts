@@ -63,7 +63,7 @@ async function checkRights({ pool }: Database): Promise<Finding> {
   if (rights.length === 0) return good('may create roles and schemas, and no more');
   return bad(
     `the database role "${role}" has ${rights.join(', ')}, which the service does not need`,
-    'Use a role with only LOGIN and CREATEROLE that owns the database: see docs/how-to/operations.md, "The service\'s role".',
+    'Use a role with only LOGIN and CREATEROLE that owns the database: see docs/how-to/run.md, "The role in PostgreSQL".',
   );
 }
 

@@ -1,0 +1,124 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { setUp } from '../../src/embedded/demo/setUp.js';
+import { createNarrator } from '../../src/embedded/demo/narrator.js';
+import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
+import { PXADMIN_PASSWORD, textAt, WebFixture, type GraphqlResult } from '../api/webFixture.js';
+
+/** A block of a page that is run: a request in GraphQL, or a program. What follows it is what the page says that it returns. */
+export interface Step {
+  readonly language: string;
+  readonly text: string;
+  readonly line: number;
+  readonly variables: unknown;
+  readonly data: unknown;
+  readonly errors: readonly unknown[] | undefined;
+  /** What a program prints. */
+  readonly output: string | undefined;
+}
+
+const RUN = ['graphql', 'sh', 'python', 'js'];
+
+/** @param page below docs/ */
+export function readSteps(page: string): readonly Step[] {
+  const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8');
+  const blocks = [...text.matchAll(/^```(\S+)(?: (\w+))?\n(.*?)^```$/gms)].map((match) => ({
+    kind: match[2] ? `${match[1]} ${match[2]}` : match[1]!,
+    text: match[3]!,
+    line: text.slice(0, match.index).split('\n').length,
+  }));
+  return blocks.flatMap((block, index) => {
+    if (!RUN.includes(block.kind)) return [];
+    const next = blocks.slice(index + 1);
+    const end = next.findIndex(({ kind }) => !/^(json|text)/.test(kind));
+    const own = new Map(next.slice(0, end < 0 ? next.length : end).map((item) => [item.kind, item.text]));
+    const parsed = (kind: string): unknown => {
+      const found = own.get(kind);
+      return found === undefined ? undefined : JSON.parse(found);
+    };
+    const step = {
+      ...block,
+      language: block.kind,
+      variables: parsed('json variables'),
+      data: parsed('json'),
+      errors: parsed('json errors') as Step['errors'],
+      output: own.get('text'),
+    };
+    return [step];
+  });
+}
+
+/** The demo's shop, without its process: the same tables, roles, emails and rules under the same numbers. */
+export class DemoShop {
+  /** By login. */
+  readonly #tokens = new Map<string, string>();
+
+  private constructor(
+    private readonly fixture: WebFixture,
+    private readonly password: string,
+  ) {}
+
+  static async open(): Promise<DemoShop> {
+    const fixture = await WebFixture.start({ env: { MAIL_TRANSPORT: 'mailbox' } });
+    const service = {
+      baseUrl: fixture.url,
+      pxadminPassword: PXADMIN_PASSWORD,
+      runTenantSql: async (tenantid: number, sql: string) => {
+        await runTenantSql(fixture.testDatabase.database, { tenantid, sql });
+      },
+    };
+    const { password } = await setUp(service, createNarrator(() => undefined, false));
+    return new DemoShop(fixture, password);
+  }
+
+  close(): Promise<void> {
+    return this.fixture.stop();
+  }
+
+  /** Sends a request as the role that its first line names, to the endpoint that it names: `# shop, at /query`. */
+  async send({ text, variables }: Step): Promise<GraphqlResult> {
+    const [, login, path] = /^# (\w+), at (\/query|\/roles_pbac)\n/.exec(text) ?? [];
+    if (!login || !path) throw new Error(`whose request is this, and where does it go?\n${text}`);
+    return this.fixture.graphql(path as '/query', await this.tokenOf(login), text, variables);
+  }
+
+  /** Runs a program as somebody would who has followed the page. @returns what it prints */
+  async run({ language, text }: Step): Promise<string> {
+    const [program, ...args] = {
+      sh: ['bash', '-euo', 'pipefail', '-c', text],
+      python: ['python3', '-c', text],
+      js: [process.execPath, '--input-type=module', '--eval', text],
+    }[language]!;
+    const env = {
+      PATH: process.env['PATH'] ?? '',
+      BASE_URL: this.fixture.url,
+      PASSWORD: this.password,
+      TOKEN: await this.tokenOf('shop'),
+    };
+    return new Promise((resolve, reject) => {
+      execFile(program!, args, { env }, (error, stdout, stderr) => {
+        if (error) reject(new Error(`${stdout}${stderr}`));
+        else resolve(stdout);
+      });
+    });
+  }
+
+  private async tokenOf(login: string): Promise<string> {
+    const token = this.#tokens.get(login) ?? (await this.signIn(login));
+    this.#tokens.set(login, token);
+    return token;
+  }
+
+  private async signIn(login: string): Promise<string> {
+    if (login === 'pxadmin') return (await this.fixture.signIn(0, login, PXADMIN_PASSWORD)).access_token;
+    if (login === 'shop') return (await this.fixture.signIn(1, login, this.password)).access_token;
+    const root = await this.tokenOf('shop');
+    const found = await this.fixture.control(
+      root,
+      `{ role(filter: "login = '${login}' and deleted = false") { roleid } }`,
+    );
+    const roleid = textAt(found, 'data.role.0.roleid');
+    const token = await this.fixture.control(root, `{ Utility { role_token(roleid: ${roleid}) } }`);
+    return textAt(token, 'data.Utility.role_token');
+  }
+}

@@ -1,0 +1,62 @@
+import { expect } from 'chai';
+import { DemoShop, readSteps, type Step } from './guide.js';
+
+/** Pages whose blocks are run one after the other, each page on a demo of its own. */
+const GUIDES = ['tutorials/first-email.md'];
+
+for (const page of GUIDES) {
+  describe(`docs/${page}`, () => {
+    let shop: DemoShop;
+    before(async () => {
+      shop = await DemoShop.open();
+    });
+    after(() => shop.close());
+
+    for (const step of readSteps(page)) {
+      if (step.text === 'npm run demo\n') continue;
+      it(`line ${step.line} returns what the page shows`, () => checkStep(shop, step));
+    }
+  });
+}
+
+async function checkStep(shop: DemoShop, step: Step): Promise<void> {
+  if (step.language !== 'graphql') {
+    expect(step.output, 'what it prints').to.be.a('string');
+    const printed = await shop.run(step);
+    expect(withEllipses(printed, step.output!)).to.equal(step.output);
+    return;
+  }
+  const { data, errors } = await shop.send(step);
+  if (step.errors) {
+    expect(partOf(errors, step.errors)).to.deep.equal(step.errors);
+    return;
+  }
+  expect(errors).to.equal(undefined);
+  expect(step.data, 'the response').to.be.an('object');
+  expect(partOf(data, step.data)).to.deep.equal(step.data);
+}
+
+/** Of `actual` what `shown` shows: of an object the names that it has, and any text where it has `…`. */
+function partOf(actual: unknown, shown: unknown): unknown {
+  if (shown === '…') return actual === undefined || actual === null ? actual : '…';
+  if (Array.isArray(shown) && Array.isArray(actual))
+    return actual.map((item, index) => partOf(item, shown[index]));
+  if (typeof shown !== 'object' || shown === null || Array.isArray(shown)) return actual;
+  const found = actual as Record<string, unknown> | null;
+  return Object.fromEntries(
+    Object.entries(shown).map(([name, value]) => [name, partOf(found?.[name], value)]),
+  );
+}
+
+/** Lines of `printed` where `shown` has the same, or has `…` for what differs between runs. */
+function withEllipses(printed: string, shown: string): string {
+  const lines = shown.split('\n');
+  return printed
+    .split('\n')
+    .map((line, index) => {
+      const expected = lines[index] ?? '';
+      const pattern = expected.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.+');
+      return new RegExp(`^${pattern}$`).test(line) ? expected : line;
+    })
+    .join('\n');
+}
