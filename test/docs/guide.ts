@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { deleteCustomer, placeOrder, welcomeLeaver } from '../../src/embedded/demo/changes.js';
 import { setUp } from '../../src/embedded/demo/setUp.js';
 import { createNarrator } from '../../src/embedded/demo/narrator.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
@@ -48,7 +49,7 @@ export function readSteps(page: string): readonly Step[] {
   });
 }
 
-/** The demo's shop, without its process: the same tables, roles, emails and rules under the same numbers. */
+/** The demo's shop, without relay and worker: the same rows, roles, emails and rules under the same numbers. */
 export class DemoShop {
   /** By login. */
   readonly #tokens = new Map<string, string>();
@@ -67,7 +68,10 @@ export class DemoShop {
         await runTenantSql(fixture.testDatabase.database, { tenantid, sql });
       },
     };
-    const { password } = await setUp(service, createNarrator(() => undefined, false));
+    const narrator = createNarrator(() => undefined, false);
+    const { password, root } = await setUp(service, narrator);
+    await deleteCustomer(root, await welcomeLeaver(root), narrator);
+    await placeOrder(root, 'R-1001', narrator);
     return new DemoShop(fixture, password);
   }
 

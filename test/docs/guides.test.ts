@@ -2,7 +2,11 @@ import { expect } from 'chai';
 import { DemoShop, readSteps, type Step } from './guide.js';
 
 /** Pages whose blocks are run one after the other, each page on a demo of its own. */
-const GUIDES = ['tutorials/first-email.md', 'how-to/from-the-original-service.md'];
+const GUIDES = [
+  'tutorials/first-email.md',
+  'how-to/from-the-original-service.md',
+  'how-to/roles-and-permissions.md',
+];
 
 for (const page of GUIDES) {
   describe(`docs/${page}`, () => {
