@@ -6,6 +6,7 @@ const GUIDES = [
   'tutorials/first-email.md',
   'how-to/from-the-original-service.md',
   'how-to/roles-and-permissions.md',
+  'how-to/clients.md',
 ];
 
 for (const page of GUIDES) {
