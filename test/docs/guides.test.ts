@@ -7,6 +7,8 @@ const GUIDES = [
   'how-to/from-the-original-service.md',
   'how-to/roles-and-permissions.md',
   'how-to/clients.md',
+  'how-to/find-a-missing-email.md',
+  'how-to/unsubscribe-and-suppress.md',
 ];
 
 for (const page of GUIDES) {
