@@ -16,12 +16,18 @@ const FAILING_EMAIL = `mutation {
   create_email_rule(input: { name: "send a receipt", operations: ["insert"], targets: ["orders"],
     email_type: "receipt", query_roleid: 2 }) { ruleid }
 }`;
-const ORDER = 'mutation { create_orders(input: { order_number: "R-1002", customer_id: 2 }) { order_number } }';
+const ORDER =
+  'mutation { create_orders(input: { order_number: "R-1002", customer_id: 2 }) { order_number } }';
 
 /** Each picture with its page of the console and what is on it once it is complete. */
 const PICTURES = [
   { name: 'deliveries', page: '/deliveries', part: 'tbody .state.failed' },
-  { name: 'email', page: '/emails/edit?type=order_shipped', part: 'text=On its way to London', isInFrame: true },
+  {
+    name: 'email',
+    page: '/emails/edit?type=order_shipped',
+    part: 'text=On its way to London',
+    isInFrame: true,
+  },
   { name: 'why', page: '/why?table=orders&key=R-1002', part: 'text=send a receipt:' },
 ];
 
@@ -55,7 +61,11 @@ async function readWelcome() {
 
 async function send({ address, token }, endpoint, query) {
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
-  const response = await fetch(address + endpoint, { method: 'POST', headers, body: JSON.stringify({ query }) });
+  const response = await fetch(address + endpoint, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ query }),
+  });
   const { errors } = await response.json();
   if (errors) throw new Error(JSON.stringify(errors));
 }
@@ -69,7 +79,10 @@ async function takePictures({ address, login, password }) {
   await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
   for (const { name, page: at, part, isInFrame } of PICTURES) {
     await page.goto(`${address}/console${at}`);
-    await (isInFrame ? page.frameLocator('iframe').frameLocator('iframe').first() : page).locator(part).first().waitFor();
+    await (isInFrame ? page.frameLocator('iframe').frameLocator('iframe').first() : page)
+      .locator(part)
+      .first()
+      .waitFor();
     await save(page, name);
   }
   await page.goto(`${address}/console/deliveries?type=order_shipped`);

@@ -89,7 +89,7 @@ export class DemoShop {
   /** Runs a program as somebody would who has followed the page. @returns what it prints */
   async run({ language, text }: Step): Promise<string> {
     const [program, ...args] = {
-      sh: ['bash', '-euo', 'pipefail', '-c', text],
+      sh: ['bash', '--norc', '-euo', 'pipefail', '-c', text],
       python: ['python3', '-c', text],
       js: [process.execPath, '--input-type=module', '--eval', text],
     }[language]!;

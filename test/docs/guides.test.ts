@@ -62,7 +62,10 @@ function withEllipses(printed: string, shown: string): string {
     .split('\n')
     .map((line, index) => {
       const expected = lines[index] ?? '';
-      const pattern = expected.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.+');
+      const pattern = expected
+        .split('…')
+        .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+        .join('.+');
       return new RegExp(`^${pattern}$`).test(line) ? expected : line;
     })
     .join('\n');

@@ -10,7 +10,8 @@ function sectionOf(page: string, heading: string): string {
 }
 
 /** With their thousands, as in 58,466 or 0.41. */
-const figuresOf = (text: string): string[] => [...text.matchAll(/(?<![\d,.a-z])\d[\d,.]*\d|(?<![\d,.a-z])\d/g)].map(([figure]) => figure);
+const figuresOf = (text: string): string[] =>
+  [...text.matchAll(/(?<![\d,.a-z])\d[\d,.]*\d|(?<![\d,.a-z])\d/g)].map(([figure]) => figure);
 
 describe('README.md', () => {
   it('says what Rowpost is in at most twelve words', () => {
@@ -55,7 +56,9 @@ describe('README.md', () => {
     const costs = /^\| sustained \|(.+)\|$/m.exec(bench)![1]!.split('|').map(Number);
     expect(cpu).to.deep.equal([costs.reduce((sum, cost) => sum + cost).toFixed(2), costs.at(-1)!.toFixed(2)]);
     const resident = ['web', 'relay', 'worker'].map((name) => {
-      const figures = figuresOf(new RegExp(`^\\| ${name} \\| (.+?)(, dep|, on| in each|$)`, 'm').exec(bench)![1]!);
+      const figures = figuresOf(
+        new RegExp(`^\\| ${name} \\| (.+?)(, dep|, on| in each|$)`, 'm').exec(bench)![1]!,
+      );
       return Math.max(...figures.map(Number));
     });
     expect(memory!.map(Number)).to.deep.equal(resident);

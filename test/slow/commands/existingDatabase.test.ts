@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { drizzle } from 'drizzle-orm/node-postgres';
@@ -31,6 +32,17 @@ function argumentsOf(tag: string): string[] {
   return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
 }
 
+/** The variables that the guide sets. */
+function documentedSettings(): Record<string, string> {
+  const options = { encoding: 'utf8' as const, env: { PATH: process.env['PATH'] ?? '' } };
+  const printed = execFileSync('bash', ['--norc', '-ec', `${block('sh settings')}env -0`], options);
+  const set = printed.split('\0').map((line) => /^([A-Z_]+)=(.*)$/s.exec(line));
+  const names = [...block('sh settings').matchAll(/^export (\w+)=/gm)].map(([, name]) => name!);
+  return Object.fromEntries(
+    set.flatMap((match) => (match && names.includes(match[1]!) ? [[match[1]!, match[2]!]] : [])),
+  );
+}
+
 describe('docs/tutorials/existing-database.md, with the built program', () => {
   let test: TestDatabase;
   let env: Record<string, string>;
@@ -46,7 +58,7 @@ describe('docs/tutorials/existing-database.md, with the built program', () => {
   before(async function () {
     test = await createTestDatabase();
     const { pool } = test.database;
-    env = { DATABASE_URL: test.url, PXADMIN_PASSWORD: 'installation secret', RELAY_POLL_MS: '50' };
+    env = { ...documentedSettings(), DATABASE_URL: test.url, RELAY_POLL_MS: '50' };
     const { rows } = await pool.query<{ oid: number; name: string }>(
       'select oid, datname as name from pg_database where datname = current_database()',
     );
@@ -118,7 +130,7 @@ describe('docs/tutorials/existing-database.md, with the built program', () => {
       tenantid: number;
       root_roleid: number;
     };
-    expect(made).to.deep.equal({ tenantid: 1, schema: 'public', root_roleid: 2 });
+    expect(made).to.deep.equal(JSON.parse(block('json adopt')));
     await rowpost(argumentsOf('sh capture'));
     service = await startProcess(['all'], env);
     baseUrl = `http://127.0.0.1:${/"port":(\d+)/.exec(service.log())?.[1] ?? ''}`;
