@@ -1,6 +1,10 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { deleteCustomer, placeOrder, welcomeLeaver } from '../../src/embedded/demo/changes.js';
+import { findFreePort } from '../../src/embedded/freePort.js';
 import { setUp } from '../../src/embedded/demo/setUp.js';
 import { createNarrator } from '../../src/embedded/demo/narrator.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
@@ -57,10 +61,14 @@ export class DemoShop {
   private constructor(
     private readonly fixture: WebFixture,
     private readonly password: string,
+    /** Where programs run. */
+    private readonly folder: string,
   ) {}
 
   static async open(): Promise<DemoShop> {
-    const fixture = await WebFixture.start({ env: { MAIL_TRANSPORT: 'mailbox' } });
+    const port = await findFreePort();
+    const address = { PORT: String(port), BASE_URL: `http://127.0.0.1:${port}` };
+    const fixture = await WebFixture.start({ env: address });
     const service = {
       baseUrl: fixture.url,
       pxadminPassword: PXADMIN_PASSWORD,
@@ -72,11 +80,13 @@ export class DemoShop {
     const { password, root } = await setUp(service, narrator);
     await deleteCustomer(root, await welcomeLeaver(root), narrator);
     await placeOrder(root, 'R-1001', narrator);
-    return new DemoShop(fixture, password);
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-guide-'));
+    return new DemoShop(fixture, password, folder);
   }
 
-  close(): Promise<void> {
-    return this.fixture.stop();
+  async close(): Promise<void> {
+    await this.fixture.stop();
+    await rm(this.folder, { recursive: true });
   }
 
   /** Sends a request as the role that its first line names, to the endpoint that it names: `# shop, at /query`. */
@@ -100,8 +110,8 @@ export class DemoShop {
       TOKEN: await this.tokenOf('shop'),
     };
     return new Promise((resolve, reject) => {
-      execFile(program!, args, { env }, (error, stdout, stderr) => {
-        if (error) reject(new Error(`${stdout}${stderr}`));
+      execFile(program!, args, { env, cwd: this.folder }, (error, stdout, stderr) => {
+        if (error) reject(new Error(`${error.message}\n${stdout}${stderr}`));
         else resolve(stdout);
       });
     });

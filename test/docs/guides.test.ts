@@ -7,6 +7,7 @@ const GUIDES = [
   'how-to/from-the-original-service.md',
   'how-to/roles-and-permissions.md',
   'how-to/clients.md',
+  'how-to/files.md',
   'how-to/find-a-missing-email.md',
   'how-to/unsubscribe-and-suppress.md',
 ];
