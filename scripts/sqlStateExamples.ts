@@ -1,4 +1,4 @@
-// Errors of PostgreSQL within a trigger of the tenant: docs/errors.md shows what callers get, and test/docs/sqlStates.test.ts
+// Errors of PostgreSQL within a trigger of the tenant: docs/reference/errors.md shows what callers get, and test/docs/sqlStates.test.ts
 // provokes each of them.
 
 /** A trigger runs the statement that a row holds. */

@@ -7,7 +7,7 @@ import {
 } from '../../scripts/sqlStateExamples.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 
-describe('docs/errors.md, errors of PostgreSQL', () => {
+describe('docs/reference/errors.md, errors of PostgreSQL', () => {
   let shop: Shop;
   before(async () => (shop = await openShop(`${SQL_STATE_TABLES}${FAILING_TABLES}`)));
   after(() => shop.close());
