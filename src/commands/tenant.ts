@@ -139,9 +139,12 @@ async function sql(args: readonly string[]): Promise<number> {
   const options = readOptions(args, ['tenant', 'file'], { shorts: { file: 'f' } });
   const tenantid = requiredTenant(options);
   const file = required(options, 'file');
-  const script = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new UsageError(`can't read ${file}: ${errorCode(error)}`);
-  });
+  const script = decodeScript(
+    file,
+    await readFile(file).catch((error: unknown) => {
+      throw new UsageError(`can't read ${file}: ${errorCode(error)}`);
+    }),
+  );
   return withInstallation(async ({ database, openEngine }) => {
     const { schema } = await runTenantSql(database, { tenantid, sql: script });
     const [engine, { findSettingsProblems }] = await Promise.all([
@@ -153,6 +156,14 @@ async function sql(args: readonly string[]): Promise<number> {
     const problems = shortened([...catalog.problems, ...settings]);
     printJson({ tenantid, schema, tables: [...catalog.tables.keys()], problems });
   });
+}
+
+function decodeScript(file: string, bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new UsageError(`${file} is not encoded in UTF-8`);
+  }
 }
 
 /** Sets whose changes to a table become events. Prints one JSON line. */

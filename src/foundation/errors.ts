@@ -106,7 +106,10 @@ const CODES = {
     400,
     'The tenant has more than 100,000 columns, enum labels and constraint columns, or more objects than PostgreSQL can drop at once: drop unused ones, or split the tenant.',
   ],
-  TENANT_SQL_FAILED: [400, 'Correct the script at the given position; none of it was applied.'],
+  TENANT_SQL_FAILED: [
+    400,
+    'Correct the script at the given position; none of it was applied, except for what the script itself had committed.',
+  ],
   TENANT_CODE_FAILED: [
     400,
     "Whoever maintains the tenant's database corrects the trigger, function, view, policy or default that failed.",

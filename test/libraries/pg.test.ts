@@ -1,7 +1,8 @@
 import { Duplex } from 'node:stream';
 import { expect } from 'chai';
 import pg from 'pg';
-import { readUrl, sendCancelRequest, setHost } from '../../src/db/wire/index.js';
+import { fixed } from '../../src/db/sql/sql.js';
+import { copyIn, readUrl, sendCancelRequest, setHost } from '../../src/db/wire/index.js';
 import { testServer } from '../support/postgresServer.js';
 import { waitFor } from '../support/waitFor.js';
 import { contractOf } from './contract.js';
@@ -102,6 +103,16 @@ describe('private parts of pg', () => {
       JSON.stringify(calls) === JSON.stringify(expected),
       `a subclass of Query is called differently: ${JSON.stringify(calls)}`,
     );
+  });
+
+  it('`Query`: `handleCopyInResponse`; `sendCopyFromChunk`, `endCopyFrom` of a connection', async () => {
+    const client = await connect();
+    await client.query('create temp table copied (id int)');
+    await copyIn(client, fixed('copy copied from stdin'), '1\n2\n').catch((error: unknown) =>
+      must(false, `a subclass of Query no longer sends data: ${String(error)}`),
+    );
+    const { rows } = await client.query<{ sum: string }>('select sum(id) from copied');
+    must(rows[0]?.sum === '3', 'data that are sent by sendCopyFromChunk are no longer copied');
   });
 
   it('`connection.stream`', async () => {

@@ -13,6 +13,8 @@ export {
 } from './pipeline.js';
 export { inOneWrite } from './oneWrite.js';
 
+export { copyIn } from './copyIn.js';
+
 // For new connections: break on what must not be read.
 export { limitMessages } from './messageLimit.js';
 export { breakOnCanceledReplicationWait } from './replicationWait.js';

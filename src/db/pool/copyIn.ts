@@ -1,0 +1,2 @@
+/** For who is lent a connection. */
+export { copyIn } from '../wire/index.js';
