@@ -24,6 +24,7 @@ import { RequestRecord, requestIdOf, setRecord } from './http/requestRecord.js';
 import { beginSpan, endSpan } from './http/requestSpan.js';
 import { serializePerConnection } from './http/serializePerConnection.js';
 import { endSlowResponse } from './http/sendResponse.js';
+import { UnreadBodies } from './http/unreadBodies.js';
 import { unclearHeaders } from './http/unclearHeaders.js';
 import { HttpMetrics, routeOf } from './http/metrics.js';
 import { createProviderClient } from './oidc/providerClient.js';
@@ -95,6 +96,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     isStopping: () => stopped !== undefined,
   });
   const cors = createCors(config.corsOrigins);
+  const unread = new UnreadBodies(config.trustProxy);
 
   let inFlight = 0;
   const handle = serializePerConnection((req, res) => {
@@ -112,6 +114,8 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
       endSpan(record, res);
     });
     if (stopped) res.setHeader('connection', 'close');
+    const hasBody = 'content-length' in req.headers || 'transfer-encoding' in req.headers;
+    if (hasBody) unread.drainAfterResponse(req, res);
     if (cors(req, res, path)) return;
     const refusal = isPlainPath(req.url) ? unclearHeaders(req) : nothingHere();
     if (refusal) {
@@ -120,7 +124,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     }
     const isFile = path.startsWith(FILES_PATH);
     // File transfers have time limits of their own.
-    if (!isFile || req.method !== 'PUT') endSlowRequest(req);
+    if (hasBody && (!isFile || req.method !== 'PUT')) endSlowRequest(req);
     if (isFile) {
       void files(req, res);
       return;
@@ -168,8 +172,6 @@ function isPageVisit(req: IncomingMessage): boolean {
 
 /** Closes the connection if a body doesn't arrive in time. */
 function endSlowRequest(req: IncomingMessage): void {
-  const { headers } = req;
-  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
   const timer = setTimeout(() => {
     if (!req.complete) req.destroy();
   }, REQUEST_TIMEOUT_MS);

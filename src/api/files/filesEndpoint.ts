@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '../../foundation/errors.js';
 import { FILES_PATH, readLink } from '../../files/fileLinks.js';
 import { SourceAborted } from '../../files/storage/fileStorage.js';
-import { explain, failureBody, sendFailure } from '../http/failure.js';
+import { explain, sendFailure } from '../http/failure.js';
 import type { FileDeps } from './fileDeps.js';
 import { receiveFile } from './receiveFile.js';
 import { sendFile } from './sendFile.js';
@@ -50,36 +50,7 @@ function fail(deps: FileDeps, req: IncomingMessage, res: ServerResponse, error: 
   if (known.code === 'METHOD_NOT_ALLOWED') headers['allow'] = ALLOW;
   if (known.code === 'FILE_RANGE_INVALID')
     headers['content-range'] = `bytes */${String(known.details['size'])}`;
-  if (req.complete) sendFailure(res, known, headers);
-  else respondEarly(req, res, known, headers);
-}
-
-/** Maximum time to drain a rejected body. */
-const MAX_LINGER_MS = 2_000;
-
-/**
- * Responds while the client is still sending. Closing a connection with unread bytes would discard the response, so they
- * are drained for a while. They can't be mistaken for another request, since the connection accepts none.
- */
-function respondEarly(
-  req: IncomingMessage,
-  res: ServerResponse,
-  error: AppError,
-  headers: Readonly<Record<string, string>>,
-): void {
-  const body = failureBody(error);
-  res.writeHead(error.status, {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-    'cache-control': 'no-store',
-    connection: 'close',
-    ...headers,
-  });
-  res.write(body);
-  const end = (): void => {
-    clearTimeout(timer);
-    res.end();
-  };
-  const timer = setTimeout(end, MAX_LINGER_MS);
-  req.once('end', end).once('close', end).resume();
+  // The unread rest of a body must not be mistaken for the next request.
+  if (!req.complete) headers['connection'] = 'close';
+  sendFailure(res, known, headers);
 }

@@ -157,11 +157,11 @@ export function readBytes(
       }
       received.add(chunk);
     };
-    req.on('data', (chunk: Buffer) => {
+    req.on('data', function read(chunk: Buffer) {
       try {
         keep(chunk);
       } catch (error) {
-        req.pause();
+        req.off('data', read).pause();
         received = new ReceivedBytes();
         reject(error instanceof Error ? error : new Error('a body could not be kept', { cause: error }));
       }
