@@ -1,51 +1,181 @@
-// Writes docs/reference/roles_pbac.md from the declarations in src/control/objects/.
-import { isInputObjectType, isObjectType, type GraphQLSchema } from 'graphql';
+// Writes docs/reference/roles_pbac.md from the declarations in src/control/objects/ and the schema that is derived from them.
+import { readFileSync } from 'node:fs';
+import {
+  isEnumType,
+  isInputObjectType,
+  isObjectType,
+  isSpecifiedScalarType,
+  type GraphQLArgument,
+  type GraphQLField,
+  type GraphQLInputField,
+  type GraphQLSchema,
+} from 'graphql';
 import type { Column, ControlObject } from '../src/control/derive/declaration.js';
 import { OBJECTS } from '../src/control/objects/index.js';
 
+type Field = GraphQLField<unknown, unknown> | GraphQLInputField;
+
 export function controlObjectsPage(schema: GraphQLSchema): string {
-  const listed = OBJECTS.filter((object) => object.listed !== false);
+  const described = new Set(['Query', 'Mutation', 'Utility', 'UtilityMutation']);
+  for (const { table } of OBJECTS) described.add(table).add(`${table}Input`);
+  const others = Object.values(schema.getTypeMap()).filter(
+    ({ name }) => !name.startsWith('__') && !described.has(name),
+  );
+  const types = others.filter((type) => isObjectType(type) || isInputObjectType(type));
+  const scalars = others.flatMap((type) =>
+    isEnumType(type) || isObjectType(type) || isInputObjectType(type) || isSpecifiedScalarType(type)
+      ? []
+      : [`| \`${type.name}\` | ${plain(type.description)} |`],
+  );
   return `# The objects of /roles_pbac
 
-Each is a list of the same name, with \`filter\`, \`ordering\`, \`limit\` and \`offset\`, and most have mutations for one row.
-[Security](../explanation/security.md) says who sees which rows, and who may change them. An update changes what it is given, so that
-"required" and the defaults are those of a new row.
+Each object is a list of the same name, with \`filter\`, \`ordering\`, \`limit\` and \`offset\` as at [/query](query.md#lists), and most have
+mutations for one row. [Permissions](permissions.md) says who sees which rows, and who may change them. An update changes what it is given,
+so that "required" and the defaults are those of a new row. \`Aggregates\` counts and sums rows of these lists as it does at
+[/query](query.md#aggregates).
 
 This page is generated from \`src/control/objects/\` by \`npm run docs\`.
 
-${listed.map((object) => section(object, schema)).join('\n')}`;
+## Capabilities
+
+What roles can be allowed to do, by their \`capabilities\` and by those of policy rules.
+
+| Capability | Allows to |
+| --- | --- |
+${capabilities().join('\n')}
+
+${OBJECTS.flatMap((object) => section(object, schema)).join('\n')}
+## Utility
+
+Queries: \`{ Utility { … } }\`
+
+${fieldTable(fieldsOf(schema, 'Utility'))}
+
+## Mutations of Utility
+
+\`mutation { Utility { … } }\`
+
+${fieldTable(fieldsOf(schema, 'UtilityMutation'))}
+
+## Further fields
+
+Of \`Query\`:
+
+${fieldTable(rootFields(schema, 'Query'))}
+
+Of \`Mutation\`:
+
+${fieldTable(rootFields(schema, 'Mutation'))}
+
+## Other types
+
+${types.map(({ name, description }) => `### ${name}\n\n${description == null ? '' : `${plain(description)}\n\n`}${fieldTable(fieldsOf(schema, name))}`).join('\n\n')}
+
+## Enums and scalars
+
+| Enum | Value | Meaning |
+| --- | --- | --- |
+${others
+  .filter(isEnumType)
+  .flatMap(({ name }) => enumRows(schema, name))
+  .join('\n')}
+
+| Scalar | Meaning |
+| --- | --- |
+${scalars.join('\n')}
+`;
 }
 
-function section(object: ControlObject, schema: GraphQLSchema): string {
-  const { table, singular = table, changes = ['create', 'update', 'delete'] } = object;
-  const isReadOnly = !('mayChange' in object);
-  const mutations = isReadOnly ? 'none' : changes.map((change) => `\`${change}_${singular}\``).join(', ');
+/** Those that belong to no object. */
+function rootFields(schema: GraphQLSchema, name: 'Query' | 'Mutation'): readonly Field[] {
+  return fieldsOf(schema, name).filter(
+    (field) => !OBJECTS.some((object) => signatures(object, schema).includes(`\n${signature(field)}\n`)),
+  );
+}
+
+/** They are rows that the schema of the database starts with. */
+function capabilities(): readonly string[] {
+  const text = readFileSync(new URL('../migrations/schema/20_roles.sql', import.meta.url), 'utf8');
+  const [, values = ''] = /insert into rowpost\.capability [^;]*?values\n(.*?);$/ms.exec(text) ?? [];
+  return [...values.matchAll(/^\s*\('(\w+)', '\w+', '\w+', '([^']*)'\)/gm)].map(
+    ([, name = '', description = '']) => `| \`${name}\` | ${description} |`,
+  );
+}
+
+function section(object: ControlObject, schema: GraphQLSchema): readonly string[] {
+  const { table, listed, description } = object;
+  const shown = fieldsOf(schema, table);
+  if (shown.length === 0) return [];
+  const given = fieldsOf(schema, `${table}Input`);
   const rows = Object.entries(object.columns).flatMap(([name, column]) => {
-    const [shown, given] = [fieldOf(schema, table, name), fieldOf(schema, `${table}Input`, name)];
-    if (!shown && !given) return [];
-    const meaning = [shown?.description, given?.description].filter((text) => text != null);
+    const [output, input] = [shown, given].map((fields) => fields.find((field) => field.name === name));
+    if (!output && !input) return [];
+    const meaning = [output?.description, input?.description].filter((text) => text != null).map(plain);
     const cells = [
       `\`${name}\``,
-      code(shown?.type.toString()),
-      code(given?.type.toString()),
+      code(output?.type.toString()),
+      code(input?.type.toString()),
       inputRule(column),
       meaning.join(' '),
     ];
     return [`| ${cells.join(' | ')} |`];
   });
-  return `## ${table}
+  const relations = shown.filter(({ name }) => !(name in object.columns));
+  return [
+    `## ${table}
 
-Mutations: ${mutations}.
+${description === undefined ? '' : `${plain(description)}\n\n`}${listed === false ? 'Only within other objects.' : signatures(object, schema)}
 
-| Column | Shown as | Given as | In a new row | Meaning |
+| Column | Output type | Input type | On create | Meaning |
 | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
-`;
+${relations.length === 0 ? '' : `\nRelated rows:\n\n${fieldTable(relations)}\n`}`,
+  ];
 }
 
-function fieldOf(schema: GraphQLSchema, typeName: string, field: string) {
-  const type = schema.getType(typeName);
-  return isObjectType(type) || isInputObjectType(type) ? type.getFields()[field] : undefined;
+/** The list and the mutations. */
+function signatures(object: ControlObject, schema: GraphQLSchema): string {
+  const { table, singular = table } = object;
+  const lists = fieldsOf(schema, 'Query').filter(({ name }) => name === table);
+  const mutations = fieldsOf(schema, 'Mutation').filter(({ name }) =>
+    ['create', 'update', 'delete'].some((change) => name === `${change}_${singular}`),
+  );
+  const lines = [...lists, ...mutations].map((field) => signature(field));
+  return `\`\`\`text\n${lines.join('\n')}\n\`\`\``;
+}
+
+function fieldTable(fields: readonly Field[]): string {
+  const rows = fields.map((field) => {
+    const args = 'args' in field ? field.args : [];
+    const meanings = args.flatMap(({ name, description }) =>
+      description == null ? [] : [`\`${name}\`: ${plain(description)}`],
+    );
+    return `| \`${signature(field)}\` | ${[plain(field.description), ...meanings].join(' ').trim()} |`;
+  });
+  return `| Field | Meaning |\n| --- | --- |\n${rows.join('\n')}`;
+}
+
+function signature(field: Field): string {
+  const args: readonly GraphQLArgument[] = 'args' in field ? field.args : [];
+  const given = args.map(({ name, type }) => `${name}: ${type.toString()}`).join(', ');
+  return `${field.name}${given === '' ? '' : `(${given})`}: ${field.type.toString()}`;
+}
+
+function enumRows(schema: GraphQLSchema, name: string): readonly string[] {
+  const type = schema.getType(name);
+  return isEnumType(type)
+    ? type.getValues().map((value) => `| \`${name}\` | \`${value.name}\` | ${plain(value.description)} |`)
+    : [];
+}
+
+function fieldsOf(schema: GraphQLSchema, name: string): readonly Field[] {
+  const type = schema.getType(name);
+  return isObjectType(type) || isInputObjectType(type) ? Object.values(type.getFields()) : [];
+}
+
+/** Fit for a cell of a table. */
+function plain(text: string | null | undefined): string {
+  return (text ?? '').replace(/\s*\n\s*/g, ' ').replaceAll('|', '\\|');
 }
 
 function code(type: string | undefined): string {
@@ -55,6 +185,6 @@ function code(type: string | undefined): string {
 function inputRule({ input, required, oneOf, fallback }: Column): string {
   if (!input) return '';
   if (required) return 'required';
-  if (oneOf) return `${oneOf.map((text) => `\`${text}\``).join(', ')}; the first when left out`;
-  return fallback === undefined ? '' : `\`${JSON.stringify(fallback)}\` when left out`;
+  if (oneOf) return `${oneOf.map((text) => `\`${text}\``).join(', ')}; default the first`;
+  return fallback === undefined ? '' : `default \`${JSON.stringify(fallback)}\``;
 }

@@ -18,13 +18,13 @@ export const emailRule = controlObject({
     operations: {
       type: 'text[]',
       input: 'Operations that fire the rule: insert, update, delete, upload.',
-      fallback: [],
+      required: true,
       read: readOperations,
     },
     targets: {
       type: 'text[]',
       input: 'Tables that the rule applies to.',
-      fallback: [],
+      required: true,
       read: distinct<string>,
     },
     email_type: { type: 'text', input: true, required: true },

@@ -56,7 +56,7 @@ export const emailTypes = controlObject({
         type: listOfStrings,
         description: 'Address templates, or a single template that renders to a JSON list of addresses.',
       },
-      fallback: [],
+      required: true,
       read: readRecipients,
     },
     sender: { type: 'text', input: 'The From address; may be templated.', required: true },
