@@ -11,7 +11,8 @@ interface Declaration {
   readonly load: () => Promise<Command>;
 }
 
-const COMMANDS: Readonly<Record<string, Declaration>> = {
+/** docs/reference/cli.md is generated from them. */
+export const COMMANDS: Readonly<Record<string, Declaration>> = {
   release: {
     summary: 'Bring the database up to date.',
     usage: [
@@ -156,8 +157,12 @@ function overview(): string {
   return `Usage: rowpost <command> [options]\n\n${lines.join('')}\nrowpost <command> --help says more, rowpost --version which release this is.\n`;
 }
 
-function usageOf(name: string, { usage = [`rowpost ${name}`] }: Declaration): string {
-  return ['Usage:', ...usage.map((line) => `  ${line}`)].join('\n');
+export function usageLines(name: string, { usage = [`rowpost ${name}`] }: Declaration): readonly string[] {
+  return usage;
+}
+
+function usageOf(name: string, command: Declaration): string {
+  return ['Usage:', ...usageLines(name, command).map((line) => `  ${line}`)].join('\n');
 }
 
 function version(): string {

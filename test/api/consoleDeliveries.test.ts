@@ -368,9 +368,9 @@ describe('deliveries in the console', () => {
     expect((await browser.get('/console/%E0%A4%A')).status).to.equal(404);
   });
 
-  it('explain each error code as docs/explanation/delivery.md does', () => {
-    const docs = readFileSync(new URL('../../docs/explanation/delivery.md', import.meta.url), 'utf8');
-    const table = docs.slice(docs.indexOf('## Error codes'), docs.indexOf('## What the operator does'));
+  it('explain each error code as docs/reference/errors.md does', () => {
+    const docs = readFileSync(new URL('../../docs/reference/errors.md', import.meta.url), 'utf8');
+    const table = docs.slice(docs.indexOf('## Codes of deliveries'));
     const rows = table.split('\n').filter((line) => /^\| `[A-Z]/.test(line));
     expect(rows.length).to.be.greaterThan(30);
     for (const row of rows) {

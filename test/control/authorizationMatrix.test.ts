@@ -11,7 +11,7 @@ type Caller = (typeof CALLERS)[number];
 /** Fails after everything else of its request, which is rolled back then. */
 const ROLLBACK = 'rollback: delete_role(roleid: "0") { roleid }';
 
-describe('who may do what in /roles_pbac (docs/explanation/security.md)', () => {
+describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () => {
   let fixture: WebFixture;
   let tenant: CreatedTenant;
   const tokens = {} as Record<Caller, string>;

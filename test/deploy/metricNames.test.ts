@@ -9,6 +9,7 @@ import { registerBacklogMetrics } from '../../src/health/backlogMetrics.js';
 import { registerPoolMetrics } from '../../src/health/poolMetrics.js';
 import { registerPostgresMetrics } from '../../src/health/postgresMetrics.js';
 import { processRegistry } from '../../src/foundation/observability/metrics.js';
+import { expectDocumentedTable } from '../support/documentedTable.js';
 import { testLog } from '../support/testConfig.js';
 
 const RULES = 'deploy/prometheus/rowpost.rules.yml';
@@ -27,8 +28,10 @@ function hasPromtool(): boolean {
   return spawnSync('promtool', ['--version']).status === 0;
 }
 
+type Metric = Awaited<ReturnType<Registry['getMetricsAsJSON']>>[number];
+
 /** All that any process has at /metrics. */
-async function registered(): Promise<ReadonlySet<string>> {
+async function registered(): Promise<ReadonlyMap<string, Metric>> {
   const http = new HttpMetrics();
   const registry = new Registry();
   registerBacklogMetrics(registry, () => Promise.resolve(undefined));
@@ -38,7 +41,7 @@ async function registered(): Promise<ReadonlySet<string>> {
   const all = await Promise.all(
     [processRegistry, http.registry, registry].map((one) => one.getMetricsAsJSON()),
   );
-  return new Set(all.flat().map(({ name }) => name));
+  return new Map(all.flat().map((metric) => [metric.name, metric]));
 }
 
 describe('deployment files', () => {
@@ -46,7 +49,10 @@ describe('deployment files', () => {
     [RULES, read(RULES)],
     [RULES_TEST, read(RULES_TEST)],
     [DASHBOARD, read(DASHBOARD)],
-    ['docs/how-to/operations.md', [...read('docs/how-to/operations.md').matchAll(/`(rowpost_[a-z_]+)`/g)].join(' ')],
+    [
+      'docs/reference/metrics-and-alerts.md',
+      [...read('docs/reference/metrics-and-alerts.md').matchAll(/`(rowpost_[a-z_]+)`/g)].join(' '),
+    ],
   ] as const) {
     it(`${file} refers to existing metrics only`, async () => {
       const names = await registered();
@@ -60,18 +66,29 @@ describe('deployment files', () => {
 
   it('every metric is on the dashboard', async () => {
     const shown = read(DASHBOARD);
-    const ours = [...(await registered())].filter((name) => name.startsWith('rowpost_'));
+    const ours = [...(await registered()).keys()].filter((name) => name.startsWith('rowpost_'));
     expect(ours.filter((name) => !shown.includes(name))).to.deep.equal([]);
   });
 
-  it('every alert is in docs/how-to/operations.md, leads there, and has a test', () => {
+  it('every metric is in docs/reference/metrics-and-alerts.md (UPDATE_DOCS=1 writes them)', async () => {
+    const ours = [...(await registered()).values()]
+      .filter(({ name }) => name.startsWith('rowpost_'))
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+    const rows = ours.map(({ name, type, help }) => `| \`${name}\` | ${type} | ${help} |`);
+    const head = '| Metric | Type | Meaning |\n| --- | --- | --- |';
+    expectDocumentedTable('metrics', [head, ...rows].join('\n'));
+  });
+
+  it('every alert is in docs/reference/metrics-and-alerts.md, leads there, and has a test', () => {
     const alerts = [...read(RULES).matchAll(/alert: (\w+)/g)].map(([, name]) => name!);
     expect(alerts).to.have.lengthOf.above(10);
-    const [docs, tests] = [read('docs/how-to/operations.md'), read(RULES_TEST)];
+    const [docs, tests] = [read('docs/reference/metrics-and-alerts.md'), read(RULES_TEST)];
     expect(alerts.filter((name) => !docs.includes(`\`${name}\``))).to.deep.equal([]);
     expect(alerts.filter((name) => !tests.includes(`alertname: ${name}`))).to.deep.equal([]);
-    expect(read(RULES).match(/runbook: docs\/how-to\/operations\.md#alarms\n/g)).to.have.lengthOf(alerts.length);
-    expect(docs).to.include('\n### Alarms\n');
+    expect(read(RULES).match(/runbook: docs\/reference\/metrics-and-alerts\.md#alerts\n/g)).to.have.lengthOf(
+      alerts.length,
+    );
+    expect(docs).to.include('\n## Alerts\n');
   });
 
   if (hasPromtool()) {

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { setFileTable } from '../../src/db/files/fileTables.js';
 import { openShop, type Reply, type Shop } from '../graphql/support/shop.js';
 
-/** A `graphql` block of docs/reference/api.md with the blocks that follow it: variables, and the data or the errors of the response. */
+/** A `graphql` block of docs/reference/query.md with the blocks that follow it: variables, and the data or the errors of the response. */
 interface Example {
   readonly line: number;
   readonly query: string;
@@ -20,7 +20,7 @@ interface Block {
 
 const { tables, examples } = readExamples();
 
-describe('docs/reference/api.md', () => {
+describe('docs/reference/query.md', () => {
   let shop: Shop | undefined;
   after(() => shop?.close());
 
@@ -87,7 +87,7 @@ function partOf(actual: unknown, expected: unknown): unknown {
 
 /** Blocks inside lists belong to /roles_pbac and are indented: they are not looked at. */
 function readExamples(): { tables: string; examples: readonly Example[] } {
-  const page = readFileSync(new URL('../../docs/reference/api.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/reference/query.md', import.meta.url), 'utf8');
   const blocks = [...page.matchAll(/^```(\w+(?: \w+)?)\n(.*?)^```$/gms)].map((match): Block => ({
     kind: match[1]!,
     text: match[2]!,
@@ -110,7 +110,7 @@ function readExamples(): { tables: string; examples: readonly Example[] } {
       errors: parsed('json errors') as Example['errors'],
     };
     if (example.data === undefined && example.errors === undefined) {
-      throw new Error(`docs/reference/api.md, line ${block.line}: the example has no response`);
+      throw new Error(`docs/reference/query.md, line ${block.line}: the example has no response`);
     }
     return [example];
   });

@@ -11,8 +11,10 @@ const OTHERS = new Set(['NOT_FOUND', 'REDRIVE_NOT_ALLOWED', 'HTML_CLIPPED', 'FOR
 const CODE =
   /(?:\bcode: |\bcode = |rejected\(\s*|paused\([^,']*, |\? |[pP]roblem\((?:[^,()]+,\s*)?|\bthen |\belse |errorCode: )'([A-Z][A-Z0-9]*_[A-Z0-9_]+|POISON|SUPPRESSED|UNSUBSCRIBED)'/g;
 
-describe('docs/explanation/delivery.md', () => {
-  const page = readFileSync(new URL('docs/explanation/delivery.md', ROOT), 'utf8');
+describe('docs/reference/errors.md, codes of deliveries', () => {
+  const [, page = ''] = readFileSync(new URL('docs/reference/errors.md', ROOT), 'utf8').split(
+    '## Codes of deliveries',
+  );
   const sources = FOLDERS.flatMap((folder) =>
     readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))

@@ -7,6 +7,7 @@ const PAGES = [
   'CHANGELOG.md',
   'CONTRIBUTING.md',
   'bench/README.md',
+  'fault/README.md',
   'packages/jinja2/README.md',
   ...readdirSync(new URL('docs/', ROOT), { encoding: 'utf8', recursive: true }).map((name) => `docs/${name}`),
 ];
@@ -16,7 +17,7 @@ describe('documentation', () => {
     it(`${page} names only files that exist`, () => {
       const text = readFileSync(new URL(page, ROOT), 'utf8');
       const named = [
-        ...text.matchAll(/`((?:src|packages|migrations|test|bench|scripts|docs)\/[\w./-]*\w\/?)`/g),
+        ...text.matchAll(/`((?:src|packages|migrations|test|bench|fault|scripts|docs)\/[\w./-]*\w\/?)`/g),
       ].map((m) => m[1]!);
       const linked = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(
         (m) => new URL(m[1]!, new URL(page, ROOT)).href,

@@ -118,10 +118,10 @@ const held = new Map(
   ),
 );
 
-describe('docs/explanation/security.md, "What a process shares among tenants"', () => {
+describe('docs/reference/isolation.md, "What a process shares among tenants"', () => {
   const [, section = ''] =
     /^## What a process shares among tenants$([\s\S]*?)^## /m.exec(
-      readFileSync(path.join(ROOT, 'docs/explanation/security.md'), 'utf8'),
+      readFileSync(path.join(ROOT, 'docs/reference/isolation.md'), 'utf8'),
     ) ?? [];
   const rows = section
     .split('\n')

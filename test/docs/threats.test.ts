@@ -4,10 +4,9 @@ import { expect } from 'chai';
 const ROOT = new URL('../../', import.meta.url);
 const SUFFIX = '.test.ts';
 
-/** The rows of the tables of threats, without those above and below the line. */
+/** The rows of the tables, without those above and below the line. */
 function rowsOf(page: string): readonly (readonly string[])[] {
-  const [, section = ''] = /^## Threats$(.*?)^## /ms.exec(page) ?? [];
-  return section
+  return page
     .split('\n')
     .filter((line) => line.startsWith('| '))
     .map((line) => line.split('|').slice(1, -1))
@@ -15,8 +14,8 @@ function rowsOf(page: string): readonly (readonly string[])[] {
     .filter(([first = '']) => first !== 'Threat' && !/^-+$/.test(first));
 }
 
-describe('the threats of docs/explanation/security.md', () => {
-  const rows = rowsOf(readFileSync(new URL('docs/explanation/security.md', ROOT), 'utf8'));
+describe('the threats of docs/reference/threats.md', () => {
+  const rows = rowsOf(readFileSync(new URL('docs/reference/threats.md', ROOT), 'utf8'));
   const named = rows.flatMap(([, , tests = '']) =>
     [...tests.matchAll(/`([^`]+)`/g)].map((match) => match[1]!),
   );

@@ -24,7 +24,7 @@ import { openShop, roleWith, SHOP_DDL, type Shop } from './support/shop.js';
 const FOLDER = fileURLToPath(new URL('golden', import.meta.url));
 const UPDATE = process.env['UPDATE_GOLDEN'] === '1';
 
-/** The shop, with what else docs/reference/api.md shows: a relation to itself, a join table, bits and a view. */
+/** The shop, with what else docs/reference/query.md shows: a relation to itself, a join table, bits and a view. */
 const DDL = `${SHOP_DDL}
   alter table customer add referrer_id int references customer;
   update customer set referrer_id = 1 where customer_id > 1;

@@ -7,7 +7,7 @@ import type { ControlContext } from '../controlContext.js';
 /**
  * Declares one object of /roles_pbac. Everything else is derived from it: the row type, the GraphQL types, what lists
  * select, filter and order by, the list and the three mutations with their SQL, its table in docs/reference/roles_pbac.md and
- * its rows in docs/explanation/security.md. Behavior specific to an object is given as functions, which throw AppErrors.
+ * its rows in docs/reference/permissions.md. Behavior specific to an object is given as functions, which throw AppErrors.
  */
 export interface ControlObject<C extends Columns = Columns> {
   /** The table in the schema `rowpost`, the field of Query and the GraphQL type. */

@@ -1,5 +1,5 @@
 /*
- * Names of the database in GraphQL (docs/reference/api.md): a legal name stays exactly as it is. In others every character that
+ * Names of the database in GraphQL (docs/reference/query.md): a legal name stays exactly as it is. In others every character that
  * GraphQL refuses becomes `_`, a leading digit gets `_` before it, and leading `__` (GraphQL's own) becomes `_`.
  * A name that is taken gets `_2`, `_3`, …, and the catalog's problems say so.
  */

@@ -12,7 +12,7 @@ interface RelationCandidate {
 }
 
 /**
- * Relation fields of every table, in both directions (for names see docs/reference/api.md). `names` has the GraphQL names of the
+ * Relation fields of every table, in both directions (for names see docs/reference/query.md). `names` has the GraphQL names of the
  * tables, `columns` the names taken in each table. Fields that had to be numbered are added to `problems`.
  */
 export function deriveRelations(

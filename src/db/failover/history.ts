@@ -35,7 +35,7 @@ const WORDS: Readonly<Record<HistoryChange, string>> = {
   rewound: 'PostgreSQL was rewound to an earlier point; later changes are lost',
 };
 
-/** Single-use values must not rely on this, since it takes seconds to notice. See docs/explanation/delivery.md. */
+/** Single-use values must not rely on this, since it takes seconds to notice. See docs/explanation/guarantees.md. */
 export function watchHistory({ pool, log }: { readonly pool: Pool; readonly log: Logger }): HistoryWatch {
   const listeners: (() => void)[] = [];
   const read = createPositionReader(pool);

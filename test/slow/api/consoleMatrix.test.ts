@@ -19,7 +19,7 @@ const CALLERS = [
 const MEMBER_PASSWORD = 'a password of the chief';
 type Caller = (typeof CALLERS)[number];
 
-describe('who may open and do what in the console (docs/explanation/security.md)', () => {
+describe('who may open and do what in the console (docs/reference/permissions.md)', () => {
   let shop: ConsoleShop;
   const browsers = {} as Record<Caller, ConsoleBrowser>;
   const tokens = {} as Record<Caller, string>;

@@ -253,9 +253,9 @@ describe('attack: credentials that outlive what they were given for', () => {
   });
 });
 
-/** The table of docs/explanation/security.md. */
+/** The table of docs/reference/permissions.md. */
 function readTable(): Readonly<Record<string, Record<string, string>>> {
-  const text = readFileSync(new URL('../../../docs/explanation/security.md', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../../../docs/reference/permissions.md', import.meta.url), 'utf8');
   const [, table = ''] = text.split(/<!-- (?:end of )?credentials -->/);
   const rows = table
     .split('\n')

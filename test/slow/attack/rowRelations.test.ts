@@ -31,7 +31,7 @@ const WRITES: Readonly<Record<string, string>> = {
 /** Fails after everything else of its request, which is rolled back then. */
 const ROLLBACK = 'rollback: create_tag(input: {id: 999, note_id: -1}) { id }';
 
-describe('what a role may do to a row (docs/explanation/security.md)', () => {
+describe('what a role may do to a row (docs/reference/permissions.md)', () => {
   let fixture: WebFixture;
   let tenantid: number;
   let root: string;

@@ -259,7 +259,7 @@ if (HAS_PG_DUMP) {
       await sprungTraps(test.database.pool);
     };
 
-    it('only as the tenant, or as the role without privileges, as docs/explanation/security.md says', async () => {
+    it('only as the tenant, or as the role without privileges, as docs/reference/isolation.md says', async () => {
       const lines = [
         '| The service … | by | Code of the tenant that ran | As |',
         '| --- | --- | --- | --- |',

@@ -49,7 +49,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   'Utility.role_rights': 'Utility { role_rights(roleid: $id) { roleid } }',
 };
 
-describe('what a role may do to another (docs/explanation/security.md)', () => {
+describe('what a role may do to another (docs/reference/permissions.md)', () => {
   let fixture: WebFixture;
   let tenant: CreatedTenant;
   let root: string;

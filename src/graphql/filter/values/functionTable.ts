@@ -28,7 +28,7 @@ export interface FilterFunction {
   readonly parameters: readonly Parameter[];
   readonly result: ColumnType | ((args: readonly Value[]) => ColumnType);
   readonly write: (...args: Sql[]) => Sql;
-  /** For docs/reference/api.md. */
+  /** For docs/reference/query.md. */
   readonly doc: string;
   /** Number of optional parameters, from the end. */
   readonly optional?: number;
