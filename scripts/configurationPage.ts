@@ -1,28 +1,153 @@
 // Writes docs/reference/configuration.md from src/config/settings.ts.
+import { IN_FILES } from '../src/config/config.js';
 import { SETTINGS } from '../src/config/settings.js';
 import type { Setting } from '../src/config/settings/setting.js';
 
+/** In this order on the page. Every setting is in one of them. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  'Addresses and secrets': [
+    'BASE_URL',
+    'PORT',
+    'HOST',
+    'TRUST_PROXY',
+    'CORS_ORIGINS',
+    'SECRET_KEYS',
+    'PXADMIN_PASSWORD',
+    'ROWPOST_DATA_DIR',
+  ],
+  PostgreSQL: [
+    'DATABASE_URL',
+    'DATABASE_DIRECT_URL',
+    'DATABASE_PASSWORD_COMMAND',
+    'PREPARED_STATEMENTS',
+    'PG_POOL',
+    'PG_POOL_TIMEOUT_MS',
+    'STATEMENT_TIMEOUT_MS',
+    'REQUEST_TIMEOUT_MS',
+    'LOCK_TIMEOUT_MS',
+    'SCHEMA_CHECK_MS',
+    'DATABASE_REPLICA_URLS',
+    'MAX_REPLICA_LAG_SECONDS',
+  ],
+  'The queue': ['REDIS_URL', 'QUEUE_PREFIX'],
+  'Carriers and emails': [
+    'MAIL_TRANSPORT',
+    'KEEP_EMAIL_DAYS',
+    'SEND_DEADLINE_MS',
+    'SMTP_ALLOW_PRIVATE_NETWORK',
+    'SENDGRID_BASE_URL',
+    'SES_BASE_URL',
+    'RESEND_BASE_URL',
+    'POSTMARK_BASE_URL',
+    'MAILGUN_BASE_URL',
+    'MAILGUN_EU_BASE_URL',
+  ],
+  'Delivery and retries': [
+    'WORKER_CONCURRENCY',
+    'RENDER_PROCESSES',
+    'TENANT_EMAILS_PER_SECOND',
+    'RULE_FIRES_PER_MINUTE',
+    'MAX_ATTEMPTS',
+    'BACKOFF_BASE_MS',
+    'BACKOFF_CAP_MS',
+    'LEASE_MS',
+    'RELAY_BATCH',
+    'RELAY_POLL_MS',
+    'RECONCILE_MS',
+    'RETENTION_DAYS',
+  ],
+  'Signing in': [
+    'ACCESS_TOKEN_SECONDS',
+    'REFRESH_TOKEN_SECONDS',
+    'SIGN_INS_PER_ADDRESS',
+    'SIGN_IN_FAILURES_PER_LOGIN',
+    'SIGN_IN_FAILURES_BEFORE_DELAY',
+    'OIDC_RETURN_ORIGINS',
+    'OIDC_TIMEOUT_MS',
+    'OIDC_ALLOW_PRIVATE_NETWORK',
+  ],
+  Requests: [
+    'LIST_DEFAULT_LIMIT',
+    'LIST_MAX_LIMIT',
+    'BODY_LIMIT_BYTES',
+    'MAX_RESPONSE_BYTES',
+    'MAX_RESPONSES_IN_FLIGHT_BYTES',
+    'RESPONSE_STALL_MS',
+    'RESPONSE_TIMEOUT_MS',
+    'GRAPHQL_INTROSPECTION',
+    'TENANT_QUEUE_LENGTH',
+    'PLANNING_MS_PER_SECOND',
+  ],
+  'Anonymous clients': [
+    'ANONYMOUS_PLANNING_MS_PER_SECOND',
+    'ANONYMOUS_REQUESTS_PER_MINUTE',
+    'ANONYMOUS_REQUESTS_PER_ADDRESS',
+    'ANONYMOUS_ROWS_PER_MINUTE',
+    'ANONYMOUS_ROLES_PER_MINUTE',
+    'ANONYMOUS_ROLES_PER_ADDRESS',
+  ],
+  Files: [
+    'STORAGE_URL',
+    'FILE_MAX_BYTES',
+    'FILE_TYPES',
+    'FILE_URL_SECONDS',
+    'FILE_LINK_SECONDS',
+    'FILE_STALL_MS',
+    'FILE_SWEEP_MS',
+    'FILE_ORPHAN_SECONDS',
+  ],
+  'Health, logs and shutdown': [
+    'HEALTH_PORT',
+    'HEALTH_HOST',
+    'BACKLOG_ALARM_SECONDS',
+    'LOG_LEVEL',
+    'LOG_LINES_PER_SECOND',
+    'SHUTDOWN_GRACE_MS',
+    'SHUTDOWN_DELAY_MS',
+  ],
+  'Cells and moving tenants': [
+    'DIRECTORY_URL',
+    'CELL',
+    'CELL_URL',
+    'TARGET_DATABASE_URL',
+    'SOURCE_SECRET_KEYS',
+  ],
+};
+
 export function configurationPage(): string {
-  const rows = Object.values<Setting<unknown>>(SETTINGS).map(({ env, fallback, fallbackText, doc }) => {
-    const shown =
-      fallbackText ??
-      (fallback === undefined
-        ? 'unset'
-        : `\`${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)}\``);
-    return `| \`${env}\` | ${shown} | ${doc} |`;
+  const settings = new Map(
+    Object.values<Setting<unknown>>(SETTINGS).map((setting) => [setting.env, setting] as const),
+  );
+  const groups = Object.entries(GROUPS).map(([title, names]) => {
+    const rows = names.map((name) => {
+      const setting = settings.get(name);
+      if (!setting) throw new Error(`there is no setting ${name}, or two groups have it`);
+      settings.delete(name);
+      return row(setting);
+    });
+    return `## ${title}\n\n| Variable | Default | Meaning |\n| --- | --- | --- |\n${rows.join('\n')}\n`;
   });
+  if (settings.size > 0) {
+    throw new Error(`scripts/configurationPage.ts has no group for ${[...settings.keys()].join(', ')}`);
+  }
+  const inFiles = [...IN_FILES].map((name) => `\`${name}\``);
   return `# Configuration
 
 Everything is set by environment variables, read once at start. An invalid value stops the start, and all problems
-are listed at once. With \`NODE_ENV=production\` every unsafe default is refused as well.
+are listed at once. With \`NODE_ENV=production\` every unsafe default is rejected as well.
 
-\`DATABASE_URL\`, \`DATABASE_DIRECT_URL\`, \`DATABASE_REPLICA_URLS\`, \`DIRECTORY_URL\`, \`TARGET_DATABASE_URL\`, \`REDIS_URL\`, \`SECRET_KEYS\` and \`PXADMIN_PASSWORD\` may be in files instead, as containers mount secrets:
-\`<name>_FILE\` names the file.
+These variables may be in files instead, as containers mount secrets: \`<name>_FILE\` names the file. They are ${inFiles.slice(0, -1).join(', ')} and ${inFiles.at(-1)!}.
 
 This page is generated from \`src/config/settings.ts\` by \`npm run docs\`.
 
-| Variable | Default | Meaning |
-| --- | --- | --- |
-${rows.join('\n')}
-`;
+${groups.join('\n')}`;
+}
+
+function row({ env, fallback, fallbackText, doc }: Setting<unknown>): string {
+  const shown =
+    fallbackText ??
+    (fallback === undefined
+      ? 'unset'
+      : `\`${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)}\``);
+  return `| \`${env}\` | ${shown} | ${doc} |`;
 }

@@ -78,7 +78,7 @@ function readSetting<T>(
 }
 
 /** Settings that contain secrets. `<name>_FILE` may name a file with the value instead, as mounted by containers. */
-const IN_FILES: ReadonlySet<string> = new Set([
+export const IN_FILES: ReadonlySet<string> = new Set([
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
   'DATABASE_REPLICA_URLS',

@@ -6,7 +6,7 @@ import { FILES } from './settings/files.js';
 import { DELIVERY } from './settings/delivery.js';
 import { OPERATION } from './settings/operation.js';
 
-/** All settings. docs/reference/configuration.md is generated from them, in this order. */
+/** All settings. docs/reference/configuration.md is generated from them, in the groups of scripts/configurationPage.ts. */
 export const SETTINGS = {
   ...ADDRESSES,
   ...SIGN_IN,
