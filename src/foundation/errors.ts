@@ -10,7 +10,7 @@ const CODES = {
   METHOD_NOT_ALLOWED: [405, 'Send queries with GET or POST, mutations with POST.'],
   NOT_ACCEPTABLE: [406, 'Accept application/json or application/graphql-response+json.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'Send application/json, a urlencoded form or a multipart form.'],
-  TOO_BUSY: [503, 'The tenant has too many requests in flight; retry after the time given in Retry-After.'],
+  TOO_BUSY: [503, 'Retry after the time given in Retry-After.'],
   RATE_LIMITED: [429, 'Wait for the time given in Retry-After.'],
   STATEMENT_TIMEOUT: [
     503,
@@ -206,7 +206,7 @@ const CODES = {
     403,
     "Pass the carrier's verification key to set_email_webhook_key, or its secret to set_email_webhook, and give the URL that it returns to the carrier.",
   ],
-  EVENT_SIGNATURE_EXPIRED: [403, "Correct the server's clock; reports older than 25 hours are rejected."],
+  EVENT_SIGNATURE_EXPIRED: [403, "Correct the clocks of the server and of the report's sender."],
   REDRIVE_NOT_ALLOWED: [409, 'Only a delivery in a terminal state can be redriven.'],
 } as const satisfies Record<string, readonly [status: number, hint: string]>;
 

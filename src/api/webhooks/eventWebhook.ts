@@ -68,10 +68,15 @@ export function parse(body: Buffer | string): Json {
   throw new AppError('BAD_REQUEST', 'The body is not a report.');
 }
 
+/** Throws AppError EVENT_SIGNATURE_EXPIRED. */
 export function requireAge(signedAtMs: number, nowMs: number, oldestMs: number): void {
   const ageMs = nowMs - signedAtMs;
   if (ageMs <= oldestMs && ageMs >= -CLOCK_TOLERANCE_MS) return;
-  throw new AppError('EVENT_SIGNATURE_EXPIRED', 'The report was signed too long ago, or in the future.');
+  const oldest = oldestMs < 3_600_000 ? `${oldestMs / 60_000} minutes` : `${oldestMs / 3_600_000} hours`;
+  throw new AppError(
+    'EVENT_SIGNATURE_EXPIRED',
+    `The report was not signed within the last ${oldest}, by the clock of this server.`,
+  );
 }
 
 export const signatureMissing = (): AppError =>
