@@ -95,7 +95,7 @@ function reportSizes(plans: readonly Plan[]): void {
 const SESSION_MIB = 11;
 const SESSION_KIB_A_TENANT = 56;
 const CATALOG_KIB_A_TENANT = 571;
-/** As docs/explanation/sizing.md has them. */
+/** Somewhat more than ../README.md has. */
 const PROCESS_MIB = { web: 700, relay: 135, worker: 300 } as const;
 const STORED_KB_A_EMAIL = 1.5;
 const WAL_KB_A_EMAIL = 4.6;

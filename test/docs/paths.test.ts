@@ -7,6 +7,8 @@ const PAGES = [
   'CHANGELOG.md',
   'CONTRIBUTING.md',
   'bench/README.md',
+  'bench/pipeline/README.md',
+  'bench/simulate/README.md',
   'fault/README.md',
   'packages/jinja2/README.md',
   ...readdirSync(new URL('docs/', ROOT), { encoding: 'utf8', recursive: true }).map((name) => `docs/${name}`),
