@@ -6,6 +6,7 @@ const PAGES = [
   'README.md',
   'CHANGELOG.md',
   'CONTRIBUTING.md',
+  'SECURITY.md',
   'bench/README.md',
   'bench/pipeline/README.md',
   'bench/simulate/README.md',
