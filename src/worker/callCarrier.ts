@@ -20,7 +20,7 @@ export async function callCarrier(
   requestedAtMs: number,
 ): Promise<SendOutcome> {
   const { tenantid, deliveryid, messageId, span: parent } = delivery;
-  let hasBegun = false;
+  let hasBegun = false as boolean;
   try {
     const isOurs = deps.claimed.begin(delivery, requestedAtMs);
     const mayStart = (): boolean => {

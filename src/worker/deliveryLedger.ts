@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import { readAttempts } from '../db/ledger/attemptHistory.js';
 import type { DeliveryKey } from '../db/ledger/deliveryKey.js';
 import { loadEmailType, loadEmailVariant, type EmailType } from '../db/email/emailTypes.js';
@@ -12,8 +11,8 @@ import { recordEmailEvents, type EmailEvent } from '../db/email/emailEvents.js';
 import { holdTenant, pauseDeliveries, pauseTenant, type PausedDelivery } from '../db/ledger/pause.js';
 import { startSending, type SendingStart } from '../db/ledger/startSending.js';
 import { findSuppressed } from '../db/email/suppressions.js';
+import { isRefusedStatement } from '../db/sql/refusedStatement.js';
 import { toAppError } from '../db/sql/toAppError.js';
-import type { AppError } from '../foundation/errors.js';
 import { FairCache } from '../foundation/limits/fairCache.js';
 import type { Logger } from '../foundation/observability/log.js';
 import { cacheLookups } from '../foundation/observability/metrics.js';
@@ -106,16 +105,11 @@ async function withRetries<T>(log: Logger, what: 'start' | 'outcome', run: () =>
     try {
       return await run();
     } catch (error) {
-      if (isRefused(toAppError(error)) || performance.now() >= until) throw error;
+      if (isRefusedStatement(toAppError(error)) || performance.now() >= until) throw error;
       if (tries === 1) log.warn({ err: error }, `the ${what} of an attempt could not be recorded; retrying`);
       await delay(RETRY_MS);
     }
   }
-}
-
-/** A statement that can never succeed, and has changed nothing: a value or a constraint (classes 22 and 23), or an error in it. */
-function isRefused({ cause }: AppError): boolean {
-  return cause instanceof pg.DatabaseError && /^(22|23|42|54)/.test(cause.code ?? '');
 }
 
 /** Tells an outage of the database from a bug. */

@@ -1,7 +1,6 @@
 import { knownDelivery } from '../db/ledger/deliveryKey.js';
 import type { AttemptFinish } from '../db/ledger/finishAttempts.js';
 import type { EmailEvent } from '../db/email/emailEvents.js';
-import type { LoadedDelivery } from '../db/ledger/loadDeliveries.js';
 import { comparable } from '../email/addresses.js';
 import type { Email } from '../email/email.js';
 import type { RefusedRecipient, SendOutcome } from '../email/carriers/sending.js';
@@ -44,9 +43,9 @@ export async function recordOutcome(
     record(deps, delivery, decide(outcome, retryOptionsOf(deps, delivery, next)), true),
     recordRefused(deps, delivery, outcome),
     // While there is another carrier, one that sends nothing holds back neither the delivery nor its tenant.
-    isOnly && outcome.kind === 'rate_limited'
-      ? deps.ledger.holdTenant(delivery.tenantid, outcome.waitMs)
-      : undefined,
+    ...(isOnly && outcome.kind === 'rate_limited'
+      ? [deps.ledger.holdTenant(delivery.tenantid, outcome.waitMs)]
+      : []),
   ];
   await Promise.all(recording);
 }

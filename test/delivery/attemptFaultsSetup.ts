@@ -97,7 +97,7 @@ export class AttemptFaults {
       engine: faults.wrap('engine', engine),
       templates: faults.wrap('templates', plainRenderer),
       queue: faults.wrap('queue', { addDeliveries: () => Promise.resolve() } as unknown as Queue),
-    } as never);
+    });
     const wrapped = {
       ...deps,
       carriers: faults.wrap('carriers', deps.carriers),

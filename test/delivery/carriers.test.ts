@@ -162,6 +162,36 @@ describe('delivery: by carriers of the tenant’s choice', () => {
     expect(mine().smtp[1]!.to).to.deep.equal(['ada@example.com']);
   });
 
+  it('a mailbox that is full is refused for this email only, on record', async () => {
+    await setAccount(smtp());
+    server.onRecipient = () => ({ code: 552, text: '5.2.2 mailbox full' });
+    const delivery = await deliver({ recipients: ['ada@example.com'] });
+    expect(delivery).to.include({ state: 'failed', error_code: 'RECIPIENT_REFUSED' });
+    const [event] = await waitFor('the event', async () => {
+      const found = await rows('rowpost.email_event');
+      return found.length > 0 ? found : undefined;
+    });
+    const blocked = { event: 'bounce', type: 'blocked', status: '5.2.2', recipient: 'ada@example.com' };
+    expect(event).to.include(blocked);
+    expect(await rows('rowpost.email_suppression')).to.deep.equal([]);
+  });
+
+  it('a server that takes few recipients at once gets the email for all of them', async () => {
+    await setAccount(smtp());
+    const before = server.emails.length;
+    let accepted = 0;
+    server.onRecipient = () => {
+      accepted += 1;
+      if (accepted % 3 !== 0) return undefined;
+      return { code: 452, text: '4.5.3 too many recipients' };
+    };
+    const recipients = Array.from({ length: 4 }, (_, index) => `r${index}@example.com`);
+    // Two are accepted, one is not, then one is, and the next, which is asked about in the second transaction.
+    const delivery = await deliver({ recipients });
+    expect(delivery).to.include({ state: 'sent', attempts: 1 });
+    expect(server.emails.slice(before).flatMap(({ to }) => to)).to.have.members(recipients);
+  });
+
   describe('a second account', () => {
     it('is tried at once when the first one certainly has not sent: each attempt with its carrier', async () => {
       const port = await findFreePort();

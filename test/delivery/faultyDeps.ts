@@ -60,14 +60,16 @@ export class Faults {
     const index = this.calls.length;
     this.calls.push({ name, isAsync: false });
     const fault = this.#fault?.of === index || this.#fault?.of === name ? this.#fault : undefined;
-    if (fault?.when === 'throws') throw fault.error;
-    if (fault?.when === 'rejects') return Promise.reject(fault.error as Error);
+    const fail = (): never => {
+      throw fault?.error;
+    };
+    if (fault?.when === 'throws') fail();
+    if (fault?.when === 'rejects') return Promise.resolve().then(fail);
     const result = work();
     if (!(result instanceof Promise)) {
-      if (fault) throw fault.error;
-      return result;
+      return fault ? fail() : result;
     }
     this.calls[index] = { name, isAsync: true };
-    return fault ? result.then(() => Promise.reject(fault.error as Error)) : result;
+    return fault ? result.then(fail) : result;
   }
 }

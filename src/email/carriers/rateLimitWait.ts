@@ -1,3 +1,5 @@
+import { ownValue } from '../../foundation/ownValue.js';
+
 const MIN_WAIT_MS = 1_000;
 const MAX_WAIT_MS = 3_600_000;
 
@@ -22,7 +24,7 @@ export function readWait(headers: Headers, nowMs: number): number {
   const dateMs = Date.parse(textOf(headers['date']));
   const sentMs = Number.isNaN(dateMs) ? nowMs : dateMs;
   const fields = [...textOf(headers['ratelimit']).matchAll(RESET_FIELD)].map(([, seconds = '']) => seconds);
-  const resets = [...RESET_HEADERS.map((name) => textOf(headers[name])), ...fields];
+  const resets = [...RESET_HEADERS.map((name) => textOf(ownValue(headers, name))), ...fields];
   const waitMs =
     longestWait([textOf(headers['retry-after'])], sentMs) ?? longestWait(resets, sentMs) ?? MIN_WAIT_MS;
   return Math.min(Math.max(waitMs, MIN_WAIT_MS), MAX_WAIT_MS);

@@ -7,8 +7,8 @@ import { toMime } from '../../message/mime.js';
 import type { SendContext, SendOutcome } from '../sending.js';
 import { Late, readAccepted, readFailure, readPartial, type Progress } from './smtpOutcome.js';
 import { SmtpPool } from './smtpPool.js';
-import { isTemporary } from './smtpReply.js';
-import { Deferred, SmtpSession, type SmtpError, type Transmission } from './smtpSession.js';
+import { isTemporary, type SmtpError } from './smtpReply.js';
+import { Deferred, SmtpSession, type Transmission } from './smtpSession.js';
 
 /** Servers must accept a hundred recipients (RFC 5321, 4.5.3.1.8), and announce their maximum size. */
 const LIMITS: EmailLimits = {
@@ -77,7 +77,8 @@ async function send(
           const { session, isUsed } = await lend();
           const { length } = progress.accepted;
           try {
-            return await sendRest(session, signal);
+            await sendRest(session, signal);
+            return;
           } catch (error) {
             // A connection can't be reused in the middle of an email.
             session.close();

@@ -1,8 +1,17 @@
 import { PrivateAddress } from '../../../foundation/net/publicLookup.js';
 import { MAX_ID_CHARACTERS, networkCode } from '../exchangeOutcome.js';
 import type { RefusedRecipient, SendOutcome } from '../sending.js';
-import { concernOf, isTemporary, parseReply, phaseOf, type Concern, type Phase } from './smtpReply.js';
-import { Deferred, type RefusedReply, type SmtpError, type Transmission } from './smtpSession.js';
+import {
+  concernOf,
+  isTemporary,
+  parseReply,
+  phaseOf,
+  type Concern,
+  type Phase,
+  type RefusedReply,
+  type SmtpError,
+} from './smtpReply.js';
+import { Deferred, type Transmission } from './smtpSession.js';
 
 /** The attempt has timed out. */
 export class Late extends Error {}

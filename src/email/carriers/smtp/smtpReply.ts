@@ -1,4 +1,19 @@
-import type { SmtpError } from './smtpSession.js';
+import { ownValue } from '../../../foundation/ownValue.js';
+
+/** An error of SMTPConnection. */
+export interface SmtpError extends Error {
+  readonly code?: string;
+  readonly originalCode?: string;
+  /** The command that failed. */
+  readonly command?: string;
+  /** The server's reply, with its code. */
+  readonly response?: string;
+  readonly responseCode?: number;
+  readonly rejectedErrors?: readonly RefusedReply[];
+}
+
+/** An error about one recipient. */
+export type RefusedReply = SmtpError & { readonly recipient?: string };
 
 /** What a command was about. */
 export type Phase = 'connection' | 'login' | 'sender' | 'recipient' | 'message';
@@ -22,7 +37,7 @@ const BY_DETAIL: Readonly<Record<string, Concern>> = {
   '5.3': 'tooMany', // recipients
   '6.7': 'characters', // in an address, beyond ASCII
 };
-/** Addresses (X.1.*) and mailboxes (X.2.*): of the sender in reply to MAIL, otherwise of a recipient. */
+/** Addresses (X.1.*) and mailboxes (X.2.*): of the sender in reply to the sender, otherwise of a recipient. */
 const IS_OF_MAILBOX = /^[12]\./;
 
 /** A reply's code, and its enhanced status code, if there are any: another text says nothing about the email. */
@@ -43,11 +58,11 @@ export function concernOf(phase: Phase, code: number, status: string | null): Co
   if (phase === 'login' || LOGIN_CODES.has(code)) return 'login';
   const detail = status?.slice(2);
   if (detail === undefined) {
-    // RFC 5321 has 552 for storage. In reply to MAIL, it is about the announced size (RFC 1870, 6.1).
+    // RFC 5321 has 552 for storage. In reply to the sender, it is about the announced size (RFC 1870, 6.1).
     if (code === 552) return phase === 'recipient' ? 'recipient' : 'size';
     return code === 523 ? 'size' : ofPhase(phase);
   }
-  const known = BY_DETAIL[detail];
+  const known = ownValue(BY_DETAIL, detail);
   if (known) return known;
   if (IS_OF_MAILBOX.test(detail)) return phase === 'sender' ? 'sender' : 'recipient';
   return ofPhase(phase);
@@ -60,10 +75,7 @@ const ofPhase = (phase: Phase): Concern => (phase === 'sender' || phase === 'rec
  * in another one (RFC 5321, 4.5.3.1.10). Without an enhanced code, these mean a full mailbox too, unless all that follow are refused as well.
  * @param refused in the order of the recipients
  */
-export function surplusOf<Refused extends SmtpError & { readonly recipient?: string }>(
-  to: readonly string[],
-  refused: readonly Refused[],
-): readonly Refused[] {
+export function surplusOf(to: readonly string[], refused: readonly RefusedReply[]): readonly RefusedReply[] {
   if (refused.length >= to.length) return [];
   const places = refused.map(({ recipient = '' }) => to.indexOf(recipient));
   return refused.filter(({ response }, index) => {

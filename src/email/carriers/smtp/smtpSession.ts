@@ -5,24 +5,12 @@ import { isPrivateAddress } from '../../../foundation/net/networkAddress.js';
 import { PrivateAddress, publicLookup } from '../../../foundation/net/publicLookup.js';
 import { BOUNDED_TLS } from '../../../foundation/net/boundedTls.js';
 import type { SmtpAccount } from '../account.js';
-import { isTemporary, surplusOf } from './smtpReply.js';
+import { isTemporary, surplusOf, type RefusedReply, type SmtpError } from './smtpReply.js';
 
 export interface SessionOptions {
   readonly allowPrivateNetwork: boolean;
   /** Sent in EHLO. */
   readonly hostname: string;
-}
-
-/** An error of SMTPConnection. */
-export interface SmtpError extends Error {
-  readonly code?: string;
-  readonly originalCode?: string;
-  /** The command that failed. */
-  readonly command?: string;
-  /** The server's reply, with its code. */
-  readonly response?: string;
-  readonly responseCode?: number;
-  readonly rejectedErrors?: readonly RefusedReply[];
 }
 
 export interface Envelope {
@@ -38,8 +26,6 @@ export interface Transmission {
   /** There were more recipients than the server takes at once. */
   isFull: boolean;
 }
-
-export type RefusedReply = SmtpError & { readonly recipient?: string };
 
 /** The server's reply to one transaction. */
 export interface Accepted {
@@ -129,11 +115,7 @@ export class SmtpSession {
     const body = Readable.from(this.#guarded(envelope, message, guard, transmission), { objectMode: false });
     try {
       const { response } = await this.#until<{ response: string }>(signal, (done) =>
-        this.connection.send(
-          { from: envelope.from, to: [...envelope.to], size: message.length },
-          body,
-          done as never,
-        ),
+        this.connection.send({ from: envelope.from, to: [...envelope.to], size: message.length }, body, done),
       );
       this.sentEmails += 1;
       const [refused, surplus] = this.#refused(envelope);

@@ -184,7 +184,7 @@ for (const pipelining of [false, true]) {
       const goneAt = (command: Command, names: readonly string[], reply: string) =>
         send(names, (step) => (step.command === command ? reply : undefined));
       const isGone = (outcome: SendOutcome) =>
-        'refused' in outcome ? outcome.refused![0]!.isGone : undefined;
+        'refused' in outcome ? outcome.refused[0]!.isGone : undefined;
       expect(isGone(await goneAt('RCPT', ['ada'], '550 5.1.1 gone'))).to.equal(true);
       expect(isGone(await goneAt('MESSAGE', ['ada'], '550 5.1.1 gone'))).to.equal(true);
       expect(isGone(await goneAt('RCPT', ['ada'], '552 5.2.2 full'))).to.equal(false);
