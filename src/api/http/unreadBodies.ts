@@ -4,31 +4,23 @@ import type { TrustedProxies } from '../../foundation/net/trustedProxies.js';
 import { clientAddress } from './clientAddress.js';
 import { recordOf } from './requestRecord.js';
 
-/** The times are those of nginx (`lingering_time`, `lingering_timeout`). */
-const LIMITS = {
-  /** For one body. */
-  drainMs: 30_000,
-  /** Without a byte of it. */
-  silenceMs: 5_000,
-  /** Of all bodies at a time, of tenants and of anonymous clients each. To read as many takes some 50 ms. */
-  bytes: 128 * 1024 * 1024,
-};
+/** Of all bodies that are being drained, for tenants and for anonymous clients each. To read as many takes some 50 ms. */
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Those of nginx: for one body (`lingering_time`), and without a byte of it (`lingering_timeout`). */
+const TIMES = { drainMs: 30_000, silenceMs: 5_000 };
 
 /**
  * Drains bodies whose response was sent before they were read. A connection that is closed with unread bytes is reset, and the
  * client, which may still be sending, would lose the response (RFC 9112, 9.6).
  */
 export class UnreadBodies {
-  readonly #tenants: FairBytes<number>;
-  readonly #anonymous: FairBytes<string>;
+  readonly #tenants = new FairBytes<number>(MAX_BYTES);
+  readonly #anonymous = new FairBytes<string>(MAX_BYTES);
 
   constructor(
     private readonly proxies: TrustedProxies,
-    private readonly limits = LIMITS,
-  ) {
-    this.#tenants = new FairBytes(limits.bytes);
-    this.#anonymous = new FairBytes(limits.bytes);
-  }
+    private readonly times = TIMES,
+  ) {}
 
   /** Drains what is left of a request's body when its response ends; beyond the limits, the connection is broken. */
   drainAfterResponse(req: IncomingMessage, res: ServerResponse): void {
@@ -46,7 +38,7 @@ export class UnreadBodies {
 
   #drain(req: IncomingMessage, res: ServerResponse, { take, release }: HeldBytes): void {
     const { socket } = req;
-    const { drainMs, silenceMs } = this.limits;
+    const { drainMs, silenceMs } = this.times;
     const giveUp = (): void => void socket.destroy();
     let whole: NodeJS.Timeout | undefined;
     let silence: NodeJS.Timeout | undefined;
