@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { requirePython, runPython } from '../../../test/support/python.js';
+import { itWithPython, runPython } from '../../../test/support/python.js';
 import { compileTemplate, TemplateError } from '../src/index.js';
 
 /** What Python makes of each case; null if it raises an error. */
@@ -75,9 +75,7 @@ function rendered([format, values, isNamed]: Case): string | null {
 }
 
 describe('templates: % formats as Python does', () => {
-  it('values of every kind, None among them, by name and by position', function () {
-    requirePython(this);
-    this.timeout(60_000);
+  itWithPython('values of every kind, None among them, by name and by position', () => {
     const all = cases();
     const expected = runPython(ORACLE, all) as (string | null)[];
     const different = all.flatMap((each, index) => {
