@@ -94,10 +94,14 @@ export function uniqueAcrossLists(lists: readonly (readonly Address[])[]): reado
 
 /** Quotes the name if needed. */
 export function formatAddress({ email, name }: Address): string {
-  if (name === '') return email;
-  const quoted = /^[\p{L}\p{N} ._'-]+$/u.test(name) ? name : `"${name.replace(/["\\]/g, '\\$&')}"`;
-  return `${quoted} <${email}>`;
+  return name === '' ? email : `${isPlainName(name) ? name : quoteName(name)} <${email}>`;
 }
+
+/** Whether a name needs no quotes. */
+export const isPlainName = (name: string): boolean => /^[\p{L}\p{N} ._'-]+$/u.test(name);
+
+/** A quoted string (RFC 5322, 3.2.4). */
+export const quoteName = (name: string): string => `"${name.replace(/["\\]/g, '\\$&')}"`;
 
 /**
  * Splits at commas and semicolons outside quotes and angle brackets; collapses whitespace. A comma before the first `@` belongs

@@ -1,7 +1,8 @@
 import { parseAddresses, uniqueAcrossLists, type Address } from './addresses.js';
 import { type Email, fieldProblem } from './email.js';
 import type { EmailField, EmailFields } from './emailFields.js';
-import { MAX_HEADER_CHARACTERS } from './headerNames.js';
+import { holdsAddresses, MAX_HEADER_CHARACTERS } from './headerNames.js';
+import { TOO_LONG_FOR_LINE } from './message/encodedWords.js';
 import { withPreheader } from './preheader.js';
 import type { Rendered, TextOf } from './renderFields.js';
 import { toPostgresText } from './postgresText.js';
@@ -47,6 +48,7 @@ function readReplyTo(field: EmailField, textOf: TextOf): readonly Address[] {
 /** Empty values are left out. */
 function readHeaders(fields: readonly EmailField[], textOf: TextOf): Readonly<Record<string, string>> {
   const given = fields.flatMap((field) => {
+    const name = field.name.slice(field.name.indexOf('.') + 1);
     const value = textOf(field).trim();
     if (/\p{Cc}/u.test(value))
       throw fieldProblem(field.name, 'HEADER_INVALID', 'the value holds a control character');
@@ -56,9 +58,9 @@ function readHeaders(fields: readonly EmailField[], textOf: TextOf): Readonly<Re
         'HEADER_INVALID',
         `the value is longer than ${MAX_HEADER_CHARACTERS} characters`,
       );
-    return value === ''
-      ? []
-      : [[field.name.slice(field.name.indexOf('.') + 1), toPostgresText(value)] as const];
+    if (holdsAddresses(name) && TOO_LONG_FOR_LINE.test(value))
+      throw fieldProblem(field.name, 'HEADER_INVALID', 'an id or a URL is too long for a line');
+    return value === '' ? [] : [[name, toPostgresText(value)] as const];
   });
   const isOwn = given.some(([name]) => name.toLowerCase() === 'auto-submitted');
   return { ...(isOwn ? {} : AUTO_SUBMITTED), ...Object.fromEntries(given) };

@@ -33,6 +33,11 @@ export function mayBeSet(name: string): boolean {
   return ALLOWED.has(known) || (/^x-[a-z0-9-]{1,60}$/.test(known) && !CARRIER_ORDERS.test(known));
 }
 
+/** Whether a header holds ids or URLs, which receivers don't decode. */
+export function holdsAddresses(name: string): boolean {
+  return /^(message-id|in-reply-to|references|list-[a-z-]+)$/i.test(name);
+}
+
 /** For an error's hint. */
 export const ALLOWED_HEADERS =
   'X-…, Auto-Submitted, Comments, Feedback-ID, Importance, In-Reply-To, Keywords, List-Archive, List-Help, List-ID, ' +

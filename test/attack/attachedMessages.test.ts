@@ -1,7 +1,11 @@
 import { expect } from 'chai';
 import { simpleParser } from 'mailparser';
 import type { LoadedEmail } from '../../src/email/carriers/carrier.js';
+import { createPostmark } from '../../src/email/carriers/postmark/postmark.js';
+import { createResend } from '../../src/email/carriers/resend/resend.js';
+import { createSendgrid } from '../../src/email/carriers/sendgrid/sendgrid.js';
 import { toMime } from '../../src/email/message/mime.js';
+import { startFakeApi } from '../support/fakeApi.js';
 import { watchEventLoop } from '../support/loopBlocks.js';
 
 /** What whoever may upload a file declares it to be: it has no signature, so the declaration counts. */
@@ -38,6 +42,34 @@ describe('attack: attached files that are messages', () => {
       expect(file?.filename).to.equal('news.eml');
     });
   }
+
+  it('arrive as they are, whatever their lines, through carriers that take JSON too', async () => {
+    const content = Buffer.from(`From: a\r\n\r\n${'x'.repeat(2_000)}\r\xff\xfe\0\n.\n`, 'latin1');
+    const email = withFile('multipart/mixed', content);
+    const raw = (await toMime(email)).toString('latin1');
+    expect(raw).not.to.match(/[^\r\n\t -~]/);
+    expect(Math.max(...raw.split('\r\n').map(({ length }) => length))).to.be.at.most(998);
+    const [file] = (await simpleParser(Buffer.from(raw, 'latin1'))).attachments;
+    expect(file?.content).to.deep.equal(content);
+
+    const api = await startFakeApi();
+    api.reply = () => ({ status: 200, body: {} });
+    const options = { deadlineMs: 5_000, mayStart: () => true };
+    const [sendgrid, postmark, resend] = [
+      createSendgrid(api.url),
+      createPostmark(api.url),
+      createResend(api.url),
+    ];
+    await sendgrid.send(email, { ...options, account: { kind: 'sendgrid', apikey: 'k' } });
+    await postmark.send(email, { ...options, account: { kind: 'postmark', apikey: 'k' } });
+    await resend.send(email, { ...options, account: { kind: 'resend', apikey: 'k' } });
+    for (const carrier of [sendgrid, postmark, resend]) carrier.close();
+    const types = api.calls.map(
+      ({ body }) => /"(?:type|ContentType|content_type)":"([^"]*\/(?:oct|mul)[^"]*)"/.exec(String(body))?.[1],
+    );
+    await api.stop();
+    expect(types).to.deep.equal(Array.from({ length: 3 }, () => 'application/octet-stream'));
+  });
 
   it('do not hold the process up by the number of their lines', async () => {
     const longestMs = watchEventLoop();

@@ -74,6 +74,13 @@ describe('email content', () => {
       expect(codeOf({ headers }), JSON.stringify(sign)).to.deep.equal(['HEADER_INVALID', 'headers.X-A']);
     }
     expect(codeOf({ headers: { 'X-A': 'a'.repeat(999) } })).to.deep.equal(['HEADER_INVALID', 'headers.X-A']);
+    // An id or a URL can't be broken.
+    for (const name of ['References', 'in-reply-to', 'List-Archive']) {
+      const headers = { [name]: `<${'a'.repeat(950)}>` };
+      expect(codeOf({ headers }), name).to.deep.equal(['HEADER_INVALID', `headers.${name}`]);
+      expect(contentOf({ headers: { [name]: `<${'a'.repeat(850)}>` } }).headers).to.have.property(name);
+    }
+    expect(contentOf({ headers: { 'X-A': 'a'.repeat(998) } }).headers).to.have.property('X-A');
     expect(contentOf({ headers: { 'X-A': 'a\ud800' } }).headers).to.include({ 'X-A': 'a\ufffd' });
   });
 

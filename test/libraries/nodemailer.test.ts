@@ -103,4 +103,36 @@ describe('private parts of nodemailer', () => {
       'DKIM.sign no longer signs the headers of headerFieldNames',
     );
   });
+
+  it('`encodeHeaderValue` of a composed message, replaced', async () => {
+    const root = new MailComposer({
+      from: { address: 'me@example.com', name: 'Me' },
+      to: [{ address: 'you@example.com', name: '' }],
+      subject: 's',
+      headers: { 'X-A': 'a' },
+      text: 'text',
+    }).compile();
+    const given = new Map<string, unknown>();
+    root.encodeHeaderValue = (key, value) => {
+      given.set(key, value);
+      return `ours-${key}`;
+    };
+    const message = (await root.build()).toString();
+    const expected = {
+      From: { address: 'me@example.com', name: 'Me' },
+      To: [{ address: 'you@example.com', name: '' }],
+      Subject: 's',
+      'X-A': 'a',
+    };
+    for (const [key, value] of Object.entries(expected)) {
+      must(
+        JSON.stringify(given.get(key)) === JSON.stringify(value),
+        `encodeHeaderValue no longer gets the value of ${key} as it was given`,
+      );
+      must(
+        message.includes(`${key}: ours-${key}`),
+        `the value of ${key} is no longer that of encodeHeaderValue`,
+      );
+    }
+  });
 });

@@ -47,7 +47,7 @@ export const DELIVERY_ERRORS: readonly DeliveryErrorRow[] = [
   {
     codes: '`HEADER_INVALID`',
     state: '`failed`',
-    why: 'a value of `headers` contains a line break or another control character, or has more than 998 characters',
+    why: 'a value of `headers` contains a line break or another control character, or has more than 998 characters; or an id or URL in it has more than 899',
     whatToDo: 'shorten the value, or remove those characters',
   },
   {

@@ -1,21 +1,35 @@
-/** Bytes of UTF-8 in one encoded word, which has at most 75 characters (RFC 2047, 2). */
-const MAX_WORD_BYTES = 45;
+import type { Address } from '../addresses.js';
+import { holdsAddresses } from '../headerNames.js';
 
-/** A header value in ASCII: words with other characters, and the spaces between such words, become encoded words. */
-export function encodeHeader(value: string): string {
-  return value.replace(/(?<![^ ])[!-~]*[^ -~][^ ]*(?: +[!-~]*[^ -~][^ ]*)*/g, encodeWords);
+/** Bytes of UTF-8 in one encoded word: the first fits onto a line of 76 characters with the name of its header (RFC 2047, 2). */
+const MAX_WORD_BYTES = 30;
+
+/** A word that may not fit onto a line of 998 characters (RFC 5322, 2.1.1), which can only be broken at a space. */
+export const TOO_LONG_FOR_LINE = /[^ ]{900,}/;
+
+/** Words with characters beyond ASCII, those that a receiver could take for an encoded word, and those that are too long. */
+const TO_ENCODE = `(?:[!-~]*[^ -~][^ ]*|[^ ]*=\\?[^ ]*|${TOO_LONG_FOR_LINE.source})`;
+const RUNS_TO_ENCODE = new RegExp(`(?<![^ ])${TO_ENCODE}(?: +${TO_ENCODE})*`, 'g');
+
+/** A header value in ASCII. Words that must be encoded, and the spaces between such words, become encoded words. */
+export function encodeHeader(name: string, value: string): string {
+  return holdsAddresses(name) && isAscii(value) ? value : value.replace(RUNS_TO_ENCODE, encodeWords);
 }
 
-/**
- * Encodes words that are too long for a line (RFC 5322, 2.1.1), which can only be broken at a space. A text with other
- * characters is left to nodemailer, which encodes it as a whole.
- */
-export function breakLongWords(value: string): string {
-  return /^[ -~]*$/.test(value) ? value.replace(/[!-~]{900,}/g, encodeWords) : value;
+/** Whether a text of ASCII can be written into a header as it is. */
+export function isPlainText(text: string): boolean {
+  return isAscii(text) && text.search(RUNS_TO_ENCODE) < 0;
 }
 
-function encodeWords(words: string): string {
-  return piecesOf(words)
+export const isAscii = (text: string): boolean => /^[ -~]*$/.test(text);
+
+/** `Name <a@b>` with the name as encoded words, for where quotes would be misread. */
+export function encodeMailbox({ email, name }: Address): string {
+  return `${encodeWords(name)} <${email}>`;
+}
+
+function encodeWords(text: string): string {
+  return piecesOf(text)
     .map((piece) => `=?UTF-8?B?${Buffer.from(piece).toString('base64')}?=`)
     .join(' ');
 }

@@ -1,31 +1,27 @@
 import DKIM from 'nodemailer/lib/dkim';
 import MailComposer from 'nodemailer/lib/mail-composer';
+import type MimeNode from 'nodemailer/lib/mime-node';
 import type { Address } from '../addresses.js';
 import type { DkimKey } from '../carriers/account.js';
 import type { LoadedEmail } from '../carriers/carrier.js';
-import { breakLongWords } from './encodedWords.js';
-
-/**
- * Types that must not be encoded (RFC 2046, 5.1 and 5.2): nodemailer adds the bytes of such a file to the message as they are, bare
- * CR and NUL included, and takes half a minute for 21 MB of LF.
- */
-const COMPOSITE = /^(message|multipart)\//i;
+import { attachmentType } from './attachmentType.js';
+import { encodeHeader, encodeMailbox, isAscii, isPlainText } from './encodedWords.js';
 
 /** The email as a message (RFC 5322, MIME), without Bcc. */
 export async function toMime(email: LoadedEmail, dkim?: DkimKey): Promise<Buffer> {
-  const message = await new MailComposer({
+  const root = new MailComposer({
     from: toMimeAddress(email.sender),
     to: email.recipients.map(toMimeAddress),
     cc: email.cc.map(toMimeAddress),
     ...(email.replyTo ? { replyTo: email.replyTo.map(toMimeAddress) } : {}),
-    subject: breakLongWords(email.subject),
+    subject: email.subject,
     ...(email.messageId === undefined ? {} : { messageId: email.messageId }),
     ...(email.text === undefined ? {} : { text: withLineEnds(email.text) }),
     html: withLineEnds(email.html),
     headers: { ...email.headers },
     attachments: email.loaded.map(({ filename, mimetype, base64, contentId }) => ({
       filename,
-      contentType: COMPOSITE.test(mimetype) ? 'application/octet-stream' : mimetype,
+      contentType: attachmentType(mimetype),
       content: Buffer.from(base64, 'base64'),
       ...(contentId === undefined
         ? { contentDisposition: 'attachment' }
@@ -34,10 +30,32 @@ export async function toMime(email: LoadedEmail, dkim?: DkimKey): Promise<Buffer
     // Contents are passed as bytes; an attachment's name must never be opened as a path.
     disableFileAccess: true,
     disableUrlAccess: true,
-  })
-    .compile()
-    .build();
+  }).compile();
+  encodeAscii(root);
+  const message = await root.build();
   return dkim ? signed(message, dkim) : message;
+}
+
+/** Ids and types, which are no text. */
+const STRUCTURED = /^(Content-.*|Message-ID|In-Reply-To|References)$/;
+
+/**
+ * nodemailer leaves encoded words in names and texts of ASCII as they are, which receivers would decode to something else, and breaks no
+ * long words.
+ */
+function encodeAscii(root: MimeNode): void {
+  const encode = root.encodeHeaderValue.bind(root);
+  root.encodeHeaderValue = (key, value) => {
+    if (STRUCTURED.test(key)) return encode(key, value);
+    if (typeof value === 'string') return isAscii(value) ? encodeHeader(key, value) : encode(key, value);
+    return ([value].flat() as readonly MimeAddress[])
+      .map((mailbox) => {
+        const { address: email, name } = mailbox;
+        const isEncodedByUs = isAscii(name) && !isPlainText(name);
+        return isEncodedByUs ? encodeMailbox({ email, name }) : encode(key, mailbox);
+      })
+      .join(', ');
+  };
 }
 
 /**
@@ -85,5 +103,7 @@ async function signed(message: Buffer, { domain, selector, privateKey }: DkimKey
   for await (const part of stream) parts.push(part as Buffer);
   return Buffer.concat(parts);
 }
+
+type MimeAddress = ReturnType<typeof toMimeAddress>;
 
 const toMimeAddress = ({ email, name }: Address) => ({ address: email, name });

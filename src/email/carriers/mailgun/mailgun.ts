@@ -37,6 +37,9 @@ export function createMailgun(
   });
 }
 
+/** What the carrier's documentation says of tags. */
+const IS_TAG = /^[ -~]{1,128}$/;
+
 const headersOf = ({ apikey }: MailgunAccount) => ({
   Authorization: `Basic ${Buffer.from(`api:${apikey}`).toString('base64')}`,
 });
@@ -45,7 +48,7 @@ async function toForm(email: LoadedEmail): Promise<FormData> {
   const form = new FormData();
   for (const { email: address } of [...email.recipients, ...email.cc, ...email.bcc])
     form.append('to', address);
-  for (const category of email.categories ?? []) form.append('o:tag', category);
+  for (const category of email.categories ?? []) if (IS_TAG.test(category)) form.append('o:tag', category);
   if (email.deliveryid !== null) form.append('v:deliveryid', email.deliveryid);
   form.append('v:tenantid', String(email.tenantid));
   form.append('message', new Blob([new Uint8Array(await toMime(email))]), 'message.eml');

@@ -1,7 +1,8 @@
-import { formatAddress } from '../../addresses.js';
+import { formatAddress, type Address } from '../../addresses.js';
 import type { PostmarkAccount } from '../account.js';
 import type { Carrier, LoadedEmail } from '../carrier.js';
-import { encodeHeader } from '../../message/encodedWords.js';
+import { attachmentType } from '../../message/attachmentType.js';
+import { encodeHeader, encodeMailbox } from '../../message/encodedWords.js';
 import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
 import { createHttpCarrier } from '../httpCarrier.js';
 import { listedAsInactive, toInactive } from './inactiveRecipients.js';
@@ -39,7 +40,7 @@ const headersOf = ({ apikey }: PostmarkAccount) => ({
 function toBody(email: LoadedEmail, { messageStream }: PostmarkAccount): object {
   const headers = Object.entries(email.headers ?? {}).map(([name, value]) => ({
     Name: name,
-    Value: encodeHeader(value),
+    Value: encodeHeader(name, value),
   }));
   // Otherwise the carrier would replace it with its own.
   const id =
@@ -50,11 +51,11 @@ function toBody(email: LoadedEmail, { messageStream }: PostmarkAccount): object 
           { Name: 'X-PM-KeepID', Value: 'true' },
         ];
   return {
-    From: formatAddress(email.sender),
-    To: email.recipients.map(formatAddress).join(', '),
-    ...(email.cc.length > 0 ? { Cc: email.cc.map(formatAddress).join(', ') } : {}),
-    ...(email.bcc.length > 0 ? { Bcc: email.bcc.map(formatAddress).join(', ') } : {}),
-    ...(email.replyTo ? { ReplyTo: email.replyTo.map(formatAddress).join(', ') } : {}),
+    From: toPostmarkAddress(email.sender),
+    To: email.recipients.map(toPostmarkAddress).join(', '),
+    ...(email.cc.length > 0 ? { Cc: email.cc.map(toPostmarkAddress).join(', ') } : {}),
+    ...(email.bcc.length > 0 ? { Bcc: email.bcc.map(toPostmarkAddress).join(', ') } : {}),
+    ...(email.replyTo ? { ReplyTo: email.replyTo.map(toPostmarkAddress).join(', ') } : {}),
     Subject: email.subject,
     HtmlBody: email.html,
     ...(email.text === undefined ? {} : { TextBody: email.text }),
@@ -70,13 +71,20 @@ function toBody(email: LoadedEmail, { messageStream }: PostmarkAccount): object 
           Attachments: email.loaded.map(({ filename, mimetype, base64, contentId }) => ({
             Name: filename,
             Content: base64,
-            ContentType: mimetype,
+            ContentType: attachmentType(mimetype),
             ...(contentId === undefined ? {} : { ContentID: `cid:${contentId}` }),
           })),
         }
       : {}),
   };
 }
+
+/**
+ * Postmark reads names in quotes, but not escaped quotes: it would read on after one as if it were the end of the name. What looks like an
+ * encoded word is one in any header.
+ */
+const toPostmarkAddress = (address: Address): string =>
+  /["\\]|=\?/.test(address.name) ? encodeMailbox(address) : formatAddress(address);
 
 /** Postmark's error codes for status 422. All others mean that the email was rejected. */
 const CODES: ReadonlyMap<unknown, readonly ['tenant_paused' | 'rejected', string]> = new Map([

@@ -1,8 +1,9 @@
 import { IDEMPOTENCY_KEY_USED } from '../../../db/ledger/leases.js';
-import { formatAddress } from '../../addresses.js';
+import { formatAddress, isPlainName, type Address } from '../../addresses.js';
 import type { ResendAccount } from '../account.js';
 import type { Carrier, LoadedEmail } from '../carrier.js';
-import { encodeHeader } from '../../message/encodedWords.js';
+import { attachmentType } from '../../message/attachmentType.js';
+import { encodeHeader, encodeMailbox } from '../../message/encodedWords.js';
 import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
 import { createHttpCarrier } from '../httpCarrier.js';
 import { tagsOf } from '../../message/tags.js';
@@ -46,14 +47,14 @@ const headersOf = ({ apikey }: ResendAccount) => ({
 
 function toBody(email: LoadedEmail): object {
   const headers = Object.entries(email.headers ?? {}).map(
-    ([name, value]) => [name, encodeHeader(value)] as const,
+    ([name, value]) => [name, encodeHeader(name, value)] as const,
   );
   return {
     from: formatAddress(email.sender),
-    to: email.recipients.map(formatAddress),
-    ...(email.cc.length > 0 ? { cc: email.cc.map(formatAddress) } : {}),
-    ...(email.bcc.length > 0 ? { bcc: email.bcc.map(formatAddress) } : {}),
-    ...(email.replyTo ? { reply_to: email.replyTo.map(formatAddress) } : {}),
+    to: email.recipients.map(toResendAddress),
+    ...(email.cc.length > 0 ? { cc: email.cc.map(toResendAddress) } : {}),
+    ...(email.bcc.length > 0 ? { bcc: email.bcc.map(toResendAddress) } : {}),
+    ...(email.replyTo ? { reply_to: email.replyTo.map(toResendAddress) } : {}),
     subject: email.subject,
     html: email.html,
     // If omitted, Resend would generate it from the HTML.
@@ -64,7 +65,7 @@ function toBody(email: LoadedEmail): object {
           attachments: email.loaded.map(({ filename, mimetype, base64, contentId }) => ({
             filename,
             content: base64,
-            content_type: mimetype,
+            content_type: attachmentType(mimetype),
             ...(contentId === undefined ? {} : { content_id: contentId }),
           })),
         }
@@ -72,6 +73,10 @@ function toBody(email: LoadedEmail): object {
     tags: tagsOf(email).map(([name, value]) => ({ name, value })),
   };
 }
+
+/** Resend refuses names in quotes, and takes encoded words except in `from`. */
+const toResendAddress = (address: Address): string =>
+  address.name === '' || isPlainName(address.name) ? formatAddress(address) : encodeMailbox(address);
 
 /** Uses the documented error names, because they share statuses. */
 function readResponse(response: CarrierResponse): SendOutcome {

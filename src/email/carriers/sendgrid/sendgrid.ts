@@ -1,8 +1,9 @@
 import sendgrid from '@sendgrid/mail';
-import type { Address } from '../../addresses.js';
+import { isPlainName, quoteName, type Address } from '../../addresses.js';
 import type { SendgridAccount } from '../account.js';
 import type { LoadedAttachment } from '../attachmentLoader.js';
 import type { Carrier, LoadedEmail } from '../carrier.js';
+import { attachmentType } from '../../message/attachmentType.js';
 import { encodeHeader } from '../../message/encodedWords.js';
 import { readExchange, verificationOf } from '../exchangeOutcome.js';
 import type { EmailLimits } from '../limits.js';
@@ -73,9 +74,9 @@ function toSendgrid(message: LoadedEmail): object {
     from: toSendgridAddress(message.sender),
     personalizations: [
       {
-        to: message.recipients.map(toSendgridAddress),
-        ...(message.cc.length > 0 ? { cc: message.cc.map(toSendgridAddress) } : {}),
-        ...(message.bcc.length > 0 ? { bcc: message.bcc.map(toSendgridAddress) } : {}),
+        to: message.recipients.map(toSendgridRecipient),
+        ...(message.cc.length > 0 ? { cc: message.cc.map(toSendgridRecipient) } : {}),
+        ...(message.bcc.length > 0 ? { bcc: message.bcc.map(toSendgridRecipient) } : {}),
       },
     ],
     subject: message.subject,
@@ -98,7 +99,7 @@ function toSendgrid(message: LoadedEmail): object {
 const toSendgridAttachment = ({ filename, mimetype, base64, contentId }: LoadedAttachment): object => ({
   content: base64,
   filename,
-  type: mimetype,
+  type: attachmentType(mimetype),
   // The library does not convert property names within attachments.
   ...(contentId === undefined
     ? { disposition: 'attachment' }
@@ -114,8 +115,12 @@ function toSendgridReplyTo(addresses: readonly Address[]): object {
 /** The carrier accepts a Message-ID and puts it into the email; encoding is up to us. */
 function toSendgridHeaders({ headers = {}, messageId }: EmailMessage): object {
   const all = { ...headers, ...(messageId === undefined ? {} : { 'Message-ID': messageId }) };
-  const encoded = Object.entries(all).map(([name, value]) => [name, encodeHeader(value)] as const);
+  const encoded = Object.entries(all).map(([name, value]) => [name, encodeHeader(name, value)] as const);
   return encoded.length === 0 ? {} : { headers: Object.fromEntries(encoded) };
 }
+
+/** SendGrid takes a comma or semicolon in a recipient's name for the end of an address, and drops the email, unless the name is in quotes. */
+const toSendgridRecipient = ({ email, name }: Address): object =>
+  toSendgridAddress({ email, name: name === '' || isPlainName(name) ? name : quoteName(name) });
 
 const toSendgridAddress = ({ email, name }: Address): object => (name === '' ? { email } : { email, name });

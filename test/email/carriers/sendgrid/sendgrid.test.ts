@@ -272,6 +272,32 @@ describe('delivery: the provider through @sendgrid/mail (contract 5.7)', () => {
     await free.close();
   });
 
+  it("puts a recipient's name with punctuation in quotes, and leaves the sender's as it is", async () => {
+    const name = 'Lovelace, Ada; PhD';
+    await send(
+      { kind: 'accept' },
+      {},
+      {
+        ...MESSAGE,
+        sender: { email: 'shop@example.com', name },
+        recipients: [
+          { email: 'a@x.example', name },
+          { email: 'b@x.example', name: 'The "Ö" \\' },
+          { email: 'c@x.example', name: "Zoë O'Hara-Smith Jr." },
+        ],
+        cc: [{ email: 'd@x.example', name }],
+      },
+    );
+    const { from, personalizations } = provider.calls.at(-1)!.body;
+    expect(from.name).to.equal(name);
+    expect(personalizations[0]?.to.map((recipient) => recipient.name)).to.deep.equal([
+      '"Lovelace, Ada; PhD"',
+      '"The \\"Ö\\" \\\\"',
+      "Zoë O'Hara-Smith Jr.",
+    ]);
+    expect(personalizations[0]?.cc).to.deep.equal([{ email: 'd@x.example', name: '"Lovelace, Ada; PhD"' }]);
+  });
+
   it("sends nothing the provider can't accept", async () => {
     const before = provider.calls.length;
     const recipients = Array.from({ length: 1001 }, (_, i) => ({ email: `a${i}@example.com`, name: '' }));
