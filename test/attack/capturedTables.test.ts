@@ -47,16 +47,17 @@ describe('captured tables', () => {
       `create trigger t after insert on item execute function rowpost.capture_rows('1', 'item', 'item', 'id')`,
     ],
     ['call the function that writes', 'select rowpost.capture_rows()'],
-    ['call the function that shows rows', 'select rowpost.row_json(row(1))'],
+    ['call the function that shows values', 'select rowpost.value_json(row(1), false)'],
+    ['call the function that builds expressions', `select rowpost.column_sql('a', 23)`],
     [
       'replace it',
-      `create or replace function rowpost.row_json(captured record) returns json language sql as 'select null::json'`,
+      `create or replace function rowpost.value_json(value anyelement, as_texts boolean) returns json language sql as 'select null::json'`,
     ],
     ['say what is captured', `insert into rowpost.captured_table values (1, 'item')`],
     ['read what is captured', 'select * from rowpost.captured_table'],
     ['read events', 'select * from rowpost.outbox'],
     [
-      'enter the role that shows rows',
+      'enter the role that shows values',
       `do $$ begin execute 'set role ' || (select rolname from pg_roles where rolname = (select 'rowpost_' || oid || '_capture' from pg_database where datname = current_database())); end $$`,
     ],
   ] as const) {
@@ -118,25 +119,28 @@ describe('captured tables', () => {
         create function show(spy) returns json language plpgsql as $$ begin return to_json(current_user); end $$;
         create function fail(broken) returns json language plpgsql as $$ begin return (select json_agg(password_hash) from rowpost.role); end $$;
         create cast (spy as json) with function show(spy); create cast (broken as json) with function fail(broken);
-        create table spied (id int primary key, spy spy); create table failing (id int primary key, broken broken)`),
+        create type spies as (spy spy); create type ruins as (broken broken);
+        create table spied (id int primary key, spy spy, spies spies); create table failing (id int primary key, ruins ruins, list broken[])`),
     ).to.equal(undefined);
     for (const table of ['spied', 'failing']) await fixture.capture(table, 'all');
-    await fixture.writer.query(`insert into spied values (1, 'a'); insert into failing values (1, 'a')`);
+    await fixture.writer.query(
+      `insert into spied values (1, 'a', '(a)'); insert into failing values (1, '(a)', '{a}')`,
+    );
     const [spied, failing] = await fixture.events();
     const { capture } = await fixture.shop.test.database.tenants.names();
-    expect(spied?.new).to.equal(`{"id":1,"spy":"${capture}"}`);
-    expect(failing?.new).to.contain('permission denied');
+    expect(spied?.new).to.equal(`{"id":1,"spy":"a","spies":{"spy":"${capture}"}}`);
+    expect(failing?.new).to.equal('{"id":1,"ruins":"(a)","list":["a"]}');
   });
 
   it('after a dump was restored, no cast runs as the service', async () => {
     const { pool } = fixture.shop.test.database;
-    await pool.query('alter function rowpost.row_json(record) owner to current_user');
-    await fixture.writer.query(`insert into spied values (2, 'a')`);
+    await pool.query('alter function rowpost.value_json owner to current_user');
+    await fixture.writer.query(`insert into spied values (2, 'a', '(a)')`);
     const [event] = await fixture.events();
-    expect(event?.new).to.contain('capture_error');
+    expect(event?.new).to.equal('{"id":2,"spy":"a","spies":"(a)"}');
     const { tenantid, schema } = fixture.shop.tenant;
     await fixture.shop.engine.introspect(tenantid, schema);
-    await fixture.writer.query(`insert into spied values (3, 'a')`);
+    await fixture.writer.query(`insert into spied values (3, 'a', '(a)')`);
     expect((await fixture.events())[0]?.new).to.contain('_capture"');
   });
 

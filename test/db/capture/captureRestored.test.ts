@@ -41,7 +41,7 @@ describe('a captured table in a dump', () => {
     tenant = await createTestTenant(knex, { name: 'shop', rootLogin: 'root', rootPassword: 'correct horse' });
     const { tenantid, schema } = tenant;
     const sql = `create type mood as enum ('glad', 'sad'); create table item (id int primary key, name text);
-      create table felt (id int primary key, mood mood)`;
+      create type pair as (mood mood, n int); create table felt (id int primary key, mood mood, pair pair)`;
     await runTenantSql(origin.database, { tenantid, sql });
     const catalog = await engineOf(origin.database).introspect(tenantid, schema);
     for (const table of ['item', 'felt']) {
@@ -80,14 +80,18 @@ describe('a captured table in a dump', () => {
       ]);
     });
 
-    it('shows custom types as before, once the service has checked the tables', async () => {
+    it('shows composite types as before, once the service has checked the tables', async () => {
       const { tenantid, schema } = tenant;
-      await writer.query(`insert into ${schema}.felt values (1, 'glad')`);
-      expect((await changes()).at(-1)).to.contain('capture_error');
+      await writer.query(`insert into ${schema}.felt values (1, 'glad', '(sad,1)')`);
+      expect((await changes()).at(-1)).to.equal(
+        `${tenantid} insert felt {"id" : 1} {"id":1,"mood":"glad","pair":"(sad,1)"}`,
+      );
       await copy.tenants.settle(tenantid, schema);
       await engineOf(copy).introspect(tenantid, schema);
-      await writer.query(`insert into ${schema}.felt values (2, 'sad')`);
-      expect((await changes()).at(-1)).to.equal(`${tenantid} insert felt {"id" : 2} {"id":2,"mood":"sad"}`);
+      await writer.query(`insert into ${schema}.felt values (2, 'sad', '(sad,1)')`);
+      expect((await changes()).at(-1)).to.equal(
+        `${tenantid} insert felt {"id" : 2} {"id":2,"mood":"sad","pair":{"mood":"sad","n":1}}`,
+      );
       const { rows } = await copy.pool.query(
         `select count(*)::int as n from pg_trigger where tgname like 'rowpost_capture_%'`,
       );
