@@ -43,7 +43,9 @@ const manifests = kustomization.resources.flatMap((file) =>
 );
 const has = (program: string): boolean => spawnSync(program, ['--version']).error === undefined;
 const settings = (): ReadonlySet<string> =>
-  new Set([...read('docs/reference/configuration.md').matchAll(/^\| `([A-Z_]+)`/gm)].map(([, name]) => name!));
+  new Set(
+    [...read('docs/reference/configuration.md').matchAll(/^\| `([A-Z_]+)`/gm)].map(([, name]) => name!),
+  );
 
 describe('the deployment kit', () => {
   it('sets only existing settings', () => {
