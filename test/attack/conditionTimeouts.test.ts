@@ -35,7 +35,7 @@ describe('attack: conditions that run out of time', () => {
       tenantid,
       catalog,
       'note',
-      "new.body = 'x'",
+      "new.body = 'x' and new.id >= 0",
       events,
     );
     return { statements, failed: verdicts.flatMap((verdict, id) => (verdict === true ? [] : [id])) };

@@ -1,20 +1,12 @@
-import type { Catalog, Table } from '../../db/catalog/catalog.js';
+import type { Catalog, Column, Table } from '../../db/catalog/catalog.js';
+import { recordOf } from '../../db/catalog/types.js';
 import {
   boundStatement,
   bytesOfStatement,
   compiledStatement,
   type CompiledStatement,
 } from '../../db/pool/compiledStatement.js';
-import {
-  identifier,
-  join,
-  param,
-  sql,
-  textConstant,
-  type Inputs,
-  type Slot,
-  type Sql,
-} from '../../db/sql/sql.js';
+import { identifier, param, sql, type Inputs, type Slot, type Sql } from '../../db/sql/sql.js';
 import type { Transactions } from '../../db/pool/transactions.js';
 import { isStaleSchema } from '../../db/sql/sqlState.js';
 import type { AppError, ErrorCode } from '../../foundation/errors.js';
@@ -25,6 +17,7 @@ import { readError } from '../filter/valueError.js';
 import { unrestricted } from '../policy/policy.js';
 import { FairCache } from '../../foundation/limits/fairCache.js';
 import { unknownTable } from '../unknownTable.js';
+import { columnsRead, withColumns, type RecordName } from './recordColumns.js';
 
 /** An event's row before and after the change, as JSON texts. */
 export interface EventRecords {
@@ -52,14 +45,15 @@ const MAX_TIMEOUTS = 8;
 
 /** Conditions of email rules, compiled once per version of the tables. */
 export class Conditions {
-  readonly #compiled = new FairCache<CompiledStatement>(CACHED_BYTES, TENANT_CACHED_BYTES);
+  readonly #compiled = new FairCache<CompiledCondition>(CACHED_BYTES, TENANT_CACHED_BYTES);
 
   constructor(private readonly transactions: Transactions) {}
 
   /** Throws AppError UNKNOWN_TABLE, FILTER_* when the condition does not fit the table. */
   check(tenantid: number, catalog: Catalog, target: string, condition: string): void {
     // Binding checks literals against their columns.
-    boundStatement(this.#compile(tenantid, catalog, target, condition), inputsFor([]));
+    const compiled = this.#compile(tenantid, catalog, target, condition);
+    boundStatement(compiled.statement, inputsFor(compiled, []));
   }
 
   /**
@@ -81,17 +75,17 @@ export class Conditions {
 
   async #evaluate(
     tenantid: number,
-    compiled: CompiledStatement,
+    compiled: CompiledCondition,
     events: readonly EventRecords[],
     spent: { timeouts: number; error?: AppError },
   ): Promise<Verdict[]> {
     const { error } = spent;
     if (error) return events.map(() => error);
-    const inputs = inputsFor(events);
-    const statements = [boundStatement(compiled, inputs)];
+    const inputs = inputsFor(compiled, events);
+    const statements = [boundStatement(compiled.statement, inputs)];
     const outcome = await this.transactions.run({ tenantid, mode: 'read', statements });
     if (outcome.kind === 'done') return JSON.parse(outcome.results[0]?.[0]?.[0] ?? '[]') as boolean[];
-    const failure = readError(outcome.error, { slots: compiled.slots, inputs, seesAll: true });
+    const failure = readError(outcome.error, { slots: compiled.statement.slots, inputs, seesAll: true });
     if (!isCausedByOneEvent(outcome)) throw failure;
     if (OUT_OF_TIME.has(outcome.error.code) && ++spent.timeouts >= MAX_TIMEOUTS) spent.error = failure;
     if (events.length === 1 || spent.error) return events.map(() => failure);
@@ -103,14 +97,19 @@ export class Conditions {
     return verdicts;
   }
 
-  #compile(tenantid: number, catalog: Catalog, target: string, condition: string): CompiledStatement {
+  #compile(tenantid: number, catalog: Catalog, target: string, condition: string): CompiledCondition {
     const key = `${tenantid} ${catalog.version} ${target} ${condition}`;
     const known = this.#compiled.get(key);
     if (known) return known;
     const table = catalog.tables.get(target);
     if (!table) throw unknownTable(catalog, target, { table: target });
     const compiled = compile(catalog, table, condition);
-    this.#compiled.set(key, compiled, 2 * key.length + bytesOfStatement(compiled), String(tenantid));
+    this.#compiled.set(
+      key,
+      compiled,
+      2 * key.length + bytesOfStatement(compiled.statement),
+      String(tenantid),
+    );
     return compiled;
   }
 }
@@ -129,52 +128,47 @@ function isCausedByOneEvent({
   return statement !== undefined && error.code !== 'DATABASE_UNAVAILABLE' && !isStaleSchema(error);
 }
 
-function compile(catalog: Catalog, table: Table, condition: string): CompiledStatement {
-  const holds = compileCondition(parseFilter(condition), {
+interface CompiledCondition {
+  readonly statement: CompiledStatement;
+  /** The columns that it reads. */
+  readonly columns: Readonly<Record<RecordName, readonly Column[]>>;
+}
+
+function compile(catalog: Catalog, table: Table, condition: string): CompiledCondition {
+  const parsed = parseFilter(condition);
+  const holds = compileCondition(parsed, {
     catalog,
     table,
     access: unrestricted.access,
     aliases: createAliasSource(),
     filterVariable: undefined,
   });
-  const row = identifier(table.schema, table.sqlName);
-  const records =
-    (which: keyof EventRecords): Slot =>
-    (inputs) =>
-      inputs.variables[which];
-  const record = (value: Sql): Sql =>
-    sql`pg_catalog.json_populate_record(null::${row}, ${withHstoresAsText(value, table)})`;
+  const columns = {
+    old: columnsRead(parsed.tree, table, 'old'),
+    new: columnsRead(parsed.tree, table, 'new'),
+  };
+  const records = (which: RecordName): Sql => {
+    const slot: Slot = (inputs) => inputs.variables[which];
+    return sql`pg_catalog.unnest(${param(slot, 'json[]')})`;
+  };
+  const record = (which: RecordName): Sql =>
+    columns[which].length === 0
+      ? sql``
+      : sql`, lateral ${recordOf(columns[which], identifier('event', which), identifier(`${which}_row`))}`;
   // An absent record is a row of nulls.
-  return compiledStatement(sql`
+  const statement = compiledStatement(sql`
     select pg_catalog.json_agg(coalesce(${holds}, false) order by event.n)::pg_catalog.text
-    from rows from (pg_catalog.unnest(${param(records('old'), 'json[]')}), pg_catalog.unnest(${param(records('new'), 'json[]')}))
-      with ordinality event(o, c, n),
-      lateral ${record(sql`event.o`)} old_row,
-      lateral ${record(sql`event.c`)} new_row`);
-}
-
-/** Events have hstore as an object, since it has a cast to json, but none from it. */
-function withHstoresAsText(record: Sql, table: Table): Sql {
-  const hstores = [...table.columns.values()].filter(
-    ({ type }) => !type.array && type.sqlType.endsWith('."hstore"'),
-  );
-  if (hstores.length === 0) return record;
-  const names = join(
-    hstores.map(({ sqlName }) => textConstant(sqlName)),
-    ', ',
-  );
-  const quote = (text: Sql): Sql =>
-    sql`'"' operator(pg_catalog.||) pg_catalog.replace(pg_catalog.replace(${text}, '\\', '\\\\'), '"', '\\"') operator(pg_catalog.||) '"'`;
-  const hstore = sql`(select coalesce(pg_catalog.string_agg(${quote(sql`p.key`)} operator(pg_catalog.||) '=>' operator(pg_catalog.||) coalesce(${quote(sql`p.value`)}, 'null'), ','), '')
-    from pg_catalog.json_each_text(f.value) p)`;
-  return sql`(select pg_catalog.json_object_agg(f.key, case when f.key operator(pg_catalog.=) any (array[${names}]) and pg_catalog.json_typeof(f.value) operator(pg_catalog.=) 'object'
-    then pg_catalog.to_json(${hstore}) else f.value end) from pg_catalog.json_each(${record}) f)`;
+    from rows from (${records('old')}, ${records('new')}) with ordinality event(old, new, n)${record('old')}${record('new')}`);
+  return { statement, columns };
 }
 
 /** Conditions have no caller: `$_PRINCIPAL` is null in them. */
-function inputsFor(events: readonly EventRecords[]): Inputs {
+function inputsFor({ columns }: CompiledCondition, events: readonly EventRecords[]): Inputs {
   return {
-    variables: { old: events.map((event) => event.old), new: events.map((event) => event.new) },
+    variables: {
+      old: events.map((event) => withColumns(event.old, columns.old)),
+      new: events.map((event) => withColumns(event.new, columns.new)),
+    },
     principal: {},
   };
 }

@@ -56,7 +56,7 @@ export interface RecordScope extends StatementScope {
 
 /**
  * Compiles the condition of an email rule to a boolean SQL expression over the rows `new_row` and `old_row`, which the
- * statement provides as `json_populate_record(null::schema.table, …)`: an absent record has null in every column. Columns
+ * statement provides as `json_to_record(…)` with the columns that it reads: an absent record has null in every column. Columns
  * are written `new.<column>` and `old.<column>`, and relations start there: `new.customer.country`.
  *
  * @throws AppError as compileFilter
