@@ -1,0 +1,49 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { DELIVERY_ERRORS } from '../../src/api/console/deliveryErrorTable.js';
+import { COMMANDS, usageLines } from '../../src/commands/commandLine.js';
+import { SETTINGS } from '../../src/config/settings.js';
+import { ERROR_CODES } from '../../src/foundation/errors.js';
+
+const ROOT = new URL('../../', import.meta.url);
+const PAGES = [
+  'README.md',
+  'fault/README.md',
+  ...readdirSync(new URL('docs/', ROOT), { encoding: 'utf8', recursive: true }).map((name) => `docs/${name}`),
+].filter((name) => name.endsWith('.md'));
+const read = (page: string): string => readFileSync(new URL(page, ROOT), 'utf8');
+
+const ours = new Set([
+  ...Object.values(SETTINGS).flatMap(({ env }) => [env, `${env}_FILE`]),
+  ...Object.keys(ERROR_CODES),
+  ...DELIVERY_ERRORS.flatMap(({ codes }) => codes.match(/\w+/g) ?? []),
+]);
+/** Warnings of previews, variables of tests, and what other software calls so. */
+const OTHERS =
+  /^(HTML_CLIPPED|UNKNOWN_NAME|FILTER_UNUSED|ATTACHMENT_NONE|FOREIGN_TAG|NODE_ENV|(OTEL|AWS)_\w+|CARRIER_[45]\d\d|SMTP_[45]\d\d)$/;
+
+describe('names in the documentation', () => {
+  for (const page of PAGES) {
+    it(`${page} names settings and codes that exist`, () => {
+      const named = [...read(page).matchAll(/`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)[`=]/g)].map(
+        ([, name = '']) => name,
+      );
+      expect(named.filter((name) => !ours.has(name) && !OTHERS.test(name))).to.deep.equal([]);
+    });
+
+    it(`${page} names commands and options that exist`, () => {
+      const missing = [
+        ...read(page).matchAll(/\b(?:rowpost|node dist\/main\.js) (?!rowpost )([a-z]+)((?: [^`\n|]*)?)/g),
+      ].flatMap(([text, name = '', rest = '']) => {
+        const command = Object.entries(COMMANDS).find(([one]) => one === name)?.[1];
+        // Prose such as "rowpost connects" is not a command.
+        if (!command) return rest.includes(' --') ? [text] : [];
+        const usage = [...usageLines(name, command), '--help'].join('\n');
+        return [...rest.split(/ #| && /)[0]!.matchAll(/ (--[a-z-]+)/g)].flatMap(([, option = '']) =>
+          usage.includes(option) ? [] : [text],
+        );
+      });
+      expect(missing).to.deep.equal([]);
+    });
+  }
+});
