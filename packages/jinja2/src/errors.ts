@@ -25,6 +25,12 @@ export interface TemplateErrorJson {
   readonly layout?: string;
 }
 
+/** Names in templates may be as long as these, and a message is repeated for each template that fails. */
+const MAX_MESSAGE_CHARACTERS = 1_000;
+
+const shortened = (text: string): string =>
+  text.length > MAX_MESSAGE_CHARACTERS ? `${text.slice(0, MAX_MESSAGE_CHARACTERS)}…` : text;
+
 /** A failure of a template, with its position in the source. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
@@ -41,11 +47,11 @@ export class TemplateError extends Error {
     hint?: string,
     layout?: string,
   ) {
-    super(message);
+    super(shortened(message));
     this.line = position.line;
     this.column = position.column;
     this.sourceLine = position.sourceLine;
-    if (hint !== undefined) this.hint = hint;
+    if (hint !== undefined) this.hint = shortened(hint);
     if (layout !== undefined) this.layout = layout;
   }
 

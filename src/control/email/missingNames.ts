@@ -24,6 +24,8 @@ const ITEM = '[]';
 /** The root fields that are no lists of rows. */
 const NO_ROWS = new Set(['Aggregates', 'Utility', '__typename', '__schema', '__type']);
 const MAX_WARNINGS = 50;
+/** Each takes a microsecond. */
+const READS_PER_STEP = 1_000;
 /**
  * Per query, and how deep. A valid one has fewer, while the fragments of a draft, which nobody has validated, may double at
  * each level, or refer to themselves.
@@ -52,7 +54,8 @@ export function* missingNames(
   for (const table of tables.length === 0 ? [undefined] : tables) {
     yield;
     const context = contextShape(table, results, further);
-    for (const read of reads) {
+    for (const [index, read] of reads.entries()) {
+      if (index % READS_PER_STEP === READS_PER_STEP - 1) yield;
       const place = `${read.field} ${read.line} ${read.column}`;
       if (found.has(place)) continue;
       const failure = missingIn(context, read);

@@ -13,6 +13,8 @@ export interface OffsetRead {
 }
 
 const ITEM = '[]';
+/** A longer path is of no known value: assignments could lengthen it with each statement. */
+const MAX_PATH_NAMES = 100;
 
 /** A value at a known path of the context, or undefined for an unknown value. */
 type Known = readonly string[] | undefined;
@@ -83,6 +85,7 @@ class Reader {
   #value(node: Expression | undefined, names: Names): Known {
     if (node === undefined) return undefined;
     const path = this.#path(node, names);
+    if (path !== undefined && path.length > MAX_PATH_NAMES) return undefined;
     if (path !== undefined && isLookup(node)) {
       const isMethod = node.kind === 'attribute' && DICT_METHODS.has(node.name);
       this.reads.push({ path, offset: node.offset, isMethod });

@@ -1,3 +1,4 @@
+import type { TemplateRead } from '../compileTemplate.js';
 import { TemplateError } from '../errors.js';
 import type { LayoutSources } from '../jinja2/compileLayouts.js';
 import type { TemplateLimits } from '../limits.js';
@@ -11,6 +12,9 @@ import type { RenderOutcome, TaskResult, TemplateRequest, RenderTask } from './t
  */
 const MAX_PRINTED_CHARACTERS = 6_000_000;
 
+/** Names in what the templates of a task read. An email has hundreds, and a warning names one; each is sent to the service. */
+const MAX_READ_NAMES = 50_000;
+
 /** Compiles and renders tasks in the calling process, caching compiled templates. */
 export class TaskRunner {
   readonly #cache: CompiledCache;
@@ -23,10 +27,13 @@ export class TaskRunner {
     try {
       const context = contextJson === undefined ? undefined : new JsonContext(contextJson);
       let printed = 0;
+      let names = 0;
+      const isWithin = ({ path }: TemplateRead): boolean => (names += path.length) <= MAX_READ_NAMES;
       const outcomes = templates.map((request): RenderOutcome => {
-        const outcome = this.#runTemplate(request, layouts, context);
+        const given = this.#runTemplate(request, layouts, context);
+        const outcome = given.ok && given.reads ? { ...given, reads: given.reads.filter(isWithin) } : given;
         printed += lengthOf(outcome);
-        return printed > MAX_PRINTED_CHARACTERS && outcome.ok ? tooMuch(request) : outcome;
+        return printed > MAX_PRINTED_CHARACTERS ? tooMuch(request) : outcome;
       });
       return { outcomes };
     } catch (error) {
@@ -57,9 +64,11 @@ export class TaskRunner {
   }
 }
 
-/** Of what it prints. */
+/** Of what it prints, or of its error. */
 export function lengthOf(outcome: RenderOutcome): number {
-  return outcome.ok ? outcome.output.length + (outcome.plainText?.length ?? 0) : 0;
+  if (outcome.ok) return outcome.output.length + (outcome.plainText?.length ?? 0);
+  const { message, sourceLine, hint = '' } = outcome.error;
+  return message.length + sourceLine.length + hint.length;
 }
 
 function tooMuch({ name }: TemplateRequest): RenderOutcome {
