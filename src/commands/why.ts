@@ -1,4 +1,5 @@
 import { withInstallation } from '../process/compose.js';
+import { complete } from '../graphql/steps.js';
 import { explainEvent, type ExplainedEvent, type Explanation } from '../control/explain/explainEvent.js';
 import { byTable, PROGRESS, USES_CONDITION, type ExplainedRule } from '../control/explain/explainRule.js';
 import { readKeyText } from '../control/explain/readKeyText.js';
@@ -18,6 +19,7 @@ export const why: Command = async (args) => {
         database,
         engine: await openEngine(),
         retentionDays: config.retentionDays,
+        inSteps: (steps) => Promise.resolve(complete(steps)),
         search: (work) => work(),
       },
       { tenantid, schema, target, key },

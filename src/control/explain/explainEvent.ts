@@ -10,10 +10,11 @@ import {
 } from '../../db/outbox/eventsOfRow.js';
 import { evaluateCondition, type ConditionResult } from '../../email/evaluateCondition.js';
 import type { DataEngine } from '../../graphql/dataEngine.js';
+import type { Steps } from '../../graphql/steps.js';
 import { unknownTable } from '../../graphql/unknownTable.js';
 import { isWritable } from '../../graphql/write/writable.js';
 import { parseJson } from '../../foundation/json/losslessJson.js';
-import { factsOf, readRecords } from './conditionValues.js';
+import { factsOf, readRecords, type ConditionFacts } from './conditionValues.js';
 import { readEventKey } from './readEventKey.js';
 import { dependsOnCondition, explainDeletedRule, explainRule, type ExplainedRule } from './explainRule.js';
 
@@ -21,6 +22,8 @@ export interface ExplainDeps {
   readonly database: Database;
   readonly engine: Pick<DataEngine, 'catalog' | 'evaluateCondition'>;
   readonly retentionDays: number;
+  /** Runs what takes CPU time, in steps. */
+  readonly inSteps: <T>(steps: Steps<T>) => Promise<T>;
   /** Runs the search, which holds a connection of the service for seconds. */
   readonly search: <T>(work: () => Promise<T>) => Promise<T>;
 }
@@ -63,7 +66,7 @@ const CONDITIONS_MS = 10_000;
  * and permissions. Throws AppError UNKNOWN_TABLE, BAD_USER_INPUT for an invalid key, or an error if the database is busy.
  */
 export async function explainEvent(
-  { database, engine, retentionDays, search }: ExplainDeps,
+  { database, engine, retentionDays, search, inSteps }: ExplainDeps,
   question: RowQuestion,
 ): Promise<Explanation> {
   const { tenantid, schema, target } = question;
@@ -84,7 +87,9 @@ export async function explainEvent(
   // Sequential, because the service's connections are few.
   const capture = await readCapture(database.pool, tenantid, table);
   const history = await search(() => readRowHistory(database.pool, { tenantid, target, key }, LIMITS));
-  const events = await explainEvents(engine, { tenantid, schema, table }, history);
+  const where = { tenantid, schema, table };
+  const conditionResults = await evaluateConditions(engine, where, history);
+  const events = await inSteps(explainEvents(table, history, conditionResults));
   const notes = [
     ...captureNotes(table, tenantid, capture),
     ...historyNotes(history, { target, exists, retentionDays }),
@@ -102,19 +107,26 @@ export async function explainEvent(
   };
 }
 
-async function explainEvents(
-  engine: ExplainDeps['engine'],
-  where: { readonly tenantid: number; readonly schema: string; readonly table: Table },
+/** Rules may have long conditions, each of which is parsed. */
+function* explainEvents(
+  table: Table,
   { events, rules, deliveries }: RowHistory,
-): Promise<readonly ExplainedEvent[]> {
-  const { table } = where;
-  const deliveryOf = new Map(deliveries.map((made) => [pairOf(made.eventid, made.ruleid), made]));
-  const conditionResults = await evaluate(engine, where, events, rules, deliveryOf);
-  const withFacts = rules.map((rule) => ({ rule, facts: factsOf(rule, table) }));
+  conditionResults: ReadonlyMap<string, ConditionResult>,
+): Steps<readonly ExplainedEvent[]> {
+  const deliveryOf = deliveriesByPair(deliveries);
+  const withFacts: { readonly rule: TenantRule; readonly facts: ConditionFacts }[] = [];
+  for (const rule of events.length === 0 ? [] : rules) {
+    yield;
+    withFacts.push({ rule, facts: factsOf(rule, table) });
+  }
   const known = new Set(rules.map(({ ruleid }) => ruleid));
-  return events.map((event) => {
+  const explainedEvents: ExplainedEvent[] = [];
+  for (const event of events) {
+    yield;
     const records = readRecords(event);
-    const explained = withFacts.map(({ rule, facts }) => {
+    const explained: ExplainedRule[] = [];
+    for (const { rule, facts } of withFacts) {
+      yield;
       const pair = pairOf(event.eventid, rule.ruleid);
       const evidence = {
         delivery: deliveryOf.get(pair),
@@ -122,25 +134,29 @@ async function explainEvents(
         facts,
         records,
       };
-      return explainRule(rule, { ...event, target: table.name }, evidence);
-    });
+      explained.push(explainRule(rule, { ...event, target: table.name }, evidence));
+    }
     const others = deliveries.filter(
       ({ eventid, ruleid }) => eventid === event.eventid && !known.has(ruleid),
     );
-    return { ...event, rules: [...explained, ...others.map(explainDeletedRule)] };
-  });
+    explainedEvents.push({ ...event, rules: [...explained, ...others.map(explainDeletedRule)] });
+  }
+  return explainedEvents;
+}
+
+function deliveriesByPair(deliveries: readonly RowDelivery[]): ReadonlyMap<string, RowDelivery> {
+  return new Map(deliveries.map((made) => [pairOf(made.eventid, made.ruleid), made]));
 }
 
 const pairOf = (eventid: string, ruleid: string): string => `${eventid} ${ruleid}`;
 
 /** Evaluates conditions whose outcome can't be seen from deliveries: one statement per rule, for all events. */
-async function evaluate(
+async function evaluateConditions(
   engine: ExplainDeps['engine'],
   { tenantid, schema, table }: { readonly tenantid: number; readonly schema: string; readonly table: Table },
-  events: readonly RowEvent[],
-  rules: readonly TenantRule[],
-  deliveryOf: ReadonlyMap<string, RowDelivery>,
+  { events, rules, deliveries }: RowHistory,
 ): Promise<ReadonlyMap<string, ConditionResult>> {
+  const deliveryOf = deliveriesByPair(deliveries);
   const target = table.name;
   const endMs = performance.now() + CONDITIONS_MS;
   const conditionResults = new Map<string, ConditionResult>();

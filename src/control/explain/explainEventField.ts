@@ -8,6 +8,7 @@ import {
   type GraphQLFieldConfig,
 } from 'graphql';
 import type { RowDelivery } from '../../db/outbox/eventsOfRow.js';
+import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { requireTenantAdmin } from '../permissions.js';
@@ -147,6 +148,7 @@ export const explainEventField: GraphQLFieldConfig<
           database: deps.database,
           engine: deps.engine,
           retentionDays: deps.config.retentionDays,
+          inSteps: (steps) => deps.engine.planning.run(planOwnerOf(principal), steps),
           search: (work) => serviceQuota.run(tenantid, work),
         },
         { tenantid, schema, target, key },
