@@ -22,6 +22,10 @@ export type DeliveryLedger = ReturnType<typeof createDeliveryLedger>;
 
 /** Maximum deliveries per statement. */
 const MAX_BATCH_SIZE = 200;
+/** An email to more has a line of its own, with one in each statement: thousands take as long as all others together. */
+const FEW_ADDRESSES = 100;
+/** Of a kept email, which count as one address. */
+const CHARACTERS_PER_ADDRESS = 1_000;
 /** Size of the cache of email types with their layouts, in characters, and the quota of a tenant. */
 const TYPE_CHARACTERS = 40_000_000;
 const TENANT_TYPE_CHARACTERS = TYPE_CHARACTERS / 4;
@@ -42,7 +46,19 @@ export function createDeliveryLedger(given: Ledger, leaseMs: number, log: Logger
     run: (to: Ledger, items: readonly Item[]) => Promise<readonly Result[]>,
   ): ((item: Item) => Promise<Result>) =>
     batchCalls((items: readonly Item[]) => run(ledger, items), MAX_BATCH_SIZE);
-  const startOnce = together((to, starts: readonly SendingStart[]) => startSending(to, starts, leaseMs));
+  /** Large ones wait for each other, and nothing waits for them. */
+  const bySize = <Item, Result>(
+    run: (to: Ledger, items: readonly Item[]) => Promise<readonly Result[]>,
+    sizeOf: (item: Item) => number,
+  ): ((item: Item) => Promise<Result>) => {
+    const small = together(run);
+    const large = batchCalls((items: readonly Item[]) => run(ledger, items), 1);
+    return (item) => (sizeOf(item) > FEW_ADDRESSES ? large(item) : small(item));
+  };
+  const startOnce = bySize(
+    (to, starts: readonly SendingStart[]) => startSending(to, starts, leaseMs),
+    ({ recipients, email }) => recipients.length + (email?.length ?? 0) / CHARACTERS_PER_ADDRESS,
+  );
   const finishOnce = together(finishAttempts);
   const pauseOnce = together(async (to, deliveries: readonly PausedDelivery[]) => {
     await pauseDeliveries(to, deliveries);
@@ -75,7 +91,7 @@ export function createDeliveryLedger(given: Ledger, leaseMs: number, log: Logger
     /** The current email type, cached by version. */
     loadType,
     loadVariant: (tenantid: number, names: readonly string[]) => loadEmailVariant(ledger, tenantid, names),
-    findSuppressed: together(findSuppressed),
+    findSuppressed: bySize(findSuppressed, ({ addresses }) => addresses.length),
     countRedeliveredStart: (delivery: LoadedDelivery) => countRedeliveredStart(ledger, delivery),
     /** @returns `performance.now()` from before the lease was requested; undefined if the caller must not call the carrier */
     start: (start: Omit<SendingStart, 'starter'>) => {
