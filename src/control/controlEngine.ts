@@ -23,6 +23,7 @@ import { createListReader } from '../graphql/listReader.js';
 import { CLIENT_FILTER_MS, ServiceQuota } from './request/serviceQuota.js';
 import { planOwnerOf, type PlanOwner } from '../graphql/plan/planOwner.js';
 import { oneStep, type Steps } from '../graphql/steps.js';
+import { withTimeout } from '../foundation/withTimeout.js';
 import { TenantLimiter } from '../foundation/limits/tenantLimiter.js';
 import { requireResponseWithin } from './request/responseSize.js';
 import { ResponseValues } from './request/responseValues.js';
@@ -30,7 +31,7 @@ import { CONTROL_CATALOG } from './controlCatalog.js';
 import { buildControlSchema } from './controlSchema.js';
 import { lockTenant } from './lockTenant.js';
 import type { ControlContext, ControlEngineDeps, ControlOptions } from './controlContext.js';
-import { hashPasswords } from './request/passwordHashes.js';
+import { givePassword, hashPasswords } from './request/passwordHashes.js';
 import { mutationInputs } from './request/mutationInputs.js';
 import { learnProviders } from './oidc/learnProviders.js';
 import { isReauthenticated } from './roles/reauthentication.js';
@@ -58,6 +59,8 @@ const CACHED_BYTES = 20_000_000;
 const COMPOSING = { running: 2, waiting: 20 };
 /** Limits on transactions of one tenant: connections for control tables are few, and sign-ins need them. */
 const CHANGING = { running: 2, waiting: 20 };
+/** Limits on requests of one tenant that give passwords: these are hashed before the request counts as a change. */
+const HASHING = { running: 2, waiting: 20 };
 /** Limits on queries of one tenant: more than `COMPOSING`, so that previews don't block lists. */
 const READING = { running: 4, waiting: 40 };
 /** Per request, because nested lists in a mutation's response multiply. */
@@ -69,6 +72,7 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
   const limiter = (limits: { running: number; waiting: number }): TenantLimiter =>
     new TenantLimiter({ ...limits, waitMs: deps.config.poolTimeoutMs });
   const [composing, changing, reading] = [limiter(COMPOSING), limiter(CHANGING), limiter(READING)];
+  const hashing = limiter(HASHING);
   const internal = new InternalErrors(deps.log);
   const serviceQuota = new ServiceQuota(deps.database.pool.options.max, deps.config.poolTimeoutMs);
   const description = {
@@ -95,6 +99,7 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
           options,
           composing,
           changing,
+          hashing,
           reading,
           serviceQuota,
           values,
@@ -119,6 +124,7 @@ interface Run {
   readonly options: ControlOptions;
   readonly composing: TenantLimiter;
   readonly changing: TenantLimiter;
+  readonly hashing: TenantLimiter;
   readonly reading: TenantLimiter;
   readonly serviceQuota: ServiceQuota;
   readonly values: ResponseValues;
@@ -139,7 +145,6 @@ const NOTHING_PREPARED: Prepared = {
 };
 
 async function respond(run: Run): Promise<GraphqlResponse> {
-  const { tenantid } = run.principal;
   const { operation, fragments } = run.ready;
   if (operation.operation !== OperationTypeNode.MUTATION) {
     return query(run);
@@ -157,7 +162,7 @@ async function respond(run: Run): Promise<GraphqlResponse> {
     ({ mutation, input }) => mutation === 'update_role' && input['login'] != null,
   ).length;
   if (logins > 0) await run.options.allowance?.spend('logins', logins);
-  return run.changing.run(tenantid, () => mutate(run));
+  return mutate(run);
 }
 
 /** Counts the response against the budget until it is sent. Throws AppError TOO_BUSY, except for mutations, which always get a response. */
@@ -190,23 +195,34 @@ async function executeOutsideTransaction(run: Run, introspected?: Introspected):
 
 async function mutate(run: Run): Promise<GraphqlResponse> {
   const { deps, schema, ready, variables, principal, options } = run;
+  const { tenantid } = principal;
   const inputs = mutationInputs(schema, ready.operation, ready.fragments, variables);
-  await learnProviders(deps, principal, options, inputs);
-  const prepared = {
+  const prepare = async (): Promise<Prepared> => ({
     isReauthenticated: await isReauthenticated(deps, principal, options, inputs),
-    passwordHashes: await hashPasswords(inputs),
-  };
-  return run.serviceQuota.run(principal.tenantid, () => mutateInTransaction(run, prepared));
+    passwordHashes: await hashPasswords(principal, inputs),
+  });
+  const prepared = await (givePassword(inputs) ? run.hashing.run(tenantid, prepare) : prepare());
+  return run.changing.run(tenantid, async () => {
+    await learnProviders(deps, principal, options, inputs);
+    return run.serviceQuota.run(tenantid, () => mutateInTransaction(run, prepared));
+  });
 }
 
 async function mutateInTransaction(run: Run, prepared: Prepared): Promise<GraphqlResponse> {
-  const { deps, ready } = run;
+  const { deps } = run;
   const trx = await deps.database.knex.transaction();
   try {
-    await lockTenant(trx, run.principal.tenantid);
-    const principal = await currentPrincipal(trx, run.principal);
-    const context = contextOf({ ...run, principal }, trx, prepared);
-    const result = await executeWith(context, run, ready.document);
+    // What still runs then fails at its next statement: the transaction has ended.
+    const { context, result } = await withTimeout(
+      executeMutations(run, trx, prepared),
+      deps.config.requestTimeoutMs,
+      () => {
+        throw new AppError(
+          'REQUEST_TIMEOUT',
+          'The mutations took too long together, and nothing was changed.',
+        );
+      },
+    );
     if (result.errors) {
       await trx.rollback();
       // It was rolled back, so the response has no data.
@@ -222,6 +238,17 @@ async function mutateInTransaction(run: Run, prepared: Prepared): Promise<Graphq
     // Roles and rules take effect immediately in this process, and within a second in others.
     deps.principals.forget(run.principal.tenantid);
   }
+}
+
+async function executeMutations(
+  run: Run,
+  trx: ControlTransaction,
+  prepared: Prepared,
+): Promise<{ readonly context: ControlContext; readonly result: ExecutionResult }> {
+  await lockTenant(trx, run.principal.tenantid);
+  const principal = await currentPrincipal(trx, run.principal);
+  const context = contextOf({ ...run, principal }, trx, prepared);
+  return { context, result: await executeWith(context, run, run.ready.document) };
 }
 
 /** What the caller may do by now: earlier changes have ended. Throws AppError TOKEN_REVOKED, TENANT_SUSPENDED. */

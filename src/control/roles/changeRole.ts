@@ -29,7 +29,7 @@ export async function changeRole(context: ControlContext, key: Key, input: RoleI
   await updateRole(db, principal.tenantid, role, changes);
   if (input.password !== undefined) {
     if (role.login === ANONYMOUS_LOGIN) throw denied('Anonymous clients have no password.');
-    const hash = context.passwordHashes.take(
+    const hash = await context.passwordHashes.take(
       await checkPassword(context, input.password ?? '', [input.login ?? role.login]),
     );
     await setPassword(db, principal.tenantid, roleid, hash, principal.roleid);

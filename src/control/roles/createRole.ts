@@ -35,7 +35,7 @@ export async function createRole(context: ControlContext, input: RoleInput): Pro
   const passwordHash =
     input.password == null
       ? null
-      : context.passwordHashes.take(await checkPassword(context, input.password, [input.login]));
+      : await context.passwordHashes.take(await checkPassword(context, input.password, [input.login]));
   const roleid = await insertRole(db, {
     tenantid: principal.tenantid,
     login: input.login ?? null,

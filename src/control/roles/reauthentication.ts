@@ -5,6 +5,7 @@ import { AppError, rateLimited } from '../../foundation/errors.js';
 import type { ControlContext, ControlEngineDeps, ControlOptions } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import type { MutationInput } from '../request/mutationInputs.js';
+import { inLine } from '../request/passwordHashes.js';
 import { verifyPassword } from './passwords.js';
 
 /** How long after a sign-in a role may change how it signs in. */
@@ -42,7 +43,7 @@ export async function isReauthenticated(
   const role = await knex('rowpost.role')
     .where({ tenantid, roleid })
     .first<{ password_hash: string | null } | undefined>('password_hash');
-  if (!(await verifyPassword(password, role?.password_hash ?? null))) {
+  if (!(await inLine(() => verifyPassword(password, role?.password_hash ?? null)))) {
     throw new AppError('REAUTHENTICATION_REQUIRED', 'current_password is not the password of the role.');
   }
   await uncountSignIns(pool, [key]);

@@ -30,7 +30,7 @@ export async function createTenantMutation(
     name: requireValue(name, 'name'),
     schema: schema ?? undefined,
     rootLogin: requireValue(root_login, 'root_login'),
-    rootPasswordHash: passwordHashes.take(password),
+    rootPasswordHash: await passwordHashes.take(password),
   });
   return { tenantid };
 }

@@ -47,6 +47,9 @@ export function statementRunner(trx: Knex): StatementRunner {
     async query(text: string, values?: unknown[]) {
       const connection = await connections.acquireConnection();
       try {
+        // Its connection is another's by now.
+        if (trx.isTransaction === true && (trx as Knex.Transaction).isCompleted())
+          throw new Error('the transaction has ended');
         // eslint-disable-next-line rowpost/static-sql -- `StatementRunner` takes no other
         return await connection.query<object>(text, values);
       } finally {
