@@ -94,8 +94,8 @@ export function createDeliveryLedger(given: Ledger, leaseMs: number, log: Logger
     findSuppressed: bySize(findSuppressed, ({ addresses }) => addresses.length),
     countRedeliveredStart: (delivery: LoadedDelivery) => countRedeliveredStart(ledger, delivery),
     /** @returns `performance.now()` from before the lease was requested; undefined if the caller must not call the carrier */
-    start: (start: Omit<SendingStart, 'starter'>) => {
-      const mine = { ...start, starter: randomUUID() };
+    start: (start: Omit<SendingStart, 'startId'>) => {
+      const mine = { ...start, startId: randomUUID() };
       return withRetries(log, 'start', async () => {
         const requestedAtMs = performance.now();
         return (await startOnce(mine)) ? requestedAtMs : undefined;

@@ -14,7 +14,7 @@ export interface SendingStart extends KnownDelivery {
   /** The email as sent, packed, in base64; null if it is not kept. */
   readonly email: string | null;
   /** A UUID for this attempt, by which its worker recognizes its own start if the response was lost; without one, it can't. */
-  readonly starter?: string;
+  readonly startId?: string;
 }
 
 /**
@@ -32,7 +32,7 @@ export async function startSending(
     group: readonly SendingStart[],
   ): Promise<ReadonlySet<SendingStart>> =>
     itemsFrom(ledger, statement, group, [
-      ...columnsOf(group, 'starts', 'subject', 'carrier', 'email', 'starter'),
+      ...columnsOf(group, 'starts', 'subject', 'carrier', 'email', 'startId'),
       group.map((start) => JSON.stringify(start.recipients)),
       leaseMs,
     ]);
@@ -54,7 +54,7 @@ const WANTED = wantedSql(
   'subject text',
   'carrier text',
   'email text',
-  'starter uuid',
+  'start_id uuid',
   'recipients text',
 );
 
@@ -69,11 +69,11 @@ const START = {
       where w.starts = 0 and not d.tracked and not ${isMovedSql(sql`w.tenantid`)}
       order by d.deliveryid for share of d
     ), started as (
-      insert into rowpost.delivery_start as s (tenantid, deliveryid, createtime, leased_until, recipients, subject, carrier, starter)
-      select w.tenantid, w.deliveryid, w.createtime, now() + $10::int * interval '1 ms', ${RECIPIENTS}, w.subject, w.carrier, w.starter
+      insert into rowpost.delivery_start as s (tenantid, deliveryid, createtime, leased_until, recipients, subject, carrier, start_id)
+      select w.tenantid, w.deliveryid, w.createtime, now() + $10::int * interval '1 ms', ${RECIPIENTS}, w.subject, w.carrier, w.start_id
       from open w
       on conflict (tenantid, deliveryid, createtime) do update set leased_until = excluded.leased_until
-      where s.starter = excluded.starter
+      where s.start_id = excluded.start_id
       returning tenantid, deliveryid, createtime
     ), kept as (
       insert into rowpost.sent_mail (tenantid, deliveryid, createtime, attempt, email)
@@ -90,13 +90,13 @@ const START_TRACKED = {
   text: statement`
     with started as (
       update rowpost.delivery d
-      set state = 'sending', starts = w.starts + 1, started = now(), next_attempt = null, starter = w.starter,
+      set state = 'sending', starts = w.starts + 1, started = now(), next_attempt = null, start_id = w.start_id,
         due = now() + $10::int * interval '1 ms', subject = w.subject, carrier = w.carrier, recipients = ${RECIPIENTS}
       from ${WANTED}
       where ${sameDelivery(sql`d`, sql`w`)}
         and d.tracked
         and (d.starts = w.starts and d.state in ('pending', 'retrying')
-          or d.starts = w.starts + 1 and d.state = 'sending' and d.starter = w.starter)
+          or d.starts = w.starts + 1 and d.state = 'sending' and d.start_id = w.start_id)
         and not ${isMovedSql(sql`w.tenantid`)}
       returning w.position::int as position, d.tenantid, d.deliveryid, d.createtime, d.starts, w.email
     ), kept as (

@@ -60,7 +60,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
     key: DeliveryKey,
     starts: number,
     leaseMs = LONG_MS,
-    starter: string = randomUUID(),
+    startId: string = randomUUID(),
   ) => {
     const [loaded] = await loadDeliveries(ledger, [key]);
     const wanted = {
@@ -71,7 +71,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       subject: 's',
       carrier: 'sendgrid',
       email: null,
-      starter,
+      startId,
     };
     return (await startSending(ledger, [wanted], leaseMs))[0];
   };

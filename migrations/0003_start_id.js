@@ -2,9 +2,9 @@
 export async function up(knex) {
   await knex.raw(`
     -- of the first attempt
-    alter table rowpost.delivery_start add column starter uuid;
+    alter table rowpost.delivery_start add column start_id uuid;
     -- of the newest attempt
-    alter table rowpost.delivery add column starter uuid;
+    alter table rowpost.delivery add column start_id uuid;
   `);
 }
 
