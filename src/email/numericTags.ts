@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { endOfString } from 'rowpost-jinja2/jsonReader';
-import type { Catalog } from '../db/catalog/catalog.js';
+import type { Catalog, ColumnType } from '../db/catalog/catalog.js';
 import type { PrincipalSource } from '../db/roles/principal.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
 import { complete, type Steps } from '../graphql/steps.js';
-import { changeOutsideStrings, membersOf } from '../foundation/json/jsonText.js';
+import { changeOutsideStrings, membersOf, objectsOf } from '../foundation/json/jsonText.js';
 import type { EmailTrigger } from './email.js';
 
 export interface MarkDeps {
@@ -27,7 +27,7 @@ export async function tagNumericValues(
   if (target === null || (trigger.new === null && trigger.old === null)) return trigger;
   const schema = (await principals.load(tenantid, queryRoleid))?.schema ?? null;
   if (schema === null) return trigger;
-  const columns = numericColumns(await engine.catalog(tenantid, schema), target);
+  const columns = markedColumns(await engine.catalog(tenantid, schema), target);
   if (columns.size === 0) return trigger;
   const marked = (record: string | null) =>
     record === null ? null : runApart(markedInSteps(record, columns));
@@ -43,24 +43,49 @@ async function runApart<T>(steps: Steps<T>): Promise<T> {
   }
 }
 
-function numericColumns(catalog: Catalog, target: string): ReadonlySet<string> {
+/** Those that are numeric, or hold one. */
+function markedColumns(catalog: Catalog, target: string): MarkedMembers {
   const columns = [...(catalog.tables.get(target)?.columns.values() ?? [])];
-  return new Set(columns.filter(({ type }) => type.kind === 'numeric').map(({ sqlName }) => sqlName));
+  return new Map(columns.filter(({ type }) => isMarked(type)).map(({ sqlName, type }) => [sqlName, type]));
 }
+
+type MarkedType = Pick<ColumnType, 'kind' | 'fields'>;
+type MarkedMembers = ReadonlyMap<string, MarkedType>;
+
+const isMarked = ({ kind, fields }: MarkedType): boolean => kind === 'numeric' || fields !== undefined;
 
 const MARKED = /(?<=\d)E0(?=[\s,\]}]|$)/g;
 
 /** Marks the numbers that are values of these members, or in lists that are, in a JSON object's text. */
-export function markNumbers(json: string, members: ReadonlySet<string>): string {
+export function markNumbers(json: string, members: MarkedMembers): string {
   return complete(markedInSteps(json, members));
 }
 
-function* markedInSteps(json: string, members: ReadonlySet<string>): Steps<string> {
+function* markedInSteps(json: string, members: MarkedMembers): Steps<string> {
   let marked = '';
   let from = 0;
   for (const { name, start, end } of membersOf(json)) {
-    if (!members.has(name)) continue;
-    marked += json.slice(from, start) + (yield* markedValue(json.slice(start, end)));
+    const type = members.get(name);
+    if (!type) continue;
+    marked += json.slice(from, start) + (yield* markedOfType(json.slice(start, end), type));
+    from = end;
+  }
+  return marked + json.slice(from);
+}
+
+/** @param json a value of the type, or a list of them */
+function* markedOfType(json: string, { fields }: MarkedType): Steps<string> {
+  if (!fields) return yield* markedValue(json);
+  const members = new Map(fields.filter(({ type }) => isMarked(type)).map(({ name, type }) => [name, type]));
+  let marked = '';
+  let from = 0;
+  let restedAt = 0;
+  for (const { start, end } of objectsOf(json)) {
+    if (start - restedAt > STEP_CHARACTERS) {
+      yield;
+      restedAt = start;
+    }
+    marked += json.slice(from, start) + (yield* markedInSteps(json.slice(start, end), members));
     from = end;
   }
   return marked + json.slice(from);

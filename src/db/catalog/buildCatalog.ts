@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Catalog, Column, Relation, Table } from './catalog.js';
 import type { RawSchema, RawTable } from './introspect.js';
+import { fieldsOfComposites } from './composites.js';
 import { graphqlName, NameScope } from './names.js';
 import { deriveRelations } from './relations.js';
 import { columnType } from './types.js';
@@ -16,7 +17,8 @@ export function buildCatalog(schema: string, raw: RawSchema, grantProblems: read
       problems.push(`${name}: the foreign key ${key} compares periods, not values, and is left out`);
   }
   const names = nameTables(tables, problems);
-  const columns = new Map(tables.map((table) => [table.name, buildColumns(table, problems)]));
+  const fieldsOf = fieldsOfComposites(raw.composites);
+  const columns = new Map(tables.map((table) => [table.name, buildColumns(table, fieldsOf, problems)]));
   const taken = new Map([...columns].map(([table, byName]) => [table, new Set(byName.keys())]));
   const relations = deriveRelations(tables, names, taken, problems);
   const built = tables.map((table) =>
@@ -49,7 +51,11 @@ function nameTables(tables: readonly RawTable[], problems: string[]): Map<string
   return names;
 }
 
-function buildColumns(table: RawTable, problems: string[]): Map<string, Column> {
+function buildColumns(
+  table: RawTable,
+  fieldsOf: ReturnType<typeof fieldsOfComposites>,
+  problems: string[],
+): Map<string, Column> {
   const primary = table.keys.find((key) => key.primary)?.columns ?? [];
   const foreign = new Set(table.foreignKeys.flatMap((key) => key.columns));
   const legal = table.columns.filter((column) => graphqlName(column.name) === column.name);
@@ -62,7 +68,7 @@ function buildColumns(table: RawTable, problems: string[]): Map<string, Column> 
     return {
       name,
       sqlName: raw.name,
-      type: columnType(raw.type),
+      type: columnType(raw.type, fieldsOf),
       nullable: !raw.notNull,
       hasDefault: raw.hasDefault,
       generated: raw.generated,

@@ -80,6 +80,14 @@ export interface ColumnType {
   readonly operators?: string;
   /** A row type, rendered as a JSON object. */
   readonly composite?: boolean;
+  /** The fields of a row type that holds a numeric, at whatever depth. */
+  readonly fields?: readonly CompositeField[];
+}
+
+export interface CompositeField {
+  /** Its SQL name. */
+  readonly name: string;
+  readonly type: ColumnType;
 }
 
 /** The operators and literals that a type supports in filters and inputs. */

@@ -51,6 +51,9 @@ written as (
     where m.classid = 'pg_catalog.pg_operator'::regclass
   union all select y.xmin, y.oid from member m join pg_catalog.pg_type y on y.oid = m.objid
     where m.classid = 'pg_catalog.pg_type'::regclass
+  union all select a.xmin, a.attrelid from member m join pg_catalog.pg_type y on y.oid = m.objid and y.typrelid <> 0
+      join pg_catalog.pg_attribute a on a.attrelid = y.typrelid and a.attnum > 0
+    where m.classid = 'pg_catalog.pg_type'::regclass
   union all select k.xmin, k.oid from member m join pg_catalog.pg_constraint k on k.contypid = m.objid
     where m.classid = 'pg_catalog.pg_type'::regclass
   union all select l.xmin, l.oid from member m join pg_catalog.pg_enum l on l.enumtypid = m.objid

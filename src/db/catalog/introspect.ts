@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { readComposites, type RawComposites } from './composites.js';
 import { statementName } from '../pool/preparedStatements.js';
 import { TYPE_JOINS, TYPE_JSON } from './typeSql.js';
 import { sql, statement } from '../sql/sql.js';
@@ -7,6 +8,7 @@ import type { RawType } from './types.js';
 /** A schema's tables as described by pg_catalog. */
 export interface RawSchema {
   readonly tables: readonly RawTable[];
+  readonly composites: RawComposites;
   /** Also kept as text: equal texts mean equal schemas. */
   readonly text: string;
 }
@@ -59,7 +61,7 @@ export interface RawForeignKey {
   readonly targetColumns: readonly string[];
 }
 
-/** Reads a schema in one statement. Throws what pg throws. */
+/** Reads a schema in one statement, and one more if columns have row types. Throws what pg throws. */
 export async function readSchema(pool: Pool, schema: string): Promise<RawSchema> {
   const result = await pool.query<{ tables: string }>({
     // Prepared, because planning takes longer than execution.
@@ -68,7 +70,11 @@ export async function readSchema(pool: Pool, schema: string): Promise<RawSchema>
     values: [schema],
   });
   const text = result.rows[0]?.tables ?? '[]';
-  return { tables: JSON.parse(text) as RawTable[], text };
+  const tables = JSON.parse(text) as RawTable[];
+  const types = tables.flatMap(({ columns }) => columns.filter(({ type }) => type.typtype === 'c'));
+  if (types.length === 0) return { tables, composites: {}, text };
+  const composites = await readComposites(pool, [...new Set(types.map(({ type }) => type.sqlType))]);
+  return { tables, composites: JSON.parse(composites) as RawComposites, text: text + composites };
 }
 
 /** `is true` keeps it a hash. As a join, PostgreSQL goes through all tables for each table: 3 s for a thousand. */

@@ -1,5 +1,5 @@
-import { identifier, join, sql, typeName, type Sql } from '../sql/sql.js';
-import type { Column, ColumnType, TypeKind } from './catalog.js';
+import { identifier, join, sql, textConstant, typeName, type Sql } from '../sql/sql.js';
+import type { Column, ColumnType, CompositeField, TypeKind } from './catalog.js';
 
 /** The scalar types of the GraphQL schema. */
 export type ScalarName =
@@ -89,7 +89,12 @@ export interface RawType {
   readonly operators?: string | null;
 }
 
-export function columnType(raw: RawType): ColumnType {
+/** @param fieldsOf of a row type, if anybody asks for them */
+export function columnType(
+  raw: RawType,
+  fieldsOf: (sqlType: string) => readonly CompositeField[] | undefined = () => undefined,
+): ColumnType {
+  const fields = raw.typtype === 'c' ? fieldsOf(raw.sqlType) : undefined;
   return {
     sqlType: raw.sqlType,
     kind: lookUp(raw.sqlType, raw.typtype).kind,
@@ -101,6 +106,7 @@ export function columnType(raw: RawType): ColumnType {
     ...(raw.operators == null ? {} : { operators: raw.operators }),
     ...(raw.enumLabels === null ? {} : { enumLabels: new Set(raw.enumLabels) }),
     ...(raw.typtype === 'c' ? { composite: true } : {}),
+    ...(fields ? { fields } : {}),
   };
 }
 
@@ -152,9 +158,32 @@ export function jsonText(column: Column, value: Sql): Sql {
 
 /** The same for a template's context, where the exponent `E0` marks each `numeric` as a Decimal. */
 export function templateJson(column: Column, value: Sql): Sql {
-  const json = jsonText(column, value);
-  if (column.type.kind !== 'numeric' || column.inPrimaryKey) return json;
-  return sql`pg_catalog.regexp_replace(${json}, '([0-9])(?=[],]|$)', '\\1E0', 'g')`;
+  if (column.inPrimaryKey) return jsonText(column, value);
+  const text = markedText(column.type, value, { fields: 0 });
+  return column.nullable ? sql`coalesce(${text}, 'null')` : text;
+}
+
+/** Row types within row types are written out as often as they occur. */
+const MAX_WRITTEN_FIELDS = 300;
+
+function markedText(type: ColumnType, value: Sql, written: { fields: number }): Sql {
+  const { fields, kind, array, dimensions = 1 } = type;
+  if (kind === 'numeric')
+    return sql`pg_catalog.regexp_replace(${valueText(type, value)}, '([0-9])(?=[],]|$)', '\\1E0', 'g')`;
+  written.fields += fields?.length ?? 0;
+  if (!fields || dimensions > 1 || written.fields > MAX_WRITTEN_FIELDS) return valueText(type, value);
+  if (array) {
+    // The expression of an item contains that of the list it is in.
+    const index = identifier(`i${written.fields}`);
+    const item = markedText({ ...type, array: false }, sql`(${value})[${index}]`, written);
+    return sql`case when ${value} is not null then '[' operator(pg_catalog.||) coalesce((select pg_catalog.string_agg(coalesce(${item}, 'null'), ',' order by ${index})
+      from pg_catalog.generate_subscripts(${value}, 1) ${index}), '') operator(pg_catalog.||) ']' end`;
+  }
+  const members = fields.map(({ name, type: inner }, index) => {
+    const text = markedText(inner, sql`(${value}).${identifier(name)}`, written);
+    return sql`${textConstant(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`)} operator(pg_catalog.||) coalesce(${text}, 'null')`;
+  });
+  return sql`case when ${value} is distinct from null then ${join(members, ' operator(pg_catalog.||) ')} operator(pg_catalog.||) '}' end`;
 }
 
 /** The value's text form as a JSON string, for `cast: text`. */

@@ -69,7 +69,7 @@ function describe(error: pg.DatabaseError, place: ErrorLocation): Description {
 }
 
 /** Errors that a type's own code does not raise when it reads a value, and what the value breaks if it can be read. */
-const NOT_OF_VALUES = /^(08|23|25|40|42501|44|53|54|55|57|58|P0|RP|XX00[12])/;
+const NOT_OF_VALUES = /^(08|23|25|40|42501|44|53|54(?!023)|55|57|58|P0|RP|XX00[12])/;
 
 /** Whether a type refused the text of a parameter, by whatever error code. */
 export function isOfParameter(error: pg.DatabaseError): boolean {

@@ -55,6 +55,20 @@ export function membersOf(json: string): readonly JsonMember[] {
   return members;
 }
 
+/** The objects that are a value or in its lists, but not those within others. The text must be valid JSON. */
+export function objectsOf(json: string): readonly Omit<JsonMember, 'name'>[] {
+  const objects: Omit<JsonMember, 'name'>[] = [];
+  let depth = 0;
+  let start = 0;
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(json, at) - 1;
+    else if (code === OPEN_OBJECT && depth++ === 0) start = at;
+    else if (code === CLOSE_OBJECT && --depth === 0) objects.push({ start, end: at + 1 });
+  }
+  return objects;
+}
+
 /** Changes the text between strings. */
 export function changeOutsideStrings(json: string, change: (text: string) => string): string {
   let changed = '';

@@ -4,6 +4,7 @@ import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
 import { PrincipalSource, type Principal } from '../../../src/db/roles/principal.js';
 import { createDataEngine, type DataEngine, type GraphqlResponse } from '../../../src/graphql/dataEngine.js';
 import { budgetOf, testConfig, testLog } from '../../support/testConfig.js';
+import type { PostgresMajor } from '../../support/postgresServer.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
 /** A tenant with tables, its root role, and an engine that serves it. */
@@ -50,8 +51,13 @@ export interface OutboxEvent {
   readonly new: Json | null;
 }
 
-export async function openShop(ddl: string, settings: Record<string, string> = {}): Promise<Shop> {
-  const test = await createTestDatabase({ budget: budgetOf(settings) });
+export async function openShop(
+  ddl: string,
+  settings: Record<string, string> = {},
+  postgres?: PostgresMajor,
+): Promise<Shop> {
+  const budget = budgetOf(settings);
+  const test = await createTestDatabase(postgres === undefined ? { budget } : { budget, postgres });
   const { knex, pool } = test.database;
   const tenant = await createTestTenant(knex, {
     name: 'shop',

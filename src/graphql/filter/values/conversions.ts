@@ -132,6 +132,7 @@ export function listParameter(
   element: ColumnType,
   nulls: 'keep' | 'drop',
 ): { readonly sql: Sql; readonly itemType: string } | undefined {
+  if (WITHOUT_LISTS.has(element.sqlType)) return undefined;
   const conversions = new Map(node.classes.map((literal) => [literal, conversionOf(literal, element)]));
   let widest: Conversion | undefined;
   for (const conversion of conversions.values()) {
@@ -152,6 +153,16 @@ export function listParameter(
   const { expected } = widest ?? conversionOf('text', element) ?? {};
   return { sql: param(literalSlot(place, node.index, send, expected), `${castType}[]`), itemType: castType };
 }
+
+/** The types of PostgreSQL that have no lists, see `typarray`: they hold what it knows of its tables. */
+const WITHOUT_LISTS: ReadonlySet<string> = new Set([
+  'pg_brin_bloom_summary',
+  'pg_brin_minmax_multi_summary',
+  'pg_dependencies',
+  'pg_mcv_list',
+  'pg_ndistinct',
+  'pg_node_tree',
+]);
 
 /** A text literal with a syntax of its own, such as a LIKE pattern. */
 export function formParameter(place: LiteralPlace, index: number, form: LiteralForm, expected: string): Sql {
