@@ -7,6 +7,8 @@ import { openDatabase, type Database } from '../db/pool/database.js';
 import { watchHistory, type HistoryWatch } from '../db/failover/history.js';
 import { requireSessions } from '../db/pool/pooler.js';
 import { requireReachable, requireWritable } from '../db/failover/reachability.js';
+import { missingRights } from '../db/isolation/rights.js';
+import { isServerError } from '../db/sql/sqlState.js';
 import { toAppError } from '../db/sql/toAppError.js';
 import { pendingMigrations } from '../db/schema/migrate.js';
 import { PrincipalSource } from '../db/roles/principal.js';
@@ -258,7 +260,10 @@ export async function withInstallation(work: (installation: Installation) => Pro
 
 /** Refuses to run on a database that `rowpost release` has not migrated. */
 export async function requireCurrentSchema(database: Database): Promise<void> {
-  const pending = await pendingMigrations(database.knex).catch((error: unknown) => {
+  const pending = await pendingMigrations(database.knex).catch(async (error: unknown) => {
+    // knex does not see tables of other roles, and fails to create them.
+    const lacking = isServerError(error) ? await missingRights(database.pool).catch(() => []) : [];
+    if (lacking.length > 0) throw new UsageError(lacking.join('\n'));
     const appError = toAppError(error);
     throw appError.code === 'DATABASE_UNAVAILABLE' ? new NotReadyError(appError.message, 'postgres') : error;
   });

@@ -146,7 +146,7 @@ export class Primary {
   }
 }
 
-/** Login rejected, or no such database: waiting does not help. */
+/** Login rejected, or no such database or none that may be connected to: waiting does not help. */
 function isRefusal(code: unknown): boolean {
-  return typeof code === 'string' && /^(28...|3D000)$/.test(code);
+  return typeof code === 'string' && /^(28...|3D000|42501|55000)$/.test(code);
 }

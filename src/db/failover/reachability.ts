@@ -1,17 +1,31 @@
 import type { Pool } from 'pg';
 import { poolerRefusesOptions, type AddressSetting } from '../pool/pooler.js';
 import { UsageError } from '../../foundation/errors.js';
+import { quoted } from '../sql/sql.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { networkWaitMs, NotReadyError } from '../../foundation/lifecycle/startup.js';
 
 const OLDEST_SERVER_VERSION = 150_000;
 
-/** Explanations of PostgreSQL's refusals for the operator, who knows the address by its setting. */
+/**
+ * Explanations of PostgreSQL's refusals for the operator, who knows the address by its setting; by SQLSTATE and, where that has
+ * several causes, the function of PostgreSQL that refused, since messages may be in any language.
+ */
 const REFUSALS: Readonly<Record<string, string>> = {
+  '42501':
+    'The database role <role> of <setting> may not connect: grant connect on database <database> to <role>.',
   '28P01': 'PostgreSQL refuses the user or the password of <setting>.',
   '28000': 'PostgreSQL does not let the user of <setting> in: see its pg_hba.conf.',
+  '28000 InitializeSessionUserId':
+    'The database role <role> of <setting> does not exist, or may not log in: alter role <role> login.',
   '3D000': 'PostgreSQL has no such database as <setting> names.',
   '53300': 'PostgreSQL has no connection left: raise its max_connections, or lower PG_POOL.',
+  '53300 InitializeSessionUserId':
+    'The database role <role> has no connection left: raise its limit with alter role <role> connection limit, or lower PG_POOL.',
+  '53300 CheckMyDatabase':
+    'The database <database> has no connection left: raise its limit with alter database <database> connection limit, or lower PG_POOL.',
+  '55000':
+    'The database of <setting> accepts no connections: alter database <database> allow_connections true.',
   '57P01': 'PostgreSQL is shutting down.',
   '57P03': 'PostgreSQL is starting up or recovering.',
   NO_PRIMARY: 'No server of DATABASE_URL accepts writes.',
@@ -45,10 +59,11 @@ export async function requireReachable(pool: Pool, setting: AddressSetting = 'DA
     );
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const { message, code = message === NO_TLS_MESSAGE ? 'NO_TLS' : undefined } = error as {
-      code?: unknown;
-      message?: unknown;
-    };
+    const {
+      message,
+      routine = '',
+      code = message === NO_TLS_MESSAGE ? 'NO_TLS' : undefined,
+    } = error as { code?: unknown; message?: unknown; routine?: string };
     if (code === '08P01' && String(message).includes('startup parameter')) {
       throw new UsageError(poolerRefusesOptions(setting));
     }
@@ -60,9 +75,12 @@ export async function requireReachable(pool: Pool, setting: AddressSetting = 'DA
         `PostgreSQL's certificate is not accepted (${code}): add sslrootcert=<file with its CA> to ${setting}, and use a host that it names.`,
       );
     }
+    const { user = '…', database = '…' } = pool.options;
     const says =
-      ownValue(REFUSALS, code)?.replaceAll('<setting>', setting) ??
-      `PostgreSQL is not responding (${code}). ${hint}`;
+      (ownValue(REFUSALS, `${code} ${routine}`) ?? ownValue(REFUSALS, code))
+        ?.replaceAll('<setting>', setting)
+        .replaceAll('<role>', quoted(user))
+        .replaceAll('<database>', quoted(database)) ?? `PostgreSQL is not responding (${code}). ${hint}`;
     const maxWaitMs = TRANSIENT.has(code) ? Infinity : networkWaitMs(code);
     throw maxWaitMs === undefined ? new UsageError(says) : new NotReadyError(says, 'postgres', maxWaitMs);
   }

@@ -28,7 +28,24 @@ export async function missingRights(pool: Pool): Promise<readonly string[]> {
   // Until the first release, which would fail halfway.
   const encoding = await pool.query<{ encoding: string }>(
     `select current_setting('server_encoding') as encoding
-     where current_setting('server_encoding') not in ('UTF8', 'SQL_ASCII') and to_regclass('rowpost.migration') is null`,
+     where current_setting('server_encoding') not in ('UTF8', 'SQL_ASCII')
+       and not exists (select from pg_catalog.pg_namespace where nspname = 'rowpost')`,
+  );
+  // Also an owner may have lost them.
+  const closed = await pool.query<{ schema: string; role: string; lacking: string }>(
+    `select n.nspname as schema, current_user as role, string_agg(lower(privilege), ', ' order by privilege) as lacking
+     from pg_catalog.pg_namespace n, unnest(array['USAGE', 'CREATE']) privilege
+     where n.nspname in ('rowpost', 'rowpost_tenant') and pg_has_role(n.nspowner, 'usage')
+       and not has_schema_privilege(n.oid, privilege)
+     group by n.nspname order by n.nspname`,
+  );
+  const tables = await pool.query<{ owner: string; role: string; count: number; first: string }>(
+    `select r.rolname as owner, current_user as role, count(*)::int as count, min(c.relname) as first
+     from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+       join pg_catalog.pg_roles r on r.oid = c.relowner
+     where n.nspname = 'rowpost' and c.relkind in ('r', 'p') and pg_has_role(n.nspowner, 'usage')
+       and not pg_has_role(c.relowner, 'usage')
+     group by r.rolname order by r.rolname`,
   );
   const rights = rows.flatMap(({ role, createrole, inherits, create, database }) => [
     ...(createrole
@@ -51,7 +68,15 @@ export async function missingRights(pool: Pool): Promise<readonly string[]> {
     ...rights,
     ...foreign.rows.map(
       ({ schema, owner, role }) =>
-        `The schema "${schema}" belongs to "${owner}": restore the dump as "${role}", with pg_restore --no-owner`,
+        `The schema "${schema}" belongs to "${owner}": connect as that role, or restore the dump as "${role}", with pg_restore --no-owner`,
+    ),
+    ...closed.rows.map(
+      ({ schema, role, lacking }) =>
+        `The database role "${role}" lacks rights on its schema: grant ${lacking} on schema "${schema}" to "${role}"`,
+    ),
+    ...tables.rows.map(
+      ({ owner, role, count, first }) =>
+        `The role "${owner}" owns ${count} ${count === 1 ? 'table' : 'tables'} of the schema "rowpost", such as "${first}": alter table … owner to "${role}"`,
     ),
   ];
 }
