@@ -9,6 +9,7 @@ import { constant, join, sql, textConstant, wholeNumber, type Sql } from '../../
 import { EmailProblem } from '../../email/email.js';
 import { AppError } from '../../foundation/errors.js';
 import { rowKey } from '../../graphql/files/rowKey.js';
+import { recordJson } from '../../graphql/read/recordJson.js';
 import { columnSql, comparedSql, tableSql } from '../../graphql/read/tableSql.js';
 import { unknownTable } from '../../graphql/unknownTable.js';
 import type { ControlContext } from '../controlContext.js';
@@ -28,7 +29,7 @@ export async function readCurrentRow(
   reservation: ResponseReservation,
 ): Promise<string> {
   const table = await requireTable(context, schema, target);
-  const json = sql`select pg_catalog.row_to_json(t.*)::pg_catalog.text from ${tableSql(table)} t ${oneRow(table, key)}`;
+  const json = sql`select ${recordJson(table, sql`t`)}::pg_catalog.text from ${tableSql(table)} t ${oneRow(table, key)}`;
   const [row] = await readRowsOf(
     context,
     sql`select case when pg_catalog.octet_length(r.j) operator(pg_catalog.<=) ${wholeNumber(MAX_RECORD_BYTES)} then r.j end

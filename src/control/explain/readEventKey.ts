@@ -2,9 +2,11 @@ import type { Table } from '../../db/catalog/catalog.js';
 import { fullSqlType, recordOf } from '../../db/catalog/types.js';
 import type { Database } from '../../db/pool/database.js';
 import { runStatement } from '../../db/pool/runStatement.js';
-import { constant, join, sql, textConstant } from '../../db/sql/sql.js';
+import { constant, join, sql } from '../../db/sql/sql.js';
+import { isServerError } from '../../db/sql/sqlState.js';
 import { AppError } from '../../foundation/errors.js';
 import { parseJson, writeJson } from '../../foundation/json/losslessJson.js';
+import { recordKey } from '../../graphql/read/recordJson.js';
 import { columnSql, equalIn, tableSql } from '../../graphql/read/tableSql.js';
 import { keyValue } from '../email/keyValue.js';
 import { badInput } from '../derive/badInput.js';
@@ -34,7 +36,6 @@ export async function readEventKey(
       column.type.kind === 'json' ? json(table, value) : value,
     ]),
   );
-  const pairs = given.map(({ column }) => sql`${textConstant(column.sqlName)}, ${columnSql(sql`k`, column)}`);
   // If the type rounded the value, it would match another row.
   const isExact = given
     .filter(({ column }) => column.type.kind === 'numeric')
@@ -43,15 +44,13 @@ export async function readEventKey(
         sql`${columnSql(sql`k`, column)} operator(pg_catalog.=) ${constant(value, fullSqlType(column.type))}`,
     );
   const statement = sql`
-    select pg_catalog.json_build_object('key', pg_catalog.json_build_object(${join(pairs, ', ')})::pg_catalog.text,
+    select pg_catalog.json_build_object('key', ${recordKey(table, sql`k`)}::pg_catalog.text,
       'exists', exists (select from ${tableSql(table)} t where ${equalIn(table.primaryKey, sql`t`, sql`k`)}),
       'isExact', ${join([sql`true`, ...isExact], ' and ')})::pg_catalog.text
     from ${recordOf(table.primaryKey, constant(writeJson(record), 'json'), sql`k`)}`;
   const rows = await runStatement(database.transactions, tenantid, 'read', statement).catch(
     (error: unknown) => {
-      throw error instanceof AppError && error.code === 'BAD_USER_INPUT'
-        ? wrongKey(table, error.message)
-        : error;
+      throw isRefusedValue(error) ? wrongKey(table, error.message) : error;
     },
   );
   const read = JSON.parse(rows[0]?.[0] ?? '{}') as RowKey & { readonly isExact: boolean };
@@ -65,6 +64,12 @@ function json(table: Table, text: string): unknown {
   } catch {
     throw wrongKey(table, 'It is not JSON.');
   }
+}
+
+/** The input function of an extension's type may raise any error, as for a bug: PostGIS does. */
+function isRefusedValue(error: unknown): error is AppError {
+  if (!(error instanceof AppError)) return false;
+  return error.code === 'BAD_USER_INPUT' || (error.code === 'INTERNAL_ERROR' && isServerError(error.cause));
 }
 
 function wrongKey({ name, primaryKey }: Table, reason: string): Error {

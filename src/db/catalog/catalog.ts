@@ -78,6 +78,8 @@ export interface ColumnType {
   readonly enumLabels?: ReadonlySet<string>;
   /** The schema of the type's own `=` and `<`, if that is not pg_catalog: citext's, for instance. */
   readonly operators?: string;
+  /** It brings a cast to json, which may fail: its values are shown as text instead. */
+  readonly castsToJson?: boolean;
   /** A row type, rendered as a JSON object. */
   readonly composite?: boolean;
   /** The fields of a row type that holds a numeric, at whatever depth. */

@@ -33,6 +33,8 @@ export const TYPE_JSON = sql`json_build_object(
           'domain', case when t.typtype = 'd' then t.typname when i.typtype = 'd' then i.typname end,
           'dimensions', case when t.typtype = 'd' then t.typndims else a.attndims end,
           'operators', ${operatorsOf(sql`e`)},
+          'castsToJson', e.oid >= 16384 and exists (select from pg_catalog.pg_cast jc
+            where jc.castsource = e.oid and jc.casttarget = 'pg_catalog.json'::regtype),
           'modifier', case when t.typtype = 'd' then t.typtypmod else a.atttypmod end,
           'enumLabels', (select json_agg(l.enumlabel order by l.enumsortorder)
             from pg_catalog.pg_enum l where l.enumtypid = e.oid and e.typtype = 'e'))`;

@@ -87,6 +87,7 @@ export interface RawType {
   readonly enumLabels: readonly string[] | null;
   /** The schema of its `=`, if that is not pg_catalog. */
   readonly operators?: string | null;
+  readonly castsToJson?: boolean;
 }
 
 /** @param fieldsOf of a row type, if anybody asks for them */
@@ -105,6 +106,7 @@ export function columnType(
     ...boundsOf(raw),
     ...(raw.operators == null ? {} : { operators: raw.operators }),
     ...(raw.enumLabels === null ? {} : { enumLabels: new Set(raw.enumLabels) }),
+    ...(raw.castsToJson === true ? { castsToJson: true } : {}),
     ...(raw.typtype === 'c' ? { composite: true } : {}),
     ...(fields ? { fields } : {}),
   };

@@ -14,6 +14,7 @@ import {
 } from '../../db/sql/sql.js';
 import { keyWithin } from '../filter/rows/securityBarrier.js';
 import type { Predicate } from '../filter/rows/scope.js';
+import { recordJson } from '../read/recordJson.js';
 import { comparedSql, equalIn, tableSql, where } from '../read/tableSql.js';
 import { refuse } from '../write/writeContext.js';
 import { rowKey } from './rowKey.js';
@@ -78,8 +79,8 @@ export function recordFile(table: Table, slots: RecordSlots, reach: Reach): Sql 
       param(slots.sha256, 'bytea'),
       textConstant(table.name),
       sql`${rowKey(table, row)}::pg_catalog.json`,
-      sql`pg_catalog.row_to_json(prior.*)`,
-      sql`pg_catalog.row_to_json(${row}.*)`,
+      recordJson(table, PRIOR),
+      recordJson(table, row),
     ],
     ', ',
   )})::pg_catalog.text`;

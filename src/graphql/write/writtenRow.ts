@@ -1,20 +1,11 @@
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { equal, nullWhen } from '../../db/catalog/operators.js';
 import { fullSqlType } from '../../db/catalog/types.js';
-import {
-  identifier,
-  join,
-  param,
-  quoted,
-  sql,
-  textConstant,
-  typeName,
-  wholeNumber,
-  type Sql,
-} from '../../db/sql/sql.js';
+import { join, param, quoted, sql, textConstant, typeName, wholeNumber, type Sql } from '../../db/sql/sql.js';
 import { readable, rowJson } from '../read/rowsSql.js';
 import { columnSql, comparedSql, tableSql } from '../read/tableSql.js';
 import { rowKey } from '../files/rowKey.js';
+import { recordJson, recordKey } from '../read/recordJson.js';
 import type { RowSelection } from '../read/selection.js';
 import { refuse, type WriteContext } from './writeContext.js';
 
@@ -122,19 +113,12 @@ const ROLEID = param((inputs) => inputs.principal['roleid'], 'int4');
 
 /** Values of the columns of `rowpost_tenant.event`. */
 function eventOf(written: WrittenRow): Sql {
-  const { table, operation, old, changed } = written;
+  const { table, operation, old, oldColumns, changed } = written;
   const row = writtenAlias(written);
-  const whole = (value: Sql | undefined): Sql => {
-    if (!value) return sql`null::pg_catalog.json`;
-    // A column may have the alias's name, which without the asterisk would be the column.
-    return written.oldColumns
-      ? sql`pg_catalog.row_to_json(${value})`
-      : sql`pg_catalog.row_to_json(${value}.*)`;
-  };
-  const key = table.primaryKey.map(
-    (column) => sql`${textConstant(column.sqlName)}, ${row}.${identifier(column.sqlName)}`,
-  );
-  return sql`${ROLEID}, ${byOperation(operation, textConstant)}, ${textConstant(table.name)}, pg_catalog.json_build_object(${join(key, ', ')}), ${whole(old)}, ${whole(changed)}`;
+  const nothing = sql`null::pg_catalog.json`;
+  const before = old ? recordJson(table, old, oldColumns) : nothing;
+  const after = changed ? recordJson(table, changed, oldColumns && changed) : nothing;
+  return sql`${ROLEID}, ${byOperation(operation, textConstant)}, ${textConstant(table.name)}, ${recordKey(table, row)}, ${before}, ${after}`;
 }
 
 /** Whether no trigger of the table writes the event; if one does, tells it the role. PostgreSQL evaluates it at plan time, see `rowpost_tenant.is_captured`. */
