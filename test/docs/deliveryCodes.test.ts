@@ -6,7 +6,13 @@ const ROOT = new URL('../../', import.meta.url);
 /** Where deliveries get their codes. */
 const FOLDERS = ['src/email/', 'src/worker/', 'src/db/ledger/', 'src/db/outbox/', 'src/db/email/'];
 /** Written as a code, and none of a delivery. */
-const OTHERS = new Set(['NOT_FOUND', 'REDRIVE_NOT_ALLOWED', 'HTML_CLIPPED', 'FOREIGN_TAG', 'ADDRESS_INVALID']);
+const OTHERS = new Set([
+  'NOT_FOUND',
+  'REDRIVE_NOT_ALLOWED',
+  'HTML_CLIPPED',
+  'FOREIGN_TAG',
+  'ADDRESS_INVALID',
+]);
 
 const CODE =
   /(?:\bcode: |\bcode = |\b(?:sender|size|characters|tooMany): |rejected\(\s*|paused\([^,']*, |\? |[pP]roblem\((?:[^,()]+,\s*)?|\bthen |\belse |errorCode: )'([A-Z][A-Z0-9]*_[A-Z0-9_]+|POISON|SUPPRESSED|UNSUBSCRIBED)'/g;

@@ -17,7 +17,10 @@ const upsert = (rows: string): string =>
 /** Each mutation, and PostgreSQL's own statement for it. */
 const CHANGES = [
   ['create_TABLE(input: { id: 2, note: "n" })', "insert into TABLE values (2, 'n')"],
-  ['create_many_TABLE(input: [{ id: 2, note: "n" }, { id: 3 }])', "insert into TABLE values (2, 'n'), (3, null)"],
+  [
+    'create_many_TABLE(input: [{ id: 2, note: "n" }, { id: 3 }])',
+    "insert into TABLE values (2, 'n'), (3, null)",
+  ],
   ['create_TABLE(input: { id: 1, note: "n" }, onconflict: update)', upsert("(1, 'n')")],
   [
     'create_many_TABLE(input: [{ id: 1, note: "n" }, { id: 2, note: "n" }], onconflict: update)',

@@ -34,7 +34,9 @@ describe('attack: a row of millions of values, which an email is about', () => {
   for (const [what, record] of RECORDS) {
     it(`is prepared for templates in little time: ${what}`, () => {
       const cpuMs = cpuTimer();
-      const prepared = addGraphqlNames(markNumbers(record, new Map([['price', { kind: 'numeric' as const }]])));
+      const prepared = addGraphqlNames(
+        markNumbers(record, new Map([['price', { kind: 'numeric' as const }]])),
+      );
       expect(cpuMs()).to.be.below(MAX_MS);
       expect(prepared.startsWith('{"price":1.50E0,"odd-name":2,')).to.equal(true);
       expect(prepared.endsWith(',"odd_name":2}')).to.equal(true);
