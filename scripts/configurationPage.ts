@@ -136,7 +136,7 @@ export function configurationPage(): string {
 Everything is set by environment variables, read once at start. An invalid value stops the start, and all problems
 are listed at once. With \`NODE_ENV=production\` every unsafe default is rejected as well.
 
-These variables may be in files instead, as containers mount secrets: \`<name>_FILE\` names the file. They are ${inFiles.slice(0, -1).join(', ')} and ${inFiles.at(-1)!}.
+These variables may be in files instead, as containers mount secrets: \`<name>_FILE\` names the file. They are ${inFiles.slice(0, -1).join(', ')} and ${inFiles.at(-1) ?? ''}.
 
 This page is generated from \`src/config/settings.ts\` by \`npm run docs\`.
 

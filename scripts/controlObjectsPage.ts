@@ -170,7 +170,9 @@ function enumRows(schema: GraphQLSchema, name: string): readonly string[] {
 
 function fieldsOf(schema: GraphQLSchema, name: string): readonly Field[] {
   const type = schema.getType(name);
-  return isObjectType(type) || isInputObjectType(type) ? Object.values(type.getFields()) : [];
+  const fields: Readonly<Record<string, Field>> =
+    isObjectType(type) || isInputObjectType(type) ? type.getFields() : {};
+  return Object.values(fields);
 }
 
 /** Fit for a cell of a table. */

@@ -1,6 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { buildSchema, isEnumType, isInputObjectType, isObjectType, type GraphQLNamedType } from 'graphql';
+import {
+  buildSchema,
+  isEnumType,
+  isInputObjectType,
+  isObjectType,
+  type GraphQLField,
+  type GraphQLInputField,
+  type GraphQLNamedType,
+} from 'graphql';
 import { at, textAt, WebFixture } from '../api/webFixture.js';
 
 const read = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
@@ -28,8 +36,10 @@ describe('docs/reference/roles_pbac.md', () => {
   for (const type of types.filter((each) => isObjectType(each) || isInputObjectType(each))) {
     it(`has every field and argument of ${type.name}`, () => {
       const place = placeOf(type);
-      const missing = Object.values(type.getFields()).filter((field) => {
-        const args: readonly { name: string; type: object }[] = 'args' in field ? field.args : [];
+      const fields: Readonly<Record<string, GraphQLField<unknown, unknown> | GraphQLInputField>> =
+        type.getFields();
+      const missing = Object.values(fields).filter((field) => {
+        const args = 'args' in field ? field.args : [];
         const given = args.map((arg) => `${arg.name}: ${String(arg.type)}`).join(', ');
         const signature = `${field.name}${given && `(${given})`}: ${String(field.type)}`;
         const isColumn = new RegExp(

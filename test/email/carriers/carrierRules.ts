@@ -11,12 +11,12 @@ export interface CarrierRule {
 export type Request = Readonly<Record<string, unknown>>;
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- requests of several APIs, read by path */
-const at = (request: any, path: string): any[] =>
+const at = (request: unknown, path: string): any[] =>
   path.split('.').reduce<any[]>(
     (values, name) =>
-      values.flatMap((value) => {
-        const found = name === '*' ? Object.values(value ?? {}) : value?.[name];
-        return name === '*' ? found : found === undefined ? [] : [found];
+      values.flatMap((value: unknown) => {
+        const members = new Map(Object.entries((value ?? {}) as Request));
+        return name === '*' ? [...members.values()] : members.has(name) ? [members.get(name)] : [];
       }),
     [request],
   );

@@ -1,7 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
-import { simpleParser } from 'mailparser';
 import type { Address } from '../../../src/email/addresses.js';
 import type { Account } from '../../../src/email/carriers/account.js';
 import type { Carrier, LoadedEmail } from '../../../src/email/carriers/carrier.js';
@@ -326,7 +325,7 @@ async function formOf({ body, headers }: ApiCall): Promise<FormData> {
     headers: { 'content-type': headers['content-type'] ?? '' },
   });
   // eslint-disable-next-line @typescript-eslint/no-deprecated -- of servers, for what strangers send
-  return request.formData() as Promise<FormData>;
+  return request.formData();
 }
 
 const recipientsOf = ({ recipients, cc, bcc }: LoadedEmail): string[] =>

@@ -49,7 +49,7 @@ export function expectedOf(email: LoadedEmail): ReadEmail {
 }
 
 /** Line ends of a text are those of email. A single part ends with one. */
-export const withLines = (text: string): string => text.replace(/\r\n?/g, '\n');
+const withLines = (text: string): string => text.replace(/\r\n?/g, '\n');
 
 export async function readByMailparser(raw: Buffer): Promise<ReadEmail> {
   const read = await simpleParser(raw, {

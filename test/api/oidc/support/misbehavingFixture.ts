@@ -11,7 +11,7 @@ export interface MisbehavingFixture {
   readonly provider: MisbehavingProvider;
   readonly confid: number;
   readonly roleid: number;
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 export async function startMisbehaving(options: WebFixtureOptions = {}): Promise<MisbehavingFixture> {
