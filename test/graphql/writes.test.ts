@@ -202,6 +202,18 @@ describe('mutations of /query', () => {
     });
   });
 
+  it('gives defaults to rows of many that leave all columns to them', async () => {
+    await shop.sql(`create table line (id int generated always as identity primary key, c text default 'x');
+      create table counter (id int generated always as identity primary key)`);
+    const { problems } = await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema);
+    const { rows } = await shop.data(
+      'mutation { rows: create_many_line(input: [{}, { c: "y" }, {}, {}]) { id c } }',
+    );
+    expect(rows).to.deep.equal(['x', 'y', 'x', 'x'].map((c, index) => ({ id: String(index + 1), c })));
+    expect(problems).to.include('counter: it is read-only, since PostgreSQL computes all of its columns');
+    await shop.sql('drop table line, counter');
+  });
+
   it("names the function of the tenant's that failed", async () => {
     await shop.sql(`create table watched (id int primary key);
       create table noted (id int unique deferrable);

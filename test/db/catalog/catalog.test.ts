@@ -238,6 +238,21 @@ describe('the catalog', () => {
     }
   });
 
+  it('leaves out foreign keys that compare periods', async () => {
+    await shop.test.database.pool.query('create extension btree_gist schema public');
+    await shop.sql(`
+      create table address (id int, valid daterange, primary key (id, valid without overlaps));
+      create table employee (id int primary key, valid daterange, address_id int,
+        constraint lives_at foreign key (address_id, period valid) references address (id, period valid))`);
+    const { problems } = await shop.engine.introspect(shop.tenant.tenantid, shop.tenant.schema);
+    expect(problems).to.include(
+      'employee: the foreign key lives_at compares periods, not values, and is left out',
+    );
+    expect(await relationsOf('employee')).to.deep.equal([]);
+    expect(await relationsOf('address')).to.deep.equal([]);
+    await shop.sql('drop table employee, address');
+  });
+
   it('builds one schema for concurrent requests to a cold tenant', async () => {
     shop.engine.forget(shop.tenant.tenantid);
     const catalogs = await Promise.all(

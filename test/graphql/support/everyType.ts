@@ -193,8 +193,9 @@ export async function checkText(
     else if (isComparable && response && expected !== undefined && code === undefined) {
       if (JSON.stringify(reply.data) !== JSON.stringify(response(expected))) tell(`should be ${expected}`);
     }
-    if (code === 'BAD_USER_INPUT' && response && reply.errors?.[0]?.extensions['column'] !== 'v')
-      tell('names no column');
+    const [error] = reply.errors ?? [];
+    const isNamed = error?.extensions['column'] === 'v' || / at "row\.v/.test(error?.message ?? '');
+    if (code === 'BAD_USER_INPUT' && response && !isNamed) tell('names no column');
   };
   const declared = `$row: ${table}Input!`;
   const selected = '{ id v(cast: text) }';
