@@ -11,7 +11,7 @@ const PIECE_BYTES = 128 * 1024;
 /** What is sent after the response. */
 const LAST_BYTES = 4 * PIECE_BYTES;
 const FINAL = /^(?:HTTP\/1.1 100 Continue\r\n\r\n)?HTTP\/1.1 ([2-5]\d\d) /;
-const TRIES = 20;
+const TRIES = 10;
 const JSON_TYPE = 'content-type: application/json';
 const FORM = 'content-type: application/x-www-form-urlencoded';
 

@@ -14,14 +14,17 @@ describe('attack: a provider has many keys, which take long to verify with', () 
   });
   after(() => Promise.all([fixture.stop(), provider.stop()]));
 
-  it('of which ten are tried for a token without a key id', async () => {
-    for (const [others, status] of [
-      [9, 200],
-      [10, 401],
+  it('of which ten are tried where the token, or the keys, have no key id', async () => {
+    for (const [others, signature, status] of [
+      [9, 'without kid', 200],
+      [10, 'without kid', 401],
+      [9, 'right', 200],
+      [10, 'right', 401],
     ] as const) {
-      const keys = [...Array<JWK>(others).fill(other), await provider.publicJwk()];
-      provider.misbehavior = { signature: 'without kid', jwks: (res) => json(res, 200, { keys }) };
-      const jwks_uri = `${provider.endpoints.jwks_uri}?others=${others}`;
+      const right = { ...(await provider.publicJwk()), kid: undefined };
+      const keys = [...Array<JWK>(others).fill(other), right];
+      provider.misbehavior = { signature, jwks: (res) => json(res, 200, { keys }) };
+      const jwks_uri = `${provider.endpoints.jwks_uri}?${encodeURIComponent(signature)}=${others}`;
       const { issuer, endpoints } = provider;
       const confid = await fixture.createConfig(
         await fixture.createProvider({ ...endpoints, issuer, jwks_uri }),

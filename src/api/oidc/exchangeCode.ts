@@ -126,6 +126,7 @@ function conform({ status, text }: ProviderResponse): ProviderResponse {
   if (status === 200 && saysError && values['id_token'] === undefined) return { status: 400, text };
   // The server, or a gateway before it, refuses HTTP Basic without a reason.
   if (status === 401 && !saysError) return { status, text: '{"error": "invalid_client"}' };
+  if ([400, 403].includes(status) && !saysError) return { status, text: `{"error": "http_${status}"}` };
   // The Response class accepts no other statuses, none of which comes with a token.
   return { status: status >= 200 && status <= 599 ? status : 502, text };
 }

@@ -14,9 +14,16 @@ function refusesClient(error: unknown): error is ResponseBodyError {
   );
 }
 
-/** Whether the provider may want client_secret_post: some miss `client_id` in the form, which is an `invalid_request`. */
+/** Codes of RFC 6749, 5.2, that say that the client was let in, or that it may not ask for this in any way. */
+const OF_THE_GRANT: readonly string[] = ['invalid_grant', 'unsupported_grant_type', 'invalid_scope'];
+
+/**
+ * Whether the provider may want client_secret_post. Few say so with `invalid_client`: others miss `client_id` in the form, which
+ * is an `invalid_request`, don't authorize a client that they don't know (`unauthorized_client`), have codes of their own, or
+ * leave the answer to a gateway.
+ */
 export function mayRefuseBasic(error: unknown): boolean {
-  return refusesClient(error) || (error instanceof ResponseBodyError && error.error === 'invalid_request');
+  return error instanceof ResponseBodyError && !OF_THE_GRANT.includes(error.error);
 }
 
 /** Maps an error of the code exchange to a failure that names the likely cause. */

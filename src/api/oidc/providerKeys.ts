@@ -1,10 +1,11 @@
-import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../foundation/clock.js';
+import { isJsonObject } from '../../foundation/json/losslessJson.js';
 import { oidcFailure } from './oidcFailure.js';
 import type { ProviderClient } from './providerClient.js';
 
-export type KeySet = ReturnType<typeof createLocalJWKSet>;
+export type KeySet = JWTVerifyGetKey;
 
 /** Cache lifetime: a key revoked by its provider is accepted for at most this long. */
 const MAX_AGE_MS = 600_000;
@@ -46,10 +47,24 @@ async function fetchKeySet(callProvider: ProviderClient, url: URL): Promise<KeyS
   const where = `The key set at ${url.host}`;
   if (response.status !== 200) throw unusable(`${where} responded with ${response.status}.`);
   try {
-    return createLocalJWKSet(JSON.parse(response.text) as JSONWebKeySet);
+    return readKeySet(JSON.parse(response.text) as JSONWebKeySet);
   } catch {
     throw unusable(`${where} is no JSON Web Key Set.`);
   }
+}
+
+/** RFC 7517: a key need not have an id (4.5), and what can't be understood is left out (5). */
+function readKeySet({ keys }: JSONWebKeySet): KeySet {
+  const known = keys.filter((key: unknown) => isJsonObject(key));
+  const all = createLocalJWKSet({ keys: known });
+  const nameless = createLocalJWKSet({ keys: known.filter(({ kid }) => !kid) });
+  return (header, token) =>
+    all(header, token).catch((error: unknown) => {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      const unnamed = { ...header };
+      delete unnamed.kid;
+      return nameless(unnamed);
+    });
 }
 
 function unusable(what: string): Error {

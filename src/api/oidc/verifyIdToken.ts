@@ -51,9 +51,9 @@ export async function verifyIdToken(
   });
   if (!isIssuerOf(provider, claims.iss)) throw invalid('iss', otherIssuerHint(provider));
   if (claims['nonce'] !== nonce) throw invalid('nonce');
-  const audiences = Array.isArray(claims.aud) ? claims.aud : [claims.aud];
+  const hasOthers = [claims.aud].flat().some((audience) => audience !== clientId);
   // OpenID Connect Core 3.1.3.7: a token with several audiences names the authorized party.
-  if (claims['azp'] === undefined ? audiences.length > 1 : claims['azp'] !== clientId) throw invalid('azp');
+  if (claims['azp'] === undefined ? hasOthers : claims['azp'] !== clientId) throw invalid('azp');
   return claims;
 }
 

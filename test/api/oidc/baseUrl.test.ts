@@ -5,9 +5,10 @@ import { startMisbehaving } from './support/misbehavingFixture.js';
 describe('an odd spelling of BASE_URL', () => {
   it('signs in where browsers, cookies and the provider have the plain one', async () => {
     const port = await findFreePort();
-    const { fixture, confid, roleid, provider, stop } = await startMisbehaving({
+    const misbehaving = await startMisbehaving({
       env: { PORT: String(port), BASE_URL: ` HTTP://LOCALHOST:${port}// ` },
     });
+    const { fixture, confid, roleid, provider } = misbehaving;
     try {
       const origin = `http://localhost:${port}`;
       expect(fixture.baseUrl).to.equal(origin);
@@ -16,14 +17,15 @@ describe('an odd spelling of BASE_URL', () => {
       expect(url).to.match(/^http:\/\/localhost/);
       expect(provider.lastForm.get('redirect_uri')).to.equal(`${origin}/oidc`);
     } finally {
-      await stop();
+      await misbehaving.stop();
     }
   });
 
   it('is https for cookies, HSTS and what is sent to the provider', async () => {
-    const { fixture, confid, roleid, stop } = await startMisbehaving({
+    const misbehaving = await startMisbehaving({
       env: { BASE_URL: 'HTTPS://Rowpost.Example:443/' },
     });
+    const { fixture, confid, roleid } = misbehaving;
     try {
       const { web, tenant } = fixture;
       const begun = await web.postJson(
@@ -37,7 +39,7 @@ describe('an odd spelling of BASE_URL', () => {
       expect(begun.headers.get('set-cookie')).to.match(/^__Host-rowpost_oidc_.*; Secure/);
       expect(begun.headers.get('strict-transport-security')).to.include('max-age=');
     } finally {
-      await stop();
+      await misbehaving.stop();
     }
   });
 });

@@ -141,6 +141,9 @@ describe('sign-in through providers with habits of their own', () => {
     ['401 and nothing', (res) => res.writeHead(401).end()],
     ['401 and HTML', (res) => res.writeHead(401, { 'content-type': 'text/html' }).end('<h1>401</h1>')],
     ['invalid_request', (res) => json(res, 400, { error: 'invalid_request' })],
+    ['400 and unauthorized_client', (res) => json(res, 400, { error: 'unauthorized_client' })],
+    ['403 and unauthorized_client', (res) => json(res, 403, { error: 'unauthorized_client' })],
+    ['403 and HTML', (res) => res.writeHead(403, { 'content-type': 'text/html' }).end('<h1>403</h1>')],
   ];
   for (const [what, basic] of BASIC_REFUSED) {
     it(`signs in with client_secret_post where HTTP Basic is answered with ${what}`, async () => {
@@ -148,6 +151,15 @@ describe('sign-in through providers with habits of their own', () => {
       await fixture.readAuthBody(await signIn());
     });
   }
+
+  it('finds the key that signed, where only the ID token has a key id', async () => {
+    await provider.rotateKeys();
+    const nameless = { ...(await provider.publicJwk()), kid: undefined };
+    provider.misbehavior = { jwks: (res) => json(res, 200, { keys: [nameless] }) };
+    await fixture.readAuthBody(await signIn());
+    provider.misbehavior = { ...provider.misbehavior, signature: 'other key' };
+    expect((await failure()).code).to.equal('OIDC_SIGNATURE_INVALID');
+  });
 
   it('reads errors that come with 200, as from Slack', async () => {
     for (const [error, code] of [

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { KeyObject, randomUUID, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -21,6 +21,8 @@ type Response = (res: ServerResponse) => void;
 export interface Misbehavior {
   readonly claims?: JWTPayload;
   readonly signature?: Signature;
+  /** The header of the ID token, instead of algorithm and key id; signed with RS256. */
+  readonly header?: object;
   readonly idToken?: string;
   readonly token?: Response;
   /** The response to token requests with HTTP Basic only. */
@@ -184,6 +186,12 @@ export class MisbehavingProvider {
 
   async #sign(claims: JWTPayload): Promise<string> {
     const { privateKey, publicKey, kid, alg } = this.#keys!;
+    const { header } = this.misbehavior;
+    if (header) {
+      const signed = [header, claims].map((part) => base64url.encode(JSON.stringify(part))).join('.');
+      const signature = sign('sha256', Buffer.from(signed), KeyObject.from(privateKey));
+      return `${signed}.${base64url.encode(signature)}`;
+    }
     const jwt = new SignJWT(claims);
     switch (this.misbehavior.signature) {
       case 'none':
