@@ -7,6 +7,7 @@ import { adoptRestoredDump } from '../db/outbox/restoredDump.js';
 import { pollOutbox } from '../db/outbox/pollOutbox.js';
 import { pruneIdempotencyKeys } from '../db/outbox/idempotencyKeys.js';
 import { prunePolls } from '../db/outbox/partitions.js';
+import { pruneGaps } from '../db/capture/captureGaps.js';
 import { purgeRemovedSuppressions } from '../db/email/suppressions.js';
 import { openStorage } from '../files/storage/openStorage.js';
 import { listenForWakeups } from '../db/pool/wakeup.js';
@@ -20,6 +21,7 @@ import { Admission } from './admission.js';
 import { followDirectory } from './followDirectory.js';
 import { startLoop } from './loop.js';
 import { publish } from './publish.js';
+import { CaptureRestorer } from './restoreCapture.js';
 import { reconcileBatches, reconcileDeliveries } from './reconcile.js';
 import { maintainPartitions } from './retention.js';
 import { FileSweeper } from './sweepFiles.js';
@@ -37,6 +39,8 @@ const MAINTENANCE_INTERVAL_MS = 10 * 60_000;
 /** For sessions that exhaust PostgreSQL's shared resources: nobody can write while one holds all locks. */
 const SESSION_POLL_MS = 250;
 const AUTOVACUUM_POLL_MS = 60_000;
+/** A statement over the triggers of all captured tables, which takes some 20 ms for 5,000. */
+const CAPTURE_POLL_MS = 2_000;
 
 /**
  * Moves committed events from the outbox to the queue, and requeues open work that was lost. Any number of relays may
@@ -80,6 +84,7 @@ export function startRelay(deps: RelayDeps): Stoppable {
   const storage = openStorage(config);
   const sweeper = new FileSweeper({ ...deps, storage, orphanGraceSeconds: config.fileOrphanSeconds });
   const serverGuard = new ServerGuard(database.createClient, () => database.tenants.names());
+  const captureRestorer = new CaptureRestorer(deps);
   const autovacuumGuard = new AutovacuumGuard(database.pool);
   const { reconcileMs, leaseMs } = config;
 
@@ -90,6 +95,7 @@ export function startRelay(deps: RelayDeps): Stoppable {
     await prunePolls(ledger);
     await purgeRemovedSuppressions(ledger);
     await pruneIdempotencyKeys(database.pool);
+    await pruneGaps(database.pool, config.retentionDays);
   });
   const outbox = loop('reading the outbox', config.relayPollMs, readOutbox);
   const others = [
@@ -104,6 +110,7 @@ export function startRelay(deps: RelayDeps): Stoppable {
     maintenance,
     loop('sweeping files', config.fileSweepMs, () => sweeper.sweep()),
     loop('watching shared server resources', SESSION_POLL_MS, () => endHoldingSessions(serverGuard, log)),
+    loop('watching captured tables', CAPTURE_POLL_MS, () => captureRestorer.run()),
     loop('watching autovacuum', AUTOVACUUM_POLL_MS, () => endHangingWork(autovacuumGuard, log)),
   ];
   deps.history?.onChange(() => {

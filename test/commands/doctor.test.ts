@@ -86,6 +86,7 @@ describe('rowpost doctor', () => {
         'logins',
         'schemas',
         'adopted',
+        'capture',
         'clock',
         'secrets',
         'keys',

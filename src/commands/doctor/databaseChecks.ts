@@ -2,6 +2,7 @@ import type { Installation } from '../../process/compose.js';
 import { publicPrivileges, rolesThatMayNotConnect } from '../../db/isolation/databaseGrants.js';
 import { readOpenSchemas } from '../../db/isolation/schemaCreators.js';
 import { listTenants } from '../../control/tenants/tenants.js';
+import { findLostCapture } from '../../db/capture/captureGaps.js';
 import { statementsToAdopt } from '../../db/tenants/adoption.js';
 import { describeLostTenant, findLostRoles } from '../../db/tenants/lostRoles.js';
 import { checkStoredSecrets } from '../../control/storedSecrets.js';
@@ -45,6 +46,7 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
     logins: ready(() => checkTenantLogins(database)),
     schemas: ready(() => checkSchemas(database)),
     adopted: ready(() => checkAdoptedSchemas(database)),
+    capture: ready(() => checkCapture(database)),
     clock: () => checkClock(database),
     secrets: ready(() => checkSecrets(database, keyRing)),
     ...(config.mailTransport !== 'mailbox' && {
@@ -189,6 +191,15 @@ async function checkAdoptedSchemas({ knex, pool }: Database): Promise<Finding> {
   return bad(
     shortened(lacking.map(({ schema, grants }) => `"${schema}" lacks ${grants} grants`)),
     `See the statements with "rowpost tenant adopt --schema ${first.schema} --print-sql".`,
+  );
+}
+
+async function checkCapture({ pool, tenants }: Database): Promise<Finding> {
+  const lost = (await findLostCapture(pool, await tenants.names())).filter(({ tables }) => tables.length > 0);
+  if (lost.length === 0) return good('all captured tables have their triggers');
+  return bad(
+    `changes by SQL are not captured: ${shortened(lost.flatMap(({ tenantid, tables }) => tables.map((table) => `${table} of tenant ${tenantid}`)))}`,
+    'A relay restores the triggers within seconds: is one running? Its log says why it can not.',
   );
 }
 

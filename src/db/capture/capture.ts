@@ -6,6 +6,7 @@ import { withLockTimeout } from '../pool/withLockTimeout.js';
 import { inTransaction } from '../pool/inTransaction.js';
 import { inOrder, quoted, statement, textConstant, type SqlText } from '../sql/sql.js';
 import { DUPLICATE_OBJECT, INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, sqlState } from '../sql/sqlState.js';
+import { describeGaps, endGap } from './captureGaps.js';
 import { ensureCaptureRole } from './captureRole.js';
 import {
   readCaptureStates,
@@ -80,6 +81,7 @@ export async function repairCapture(
         await runner.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
         await store(runner, tenantid, table.sqlName);
         await createTriggers(runner, names, tenantid, table, state.parts);
+        if (state.isStored && state.parts.some(lacksTriggers)) await endGap(runner, tenantid, table.sqlName);
       });
     } catch (error) {
       if (!(error instanceof AppError) && sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
@@ -111,11 +113,21 @@ export async function readCapture(
         : []),
     ];
   });
-  return { writers: 'all', problems };
+  return {
+    writers: 'all',
+    problems: [...problems, ...(await describeGaps(runner, tenantid, table.sqlName))],
+  };
 }
 
 /** Short, because writers queue behind a session that waits for a lock on their table. The next read of the tables retries. */
 const LOCK_TIMEOUT_MS = 300;
+
+/** A trigger with other arguments captures nevertheless, as after a table was renamed. */
+function lacksTriggers({ triggers }: CapturedPart): boolean {
+  return (
+    new Set(triggers.map(({ operation }) => operation).filter((operation) => operation !== null)).size < 4
+  );
+}
 
 function isSettled(tenantid: number, table: Table, { isStored, parts }: CaptureState): boolean {
   return isStored && parts.every((part) => triggersToRepair(tenantid, table, part).length === 0);

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Metrics of this process, whatever it runs. Labels have few, known values: never a tenant, a path or free text. */
 export const processRegistry = new Registry();
@@ -48,6 +48,11 @@ export const relayFailures = new Counter({
   name: 'rowpost_relay_failures_total',
   help: "Runs of the relay's steps that failed, and are repeated.",
   labelNames: ['step'],
+  registers,
+});
+export const tablesNotCaptured = new Gauge({
+  name: 'rowpost_tables_not_captured',
+  help: 'Captured tables that lack triggers: changes to them by SQL send no email. Told by relays.',
   registers,
 });
 export const queueRoundTrips = new Histogram({
