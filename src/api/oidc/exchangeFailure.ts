@@ -20,7 +20,7 @@ const OF_THE_GRANT: readonly string[] = ['invalid_grant', 'unsupported_grant_typ
 /**
  * Whether the provider may want client_secret_post. Few say so with `invalid_client`: others miss `client_id` in the form, which
  * is an `invalid_request`, don't authorize a client that they don't know (`unauthorized_client`), have codes of their own, or
- * leave the answer to a gateway.
+ * leave the response to a gateway.
  */
 export function mayRefuseBasic(error: unknown): boolean {
   return error instanceof ResponseBodyError && !OF_THE_GRANT.includes(error.error);
