@@ -18,9 +18,9 @@ const ours = new Set([
   ...Object.keys(ERROR_CODES),
   ...DELIVERY_ERRORS.flatMap(({ codes }) => codes.match(/\w+/g) ?? []),
 ]);
-/** Warnings of previews, variables of tests, and what other software calls so. */
+/** Warnings of previews, variables of tests and of deploy/compose.yaml, and what other software calls so. */
 const OTHERS =
-  /^(HTML_CLIPPED|UNKNOWN_NAME|FILTER_UNUSED|ATTACHMENT_NONE|FOREIGN_TAG|NODE_ENV|(OTEL|AWS)_\w+|CARRIER_[45]\d\d|SMTP_[45]\d\d)$/;
+  /^(HTML_CLIPPED|UNKNOWN_NAME|FILTER_UNUSED|ATTACHMENT_NONE|FOREIGN_TAG|ADDRESS_INVALID|NODE_ENV|PUBLISH_ADDRESS|(OTEL|AWS)_\w+|CARRIER_[45]\d\d|SMTP_[45]\d\d)$/;
 
 describe('names in the documentation', () => {
   for (const page of PAGES) {

@@ -9,7 +9,12 @@ const SOURCE = fileURLToPath(new URL('../../../src', import.meta.url));
 /** Where statements come from that run in tenants' sessions, whose search_path is that of the tenant's code. */
 const OF_TENANTS = ['graphql', 'db/catalog', 'db/files/sweepFiles.ts', 'control/explain', 'control/email'];
 /** Of the service's own tables, and of catalogs that it reads in sessions of its own. */
-const OF_SERVICE = ['control/email/redrive.ts', 'db/catalog/introspect.ts', 'db/catalog/typeSql.ts'];
+const OF_SERVICE = [
+  'control/email/redrive.ts',
+  'db/catalog/composites.ts',
+  'db/catalog/introspect.ts',
+  'db/catalog/typeSql.ts',
+];
 
 /** What is syntax before a parenthesis, not the name of a function. */
 const SYNTAX = new Set(
