@@ -234,12 +234,13 @@ describe(`delivery: outcomes end as states, queue in ${QUEUE}`, () => {
     expect(row).to.include({ state: 'sent' });
     const { body } = calls()[0]!;
     const { to, cc, bcc } = body.personalizations[0]!;
-    expect(to[0]).to.deep.equal({ email: 'x@y.test', name: txt });
+    // In quotes, as SendGrid asks for names with punctuation.
+    expect(to[0]).to.deep.equal({ email: 'x@y.test', name: `"${txt}"` });
     // An item that is one value and nothing else may be several addresses.
     expect(to.slice(1)).to.deep.equal([{ email: 'evil@x.test' }]);
     expect(cc).to.deep.equal([
       { email: 'a@y.test' },
-      { email: 'named@y.test', name: 'Last, First' },
+      { email: 'named@y.test', name: '"Last, First"' },
       { email: 'd@y.test' },
     ]);
     expect(bcc!.map(({ email }) => email)).to.deep.equal(['1@z.test', '2@z.test', '3@z.test']);
