@@ -32,7 +32,7 @@ export async function findRefusedColumn(
     }
   }
   const outcome = await read(statements);
-  return outcome.kind === 'failed' && outcome.statement !== undefined
-    ? columns[outcome.statement]
-    : undefined;
+  // A time limit, for instance, says nothing of the column.
+  if (outcome.kind === 'done' || outcome.statement === undefined) return undefined;
+  return sqlState(outcome.error.cause) === cause.code ? columns[outcome.statement] : undefined;
 }
