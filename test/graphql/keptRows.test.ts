@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { openShop, roleWith, type Shop } from './support/shop.js';
+import { openShop, roleWith, type Json, type Shop } from './support/shop.js';
 
 /** What happens before a change instead of it, and whether the table is partitioned. */
 const TRIGGERS = [

@@ -1,6 +1,7 @@
 import type { Column } from '../../db/catalog/catalog.js';
 import { boundStatement, compiledStatement } from '../../db/pool/compiledStatement.js';
 import type { TransactionOutcome, TransactionStatement } from '../../db/pool/transactions.js';
+import { sqlState } from '../../db/sql/sqlState.js';
 import type { PostgresError } from '../../db/sql/toAppError.js';
 import { empty, sql, type Inputs, type Slot, type Sql } from '../../db/sql/sql.js';
 import { columnOfSlot, rowsOfSlot, valueOfSlot } from './inputValues.js';
