@@ -49,9 +49,8 @@ const FENCES: readonly Mutant[] = [
   {
     name: 'two workers start the same first attempt',
     within: 'startSending',
-    pattern: /from open w on conflict do nothing/,
-    replacement:
-      'from open w on conflict (tenantid, deliveryid, createtime) do update set subject = excluded.subject',
+    pattern: /where s\.start_id = excluded\.start_id/,
+    replacement: '',
     tests: [LEDGER],
   },
   {
@@ -64,15 +63,16 @@ const FENCES: readonly Mutant[] = [
   {
     name: 'a later attempt is started by whoever asks',
     within: 'startSending',
-    pattern: /and d\.starts = w\.starts and d\.state in \('pending', 'retrying'\)/,
+    pattern:
+      /and \(d\.starts = w\.starts and d\.state in \('pending', 'retrying'\) or d\.starts = w\.starts \+ 1 and d\.state = 'sending' and d\.start_id = w\.start_id\)/,
     replacement: '',
     tests: [LEDGER],
   },
   {
     name: 'a worker with an older copy of the delivery starts',
     within: 'startSending',
-    pattern: /and d\.tracked and d\.starts = w\.starts and/,
-    replacement: 'and d.tracked and',
+    pattern: /\(d\.starts = w\.starts and d\.state in/,
+    replacement: '(d.state in',
     tests: [LEDGER],
   },
   {
@@ -269,7 +269,7 @@ const FIRST_WALL: readonly Mutant[] = [
   {
     name: 'an upsert changes a hidden row',
     within: 'insertion',
-    pattern: /where\(\[changeable\([^)]*\), (\w+)\]\)/,
+    pattern: /where\(\[allowed, (\w+)\]\)/,
     replacement: 'where([$1])',
     tests: [POLICIES, 'test/graphql/differentialWrites.test.ts'],
   },
