@@ -3,7 +3,7 @@ import { checkTable, checkText, openTypes } from '../../graphql/support/everyTyp
 import { generator, randomSeed } from '../../support/randomNumbers.js';
 
 /** Of each type, besides one that it takes and one that it refuses. */
-const RANDOM_TEXTS = 6;
+const RANDOM_TEXTS = 2;
 
 for (const major of [15, 18] as const) {
   describe(`every type of PostgreSQL ${major}`, () => {
