@@ -27,7 +27,7 @@ interface Started {
 }
 
 /**
- * One attempt: email → route → recorded start → carrier → recorded outcome. Whatever fails becomes the outcome, as docs/explanation/delivery.md lists
+ * One attempt: email → route → recorded start → carrier → recorded outcome. Whatever fails becomes the outcome, as docs/reference/email.md lists
  * them; rejects only if the outcome can't be recorded, because the database is unavailable.
  */
 export function attempt(

@@ -48,7 +48,7 @@ export class ServiceQuota {
         clearTimeout(timer);
         await work().then(resolve, reject);
       };
-      void this.#ofAll.run(tenantid, 1, begin);
+      this.#ofAll.run(tenantid, 1, begin).catch(reject);
     });
   }
 }

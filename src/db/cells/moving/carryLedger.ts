@@ -15,7 +15,7 @@ import { readInChunks } from './readInChunks.js';
 // A fenced tenant's email: nothing begins to be sent, and no rule is evaluated. Events whose rules were not evaluated, and
 // deliveries that have not ended, are carried before the other cell takes over; the history of those that have ended, after.
 
-/** By then a call to a provider has ended, or its lease has. */
+/** By then a call to a carrier has ended, or its lease has. */
 const PATIENCE_MS = 120_000;
 const POLL_MS = 20;
 
