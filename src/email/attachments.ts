@@ -60,13 +60,16 @@ export async function findAttachments(
         mimetype,
         size,
         objectkey,
-        ...(shown.has(storagekey) ? { contentId: storagekey } : {}),
+        ...(shown.has(storagekey) && !TEXT.test(mimetype) ? { contentId: storagekey } : {}),
       };
     }
     const message = "a file is gone, is another row's, or the email's role may not download it";
     throw fieldProblem(field, 'ATTACHMENT_MISSING', message);
   });
 }
+
+/** Programs read a text that is part of the email as words of the email itself, not as a file. */
+const TEXT = /^text\//i;
 
 /** The storage keys of files that the HTML references as `cid:<storage key>`, which become part of the email. */
 function filesShown(html: string): ReadonlySet<string> {

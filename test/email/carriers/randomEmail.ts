@@ -148,13 +148,15 @@ export function randomEmails(seed: number): () => LoadedEmail {
   };
   const attachment = (_: unknown, index: number): LoadedAttachment => {
     const content = bytes(pick(SIZES));
+    const mimetype = pick(next(4) === 0 ? COMPOSITE_TYPES : TYPES);
     return {
       filename: sanitizeFileName(oneLine(5) + pick(['', '.pdf', '.eml', '.txt'])),
-      mimetype: pick(next(4) === 0 ? COMPOSITE_TYPES : TYPES),
+      mimetype,
       size: content.length,
       objectkey: `k${index}`,
       base64: content.toString('base64'),
-      ...(next(4) === 0 ? { contentId: `key-${index}` } : {}),
+      // Never a text: see `findAttachments`.
+      ...(next(4) === 0 && !mimetype.startsWith('text/') ? { contentId: `key-${index}` } : {}),
     };
   };
   return () => {

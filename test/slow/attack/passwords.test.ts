@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { loadConfig } from '../../../src/config/config.js';
 import { ensureInstallation } from '../../../src/control/tenants/installation.js';
 import { hashPassword } from '../../../src/control/roles/passwords.js';
-import { createTestTenant } from '../../support/createTestTenant.js';
+import { createTenant } from '../../../src/control/tenants/tenants.js';
 import { AppError } from '../../../src/foundation/errors.js';
 import { passwordWeakness } from '../../../src/foundation/passwordRules.js';
 import { PXADMIN_PASSWORD, WebFixture, type Json } from '../../api/webFixture.js';
@@ -75,7 +75,7 @@ describe('attack: weak passwords', () => {
     for (const work of [
       () => ensureInstallation(database.knex, 'short'),
       () => ensureInstallation(database.knex, 'pxadmin1'),
-      () => createTestTenant(database.knex, { name: 'a', rootLogin: 'root', rootPassword: 'secret' }),
+      () => createTenant(database.knex, { name: 'a', rootLogin: 'root', rootPassword: 'secret' }),
     ]) {
       const error: unknown = await work().catch((reason: unknown) => reason);
       expect(error).to.be.instanceOf(AppError).and.to.include({ code: 'PASSWORD_TOO_WEAK' });

@@ -6,7 +6,8 @@ import { generator, randomSeed } from '../../support/randomNumbers.js';
 const RANDOM_TEXTS = 2;
 
 for (const major of [15, 18] as const) {
-  describe(`every type of PostgreSQL ${major}`, () => {
+  describe(`every type of PostgreSQL ${major}`, function () {
+    this.timeout(1_200_000);
     it('does in all ways what PostgreSQL does', async () => {
       const { shop, cases } = await openTypes(major);
       const seed = randomSeed();
