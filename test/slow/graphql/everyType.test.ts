@@ -5,6 +5,9 @@ import { generator, randomSeed } from '../../support/randomNumbers.js';
 /** Of each type, besides one that it takes and one that it refuses. */
 const RANDOM_TEXTS = 2;
 
+/** PostgreSQL 15 has few types of its own: of all, one in so many, others in each run. */
+const SHARES = { 15: 3, 18: 1 };
+
 for (const major of [15, 18] as const) {
   describe(`every type of PostgreSQL ${major}`, function () {
     this.timeout(1_200_000);
@@ -15,7 +18,7 @@ for (const major of [15, 18] as const) {
       try {
         expect(cases.length).to.be.greaterThan(180);
         const wrong: string[] = [];
-        for (const each of cases) {
+        for (const each of cases.filter((_, index) => (index + seed) % SHARES[major] === 0)) {
           const texts = [...each.shown.keys()];
           const taken = [...each.shown].findLast(([, shown]) => shown !== undefined);
           const refused = [...each.shown].findLast(([, shown]) => shown === undefined);
