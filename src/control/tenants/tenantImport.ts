@@ -50,7 +50,7 @@ export async function importTenant(database: Database, given: Import): Promise<H
   await tenants.settle(tenantid, schema);
   // The service's triggers are not in the archive.
   const catalog = buildCatalog(schema, await readSchema(pool, schema));
-  await repairCapture(pool, await tenants.names(), tenantid, catalog);
+  await repairCapture(pool, await tenants.names(), tenantid, catalog, true);
   return given.verified.header;
 }
 

@@ -46,6 +46,7 @@ export const MOVING_TABLES: readonly TenantTable[] = [
   { table: 'email_suppression' },
   { table: 'email_unsubscribe' },
   { table: 'captured_table' },
+  { table: 'capture_gap' },
   { table: 'file_table' },
   { table: 'file' },
   { table: 'idempotency_key' },

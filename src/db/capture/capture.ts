@@ -60,13 +60,16 @@ export async function readCapturedTables(pool: Pool, tenantid: number): Promise<
 
 /**
  * Creates missing triggers, and drops those too many: of tables that were recreated or renamed, of new partitions, and of
- * tables captured by an earlier release. Throws what pg throws. @returns messages about what could not be done
+ * tables captured by an earlier release. Throws what pg throws.
+ * @param isArriving from another installation, whose triggers do not come along
+ * @returns messages about what could not be done
  */
 export async function repairCapture(
   pool: Pool,
   names: RoleNames,
   tenantid: number,
   catalog: Catalog,
+  isArriving = false,
 ): Promise<readonly string[]> {
   const states = await readCaptureStates(pool, { tenantid, schema: catalog.schema });
   if (states.length === 0) return [];
@@ -81,7 +84,8 @@ export async function repairCapture(
         await runner.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
         await store(runner, tenantid, table.sqlName);
         await createTriggers(runner, names, tenantid, table, state.parts);
-        if (state.isStored && state.parts.some(lacksTriggers)) await endGap(runner, tenantid, table.sqlName);
+        if (state.isStored && state.parts.some(lacksTriggers))
+          await endGap(runner, tenantid, table.sqlName, isArriving);
       });
     } catch (error) {
       if (!(error instanceof AppError) && sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;

@@ -57,13 +57,24 @@ export async function recordCheck(runner: StatementRunner, lost: readonly LostCa
   await runner.query('insert into rowpost.capture_check default values');
 }
 
-/** Triggers of a table were missing until now. Throws what the driver throws. */
-export async function endGap(runner: StatementRunner, tenantid: number, table: string): Promise<void> {
+/**
+ * Triggers of a table were missing until now. Throws what the driver throws.
+ * @param isArriving from another installation: of what happened there, the gaps that came along tell
+ */
+export async function endGap(
+  runner: StatementRunner,
+  tenantid: number,
+  table: string,
+  isArriving: boolean,
+): Promise<void> {
+  const ended = sql`update rowpost.capture_gap set until = clock_timestamp()
+    where tenantid = ${wholeNumber(tenantid)} and table_name = ${textConstant(table)} and until is null`;
+  if (isArriving) {
+    await runner.query(statement`${ended}`);
+    return;
+  }
   await runner.query(statement`
-    with ended as (
-      update rowpost.capture_gap set until = clock_timestamp()
-      where tenantid = ${wholeNumber(tenantid)} and table_name = ${textConstant(table)} and until is null returning 1
-    )
+    with ended as (${ended} returning 1)
     insert into rowpost.capture_gap (tenantid, table_name, since, until)
     select ${wholeNumber(tenantid)}, ${textConstant(table)}, ${LAST_CHECK}, clock_timestamp() where not exists (select from ended)`);
 }

@@ -233,6 +233,7 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
     },
   ],
   captured_table: [{ tenantid: TENANT, table_name: 'orders' }],
+  capture_gap: [{ tenantid: TENANT, table_name: 'orders', since: null, until: '2026-01-01' }],
   file_table: [
     {
       tenantid: TENANT,

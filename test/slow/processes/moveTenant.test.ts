@@ -36,6 +36,7 @@ const MORE_ROWS = `
   insert into rowpost.webhook_token (tenantid, token, report) values (1, 'token', 'report');
   insert into rowpost.email_suppression (tenantid, address, reason, source) values (1, 'gone@example.com', '550', 'bounce');
   insert into rowpost.email_unsubscribe (tenantid, address, all_types, source) values (1, 'no@example.com', true, 'link');
+  insert into rowpost.capture_gap (tenantid, table_name, since, until) values (1, 'orders', now() - interval '2 hours', now() - interval '1 hour');
   insert into rowpost.file_table (tenantid, table_name, column_name) values (1, 'orders', 'files');
   insert into rowpost.file (storagekey, tenantid, target, key, filenum, filename, mimetype, size, sha256, objectkey, roleid)
     values (gen_random_uuid(), 1, 'orders', '{"order_id": 1}', 1, 'a.txt', 'text/plain', 9007199254740993, '\\x00ff', '1/0a/0a000000-0000-4000-8000-000000000000', 2);
