@@ -5,8 +5,8 @@ import { waitFor } from '../../support/waitFor.js';
 
 /** More than the system buffers for a connection, so that a response that nobody reads stays with the service. */
 const ANSWER_BYTES = 12_000_000;
-const STALL_MS = 4_000;
-const TIMEOUT_MS = 10_000;
+const STALL_MS = 10_000;
+const TIMEOUT_MS = 20_000;
 
 const SELDOM = { intervalMs: 100 };
 
