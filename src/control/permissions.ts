@@ -38,6 +38,11 @@ export function requireTenantAdmin(principal: Principal): string {
   return requireSchema(principal);
 }
 
+/** Not for admins: whoever chooses who can sign in can sign in as anybody, even as the root role. Throws AppError PERMISSION_DENIED. */
+export function requireRoot(principal: Principal): void {
+  if (!principal.isRoot) throw denied("Only the tenant's root role may do this.");
+}
+
 /** Throws AppError PERMISSION_DENIED unless the principal may see the ledger of its tenant's emails. */
 export function requireDeliveryViewer(principal: Principal): void {
   if (!holds(principal, 'view_delivery')) {

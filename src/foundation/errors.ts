@@ -137,6 +137,7 @@ const CODES = {
     'Use the confid that create_oidc_config returned, not the providerid, and the tenant it was created in.',
   ],
   OIDC_ROLE_NOT_MAPPED: [403, 'Map the role to an identity with create_role_oidc, for this confid.'],
+  OIDC_NOT_ADMITTED: [403, 'Ask the administrator of your account to let you in.'],
   OIDC_RETURN_TO_REFUSED: [400, 'The operator allows origins with OIDC_RETURN_ORIGINS.'],
   OIDC_STATE_INVALID: [
     400,

@@ -119,6 +119,7 @@ export class WebFixture {
       ...base,
       keyRing,
       control,
+      templates,
       checks,
       ...(options.readSns ? { readSns: options.readSns } : {}),
     });

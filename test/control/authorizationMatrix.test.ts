@@ -73,6 +73,17 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
       `create_role_oidc(input: {roleid: ${role}, confid: ${config}, sub_id: "x"}) { roleid }`,
       'roleid',
     );
+    const class_ = await made('root', 'create_role_class(input: {name: "c"}) { classid }', 'classid');
+    await made(
+      'root',
+      `create_oidc_provisioning(input: {confid: ${config}, parentid: ${role}, capabilities: []}) { confid }`,
+      'confid',
+    );
+    await made(
+      'root',
+      `create_oidc_group_class(input: {confid: ${config}, group_name: "g", classid: ${class_}}) { confid }`,
+      'confid',
+    );
     for (const caller of ['root', 'other root'] as const) {
       await made(caller, 'set_email_apikey(apikey: "key") { apikey }', 'apikey');
     }
@@ -102,7 +113,7 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
       provider: unused,
       config,
       spare,
-      class: await made('root', 'create_role_class(input: {name: "c"}) { classid }', 'classid'),
+      class: class_,
       rule: await made(
         'root',
         'create_policy_rule(input: {name: "r", capabilities: ["select"], targets: ["note"]}) { ruleid }',
@@ -143,6 +154,11 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
       create_oidc_config: `create_oidc_config(input: {providerid: ${provider}, client_id: "c", client_secret: "s"}) { confid }`,
       update_oidc_config: `update_oidc_config(confid: ${config}, input: {client_id: "x"}) { confid }`,
       delete_oidc_config: `delete_oidc_config(confid: ${config}) { confid }`,
+      create_oidc_provisioning: `create_oidc_provisioning(input: {confid: ${spare}, parentid: ${role}, capabilities: []}) { confid }`,
+      update_oidc_provisioning: `update_oidc_provisioning(confid: ${config}, input: {seats: 1}) { confid }`,
+      delete_oidc_provisioning: `delete_oidc_provisioning(confid: ${config}) { confid }`,
+      create_oidc_group_class: `create_oidc_group_class(input: {confid: ${config}, group_name: "h", classid: ${classid}}) { confid }`,
+      delete_oidc_group_class: `delete_oidc_group_class(confid: ${config}, group_name: "g", classid: ${classid}) { confid }`,
       create_role_oidc: `create_role_oidc(input: {roleid: ${role}, confid: ${spare}, sub_id: "x"}) { roleid }`,
       update_role_oidc: `update_role_oidc(roleid: ${role}, confid: ${config}, input: {sub_id: "y"}) { roleid }`,
       delete_role_oidc: `delete_role_oidc(roleid: ${role}, confid: ${config}) { roleid }`,

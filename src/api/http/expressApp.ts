@@ -21,6 +21,7 @@ import type { HttpMetrics } from './metrics.js';
 import { oidcRoutes } from '../oidc/oidcRoutes.js';
 import type { ProviderClient } from '../oidc/providerClient.js';
 import type { ProviderIssuers } from '../oidc/providerIssuers.js';
+import { Provisioner } from '../../control/oidc/provisioner.js';
 import { ProviderKeys } from '../oidc/providerKeys.js';
 import type { RouteDeps } from './routeDeps.js';
 import { failedSignIn } from '../signIn/failedSignIn.js';
@@ -58,6 +59,7 @@ export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, r
     respondToSignIn: createSignInResponder(deps, tokens),
     consoleSessions: new ConsoleSessions(deps, tokens, authenticator),
     providerKeys: new ProviderKeys(deps.callProvider, deps.clock),
+    provisioner: new Provisioner(deps),
   };
   app.use(eventRoutes(routeDeps, new EmailEventMetrics(registry)));
   app.use(authRoutes(routeDeps));

@@ -1,3 +1,4 @@
+import type { Provisioner } from '../../control/oidc/provisioner.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import type { SignInResponder } from '../auth/signInResponder.js';
 import type { SignInLimits } from '../auth/signInLimits.js';
@@ -22,4 +23,5 @@ export interface RouteDeps extends WebDeps {
   readonly callProvider: ProviderClient;
   readonly providerKeys: ProviderKeys;
   readonly issuers: ProviderIssuers;
+  readonly provisioner: Provisioner;
 }

@@ -1,9 +1,12 @@
+import type { TemplatePool } from 'rowpost-jinja2';
 import type { ControlEngine } from '../../control/controlEngine.js';
 import type { HealthChecks } from '../../health/readiness.js';
 import type { Services } from '../../control/services.js';
 import type { ReadSns } from '../webhooks/sns.js';
 
 export interface WebDeps extends Services {
+  /** Renders the names of roles that sign-ins make. */
+  readonly templates: Pick<TemplatePool, 'render'>;
   /** The control objects: `/roles_pbac`. */
   readonly control: ControlEngine;
   /** Health checks of `/readyz`, by name. */

@@ -24,7 +24,7 @@ export async function authorizationUrl(
   const url = buildAuthorizationUrl(configuration, {
     response_type: 'code',
     redirect_uri: config.baseUrl + registration.redirectPath,
-    scope: scopeFor(provider.comparison_field),
+    scope: scopeFor(registration),
     state,
     nonce,
     code_challenge: await calculatePKCECodeChallenge(codeVerifier),
@@ -34,7 +34,11 @@ export async function authorizationUrl(
 }
 
 /** Requests only the scopes that the claim needs: providers show them to users. */
-function scopeFor(comparisonField: string): string {
+function scopeFor({
+  provider: { comparison_field: comparisonField },
+  provisioning,
+}: OidcRegistration): string {
+  if (provisioning) return ['openid profile email', provisioning.scope ?? []].flat().join(' ');
   if (comparisonField === 'sub') return 'openid';
   if (comparisonField === 'email') return 'openid email';
   return 'openid profile email';

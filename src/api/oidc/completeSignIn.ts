@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import type { JWTPayload } from 'jose';
 import { takeOidcSignIn, type OidcSignIn } from '../../db/roles/signIn/oidcSignIns.js';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import type { Principal } from '../../db/roles/principal.js';
@@ -36,11 +37,9 @@ export async function completeSignIn(deps: RouteDeps, req: Request, res: Respons
     const registration = await findUnchanged(deps, signIn);
     const idToken = await exchangeCode(deps.callProvider, { ...signIn, registration, callbackUrl });
     const claims = await verifyIdToken(deps.providerKeys, registration, idToken, signIn.nonce);
-    // Read now, not at the start: a mapping deleted in the meantime no longer counts.
-    const { mapping } = await findMapping(deps, signIn);
-    matchIdentity(claims, registration.provider, mapping.sub_id);
-    const principal = await signInRole(deps, signIn);
-    deps.log.info(subjectOf(signIn), 'signed in through a provider');
+    const roleid = await findRole(deps, signIn, registration, claims);
+    const principal = await signInRole(deps, signIn, roleid);
+    deps.log.info({ ...subjectOf(signIn), roleid }, 'signed in through a provider');
     await respond(deps, res, signIn, principal);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -70,13 +69,38 @@ async function takeSignIn(deps: RouteDeps, req: Request, callbackUrl: URL): Prom
 async function findUnchanged(deps: RouteDeps, signIn: ReturnedSignIn): Promise<OidcRegistration> {
   const registration = await findRegistration(deps, signIn);
   // The code must not reach the token endpoint of a provider that was configured meanwhile.
-  const { role } = await findMapping(deps, signIn);
-  if (registration.redirectPath !== signIn.redirect_uri || !isUnchanged(role, signIn)) throw stateInvalid();
+  if (registration.redirectPath !== signIn.redirect_uri) throw stateInvalid();
+  if (signIn.roleid !== null) {
+    const { role } = await findMapping(deps, { ...signIn, roleid: signIn.roleid });
+    if (!isUnchanged(role, signIn)) throw stateInvalid();
+  }
   return deps.issuers.complete(deps, registration);
 }
 
-async function signInRole(deps: RouteDeps, signIn: ReturnedSignIn): Promise<Principal> {
-  const { tenantid, roleid } = signIn;
+/** The role that the sign-in was started for, if the identity is its own, or that of the identity. */
+async function findRole(
+  deps: RouteDeps,
+  { tenantid, roleid, confid }: ReturnedSignIn,
+  registration: OidcRegistration,
+  claims: JWTPayload,
+): Promise<number> {
+  const { provider } = registration;
+  // Read now, not at the start: a mapping deleted in the meantime no longer counts.
+  const mapping =
+    roleid === null ? undefined : (await findMapping(deps, { tenantid, roleid, confid })).mapping;
+  const identity = {
+    tenantid,
+    confid,
+    providerid: provider.providerid,
+    subId: matchIdentity(claims, provider, mapping?.sub_id),
+    claims,
+    emailAlwaysVerified: provider.email_always_verified,
+  };
+  return deps.provisioner.admit(registration, identity, roleid ?? undefined);
+}
+
+async function signInRole(deps: RouteDeps, signIn: ReturnedSignIn, roleid: number): Promise<Principal> {
+  const { tenantid } = signIn;
   const principal = await signInAs(deps, tenantid, roleid);
   if (!principal) throw oidcFailure('OIDC_ROLE_NOT_MAPPED', `Role ${roleid} is deleted.`);
   if (!isUnchanged(principal, signIn)) throw stateInvalid();
@@ -85,7 +109,7 @@ async function signInRole(deps: RouteDeps, signIn: ReturnedSignIn): Promise<Prin
 
 /** A sign-in under way ends with the role's sessions. */
 function isUnchanged({ tokensValidFromMs }: Principal, { tokens_valid_from_ms: began }: OidcSignIn): boolean {
-  return tokensValidFromMs === began;
+  return began === null || tokensValidFromMs === began;
 }
 
 function stateInvalid(): Error {

@@ -9,13 +9,13 @@ import type { OidcSignIn } from '../../db/roles/signIn/oidcSignIns.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { oidcFailure } from './oidcFailure.js';
 
-/** The role that somebody signs in as, and the configuration of the provider that says who it is. */
-type SignInTarget = Pick<OidcSignIn, 'tenantid' | 'roleid' | 'confid'>;
+/** The configuration of the provider that says who signs in. */
+type SignInConfig = Pick<OidcSignIn, 'tenantid' | 'confid'>;
 
 /** Throws AppError OIDC_CONFID_NOT_FOUND, with a hint if the number is a provider's id. */
 export async function findRegistration(
   { database: { knex }, keyRing, principals }: RouteDeps,
-  { tenantid, confid }: SignInTarget,
+  { tenantid, confid }: SignInConfig,
 ): Promise<OidcRegistration> {
   await principals.requireTenantInThisCell(tenantid);
   const registration = await readOidcRegistration(knex, keyRing, tenantid, confid);
@@ -29,7 +29,7 @@ export async function findRegistration(
 /** The role and the identity that is mapped to it. Throws AppError OIDC_ROLE_NOT_MAPPED, also for missing or deleted roles. */
 export async function findMapping(
   { database: { knex }, principals }: RouteDeps,
-  { tenantid, roleid, confid }: SignInTarget,
+  { tenantid, roleid, confid }: SignInConfig & { readonly roleid: number },
 ): Promise<{ readonly mapping: Row<typeof roleOidc>; readonly role: Principal }> {
   const mapping = await readRow(knex, roleOidc, { tenantid, roleid, confid });
   const role = mapping && (await principals.reload(tenantid, roleid));

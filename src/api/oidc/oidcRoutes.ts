@@ -13,7 +13,7 @@ export function oidcRoutes(deps: RouteDeps): Router {
     const values = await readSignIn(deps, req, res);
     const url = await startSignIn(deps, res, {
       tenantid: readTenantid(values),
-      roleid: requireId(values, 'roleid'),
+      roleid: values['roleid'] === undefined ? undefined : requireId(values, 'roleid'),
       confid: values['confid'],
       return_to: values['return_to'],
     });

@@ -15,13 +15,14 @@ const LIFETIME_SECONDS = 600;
 
 export interface SignInStart {
   readonly tenantid: number;
-  readonly roleid: number;
+  /** Undefined: that of the identity. */
+  readonly roleid: number | undefined;
   readonly confid: unknown;
   readonly return_to?: unknown;
 }
 
 /**
- * `POST /oidc`: configuration → role → secrets → stored sign-in → authorization URL → cookie. @returns where the browser has to go
+ * `POST /oidc`: configuration → role, if one is given → secrets → stored sign-in → authorization URL → cookie. @returns where the browser has to go
  * @param consolePath where in the console the sign-in ends, with a session instead of tokens. Only passed by the console's
  *   own form: other sites may post to `/oidc`, and must not be able to sign a browser in.
  * Throws AppError BAD_REQUEST, OIDC_CONFID_NOT_FOUND, OIDC_ROLE_NOT_MAPPED, OIDC_RETURN_TO_REFUSED.
@@ -32,9 +33,9 @@ export async function startSignIn(
   { tenantid, roleid, return_to, ...given }: SignInStart,
   consolePath?: string,
 ): Promise<string> {
-  const target = { tenantid, roleid, confid: requireId(given, 'confid') };
+  const target = { tenantid, roleid: roleid ?? null, confid: requireId(given, 'confid') };
   const registration = await findRegistration(deps, target);
-  const { role } = await findMapping(deps, target);
+  const role = roleid === undefined ? undefined : (await findMapping(deps, { ...target, roleid })).role;
   const returnTo = consolePath ?? readReturnTo(return_to, deps);
   const secrets = createSecrets(deps, tenantid);
   // In a cookie, so that no other browser can complete the sign-in.
@@ -47,7 +48,7 @@ export async function startSignIn(
     browser_hash: sha256(browserSecret),
     return_to: returnTo,
     redirect_uri: registration.redirectPath,
-    tokens_valid_from_ms: role.tokensValidFromMs,
+    tokens_valid_from_ms: role?.tokensValidFromMs ?? null,
   };
   await storeOidcSignIn(deps.database.knex, stateHash, signIn, LIFETIME_SECONDS);
   const url = await authorizationUrl(registration, deps.config, secrets);

@@ -43,7 +43,7 @@ export async function readSignInView(
   return { options: await listSignInOptions(knex, tenantid), brand: await readSignInBrand(knex, tenantid) };
 }
 
-/** As `startSignIn`, for a form with a login, which may be empty. Throws AppError BAD_REQUEST. */
+/** As `startSignIn`, for a form with a login; without one, the role is that of the identity. */
 export async function startSignInByLogin(
   deps: RouteDeps,
   res: Response,
@@ -51,16 +51,16 @@ export async function startSignInByLogin(
   start: Pick<SignInStart, 'tenantid' | 'return_to'>,
   consolePath?: string,
 ): Promise<string> {
-  if (formText(values, 'login') === '') {
-    throw new AppError('BAD_REQUEST', 'Enter your login first, then choose the provider.');
-  }
+  const { confid } = values;
+  if (formText(values, 'login') === '')
+    return startSignIn(deps, res, { ...start, roleid: undefined, confid }, consolePath);
   const role = await findLogin(
     deps.database.knex,
     start.tenantid,
     readText(values, 'login', MAX_LOGIN_LENGTH),
   );
   const roleid = role?.roleid ?? NO_ROLE;
-  return startSignIn(deps, res, { ...start, roleid, confid: values['confid'] }, consolePath);
+  return startSignIn(deps, res, { ...start, roleid, confid }, consolePath);
 }
 
 /** Browsers check redirects after a form against `form-action`, and providers may redirect among their own hosts. */

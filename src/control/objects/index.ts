@@ -12,6 +12,7 @@ import { emailTypeVersion } from './emailTypeVersion.js';
 import { emailUnsubscribe } from './emailUnsubscribe.js';
 import { oidcConfig } from './oidcConfig.js';
 import { oidcProviders } from './oidcProviders.js';
+import { oidcGroupClass, oidcProvisioning } from './oidcProvisioning.js';
 import { outbox } from './outbox.js';
 import { policyRule } from './policyRule.js';
 import { role } from './role.js';
@@ -29,6 +30,8 @@ export const OBJECTS: readonly ControlObject[] = [
   capability,
   oidcProviders,
   oidcConfig,
+  oidcProvisioning,
+  oidcGroupClass,
   roleOidc,
   emailTypes,
   emailTypeVersion,

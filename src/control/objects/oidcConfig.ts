@@ -1,5 +1,4 @@
 import { GraphQLString } from 'graphql';
-import type { Principal } from '../../db/roles/principal.js';
 import { CREATED } from '../derive/columns.js';
 import { requireUsableProvider } from '../derive/references.js';
 import { ofOwnTenant } from '../derive/visibility.js';
@@ -8,7 +7,7 @@ import { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { MAX_CONFIGS } from '../oidc/oidcRegistration.js';
-import { denied } from '../permissions.js';
+import { requireRoot } from '../permissions.js';
 
 /** A tenant's registration with a provider. */
 export const oidcConfig = controlObject({
@@ -74,9 +73,4 @@ async function requireConfigQuota({ db, principal: { tenantid } }: ControlContex
     .select(db.raw('count(*)::int as configs'));
   if (found && found.configs >= MAX_CONFIGS)
     throw badInput('providerid', `A tenant has at most ${MAX_CONFIGS} configurations.`);
-}
-
-/** Not for admins: whoever chooses the provider decides who can sign in, even as the root role. Throws AppError PERMISSION_DENIED. */
-function requireRoot(principal: Principal): void {
-  if (!principal.isRoot) throw denied("Only the tenant's root role may do this.");
 }

@@ -110,7 +110,7 @@ async function authorize(context: ControlContext, roleid: number): Promise<void>
 }
 
 /** Throws AppError OIDC_CONFID_NOT_FOUND. */
-async function requireConfig({ db, principal }: ControlContext, confid: number): Promise<void> {
+export async function requireConfig({ db, principal }: ControlContext, confid: number): Promise<void> {
   const { tenantid } = principal;
   const known: unknown = await db('rowpost.oidc_config').where({ tenantid, confid }).first('confid');
   if (known !== undefined) return;

@@ -1,7 +1,9 @@
 import type { ControlDb } from '../../db/pool/database.js';
 import type { KeyRing } from '../../config/secrets.js';
+import type { Row } from '../derive/declaration.js';
 import { readRow } from '../derive/rows.js';
 import { secretContext } from '../derive/writeRows.js';
+import { oidcProvisioning } from '../objects/oidcProvisioning.js';
 import { oidcProviders, type OidcProvider } from '../objects/oidcProviders.js';
 
 /** A tenant's registration with a provider, as needed for a sign-in. */
@@ -13,6 +15,8 @@ export interface OidcRegistration {
   readonly redirectPath: string;
   /** Whether callbacks must name their issuer, since its redirect URI is that of other providers too. */
   readonly requiresIss: boolean;
+  /** Undefined if sign-ins make no roles. */
+  readonly provisioning: Row<typeof oidcProvisioning> | undefined;
 }
 
 /** @returns undefined if the tenant has no such configuration */
@@ -40,6 +44,7 @@ export async function readOidcRegistration(
     provider,
     redirectPath: row.redirect_uri,
     requiresIss: row.requires_iss || provider.sends_iss === true,
+    provisioning: await readRow(db, oidcProvisioning, { tenantid, confid }),
   };
 }
 

@@ -52,7 +52,7 @@ export async function createRole(context: ControlContext, input: RoleInput): Pro
 }
 
 /** The classes that a new role below `parentid` starts with. */
-async function classesAtCreation(
+export async function classesAtCreation(
   db: ControlDb,
   tenantid: number,
   parentid: number,

@@ -60,6 +60,11 @@ async function signupClasses(db: ControlDb, tenantid: number): Promise<ReadonlyS
 /** Validates a self-chosen login. Administrators are not restricted. Throws AppError BAD_USER_INPUT. */
 export function requireOwnLogin({ principal }: ControlContext, login: string | null | undefined): void {
   if (login == null || principal.isAdmin) return;
+  requirePlainLogin(login);
+}
+
+/** A login that nobody with the right to choose any has chosen. Throws AppError BAD_USER_INPUT. */
+export function requirePlainLogin(login: string): void {
   if (login.length > MAX_LOGIN_CHARACTERS)
     throw badInput('login', `login has at most ${MAX_LOGIN_CHARACTERS} characters.`);
   if (/^\s|\s$|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(login)) {

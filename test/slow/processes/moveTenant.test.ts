@@ -28,7 +28,10 @@ const MORE_ROWS = `
     values (0, 'shared', 'https://id.example.com/a', 'https://id.example.com/t', 'https://id.example.com/j', 'https://id.example.com', 'sub');
   insert into rowpost.oidc_config (confid, tenantid, providerid, client_id, client_secret_uuid, client_secret_encrypted)
     values (1, 1, (select max(providerid) from rowpost.oidc_providers), 'client', gen_random_uuid(), 'SECRET');
+  insert into rowpost.oidc_provisioning (tenantid, confid, parentid) values (1, 1, 90);
+  insert into rowpost.oidc_group_class (tenantid, confid, group_name, classid) values (1, 1, 'staff', 1);
   insert into rowpost.role_oidc (tenantid, roleid, confid, sub_id) values (1, 80, 1, 'someone');
+  insert into rowpost.role_oidc_class (tenantid, roleid, confid, classid) values (1, 80, 1, 1);
   insert into rowpost.sign_in_brand (tenantid, name, color) values (1, 'Shop', '#2f55d4');
   insert into rowpost.email_layouts (tenantid, name, template) values (1, 'base', 'é "{{ body }}" \\ 🙂');
   update rowpost.email_types set options = '{"limit": 123456789012345678901234567890.5}' where tenantid = 1;

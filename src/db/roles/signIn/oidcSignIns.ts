@@ -6,7 +6,8 @@ import type { Knex } from 'knex';
  */
 export interface OidcSignIn {
   readonly tenantid: number;
-  readonly roleid: number;
+  /** Null: that of the identity. */
+  readonly roleid: number | null;
   readonly confid: number;
   readonly nonce: string;
   readonly code_verifier_encrypted: string;
@@ -15,8 +16,8 @@ export interface OidcSignIn {
   readonly return_to: string | null;
   /** Below BASE_URL. */
   readonly redirect_uri: string;
-  /** The state of the role for which it began. */
-  readonly tokens_valid_from_ms: number;
+  /** The state of the role for which it began; null without a role. */
+  readonly tokens_valid_from_ms: number | null;
 }
 
 /** Maximum number of abandoned sign-ins deleted with each new one. */

@@ -20,6 +20,8 @@ type Response = (res: ServerResponse) => void;
 /** What to do wrong. All is done right when nothing is set. */
 export interface Misbehavior {
   readonly claims?: JWTPayload;
+  /** Who signs in next, for several at once. */
+  readonly nextPerson?: () => JWTPayload;
   readonly signature?: Signature;
   /** The header of the ID token, instead of algorithm and key id; signed with RS256. */
   readonly header?: object;
@@ -62,7 +64,7 @@ export class MisbehavingProvider {
   #keys: (Keys & { readonly kid: string; readonly alg: string }) | undefined;
   readonly #rsaKeys: Keys[] = [];
   #otherKey: CryptoKey | undefined;
-  readonly #nonces = new Map<string, { nonce: string; clientId: string }>();
+  readonly #nonces = new Map<string, { nonce: string; clientId: string; person: JWTPayload }>();
   readonly #server = createServer((req, res) => {
     void this.#response(req, res);
   });
@@ -131,7 +133,8 @@ export class MisbehavingProvider {
   #authorize({ searchParams }: URL, res: ServerResponse): void {
     const code = randomUUID();
     const value = (name: string): string => searchParams.get(name) ?? '';
-    this.#nonces.set(code, { nonce: value('nonce'), clientId: value('client_id') });
+    const person = this.misbehavior.nextPerson?.() ?? {};
+    this.#nonces.set(code, { nonce: value('nonce'), clientId: value('client_id'), person });
     const back = new URL(value('redirect_uri'));
     const parameters = this.misbehavior.callback ?? { code, state: value('state') };
     for (const [name, text] of Object.entries(parameters)) back.searchParams.set(name, text);
@@ -173,6 +176,7 @@ export class MisbehavingProvider {
       nonce: known.nonce,
       iat: now,
       exp: now + 300,
+      ...known.person,
       ...this.misbehavior.claims,
     };
     const id_token = this.misbehavior.idToken ?? (await this.#sign(claims));

@@ -6,6 +6,7 @@ import {
   startCertifiedProvider,
   type CertifiedProvider,
 } from '../../../api/oidc/support/certifiedProvider.js';
+import { HttpBrowser } from '../../../api/oidc/support/httpBrowser.js';
 import { CLIENT, OidcFixture } from '../../../api/oidc/support/oidcFixture.js';
 
 const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
@@ -107,10 +108,16 @@ describe('GET /signin', () => {
     expect(pages[0]).to.match(/^403 /);
   });
 
-  it('asks for the login if a provider was chosen without one', async () => {
-    const response = await submit('/signin/oidc', { login: '', confid: String(confid) });
-    expect(response.status).to.equal(400);
-    expect(await response.text()).to.include('Enter your login first');
+  it('finds the role by the identity if a provider was chosen without a login', async () => {
+    const browser = new HttpBrowser();
+    const tenantid = String(fixture.tenant.tenantid);
+    const started = await browser.send(`${fixture.baseUrl}/signin/oidc`, {
+      method: 'POST',
+      body: new URLSearchParams({ tenantid, login: '', confid: String(confid) }),
+    });
+    const callback = await fixture.logIn(browser, started.headers.get('location')!, 'ada-at-provider');
+    const body = await fixture.readAuthBody(await browser.send(callback));
+    expect(body.message).to.equal('Logged in as ada.');
   });
 
   it('rejects forms from other sites', async () => {

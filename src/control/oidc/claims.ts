@@ -1,0 +1,39 @@
+import { ownValue } from '../../foundation/ownValue.js';
+
+/** The claims of a verified ID token. */
+export type Claims = Readonly<Record<string, unknown>>;
+
+/**
+ * The texts of a claim: its value, or those of its list. A path such as `realm_access.roles` leads into objects; a name may have dots
+ * itself, such as `https://example.com/groups`, so the longest name that is there counts.
+ */
+export function textsOf(claims: Claims, path: string): readonly string[] {
+  return [valueAt(claims, path.split('.'))].flat().filter((value) => typeof value === 'string');
+}
+
+function valueAt(value: unknown, steps: readonly string[]): unknown {
+  if (steps.length === 0) return value;
+  if (!isObject(value)) return undefined;
+  for (let length = steps.length; length > 0; length--) {
+    const found = ownValue(value, steps.slice(0, length).join('.'));
+    if (found !== undefined) return valueAt(found, steps.slice(length));
+  }
+  return undefined;
+}
+
+/** Whether the provider has left the claim out because it is too long, as Microsoft Entra does with more than 200 groups. */
+export function isLeftOut(claims: Claims, path: string): boolean {
+  const names = ownValue(claims, '_claim_names');
+  return isObject(names) && ownValue(names, path) !== undefined;
+}
+
+/** The address that the provider says is the person's own. */
+export function verifiedEmail(claims: Claims, alwaysVerified: boolean): string | undefined {
+  const [email, verified] = [ownValue(claims, 'email'), ownValue(claims, 'email_verified')];
+  const isVerified = verified === true || (verified === undefined && alwaysVerified);
+  return isVerified && typeof email === 'string' ? email : undefined;
+}
+
+function isObject(value: unknown): value is Claims {
+  return typeof value === 'object' && value !== null;
+}

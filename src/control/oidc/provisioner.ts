@@ -1,0 +1,244 @@
+import type { TemplatePool } from 'rowpost-jinja2';
+import type { ControlDb } from '../../db/pool/database.js';
+import { ANONYMOUS_LOGIN, isAnonymous, readPrincipal, type Principal } from '../../db/roles/principal.js';
+import { AppError } from '../../foundation/errors.js';
+import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
+import { lockTenant } from '../lockTenant.js';
+import { holds } from '../permissions.js';
+import { classesAtCreation } from '../roles/createRole.js';
+import { findExcess } from '../roles/findExcess.js';
+import { requireStorableLogin } from '../roles/rolePermissions.js';
+import { endSessions, insertRole, isBelow } from '../roles/roles.js';
+import { requirePlainLogin } from '../roles/signUp.js';
+import { bumpPolicyVersion } from '../tenants/tenants.js';
+import type { Services } from '../services.js';
+import { isLeftOut, textsOf, verifiedEmail, type Claims } from './claims.js';
+import type { OidcRegistration } from './oidcRegistration.js';
+import { isIn, isInGroupClasses, setGroupClasses } from './groupClasses.js';
+
+/** Somebody whom a provider has identified, at a sign-in through a configuration. */
+export interface Identity {
+  readonly tenantid: number;
+  readonly confid: number;
+  readonly providerid: number;
+  /** The claim that the provider's `comparison_field` names. */
+  readonly subId: string;
+  readonly claims: Claims;
+  /** Whether addresses count without `email_verified`. */
+  readonly emailAlwaysVerified: boolean;
+}
+
+type Provisioning = NonNullable<OidcRegistration['provisioning']>;
+
+export interface ProvisionerDeps extends Pick<Services, 'config' | 'database'> {
+  readonly templates: Pick<TemplatePool, 'render'>;
+}
+
+/** Of one tenant in a process: they wait for each other in the database, each with a connection of the service. */
+const LIMITS = { running: 2, waiting: 200 };
+const MAX_NAME_CHARACTERS = 200;
+
+/** Finds the role of an identity, or makes it if the configuration does that, and puts it in the classes of its groups. */
+export class Provisioner {
+  readonly #limiter: TenantLimiter;
+
+  constructor(private readonly deps: ProvisionerDeps) {
+    this.#limiter = new TenantLimiter({ ...LIMITS, waitMs: deps.config.poolTimeoutMs });
+  }
+
+  /**
+   * @param roleid of a sign-in as this role, whose mapping was checked; otherwise the role is that of the identity
+   * @returns the role that signs in. Throws AppError OIDC_ROLE_NOT_MAPPED, OIDC_NOT_ADMITTED, TOO_BUSY.
+   */
+  async admit(
+    { provisioning }: Pick<OidcRegistration, 'provisioning'>,
+    identity: Identity,
+    roleid: number | undefined,
+  ): Promise<number> {
+    const { tenantid, confid } = identity;
+    const { knex } = this.deps.database;
+    const known = roleid ?? (await findMapped(knex, identity));
+    if (!provisioning) return known ?? fail(notMapped('No role is mapped to this identity.'));
+    requireAdmitted(provisioning, identity);
+    const groups = groupsOf(provisioning, identity.claims);
+    if (known !== undefined && (await isInGroupClasses(knex, { tenantid, confid, roleid: known, groups })))
+      return known;
+    const names = known === undefined ? await this.#renderNames(provisioning, identity) : NO_NAMES;
+    return this.#limiter.run(tenantid, () =>
+      knex.transaction(async (trx) => {
+        await lockTenant(trx, tenantid);
+        // Another sign-in of the same person may have made it meanwhile, and the parent may have lost rights.
+        const parent = await requireParent(trx, tenantid, provisioning.parentid);
+        const found =
+          roleid ??
+          (await findMapped(trx, identity)) ??
+          (await linkRole(trx, provisioning, identity)) ??
+          (await makeRole(trx, provisioning, identity, parent, names));
+        const isChanged = await setGroupClasses(trx, { tenantid, confid, roleid: found, groups }, parent);
+        if (isChanged || known === undefined) await bumpPolicyVersion(trx, tenantid);
+        return found;
+      }),
+    );
+  }
+
+  /** Throws AppError OIDC_NOT_ADMITTED. */
+  async #renderNames({ name, login }: Provisioning, { tenantid, claims }: Identity): Promise<Names> {
+    const sources = Object.entries({ name, login }).filter(([, source]) => source !== null);
+    const outcomes = await this.deps.templates.render({
+      tenantid,
+      contextJson: JSON.stringify({ claims }),
+      templates: sources.map(([field, source]) => ({
+        name: field,
+        source: source ?? '',
+        syntax: 'jinja2',
+        mode: 'text',
+      })),
+    });
+    const rendered = new Map<string, string>();
+    for (const [index, [field]] of sources.entries()) {
+      const outcome = outcomes[index];
+      if (!outcome?.ok) throw notAdmitted(`The template of ${field} fails with this person's claims.`);
+      const text = outcome.output.trim();
+      if (text !== '') rendered.set(field, text);
+    }
+    return { name: rendered.get('name') ?? null, login: rendered.get('login') ?? null };
+  }
+}
+
+interface Names {
+  readonly name: string | null;
+  readonly login: string | null;
+}
+
+const NO_NAMES: Names = { name: null, login: null };
+
+/**
+ * The role that the identity is mapped to. Throws AppError OIDC_ROLE_NOT_MAPPED if there are several, or only deleted ones, which are not
+ * made again.
+ */
+async function findMapped(db: ControlDb, { tenantid, confid, subId }: Identity): Promise<number | undefined> {
+  const roles = await db('rowpost.role_oidc as m')
+    .join('rowpost.role as r', (on) => on.on('r.tenantid', 'm.tenantid').on('r.roleid', 'm.roleid'))
+    .where({ 'm.tenantid': tenantid, 'm.confid': confid, 'm.sub_id': subId })
+    .select<{ roleid: number; deleted: boolean }[]>('r.roleid', 'r.deleted');
+  const [role, ...others] = roles.filter(({ deleted }) => !deleted);
+  if (others.length > 0)
+    throw notMapped('Several roles are mapped to this identity: sign in as one of them.');
+  if (!role && roles.length > 0) throw notMapped('The role of this identity has been deleted.');
+  return role?.roleid;
+}
+
+/** At every sign-in: who has left is out. Throws AppError OIDC_NOT_ADMITTED. */
+function requireAdmitted(
+  { email_domains: domains, required_claim: claim, required_value: value }: Provisioning,
+  { claims, emailAlwaysVerified }: Identity,
+): void {
+  if (domains.length > 0) {
+    const domain = verifiedEmail(claims, emailAlwaysVerified)?.split('@').at(-1)?.toLowerCase();
+    if (domain === undefined || !domains.includes(domain))
+      throw notAdmitted('Only people with a verified address of certain domains are let in.');
+  }
+  if (claim !== null && !textsOf(claims, claim).includes(value ?? ''))
+    throw notAdmitted(`The claim "${claim}" does not let this person in.`);
+}
+
+/** Throws AppError OIDC_NOT_ADMITTED: with a part of the groups, a role would have too few rights or too many. */
+function groupsOf({ groups_claim: path }: Provisioning, claims: Claims): readonly string[] {
+  if (path === null) return [];
+  if (isLeftOut(claims, path)) {
+    throw notAdmitted(
+      `The person has more groups than the provider puts into the claim "${path}".`,
+      'At the provider, have the claim hold only the groups that are assigned to the application, or application roles instead.',
+    );
+  }
+  return textsOf(claims, path);
+}
+
+/** Throws AppError OIDC_NOT_ADMITTED. */
+async function requireParent(db: ControlDb, tenantid: number, parentid: number): Promise<Principal> {
+  const parent = await readPrincipal(db, tenantid, parentid);
+  if (!parent || isAnonymous(parent)) throw notAdmitted('The role below which roles are made is gone.');
+  return parent;
+}
+
+/** A role with the person's address as its login, which it did not give itself, and which is mapped to no identity of the provider. */
+async function linkRole(
+  db: ControlDb,
+  { link_by_email: isLinking, parentid }: Provisioning,
+  identity: Identity,
+): Promise<number | undefined> {
+  const { tenantid, confid, providerid, claims, subId, emailAlwaysVerified } = identity;
+  const email = verifiedEmail(claims, emailAlwaysVerified);
+  if (!isLinking || email === undefined) return undefined;
+  const { rows } = await db.raw<{ rows: { roleid: number }[] }>(
+    `select r.roleid from rowpost.role r
+     where r.tenantid = :tenantid and not r.deleted and lower(normalize(r.login, nfkc)) = lower(normalize(:email, nfkc))
+       and exists (select from rowpost.role c where c.roleid = r.creatorid and c.login is distinct from :nobody)
+       and not exists (
+         select from rowpost.role_oidc m join rowpost.oidc_config c using (confid)
+         where m.roleid = r.roleid and c.providerid = :providerid)`,
+    { tenantid, email, providerid, nobody: ANONYMOUS_LOGIN },
+  );
+  const [role] = rows;
+  if (!role || !(await isBelow(db, role.roleid, parentid))) return undefined;
+  const { roleid } = role;
+  const parent = await requireParent(db, tenantid, parentid);
+  if (!parent.isAdmin && (await findExcess(db, tenantid, roleid, { than: parentid, below: false })))
+    return undefined;
+  await db('rowpost.role_oidc').insert({ tenantid, roleid, confid, sub_id: subId });
+  await endSessions(db, [roleid]);
+  return roleid;
+}
+
+/** Throws AppError OIDC_NOT_ADMITTED. */
+async function makeRole(
+  db: ControlDb,
+  { parentid, capabilities, classes, seats }: Provisioning,
+  { tenantid, confid, subId }: Identity,
+  parent: Principal,
+  { name, login }: Names,
+): Promise<number> {
+  if (seats !== null && (await countRoles(db, tenantid, confid)) >= seats)
+    throw notAdmitted('All seats are taken.');
+  const given = [...classes.filter(isIn(parent)), ...(await classesAtCreation(db, tenantid, parentid))];
+  try {
+    if (login !== null) {
+      requireStorableLogin(login);
+      requirePlainLogin(login);
+    }
+    const roleid = await insertRole(db, {
+      tenantid,
+      login,
+      name: name === null ? null : Array.from(name).slice(0, MAX_NAME_CHARACTERS).join(''),
+      passwordHash: null,
+      parentid,
+      classes: [...new Set(given)],
+      capabilities: capabilities.filter((capability) => holds(parent, capability)),
+      creatorid: null,
+    });
+    await db('rowpost.role_oidc').insert({ tenantid, roleid, confid, sub_id: subId });
+    return roleid;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    throw notAdmitted(`A role for this person can't be made: ${error.message}`);
+  }
+}
+
+async function countRoles(db: ControlDb, tenantid: number, confid: number): Promise<number> {
+  const [found] = await db('rowpost.role_oidc as m')
+    .join('rowpost.role as r', (on) => on.on('r.tenantid', 'm.tenantid').on('r.roleid', 'm.roleid'))
+    .where({ 'm.tenantid': tenantid, 'm.confid': confid, 'r.deleted': false })
+    .select<{ roles: number }[]>(db.raw('count(*)::int as roles'));
+  return found?.roles ?? 0;
+}
+
+/** As `oidcFailure`: the message includes what to do, since the response has no field for a hint. */
+const notAdmitted = (what: string, hint = 'Ask an administrator of the tenant.'): AppError =>
+  new AppError('OIDC_NOT_ADMITTED', `${what} ${hint}`, { hint });
+
+const notMapped = (what: string, hint = 'Ask an administrator of the tenant.'): AppError =>
+  new AppError('OIDC_ROLE_NOT_MAPPED', `${what} ${hint}`, { hint });
+
+function fail(error: AppError): never {
+  throw error;
+}

@@ -1,0 +1,282 @@
+import { expect } from 'chai';
+import type { JWTPayload } from 'jose';
+import { at, type AuthBody, type GraphqlResult, type Json } from '../webFixture.js';
+import { HttpBrowser } from './support/httpBrowser.js';
+import { startMisbehaving, type MisbehavingFixture } from './support/misbehavingFixture.js';
+import type { FailureBody } from './support/oidcFixture.js';
+
+const CREATE =
+  'mutation ($input: oidc_provisioningInput) { create_oidc_provisioning(input: $input) { confid parentid capabilities classes } }';
+
+describe('roles that sign-ins make', () => {
+  let started: MisbehavingFixture;
+  let confid: number;
+  before(async () => {
+    started = await startMisbehaving();
+  });
+  after(() => started.stop());
+
+  const control = (query: string, variables: Json = {}): Promise<GraphqlResult> =>
+    started.fixture.web.control(started.fixture.root, query, variables);
+  const rows = async (sql: string): Promise<readonly Json[]> =>
+    (await started.fixture.web.testDatabase.database.pool.query<Json>(sql)).rows;
+  const createClass = async (name: string, members: readonly number[] = []): Promise<number> => {
+    const query = 'mutation ($input: role_classInput) { create_role_class(input: $input) { classid } }';
+    return Number(at(await control(query, { input: { name, members } }), 'data.create_role_class.classid'));
+  };
+  const provision = async (input: Json): Promise<GraphqlResult> =>
+    control(CREATE, { input: { confid, ...input } });
+  const mapGroup = async (group_name: string, classid: number): Promise<void> => {
+    const query =
+      'mutation ($input: oidc_group_classInput) { create_oidc_group_class(input: $input) { classid } }';
+    expect((await control(query, { input: { confid, group_name, classid } })).errors).to.equal(undefined);
+  };
+
+  /** Somebody signs in without saying as which role. */
+  const signIn = async (person: JWTPayload): Promise<AuthBody & FailureBody> => {
+    started.provider.misbehavior = { claims: person };
+    return signInNext();
+  };
+  const signInNext = async (): Promise<AuthBody & FailureBody> => {
+    const { fixture } = started;
+    const browser = new HttpBrowser();
+    const response = await browser.send(`${fixture.baseUrl}/oidc`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify({ tenantid: fixture.tenant.tenantid, confid }),
+    });
+    const { authorization_url: url } = (await response.json()) as { authorization_url: string };
+    const callback = await browser.follow(url, (next) => !next.startsWith(fixture.baseUrl));
+    return (await (await browser.send(callback.url)).json()) as AuthBody & FailureBody;
+  };
+  const rightsOf = async (roleid: number): Promise<Json> => {
+    const reply = await control(
+      `{ Utility { role_rights(roleid: ${roleid}) { capabilities classes } } role(filter: "roleid = ${roleid}") { login name parentid } }`,
+    );
+    return { ...(at(reply, 'data.Utility.role_rights') as Json), ...(at(reply, 'data.role.0') as Json) };
+  };
+
+  let parentid: number;
+  let members: readonly [staff: number, editors: number, other: number];
+  beforeEach(async () => {
+    const { fixture, provider } = started;
+    provider.misbehavior = {};
+    confid = await fixture.createConfig(
+      await fixture.createProvider({ ...provider.endpoints, issuer: provider.issuer }),
+    );
+    const name = `of ${confid}`;
+    parentid = (await fixture.web.createMember(fixture.root, name, ['login', 'select', 'update'])).roleid;
+    members = [
+      await createClass(`staff ${name}`, [parentid]),
+      await createClass(`editors ${name}`, [parentid]),
+      await createClass(`other ${name}`),
+    ];
+  });
+
+  it('are made by nobody unless the configuration says so', async () => {
+    expect(await signIn({ sub: 'ada' })).to.include({ status: 403, code: 'OIDC_ROLE_NOT_MAPPED' });
+  });
+
+  it('have the rights, names and mapping that the provisioning gives, and are found again', async () => {
+    const [staff] = members;
+    await provision({
+      parentid,
+      capabilities: ['login', 'select'],
+      classes: [staff],
+      name: '{{ claims.given_name }} {{ claims.family_name | upper }}',
+      login: '{{ claims.email }}',
+    });
+    const person = { sub: 'ada', given_name: 'Ada', family_name: 'Lovelace', email: `ada@${confid}.example` };
+    const first = await signIn(person);
+    expect(await rightsOf(first.roleid)).to.deep.equal({
+      capabilities: ['login', 'select'],
+      classes: [staff],
+      login: person.email,
+      name: 'Ada LOVELACE',
+      parentid,
+    });
+    const again = await signIn({ ...person, email: 'another@example.com' });
+    expect(again.roleid).to.equal(first.roleid);
+    expect((await signIn({ ...person, sub: 'eve', email: undefined })).roleid).not.to.equal(first.roleid);
+  });
+
+  it('are one for a person who signs in several times at the same moment', async () => {
+    const [staff, editors] = members;
+    await provision({ parentid, groups_claim: 'groups', name: '{{ claims.name }}' });
+    await mapGroup('staff', staff);
+    await mapGroup('editors', editors);
+    const people = Array.from({ length: 24 }, (_, index) => ({
+      sub: `person ${index % 16}`,
+      groups: index % 2 === 0 ? ['staff', 'nothing'] : ['editors', 'staff'],
+    }));
+    const waiting = [...people];
+    started.provider.misbehavior = { nextPerson: () => waiting.shift()! };
+    const bodies = await Promise.all(people.map(signInNext));
+    expect(bodies.map(({ code }: Partial<FailureBody>) => code)).to.deep.equal(people.map(() => undefined));
+    expect(new Set(bodies.map(({ roleid }) => roleid)).size).to.equal(16);
+    const made = await rows(
+      `select m.sub_id, r.classes from rowpost.role_oidc m join rowpost.role r using (roleid) where m.confid = ${confid}`,
+    );
+    expect(new Map(made.map(({ sub_id, classes }) => [sub_id, classes]))).to.deep.equal(
+      new Map(
+        people.map(({ sub, groups }) => [sub, groups.includes('editors') ? [staff, editors] : [staff]]),
+      ),
+    );
+  });
+
+  it('are in the classes of their groups, whatever the path of the claim, and keep those given by hand', async () => {
+    const [staff, editors, other] = members;
+    await provision({ parentid, groups_claim: 'https://example.com/access.roles' });
+    await mapGroup('a', staff);
+    await mapGroup('b', editors);
+    await mapGroup('c', other);
+    const person = (...groups: unknown[]): JWTPayload => ({
+      sub: 'ada',
+      'https://example.com/access': { roles: groups },
+    });
+    const { roleid } = await signIn(person('a', 'c', 7, null));
+    expect(at(await rightsOf(roleid), 'classes')).to.deep.equal([staff]);
+    await control(
+      `mutation { update_role(roleid: ${roleid}, input: { classes: [${staff}, ${other}] }) { roleid } }`,
+    );
+    for (const [groups, classes] of [
+      [['b'], [editors, other]],
+      [
+        ['a', 'b'],
+        [staff, editors, other],
+      ],
+      [['c'], [other]],
+      [[], [other]],
+    ] as const) {
+      expect((await signIn(person(...groups))).roleid).to.equal(roleid);
+      const { classes: held } = await rightsOf(roleid);
+      expect(
+        [...(held as number[])].sort((a, b) => a - b),
+        groups.join(),
+      ).to.deep.equal(classes);
+    }
+    await signIn(person('a'));
+    await control(`mutation { delete_role_oidc(roleid: ${roleid}, confid: ${confid}) { roleid } }`);
+    expect(at(await rightsOf(roleid), 'classes')).to.deep.equal([other]);
+  });
+
+  it('hold nothing that the role above them does not hold, also when it has lost it since', async () => {
+    const [staff, editors, other] = members;
+    const code = async (input: Json): Promise<unknown> =>
+      (await provision(input)).errors?.[0]?.extensions.code;
+    expect(await code({ parentid, capabilities: ['login', 'delete'] })).to.equal('PERMISSION_DENIED');
+    expect(await code({ parentid, classes: [other] })).to.equal('PERMISSION_DENIED');
+    await provision({
+      parentid,
+      capabilities: ['login', 'update'],
+      classes: [editors],
+      groups_claim: 'groups',
+    });
+    await mapGroup('all', staff);
+    await control(
+      `mutation { update_role(roleid: ${parentid}, input: { capabilities: ["login"], classes: [] }) { roleid } }`,
+    );
+    const { roleid } = await signIn({ sub: 'ada', groups: ['all'] });
+    expect(await rightsOf(roleid)).to.deep.include({ capabilities: ['login'], classes: [] });
+  });
+
+  it('are not made, and do not sign in, for people who are not let in', async () => {
+    await provision({
+      parentid,
+      email_domains: ['Example.com'],
+      required_claim: 'groups',
+      required_value: 'rowpost',
+      seats: 1,
+    });
+    const person = { sub: 'ada', email: 'ada@EXAMPLE.com', email_verified: true, groups: ['rowpost', 'x'] };
+    for (const wrong of [
+      { email_verified: undefined },
+      { email_verified: 'true' },
+      { email: 'ada@example.com.evil.example' },
+      { email: ['ada@example.com'] },
+      { groups: 'rowpostx' },
+      { groups: undefined },
+      { _claim_names: { groups: 'src1' }, groups: undefined },
+    ])
+      expect(await signIn({ ...person, ...wrong }), JSON.stringify(wrong)).to.include({
+        status: 403,
+        code: 'OIDC_NOT_ADMITTED',
+      });
+    const { roleid } = await signIn(person);
+    expect(await signIn({ ...person, sub: 'eve' })).to.include({ code: 'OIDC_NOT_ADMITTED' });
+    expect(await signIn({ ...person, groups: [] })).to.include({ code: 'OIDC_NOT_ADMITTED' });
+    await control(`mutation { delete_role(roleid: ${roleid}) { roleid } }`);
+    expect(await signIn(person)).to.include({ code: 'OIDC_ROLE_NOT_MAPPED' });
+    expect((await signIn({ ...person, sub: 'eve' })).roleid).to.be.a('number');
+  });
+
+  it('are refused if the provider leaves groups out, or templates and logins fail', async () => {
+    await provision({
+      parentid,
+      groups_claim: 'groups',
+      login: '{{ claims.login + 1 if claims.bad else claims.login }}',
+    });
+    for (const wrong of [
+      { _claim_names: { groups: 'src1' } },
+      { bad: true, login: 'x' },
+      { login: 'root' },
+      { login: 'Admin' },
+      { login: 'nobody' },
+      { login: 'a\u202Eb' },
+      { login: 'x'.repeat(1_000) },
+    ])
+      expect(await signIn({ sub: 'ada', ...wrong }), JSON.stringify(wrong)).to.include({
+        code: 'OIDC_NOT_ADMITTED',
+      });
+    expect(await rows(`select from rowpost.role_oidc where confid = ${confid}`)).to.have.length(0);
+  });
+
+  it('may be roles that were there, by their verified address, once, and never ones with more rights', async () => {
+    const { fixture } = started;
+    await provision({ parentid, link_by_email: true });
+    const login = `ada@${confid}.example`;
+    const { roleid } = await fixture.web.createMember(fixture.root, login, ['login', 'select'], parentid);
+    const strong = `bob@${confid}.example`;
+    await fixture.web.createMember(fixture.root, strong, ['login', 'delete'], parentid);
+    const elsewhere = `eve@${confid}.example`;
+    await fixture.web.createMember(fixture.root, elsewhere, ['login']);
+    expect((await signIn({ sub: 'x', email: login })).roleid).not.to.equal(roleid);
+    const linked = { sub: 'ada', email: login.toUpperCase(), email_verified: true };
+    expect((await signIn(linked)).roleid).to.equal(roleid);
+    expect((await signIn(linked)).roleid).to.equal(roleid);
+    expect((await signIn({ ...linked, sub: 'another' })).roleid).not.to.equal(roleid);
+    for (const email of [strong, elsewhere, 'root']) {
+      const body = await signIn({ sub: email, email, email_verified: true });
+      expect(await rightsOf(body.roleid), email).to.deep.include({
+        login: null,
+        capabilities: ['login'],
+        parentid,
+      });
+    }
+  });
+
+  it('are configured by root alone, with names that are there', async () => {
+    const { fixture } = started;
+    const admin = await fixture.web.createMember(fixture.root, `admin ${confid}`, ['login', 'admin']);
+    const input = { confid, parentid };
+    const refused = await fixture.web.control(admin.token, CREATE, { input });
+    expect(refused.errors?.[0]?.extensions.code).to.equal('PERMISSION_DENIED');
+    for (const [wrong, code] of [
+      [{ parentid: 99_999 }, 'UNKNOWN_ROLE'],
+      [{ confid: 99_999 }, 'OIDC_CONFID_NOT_FOUND'],
+      [{ capabilities: ['fly'] }, 'UNKNOWN_CAPABILITY'],
+      [{ classes: [99_999] }, 'BAD_USER_INPUT'],
+      [{ name: '{{ claims' }, 'TEMPLATE_SYNTAX'],
+      [{ email_domains: ['@example.com'] }, 'BAD_USER_INPUT'],
+      [{ required_claim: 'hd' }, 'BAD_USER_INPUT'],
+      [{ seats: 0 }, 'BAD_USER_INPUT'],
+      [{ scope: 'a"b' }, 'BAD_USER_INPUT'],
+    ] as const)
+      expect(
+        (await provision({ parentid, ...wrong })).errors?.[0]?.extensions.code,
+        JSON.stringify(wrong),
+      ).to.equal(code);
+    expect((await provision({ parentid })).errors).to.equal(undefined);
+    expect((await provision({ parentid })).errors?.[0]?.extensions.code).to.equal('NAME_TAKEN');
+  });
+});
