@@ -9,13 +9,19 @@ describe("attack: a cast of a captured row's type changes what converts the valu
     shop = await openShop(
       `create type e as enum ('a'); create type pair as (e e); create table t (id int primary key, a pair);
        create function to_json(e) returns json language plpgsql as $$ begin return '1'; end $$;
-       create cast (e as json) with function to_json(e)`,
+       create cast (e as json) with function to_json(e);
+       create function is_good(pair) returns boolean language plpgsql as $$ begin return true; end $$;
+       create domain good_pair as pair check (is_good(value));
+       create domain better_pair as good_pair check (is_good(value));
+       create table checked (id int primary key, a good_pair, b better_pair, c good_pair[])`,
     );
     const { tenantid, schema } = shop.tenant;
     const { database } = shop.test;
     const catalog = await shop.engine.introspect(tenantid, schema);
-    const what = { tenantid, catalog, table: 't' };
-    await database.knex.transaction((trx) => captureTable(trx, database, what, 'all'));
+    for (const table of ['t', 'checked']) {
+      const what = { tenantid, catalog, table };
+      await database.knex.transaction((trx) => captureTable(trx, database, what, 'all'));
+    }
   });
   after(() => shop.close());
 
@@ -56,6 +62,26 @@ describe("attack: a cast of a captured row's type changes what converts the valu
     const caught = `begin execute 'drop owned by current_user cascade'; exception when others then null; end;`;
     expect(await insert(caught)).to.deep.equal({ id, a: { e: 1 } });
     expect(await state()).to.equal(before);
+  });
+
+  /** PostgreSQL checks a composite value of a domain when it is passed to a function in PL/pgSQL, before that function begins. */
+  it("by a check of the value's domain", async () => {
+    const before = await state();
+    await shop.sql(
+      `create or replace function is_good(pair) returns boolean language plpgsql as $$ begin
+         if current_user <> session_user then
+           raise warning 'checked as %', current_user;
+           execute 'drop owned by current_user cascade';
+         end if;
+         return true; end $$;
+       create or replace function to_json(e) returns json language plpgsql as $$ begin return '1'; end $$;
+       insert into checked values (1, '(a)', '(a)', array['(a)'::good_pair])`,
+    );
+    expect(await state()).to.equal(before);
+    const events = await shop.events();
+    expect(events.map((event) => event.new)).to.deep.equal([
+      { id: 1, a: { e: 1 }, b: { e: 1 }, c: [{ e: 1 }] },
+    ]);
   });
 
   it('leaves the writer its right to write', async () => {
