@@ -27,7 +27,7 @@ export interface JobHandlers {
 }
 
 export interface WorkOptions {
-  /** Maximum batches in progress. */
+  /** Maximum batches in progress, most of which wait for a slot. */
   readonly batches: number;
   /** Maximum deliveries in progress, most of which wait for a slot. */
   readonly deliveries: number;

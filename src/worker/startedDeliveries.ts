@@ -3,8 +3,8 @@ import { FairBytes } from '../foundation/limits/fairBytes.js';
 import type { Logger } from '../foundation/observability/log.js';
 
 /**
- * Deliveries that wait for a slot or are being sent. Tenants share their number fairly: one whose carrier is not responding has at
- * most half. Those beyond that stay in the ledger, and the reconciler queues them seconds later.
+ * Deliveries, or batches, that wait for a slot or have one. Tenants share their number fairly: one whose carrier is not responding, or
+ * whose conditions are slow, has at most half. Those beyond that stay in the ledger, and the reconciler queues them seconds later.
  */
 export class StartedDeliveries {
   /** Counts deliveries, not bytes. */

@@ -2,6 +2,7 @@ import type { Stoppable } from '../foundation/lifecycle/shutdown.js';
 import { deliver } from './deliver.js';
 import { createDeliverDeps, type WorkerDeps } from './deliverDeps.js';
 import { evaluateBatch, type BatchDeps } from './evaluateBatch.js';
+import { FairSlots } from './fairSlots.js';
 import { LoopGuardLog } from './loopGuardLog.js';
 import { StartedDeliveries } from './startedDeliveries.js';
 
@@ -14,8 +15,11 @@ const GRACE_FOR_JOBS = 0.8;
  * a quick tenant fit into its half.
  */
 const STARTED_PER_SLOT = 200;
-/** Jobs per slot that a worker fetches from the queue of deliveries. The more it sees, the more fairly it can schedule. */
+/** Jobs per slot that a worker fetches from each queue. The more it sees, the more fairly it can schedule. */
 const JOBS_PER_SLOT = 4;
+
+/** One tenant holds as many slots for batches as it leaves free, at most: half of them, or a third if two do. */
+const ANY_THAT_IS_FREE = { alone: Infinity, contended: () => Infinity };
 
 /** Processes batches and deliveries from the queue until stopped. Stopping drains work in flight, within the grace period. */
 export function startWorker(deps: WorkerDeps): Stoppable {
@@ -24,7 +28,11 @@ export function startWorker(deps: WorkerDeps): Stoppable {
   const deliverDeps = createDeliverDeps(deps);
   const { claimed, slots, suspects, carriers, records } = deliverDeps;
   const started = new StartedDeliveries(config.workerConcurrency * STARTED_PER_SLOT);
-  const queued = new StartedDeliveries(config.workerConcurrency * JOBS_PER_SLOT);
+  const jobs = config.workerConcurrency * JOBS_PER_SLOT;
+  const queued = new StartedDeliveries(jobs);
+  // Conditions may take as long as a statement.
+  const batches = new StartedDeliveries(jobs);
+  const batchSlots = new FairSlots(config.workerConcurrency, ANY_THAT_IS_FREE);
   const limits = { firesPerMinute: config.ruleFiresPerMinute, emailsPerSecond: config.tenantEmailsPerSecond };
   const batchDeps: BatchDeps = {
     evaluate: { ledger, engine, limits, records, log },
@@ -35,20 +43,24 @@ export function startWorker(deps: WorkerDeps): Stoppable {
   const graceMs = config.graceMs * GRACE_FOR_JOBS;
   const work = queue.work(
     {
-      onBatch: (job, redelivered) => evaluateBatch(batchDeps, job, redelivered),
+      onBatch: (job, redelivered) =>
+        batches.run(job.tenantid, () =>
+          batchSlots.run(job.tenantid, () => evaluateBatch(batchDeps, job, redelivered)),
+        ),
       onDelivery: (job, redelivered) =>
         queued.run(job.tenantid, () => deliver(deliverDeps, job, redelivered)),
     },
     {
-      batches: config.workerConcurrency,
-      deliveries: config.workerConcurrency * JOBS_PER_SLOT,
+      batches: jobs,
+      deliveries: jobs,
       leaseMs: config.leaseMs,
       graceMs,
     },
   );
   return {
     async stop() {
-      // Waiting deliveries are in the ledger: the reconciler queues them again.
+      // Waiting batches and deliveries are in the ledger: the reconciler queues them again.
+      batchSlots.close();
       slots.close();
       suspects.close();
       const stoppedAtMs = performance.now();
