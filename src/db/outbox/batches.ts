@@ -116,8 +116,9 @@ export interface Batch extends BatchKey {
 }
 
 /**
- * Batches that are not done, oldest first: lost between commit and queue, or still queued. Skips batches younger than
- * `minAgeMs`, which are still on their way. Moves the low-water mark up.
+ * Batches that are not done: lost between commit and queue, or still queued. If there are more than the limit, the oldest of each
+ * tenant, as many of one as of another: one with a backlog must not hide what others lost. Skips batches younger than `minAgeMs`,
+ * which are still on their way. Moves the low-water mark up.
  */
 export async function openBatches(
   ledger: Ledger,
@@ -147,7 +148,8 @@ const OPEN = {
       select batchid from next, low_water
       where batchid <> mark and set_config('synchronous_commit', 'off', true) is not null
     ), due as (
-      select * from recent where open and createtime < now() - $1::int * interval '1 ms' order by batchid limit $2::int
+      select * from recent where open and createtime < now() - $1::int * interval '1 ms'
+      order by row_number() over (partition by tenantid order by batchid), batchid limit $2::int
     )
     select ${batchesJson(sql`due`)} as batches`,
 };
