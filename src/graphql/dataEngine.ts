@@ -6,7 +6,7 @@ import type { PendingUpload } from '../db/files/uploads.js';
 import type { Principal } from '../db/roles/principal.js';
 import { emailQueries, timed } from '../foundation/observability/metrics.js';
 import { withCurrentCatalog } from './currentCatalog.js';
-import type { EventRecords, Verdict } from './email/condition.js';
+import { EvaluationLost, type EventRecords, type Verdict } from './email/condition.js';
 import {
   runEmailQuery,
   validateEmailQuery,
@@ -34,6 +34,7 @@ import { visibleCatalog } from './schema/visibleCatalog.js';
 import { serveRequest, type RequestOptions } from './serveRequest.js';
 import { oneStep } from './steps.js';
 
+export { EvaluationLost };
 export type { GraphqlRequest, GraphqlResponse };
 
 /** The tenants' tables as GraphQL. */

@@ -1,6 +1,7 @@
 import { closeBatch, closePlainBatch, type ClosedBatch } from '../db/ledger/closeBatch.js';
-import { loadBatch, type BatchKey } from '../db/outbox/batches.js';
-import { countRedeliveredBatchStart } from '../db/outbox/poisonBatches.js';
+import { loadBatch, type BatchKey, type LoadedBatch } from '../db/outbox/batches.js';
+import { countLostEvaluation } from '../db/outbox/poisonBatches.js';
+import { EvaluationLost } from '../graphql/dataEngine.js';
 import { SpanKind, traced, tracedFrom } from '../foundation/observability/tracing/tracing.js';
 import type { BatchJob } from '../queue/jobs.js';
 import { deliver } from './deliver.js';
@@ -52,10 +53,30 @@ export async function evaluateRules(
   if (batch?.done === true) return NO_DELIVERIES;
   // The tenant was deleted.
   if (!batch) return closeBatch(deps.ledger, key, [], deps.limits);
-  const fate = redelivered ? await countRedeliveredBatchStart(deps.ledger, key, batch.events.length) : 'try';
-  if (fate === 'split') return NO_DELIVERIES;
-  const matches = fate === 'give-up' ? giveUp(deps, key, batch) : await matchRules(deps, key, batch);
-  return closeBatch(deps.ledger, key, matches, deps.limits);
+  if (redelivered) {
+    const fate = await countLostEvaluation(deps.ledger, key, batch.events.length);
+    if (fate !== 'try') return end(deps, key, batch, fate);
+  }
+  try {
+    return await closeBatch(deps.ledger, key, await matchRules(deps, key, batch), deps.limits);
+  } catch (error) {
+    if (!(error instanceof EvaluationLost)) throw error;
+    const fate = await countLostEvaluation(deps.ledger, key, batch.events.length);
+    if (fate === 'try') throw error;
+    return end(deps, key, batch, fate);
+  }
+}
+
+/** Ends a batch that can't be evaluated. */
+function end(
+  deps: EvaluateDeps,
+  key: BatchKey,
+  batch: LoadedBatch,
+  fate: 'split' | 'give-up',
+): ClosedBatch | Promise<ClosedBatch> {
+  return fate === 'split'
+    ? NO_DELIVERIES
+    : closeBatch(deps.ledger, key, giveUp(deps, key, batch), deps.limits);
 }
 
 const NO_DELIVERIES: ClosedBatch = { ready: [], soon: [], trips: [] };

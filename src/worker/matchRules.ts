@@ -37,13 +37,13 @@ export async function matchRules(
   return matches;
 }
 
-/** Every worker that evaluated this batch died: a failed delivery for each rule that might match. */
+/** Every worker that evaluated this batch died, or its session ended: a failed delivery for each rule that might match. */
 export function giveUp({ log }: EvaluateDeps, key: BatchKey, batch: LoadedBatch): readonly Match[] {
   const { tenantid, batchid } = key;
-  log.error({ tenantid, batchid }, 'quarantined a batch of events after repeated worker crashes');
+  log.error({ tenantid, batchid }, 'quarantined a batch of events after repeated crashes');
   return batch.rules.flatMap((rule) => {
     const unknown = rule.condition === null ? '' : '; whether its condition holds is not known';
-    const message = `each worker that evaluated this rule for the change ended while doing so${unknown}`;
+    const message = `each worker or database session that evaluated this rule for the change ended while doing so${unknown}`;
     const failure = { code: 'POISON', message };
     return matchingEvents(batch, rule).map(({ eventid }) => ({ eventid, ruleid: rule.ruleid, failure }));
   });

@@ -301,7 +301,7 @@ export const DELIVERY_ERRORS: readonly DeliveryErrorRow[] = [
   {
     codes: '`POISON`',
     state: '`failed`',
-    why: 'worker after worker died with this delivery, or while evaluating its rule',
+    why: 'worker after worker died with this delivery, or worker or database session while evaluating its rule',
     whatToDo: 'tell the operator; redrive once the cause is fixed',
   },
   {

@@ -44,7 +44,7 @@ export function outcomeOf(
   if (error === undefined) return { kind: 'done', results: rows };
   const isCommit = rows.length === statements.length;
   if (!isServerError(error) || isConnectionFailure(error) || (isCommit && isSessionEnd(error))) {
-    if (mode === 'read') return failed(toAppError(error));
+    if (mode === 'read') return failed(toAppError(error), hasStarted && !isCommit ? rows.length : undefined);
     const message = 'The connection broke before the commit was confirmed.';
     return failed(new AppError('OUTCOME_UNKNOWN', message, { cause: error }));
   }

@@ -3,19 +3,19 @@ import type { BatchKey } from './batches.js';
 import type { Ledger } from '../pool/ledgerPool.js';
 import { statement } from '../sql/sql.js';
 
-/** Workers that a batch of several events may crash before it is split into single events. */
+/** Workers or sessions that a batch of several events may end before it is split into single events. */
 const MAX_BATCH_STARTS = 2;
-/** Workers that a single event may crash before it is given up. */
+/** Workers or sessions that a single event may end before it is given up. */
 const MAX_EVENT_STARTS = 5;
 
 /**
- * What to do with a batch whose earlier worker died: retry it; split it into one batch per event, so that a poison event
+ * What to do with a batch whose evaluation ended with its worker, or with its session of the database: retry it; split it into one batch per event, so that a poison event
  * can't take the others with it; or give it up.
  */
 export type BatchFate = 'try' | 'split' | 'give-up';
 
-/** Counts a redelivered batch, and splits it if due. */
-export async function countRedeliveredBatchStart(
+/** Counts an evaluation that was lost, and splits the batch if due. */
+export async function countLostEvaluation(
   ledger: Ledger,
   key: BatchKey,
   events: number,

@@ -7,9 +7,9 @@ import {
   type CompiledStatement,
 } from '../../db/pool/compiledStatement.js';
 import { identifier, param, sql, type Inputs, type Slot, type Sql } from '../../db/sql/sql.js';
-import type { Transactions } from '../../db/pool/transactions.js';
-import { isStaleSchema } from '../../db/sql/sqlState.js';
-import type { AppError, ErrorCode } from '../../foundation/errors.js';
+import type { TransactionOutcome, Transactions } from '../../db/pool/transactions.js';
+import { isServerError, isSessionEnd, isStaleSchema } from '../../db/sql/sqlState.js';
+import { AppError, type ErrorCode } from '../../foundation/errors.js';
 import { compileCondition } from '../filter/compile.js';
 import { parseFilter } from '../filter/syntax/parser.js';
 import { createAliasSource } from '../filter/rows/scope.js';
@@ -86,6 +86,7 @@ export class Conditions {
     const outcome = await this.transactions.run({ tenantid, mode: 'read', statements });
     if (outcome.kind === 'done') return JSON.parse(outcome.results[0]?.[0]?.[0] ?? '[]') as boolean[];
     const failure = readError(outcome.error, { slots: compiled.statement.slots, inputs, seesAll: true });
+    if (isLost(outcome)) throw new EvaluationLost(failure);
     if (!isCausedByOneEvent(outcome)) throw failure;
     if (OUT_OF_TIME.has(outcome.error.code) && ++spent.timeouts >= MAX_TIMEOUTS) spent.error = failure;
     if (events.length === 1 || spent.error) return events.map(() => failure);
@@ -114,16 +115,25 @@ export class Conditions {
   }
 }
 
+/** Its session ended meanwhile, or the server. Perhaps by chance, perhaps because of what the condition calls or reads. */
+export class EvaluationLost extends AppError {
+  constructor({ code, message, cause }: AppError) {
+    super(code, message, { cause });
+  }
+}
+
+/** What an outcome says of a failure. */
+type Failed = Extract<TransactionOutcome, { kind: 'failed' }>;
+
+function isLost({ error: { code, cause }, statement }: Failed): boolean {
+  if (code !== 'DATABASE_UNAVAILABLE' || statement === undefined) return false;
+  return !isServerError(cause) || isSessionEnd(cause);
+}
+
 const OUT_OF_TIME: ReadonlySet<ErrorCode> = new Set(['STATEMENT_TIMEOUT', 'REQUEST_TIMEOUT']);
 
 /** Whether a single event may be the cause: not if the database is unavailable or the tables have changed. */
-function isCausedByOneEvent({
-  error,
-  statement,
-}: {
-  readonly error: AppError;
-  readonly statement: number | undefined;
-}): boolean {
+function isCausedByOneEvent({ error, statement }: Failed): boolean {
   if (OUT_OF_TIME.has(error.code)) return true;
   return statement !== undefined && error.code !== 'DATABASE_UNAVAILABLE' && !isStaleSchema(error);
 }

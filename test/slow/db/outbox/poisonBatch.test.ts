@@ -91,7 +91,7 @@ describe('a batch of events that ends its workers', () => {
     expect(await begin(batch, false)).to.equal(false);
     for (let again = 1; again < 5; again++) expect(await begin(batch, true)).to.equal(false);
     expect(await begin(batch, true)).to.equal(true);
-    const error = 'each worker that evaluated this rule for the change ended while doing so';
+    const error = 'each worker or database session that evaluated this rule for the change ended while doing so';
     expect(await errors()).to.deep.equal([
       {
         ruleid: conditional,
