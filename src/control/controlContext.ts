@@ -8,7 +8,6 @@ import type { Allowance } from '../graphql/allowance.js';
 import type { TenantLimiter } from '../foundation/limits/tenantLimiter.js';
 import type { PasswordHashes } from './request/passwordHashes.js';
 import type { ResponseValues } from './request/responseValues.js';
-import type { ServiceQuota } from './request/serviceQuota.js';
 
 /** Dependencies of the control objects. */
 export interface ControlEngineDeps extends Services {
@@ -40,8 +39,8 @@ export interface ControlContext {
   readonly isTransaction: boolean;
   /** Limits how many emails a tenant composes at once. */
   readonly composing: TenantLimiter;
-  /** Limits how many of the service's connections a tenant holds. Lists and transactions are within it. */
-  readonly serviceQuota: ServiceQuota;
+  /** Divides the service's connections among tenants. Lists, transactions and explanations are within it. */
+  readonly connections: TenantLimiter;
   readonly deps: ControlEngineDeps;
   readonly options: ControlOptions;
   readonly passwordHashes: PasswordHashes;

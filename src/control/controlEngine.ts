@@ -20,11 +20,10 @@ import { FairCache } from '../foundation/limits/fairCache.js';
 import { InternalErrors } from '../foundation/observability/internalErrors.js';
 import type { GraphqlRequest } from '../graphql/dataEngine.js';
 import { createListReader } from '../graphql/listReader.js';
-import { CLIENT_FILTER_MS, ServiceQuota } from './request/serviceQuota.js';
 import { planOwnerOf, type PlanOwner } from '../graphql/plan/planOwner.js';
 import { oneStep, type Steps } from '../graphql/steps.js';
 import { withTimeout } from '../foundation/withTimeout.js';
-import { TenantLimiter } from '../foundation/limits/tenantLimiter.js';
+import { TenantLimiter, type LimiterOptions } from '../foundation/limits/tenantLimiter.js';
 import { requireResponseWithin } from './request/responseSize.js';
 import { ResponseValues } from './request/responseValues.js';
 import { CONTROL_CATALOG } from './controlCatalog.js';
@@ -37,7 +36,13 @@ import { learnProviders } from './oidc/learnProviders.js';
 import { isReauthenticated } from './roles/reauthentication.js';
 import { executionResponse, toPublicError } from './request/executionResponse.js';
 import { introspectQuery, withIntrospected, type Introspected } from './request/introspection.js';
-import { createValueCounter, limitMutations, limitUtilities, limitValues } from './request/documentLimits.js';
+import {
+  CLIENT_FILTER_MS,
+  createValueCounter,
+  limitMutations,
+  limitUtilities,
+  limitValues,
+} from './request/documentLimits.js';
 import { rootFields } from '../graphql/document/rootFields.js';
 import { listedRows, resolveField } from './derive/listedRow.js';
 import { isExternalCall } from './request/externalCalls.js';
@@ -56,25 +61,32 @@ export interface ControlEngine {
 /** Memory for parsed and validated documents. */
 const CACHED_BYTES = 20_000_000;
 /** Limits on previews and test emails of one tenant: render processes and connections are shared. */
-const COMPOSING = { running: 2, waiting: 20 };
+const COMPOSING = { perTenant: 2, waiting: 20 };
 /** Limits on transactions of one tenant: connections for control tables are few, and sign-ins need them. */
-const CHANGING = { running: 2, waiting: 20 };
+const CHANGING = { perTenant: 2, waiting: 20 };
 /** Limits on requests of one tenant that give passwords: these are hashed before the request counts as a change. */
-const HASHING = { running: 2, waiting: 20 };
+const HASHING = { perTenant: 2, waiting: 20 };
 /** Limits on queries of one tenant: more than `COMPOSING`, so that previews don't block lists. */
-const READING = { running: 4, waiting: 40 };
+const READING = { perTenant: 4, waiting: 40 };
+/** Limit on work of one tenant that waits for a connection. */
+const MAX_WAITING = 40;
+/** Connections that sign-ins, loads of principals, and statements within a transaction always find free. */
+const RESERVED_CONNECTIONS = 2;
 /** Per request, because nested lists in a mutation's response multiply. */
 const MAX_RELATED_READS = 500;
 
 export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
   const schema = buildControlSchema();
   const documents = new Documents(schema, deps);
-  const limiter = (limits: { running: number; waiting: number }): TenantLimiter =>
+  const limiter = (limits: LimiterOptions): TenantLimiter =>
     new TenantLimiter({ ...limits, waitMs: deps.config.poolTimeoutMs });
   const [composing, changing, reading] = [limiter(COMPOSING), limiter(CHANGING), limiter(READING)];
   const hashing = limiter(HASHING);
   const internal = new InternalErrors(deps.log);
-  const serviceQuota = new ServiceQuota(deps.database.pool.options.max, deps.config.poolTimeoutMs);
+  const connections = limiter({
+    max: Math.max(1, deps.database.pool.options.max - RESERVED_CONNECTIONS),
+    waiting: MAX_WAITING,
+  });
   const description = {
     sdl: printSchema(schema),
     introspectionJson: JSON.stringify(introspectionFromSchema(schema)),
@@ -101,7 +113,7 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
           changing,
           hashing,
           reading,
-          serviceQuota,
+          connections,
           values,
           reportFieldError: report('a control field failed'),
         };
@@ -126,7 +138,7 @@ interface Run {
   readonly changing: TenantLimiter;
   readonly hashing: TenantLimiter;
   readonly reading: TenantLimiter;
-  readonly serviceQuota: ServiceQuota;
+  readonly connections: TenantLimiter;
   readonly values: ResponseValues;
   /** Logs an internal error. */
   readonly reportFieldError: (error: unknown) => void;
@@ -167,8 +179,8 @@ async function respond(run: Run): Promise<GraphqlResponse> {
 
 /** Counts the response against the budget until it is sent. Throws AppError TOO_BUSY, except for mutations, which always get a response. */
 function counted({ deps, principal, ready }: Run, given: GraphqlResponse): GraphqlResponse {
-  const { take, release } = deps.engine.responses.open(principal.tenantid);
-  const refusal = take(given.body.length);
+  const { reserve, release } = deps.engine.responses.open(principal.tenantid);
+  const refusal = reserve(given.body.length);
   if (refusal?.code === 'TOO_BUSY' && ready.operation.operation !== OperationTypeNode.MUTATION) {
     release();
     throw refusal;
@@ -204,7 +216,7 @@ async function mutate(run: Run): Promise<GraphqlResponse> {
   const prepared = await (givePassword(inputs) ? run.hashing.run(tenantid, prepare) : prepare());
   return run.changing.run(tenantid, async () => {
     await learnProviders(deps, principal, options, inputs);
-    return run.serviceQuota.run(tenantid, () => mutateInTransaction(run, prepared));
+    return run.connections.run(tenantid, () => mutateInTransaction(run, prepared));
   });
 }
 
@@ -273,7 +285,7 @@ async function commit(trx: ControlTransaction): Promise<void> {
 }
 
 function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext {
-  const { deps, principal, options, composing, serviceQuota, values } = run;
+  const { deps, principal, options, composing, connections, values } = run;
   const { tenantid } = principal;
   const reader = createListReader({
     database: deps.database,
@@ -284,7 +296,7 @@ function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext 
     checkSize: limitValues,
     statementTimeoutMs: Math.min(deps.config.statementTimeoutMs, CLIENT_FILTER_MS),
     plan: (work) => deps.engine.planning.run(planOwnerOf(principal), oneStep(work)),
-    connected: (work) => serviceQuota.run(tenantid, work),
+    connected: (work) => connections.run(tenantid, work),
   });
   // A transaction is one connection, which takes one statement at a time.
   const [fields, reads] = [new Mutex(), new Mutex()];
@@ -295,7 +307,7 @@ function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext 
     db,
     isTransaction: db.isTransaction === true,
     composing,
-    serviceQuota,
+    connections,
     deps,
     options,
     ...prepared,

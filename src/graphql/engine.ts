@@ -64,7 +64,7 @@ export function openEngine({ config, database, log, keyRing, onCommitted }: Engi
       processBytes: config.maxResponsesInFlightBytes,
     }),
     limiter: new TenantLimiter({
-      running: tenants.maxPerTenant * REQUESTS_PER_CONNECTION,
+      perTenant: tenants.maxPerTenant * REQUESTS_PER_CONNECTION,
       waiting: config.tenantQueueLength,
       waitMs: config.poolTimeoutMs,
     }),

@@ -28,7 +28,7 @@ function* introspectInSteps(
   for (const field of plan.fields) {
     if (field.kind !== 'introspection') continue;
     const json = yield* introspect({ schema, fragments, variables, maxCharacters }, field.nodes);
-    const error = reservation.take(json.length);
+    const error = reservation.reserve(json.length);
     if (error) throw new FieldError(error, [field.key], field.nodes);
     results.set(field, json);
   }

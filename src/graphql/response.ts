@@ -80,7 +80,7 @@ export function respond(execution: Execution, reservation: ResponseReservation):
   const { fields, errors } = execution;
   const body = responseBody(execution);
   if (errors.length > 0) {
-    const refusal = reservation.take(body.length - fields.reduce((sum, [, json]) => sum + json.length, 0));
+    const refusal = reservation.reserve(body.length - fields.reduce((sum, [, json]) => sum + json.length, 0));
     if (refusal) throw refusal;
   }
   return { status: 200, body };

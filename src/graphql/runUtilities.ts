@@ -24,7 +24,7 @@ export async function runUtilities(
       if (inner.kind !== 'utility') continue;
       read ??= reloadTables(engine, principal, schema);
       const json = await read;
-      const error = json instanceof AppError ? json : reservation.take(json.length);
+      const error = json instanceof AppError ? json : reservation.reserve(json.length);
       results.set(inner, error ? new FieldError(error, [field.key, inner.key]) : (json as string));
     }
   }

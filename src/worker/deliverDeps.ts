@@ -1,7 +1,7 @@
 import type { Services } from '../control/services.js';
 import { openCarriers } from '../email/carriers/openCarriers.js';
 import type { ComposeDeps } from '../email/composeEmail.js';
-import { FairMemory } from '../foundation/limits/fairMemory.js';
+import { TenantLimiter } from '../foundation/limits/tenantLimiter.js';
 import type { Queue } from '../queue/queue.js';
 import { createAttemptReport } from './attemptReport.js';
 import { CarrierHolds } from './carrierHolds.js';
@@ -44,7 +44,7 @@ export function createDeliverDeps(deps: WorkerDeps) {
     log,
     holds: new CarrierHolds(now),
     /** Memory for large records. */
-    records: new FairMemory(LARGE_RECORD_BYTES),
+    records: new TenantLimiter({ max: LARGE_RECORD_BYTES }),
     retryOptions: {
       maxAttempts: config.maxAttempts,
       backoffBaseMs: config.backoffBaseMs,

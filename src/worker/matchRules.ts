@@ -11,7 +11,7 @@ import type { DeliveryLimits, Match } from '../db/ledger/closeBatch.js';
 import type { Ledger } from '../db/pool/ledgerPool.js';
 import { covers, evaluateCondition, type ConditionResult } from '../email/evaluateCondition.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
-import type { FairMemory } from '../foundation/limits/fairMemory.js';
+import type { TenantLimiter } from '../foundation/limits/tenantLimiter.js';
 import type { Logger } from '../foundation/observability/log.js';
 
 export interface EvaluateDeps {
@@ -19,7 +19,7 @@ export interface EvaluateDeps {
   readonly engine: Pick<DataEngine, 'evaluateCondition'>;
   readonly limits: DeliveryLimits;
   /** Memory for large records. */
-  readonly records: FairMemory;
+  readonly records: TenantLimiter;
   readonly log: Logger;
 }
 
@@ -78,9 +78,8 @@ async function matchRule(
       await evaluate(records.filter(({ recordBytes }) => recordBytes === 0));
       for (const { eventid, recordBytes } of records) {
         if (recordBytes === 0) continue;
-        await deps.records.run(key.tenantid, recordBytes, async () =>
-          evaluate(await loadLargeRecords(deps.ledger, key, eventid)),
-        );
+        const load = async (): Promise<void> => evaluate(await loadLargeRecords(deps.ledger, key, eventid));
+        await deps.records.run(key.tenantid, load, recordBytes);
       }
     }
   }

@@ -11,10 +11,11 @@ import { removeSuppressed, type PreparedEmail } from './removeSuppressed.js';
 export function prepareEmail(deps: DeliverDeps, delivery: AttemptedDelivery): Promise<PreparedEmail> {
   const { tenantid, recordBytes } = delivery;
   if (recordBytes === 0) return composeAllowed(deps, delivery);
-  return deps.records.run(tenantid, recordBytes, async () => {
+  const work = async (): Promise<PreparedEmail> => {
     const record = (await deps.ledger.loadRecord(delivery)) ?? { eventid: null };
     return composeAllowed(deps, { ...delivery, ...record });
-  });
+  };
+  return deps.records.run(tenantid, work, recordBytes);
 }
 
 async function composeAllowed(deps: DeliverDeps, delivery: AttemptedDelivery): Promise<PreparedEmail> {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { FairBytes } from '../foundation/limits/fairBytes.js';
+import { TenantLimiter } from '../foundation/limits/tenantLimiter.js';
 import type { Logger } from '../foundation/observability/log.js';
 
 /**
@@ -7,21 +7,20 @@ import type { Logger } from '../foundation/observability/log.js';
  * whose conditions are slow, has at most half. Those beyond that stay in the ledger, and the reconciler queues them seconds later.
  */
 export class StartedDeliveries {
-  /** Counts deliveries, not bytes. */
-  readonly #quotas: FairBytes<number>;
+  readonly #limiter: TenantLimiter;
   readonly #running = new Set<Promise<void>>();
 
   constructor(max: number) {
-    this.#quotas = new FairBytes(max);
+    this.#limiter = new TenantLimiter({ max });
   }
 
   /** Runs the work unless the tenant has as many deliveries as it may. */
   async run(tenantid: number, work: () => Promise<void>): Promise<void> {
-    const quota = this.#quotas.open(tenantid);
+    const { reserve, release } = this.#limiter.open(tenantid);
     try {
-      if (quota.take(1)) await work();
+      if (reserve(1)) await work();
     } finally {
-      quota.release();
+      release();
     }
   }
 

@@ -5,7 +5,7 @@ import { dropOldPartitions } from '../../src/db/outbox/partitions.js';
 import { pollOutbox } from '../../src/db/outbox/pollOutbox.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { UsageError } from '../../src/foundation/errors.js';
-import { FairMemory } from '../../src/foundation/limits/fairMemory.js';
+import { TenantLimiter } from '../../src/foundation/limits/tenantLimiter.js';
 import { evaluateRules } from '../../src/worker/evaluateBatch.js';
 import { at, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 import { NO_LIMITS } from '../delivery/pipelineSetup.js';
@@ -118,7 +118,7 @@ describe('Utility.explain_event', () => {
       ledger,
       engine: fixture.engine,
       limits: NO_LIMITS,
-      records: new FairMemory(1),
+      records: new TenantLimiter({ max: 1 }),
       log: testLog,
     };
     for (const batch of batches ?? (await relay())) await evaluateRules(deps, batch, false);

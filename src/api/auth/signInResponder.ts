@@ -38,8 +38,8 @@ export function createSignInResponder({ config, engine, control }: WebDeps, toke
     const schemas = `"schema":${jsonOf(tables)},"rpb_schema":${jsonOf(control.describe())}`;
     const body = `${head.slice(0, -1)},${schemas}}`;
     // It contains the schema, and may be large.
-    const { take, release } = engine.responses.open(tenantid);
-    const refusal = take(body.length);
+    const { reserve, release } = engine.responses.open(tenantid);
+    const refusal = reserve(body.length);
     onResponseClosed(res, release);
     if (refusal?.code === 'TOO_BUSY') throw refusal;
     sendResponse(res, 200, HEADERS, body, config);

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { AppError } from '../../foundation/errors.js';
-import { FairBytes, type HeldBytes } from '../../foundation/limits/fairBytes.js';
+import { TenantLimiter, type Reservation } from '../../foundation/limits/tenantLimiter.js';
 
 /** Bodies up to this size are not counted: their connection takes as much memory. */
 export const FREE_BYTES = 16_384;
@@ -16,23 +16,23 @@ export type ReserveBytes = (bytes: number) => void;
  * Anonymous clients have as many addresses as they like, so what they hold is no tenant's.
  */
 export class BodyBudget {
-  readonly #tenants = new FairBytes<number>(MAX_TENANTS_BYTES);
-  readonly #anonymous = new FairBytes<string>(MAX_ANONYMOUS_BYTES);
+  readonly #tenants = new TenantLimiter({ max: MAX_TENANTS_BYTES });
+  readonly #anonymous = new TenantLimiter<string>({ max: MAX_ANONYMOUS_BYTES });
 
   ofTenant(tenantid: number, res: ServerResponse): ReserveBytes {
-    return taker(this.#tenants.open(tenantid), res);
+    return untilClosed(this.#tenants.open(tenantid), res);
   }
 
   /** @param sender the client's address, or what they have in common */
   ofAnonymous(sender: string, res: ServerResponse): ReserveBytes {
-    return taker(this.#anonymous.open(sender), res);
+    return untilClosed(this.#anonymous.open(sender), res);
   }
 }
 
-function taker({ take, release }: HeldBytes, res: ServerResponse): ReserveBytes {
+function untilClosed({ reserve, release }: Reservation, res: ServerResponse): ReserveBytes {
   res.once('close', release);
   return (bytes) => {
-    if (!take(bytes))
+    if (!reserve(bytes))
       throw new AppError('TOO_BUSY', 'Too many large requests are being received at the moment.');
   };
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { FairBytes, type HeldBytes } from '../../foundation/limits/fairBytes.js';
+import { TenantLimiter, type Reservation } from '../../foundation/limits/tenantLimiter.js';
 import type { TrustedProxies } from '../../foundation/net/trustedProxies.js';
 import { clientAddress } from './clientAddress.js';
 import { recordOf } from './requestRecord.js';
@@ -14,8 +14,8 @@ const TIMES = { drainMs: 30_000, silenceMs: 5_000 };
  * client, which may still be sending, would lose the response (RFC 9112, 9.6).
  */
 export class UnreadBodies {
-  readonly #tenants = new FairBytes<number>(MAX_BYTES);
-  readonly #anonymous = new FairBytes<string>(MAX_BYTES);
+  readonly #tenants = new TenantLimiter({ max: MAX_BYTES });
+  readonly #anonymous = new TenantLimiter<string>({ max: MAX_BYTES });
 
   constructor(
     private readonly proxies: TrustedProxies,
@@ -25,18 +25,18 @@ export class UnreadBodies {
   /** Drains what is left of a request's body when its response ends; beyond the limits, the connection is broken. */
   drainAfterResponse(req: IncomingMessage, res: ServerResponse): void {
     res.once('prefinish', () => {
-      if (!req.complete) this.#drain(req, res, this.#budgetOf(req, res));
+      if (!req.complete) this.#drain(req, res, this.#reservationOf(req, res));
     });
   }
 
-  #budgetOf(req: IncomingMessage, res: ServerResponse): HeldBytes {
+  #reservationOf(req: IncomingMessage, res: ServerResponse): Reservation {
     const tenantid = recordOf(res)?.tenantid;
     return tenantid === undefined
       ? this.#anonymous.open(clientAddress(req, this.proxies))
       : this.#tenants.open(tenantid);
   }
 
-  #drain(req: IncomingMessage, res: ServerResponse, { take, release }: HeldBytes): void {
+  #drain(req: IncomingMessage, res: ServerResponse, { reserve, release }: Reservation): void {
     const { socket } = req;
     const { drainMs, silenceMs } = this.times;
     const giveUp = (): void => void socket.destroy();
@@ -63,7 +63,7 @@ export class UnreadBodies {
     req.on('data', (chunk: Buffer) => {
       silence?.refresh();
       // The client has its response, and now sends in vain.
-      if (!take(chunk.length)) req.pause();
+      if (!reserve(chunk.length)) req.pause();
     });
     req.resume();
   }

@@ -111,8 +111,8 @@ function sendHtml(res: Response, status: number, html: string, budget: PageBudge
     res.status(status).type('html').send(html);
     return;
   }
-  const { take, release } = budget.open();
-  const refusal = take(html.length);
+  const { reserve, release } = budget.open();
+  const refusal = reserve(html.length);
   if (refusal) {
     release();
     throw refusal;

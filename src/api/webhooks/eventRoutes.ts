@@ -21,7 +21,7 @@ import type { EmailEventMetrics } from './emailEventMetrics.js';
  * Limits on recording one tenant's verified reports, per process. Recording a report occupies one of few connections for up
  * to half a second, and unsubscribe pages and other tenants' reports need them too. Carriers retry a rejected report.
  */
-const REPORTS = { running: 1, waiting: 50, waitMs: 10_000 };
+const REPORTS = { perTenant: 1, waiting: 50, waitMs: 10_000 };
 
 /** Who sends large reports that are parsed to be verified. Those of carriers are small. */
 const ANONYMOUS_CLIENTS = { key: 'clients with reports', isAnonymous: true };

@@ -1,5 +1,4 @@
 import { verify, X509Certificate, type KeyObject } from 'node:crypto';
-import { Semaphore } from 'async-mutex';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
@@ -21,9 +20,8 @@ export type ReadSns = (url: URL) => Promise<string>;
 /** SNS retries a message for hours, with its original signature. */
 const OLDEST_MS = 25 * 3_600_000;
 const MAX_CERTIFICATES = 100;
-const MAX_FETCHES = 2;
-/** Limits on the fetches of one tenant, which may name certificates that don't exist. */
-const FETCHES = { running: 1, waiting: 50, waitMs: 10_000 };
+/** Limits on fetches: a tenant may name certificates that don't exist, and has one at a time, so that another may have the other. */
+const FETCHES = { max: 2, waiting: 50, waitMs: 10_000 };
 const FETCH_MS = 5_000;
 const MAX_RESPONSE_BYTES = 64 * 1024;
 const ALGORITHMS: Readonly<Record<string, string>> = { '1': 'sha1', '2': 'sha256' };
@@ -41,7 +39,6 @@ const SIGNED: Readonly<Record<string, readonly string[]>> = {
 /** Verifies messages from SNS, with certificates from its own host in the topic's region. */
 export class SnsCheck {
   readonly #keys = new LRUCache<string, KeyObject>({ max: MAX_CERTIFICATES });
-  readonly #fetches = new Semaphore(MAX_FETCHES);
   readonly #limiter = new TenantLimiter(FETCHES);
 
   constructor(private readonly read: ReadSns = readSns) {}
@@ -94,7 +91,7 @@ export class SnsCheck {
   /** SNS learns of a failure by the response, so that it sends the message again. */
   async #fetch(url: URL): Promise<string> {
     try {
-      return await this.#fetches.runExclusive(() => this.read(url));
+      return await this.read(url);
     } catch (error) {
       throw new AppError('TOO_BUSY', 'SNS is not responding.', { cause: error });
     }

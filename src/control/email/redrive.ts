@@ -15,7 +15,7 @@ import type { ControlFields } from '../derive/objectFields.js';
 import { emailDelivery } from '../objects/emailDelivery.js';
 import { visibleTo } from '../objects/index.js';
 import { findRow, runSql } from '../derive/rows.js';
-import { CLIENT_FILTER_MS } from '../request/serviceQuota.js';
+import { CLIENT_FILTER_MS } from '../request/documentLimits.js';
 import { requireTenantAdmin } from '../permissions.js';
 
 type Redrive<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;

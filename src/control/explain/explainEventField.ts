@@ -139,7 +139,7 @@ export const explainEventField: GraphQLFieldConfig<
       description: 'Key of the row: an object of values by column, or the bare value of a single-column key.',
     },
   },
-  resolve: (_source, { target, key }, { principal, deps, composing, serviceQuota }) => {
+  resolve: (_source, { target, key }, { principal, deps, composing, connections }) => {
     const schema = requireTenantAdmin(principal);
     const { tenantid } = principal;
     return composing.run(tenantid, () =>
@@ -149,7 +149,7 @@ export const explainEventField: GraphQLFieldConfig<
           engine: deps.engine,
           retentionDays: deps.config.retentionDays,
           inSteps: (steps) => deps.engine.planning.run(planOwnerOf(principal), steps),
-          search: (work) => serviceQuota.run(tenantid, work),
+          search: (work) => connections.run(tenantid, work),
         },
         { tenantid, schema, target, key },
       ),

@@ -11,6 +11,8 @@ const MAX_MUTATIONS = 100;
 const MAX_UTILITIES = 100;
 /** Maximum values in all lists of one query. Each blocks the event loop for a few microseconds. */
 const MAX_LISTED_VALUES = 50_000;
+/** Maximum duration of a statement with a client's filter on control objects. */
+export const CLIENT_FILTER_MS = 2_000;
 
 /** Throws AppError DOCUMENT_TOO_COMPLEX. Fields below `Utility` count individually. */
 export function limitMutations(operation: OperationDefinitionNode, fragments: Fragments): void {

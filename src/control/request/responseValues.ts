@@ -31,7 +31,7 @@ export class ResponseValues {
   fits(characters: number): boolean {
     this.#uncounted += characters;
     if (this.#uncounted > STEP_CHARACTERS && !this.#refusal) {
-      const refusal = this.reservation.take(this.#uncounted);
+      const refusal = this.reservation.reserve(this.#uncounted);
       this.#uncounted = 0;
       if (refusal && !(this.mustRespond && refusal.code === 'TOO_BUSY')) this.#refusal = refusal;
     }

@@ -58,12 +58,12 @@ export class Replica implements Reads {
     const { name, transactions, primary, log } = this.parts;
     if (request.mode === 'write') return primary.run(request);
     const { reservation } = request;
-    let taken = 0;
+    let reserved = 0;
     const counted = reservation && {
       ...reservation,
-      take: (bytes: number) => {
-        taken += bytes;
-        return reservation.take(bytes);
+      reserve: (bytes: number) => {
+        reserved += bytes;
+        return reservation.reserve(bytes);
       },
     };
     const outcome = await transactions
@@ -76,7 +76,7 @@ export class Replica implements Reads {
     // Expected while it is behind or away; the counter tells whether it lasts.
     log.debug({ replica: name, err: outcome.error }, 'a read failed on a replica; the primary repeats it');
     replicaReads.inc({ outcome: 'failed' });
-    reservation?.take(-taken);
+    reservation?.reserve(-reserved);
     return primary.run(request);
   }
 

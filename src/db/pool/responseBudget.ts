@@ -1,5 +1,5 @@
 import { AppError } from '../../foundation/errors.js';
-import { FairBytes } from '../../foundation/limits/fairBytes.js';
+import { TenantLimiter, type Reservation } from '../../foundation/limits/tenantLimiter.js';
 
 export function responseTooLarge(): AppError {
   return new AppError('DOCUMENT_TOO_COMPLEX', 'The response is larger than MAX_RESPONSE_BYTES.');
@@ -13,22 +13,20 @@ export interface ResponseLimits {
 }
 
 /** A request's share of the budget, from the arrival of its rows until its response has been sent. */
-export interface ResponseReservation {
+export interface ResponseReservation extends Pick<Reservation, 'release'> {
   /**
    * Counts received bytes.
    * @returns the error that aborts the read if the response is too large for the request or for the remaining budget
    */
-  readonly take: (bytes: number) => AppError | undefined;
-  /** Releases all of it. Idempotent. */
-  readonly release: () => void;
+  readonly reserve: (bytes: number) => AppError | undefined;
 }
 
 /** Bounds the memory for responses, however many root fields, aliases or callers there are, and divides it among tenants. */
 export class ResponseBudget {
-  readonly #bytes: FairBytes<number>;
+  readonly #bytes: TenantLimiter;
 
   constructor(private readonly limits: ResponseLimits) {
-    this.#bytes = new FairBytes(limits.processBytes);
+    this.#bytes = new TenantLimiter({ max: limits.processBytes });
   }
 
   get heldBytes(): number {
@@ -36,13 +34,13 @@ export class ResponseBudget {
   }
 
   open(tenantid: number): ResponseReservation {
-    const { take, release } = this.#bytes.open(tenantid);
-    let taken = 0;
+    const { reserve, release } = this.#bytes.open(tenantid);
+    let own = 0;
     return {
-      take: (bytes) => {
-        taken += bytes;
-        const fits = take(bytes);
-        if (taken > this.limits.requestBytes) return responseTooLarge();
+      reserve: (bytes) => {
+        own += bytes;
+        const fits = reserve(bytes);
+        if (own > this.limits.requestBytes) return responseTooLarge();
         if (fits) return undefined;
         return new AppError('TOO_BUSY', 'Too many large responses are being sent at the moment.', {
           hint: 'Request less, read responses promptly, or retry after the time given in Retry-After.',
@@ -50,7 +48,7 @@ export class ResponseBudget {
       },
       release: () => {
         release();
-        taken = 0;
+        own = 0;
       },
     };
   }

@@ -63,7 +63,7 @@ const MAX_ENTRIES = 10_000;
  * Of one tenant. A principal is read before anything else limits its tenant, takes a connection that sign-ins need, and may have
  * a megabyte of rules.
  */
-const READS = { running: 2, waiting: 1_000, waitMs: 10_000 };
+const READS = { perTenant: 2, waiting: 1_000, waitMs: 10_000 };
 
 /**
  * Reads principals, caching each for less than a second: a deleted role or changed password takes effect within that

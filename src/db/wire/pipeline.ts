@@ -11,7 +11,7 @@ export type Rows = readonly (readonly (string | null)[])[];
 /** Counts the bytes of rows as they arrive. */
 interface RowMeter {
   /** @returns the error that rejects the result, if it is too large */
-  readonly take: (bytes: number) => AppError | undefined;
+  readonly reserve: (bytes: number) => AppError | undefined;
 }
 
 /** Told of a completed statement and its duration. */
@@ -91,7 +91,7 @@ class Pipeline extends PgQuery {
     const reservation = this.steps[this.#completed.length]?.reservation;
     if (reservation) {
       if (this.#refusals.has(reservation)) return;
-      const refusal = reservation.take(message.length);
+      const refusal = reservation.reserve(message.length);
       if (refusal) {
         this.#refuse(reservation, refusal);
         return;

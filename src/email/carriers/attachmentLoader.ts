@@ -1,5 +1,5 @@
 import { AppError } from '../../foundation/errors.js';
-import { FairMemory } from '../../foundation/limits/fairMemory.js';
+import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
 import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Attachment } from '../email.js';
 import type { EmailMessage, SendOutcome } from './sending.js';
@@ -18,7 +18,7 @@ const BYTES_PER_CHARACTER = 4;
 
 /** Keeps attachments and long texts in memory while their email is being sent, within a process-wide limit that tenants share. */
 export class AttachmentLoader {
-  readonly #memory = new FairMemory(MAX_BYTES);
+  readonly #memory = new TenantLimiter({ max: MAX_BYTES });
 
   constructor(private readonly storage: FileStorage) {}
 
@@ -34,10 +34,11 @@ export class AttachmentLoader {
       (sum, { size }) => sum + size,
       isLong ? BYTES_PER_CHARACTER * characters : 0,
     );
-    return this.#memory.run(tenantid, bytes, async () => {
+    const work = async (): Promise<SendOutcome> => {
       const loaded = await this.#load(attachments);
       return 'kind' in loaded ? loaded : send(loaded.attachments);
-    });
+    };
+    return this.#memory.run(tenantid, work, bytes);
   }
 
   async #load(

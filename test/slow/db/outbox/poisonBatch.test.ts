@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { loadBatch, openBatches, type BatchKey, type Batch } from '../../../../src/db/outbox/batches.js';
 import type { Ledger } from '../../../../src/db/pool/ledgerPool.js';
 import { pollOutbox } from '../../../../src/db/outbox/pollOutbox.js';
-import { FairMemory } from '../../../../src/foundation/limits/fairMemory.js';
+import { TenantLimiter } from '../../../../src/foundation/limits/tenantLimiter.js';
 import { evaluateRules } from '../../../../src/worker/evaluateBatch.js';
 import { startFakeProvider } from '../../../support/fakeProvider.js';
 import { testLog } from '../../../support/testConfig.js';
@@ -50,7 +50,7 @@ describe('a batch of events that ends its workers', () => {
         return new Promise<boolean[]>(() => undefined);
       },
     };
-    const deps = { ledger, engine, limits: NO_LIMITS, records: new FairMemory(1), log: testLog };
+    const deps = { ledger, engine, limits: NO_LIMITS, records: new TenantLimiter({ max: 1 }), log: testLog };
     return Promise.race([ended, evaluateRules(deps, key, redelivered).then(() => true)]);
   }
 
