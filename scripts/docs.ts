@@ -7,15 +7,17 @@ import { buildControlSchema } from '../src/control/controlSchema.js';
 import { commandsPage } from './commandsPage.js';
 import { configurationPage } from './configurationPage.js';
 import { controlObjectsPage } from './controlObjectsPage.js';
+import { DIAGRAMS } from './diagrams/index.js';
 import { errorsPage } from './errorsPage.js';
 
-export const REFERENCE_DOCS = {
+export const REFERENCE_DOCS: Readonly<Record<string, () => string>> = {
   'docs/reference/cli.md': commandsPage,
   'docs/reference/configuration.md': configurationPage,
   'docs/reference/errors.md': errorsPage,
   'docs/reference/roles_pbac.md': () => controlObjectsPage(buildControlSchema()),
+  ...DIAGRAMS,
   'test/control/schema.graphql': () => `${printSchema(buildControlSchema())}\n`,
-} as const;
+};
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
   for (const [file, render] of Object.entries(REFERENCE_DOCS)) {

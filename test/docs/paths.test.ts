@@ -47,6 +47,26 @@ describe('documentation', () => {
   }
 });
 
+describe('pictures', () => {
+  const shown = PAGES.filter((name) => name.endsWith('.md')).flatMap((page) =>
+    [...readFileSync(new URL(page, ROOT), 'utf8').matchAll(/!\[([^\]]*)\]\(([^)]+)\)/g)].map(
+      ([, text = '', file = '']) => ({ text, file: new URL(file, new URL(page, ROOT)).href }),
+    ),
+  );
+
+  it('have alternative text that says what they show', () => {
+    expect(shown.filter(({ text }) => text.split(' ').length < 6)).to.deep.equal([]);
+  });
+
+  it('are each on a page', () => {
+    const files = new Set(shown.map(({ file }) => file));
+    const unused = readdirSync(new URL('docs/images/', ROOT)).filter(
+      (name) => !files.has(new URL(`docs/images/${name}`, ROOT).href),
+    );
+    expect(unused).to.deep.equal([]);
+  });
+});
+
 /** As code hosts make them: https://github.com/gjtorikian/html-pipeline/blob/main/lib/html_pipeline/toc_filter.rb */
 function anchorsOf(markdown: string): Set<string> {
   const withoutCode = markdown.replace(/^```[\s\S]*?^```/gm, '');
