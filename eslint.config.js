@@ -6,7 +6,7 @@ import { staticSql } from './scripts/lint/staticSql.js';
 const rowpost = { rules: { 'no-inherited-names': noInheritedNames, 'static-sql': staticSql } };
 
 export default tseslint.config(
-  { ignores: ['**/dist/', 'coverage/', 'assets/', 'bench/peers/', '.rowpost/'] },
+  { ignores: ['**/dist/', 'coverage/', 'site/', 'assets/', 'bench/peers/', '.rowpost/'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],
