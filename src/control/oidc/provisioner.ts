@@ -35,7 +35,7 @@ export interface ProvisionerDeps extends Pick<Services, 'config' | 'database'> {
 }
 
 /** Of one tenant in a process: they wait for each other in the database, each with a connection of the service. */
-const LIMITS = { running: 2, waiting: 200 };
+const LIMITS = { perTenant: 2, waiting: 200 };
 const MAX_NAME_CHARACTERS = 200;
 
 /** Finds the role of an identity, or makes it if the configuration does that, and puts it in the classes of its groups. */
