@@ -10,31 +10,49 @@ interface Member {
   readonly groups: readonly string[];
 }
 
-/** Whether there is nothing to change: the role is in exactly the classes of its groups, of those that come from groups. */
-export async function isInGroupClasses(db: ControlDb, member: Member): Promise<boolean> {
+/** The classes of the groups of a role below `parent` that `parent` and the role directly above it are in. */
+export async function groupClassesOf(
+  db: ControlDb,
+  member: Member,
+  parent: Principal,
+): Promise<readonly number[]> {
+  const { tenantid, confid, roleid, groups } = member;
+  if (groups.length === 0 || !(await isBelow(db, roleid, parent.roleid))) return [];
+  const rows = await db('rowpost.oidc_group_class')
+    .where({ tenantid, confid })
+    .whereRaw('group_name = any (?)', [[...groups]])
+    .distinct<{ classid: number }[]>('classid');
+  return rows.map(({ classid }) => classid).filter(await isInEach(db, member, parent));
+}
+
+/** Whether the role is in these classes, and in no other because of its groups. */
+export async function isInExactly(
+  db: ControlDb,
+  { roleid, confid }: Member,
+  classids: readonly number[],
+): Promise<boolean> {
   const { rows } = await db.raw<{ rows: { same: boolean }[] }>(
-    `select coalesce((select array_agg(distinct g.classid order by g.classid) from rowpost.oidc_group_class g
-         where g.tenantid = :tenantid and g.confid = :confid and g.group_name = any (:groups)), '{}')
-       = coalesce((select array_agg(c.classid order by c.classid) from rowpost.role_oidc_class c
-         join rowpost.role r using (roleid)
-         where c.roleid = :roleid and c.confid = :confid and c.classid = any (r.classes)), '{}') as same`,
-    { ...member, groups: [...member.groups] },
+    `select r.classes @> :classids::int[] and not exists (
+       select from rowpost.role_oidc_class c
+       where c.roleid = r.roleid and c.confid = :confid and c.classid <> all (:classids::int[])) as same
+     from rowpost.role r where r.roleid = :roleid`,
+    { roleid, confid, classids: [...classids] },
   );
   return rows[0]?.same === true;
 }
 
 /**
- * Puts a role below `parent` into the classes of its groups that `parent` and the role above it are in, and out of those of groups that it
- * has no longer. Classes given by hand stay.
+ * Puts a role into the classes of its groups, and out of those of groups that it has no longer. Classes given by hand stay.
+ * @returns whether that changes any
  */
-export async function setGroupClasses(db: ControlDb, member: Member, parent: Principal): Promise<boolean> {
-  const { tenantid, confid, roleid, groups } = member;
-  const classids = (await isBelow(db, roleid, parent.roleid))
-    ? (await classesOf(db, { tenantid, confid, groups })).filter(await isInEach(db, member, parent))
-    : [];
+export async function setGroupClasses(
+  db: ControlDb,
+  { roleid, confid }: Member,
+  classids: readonly number[],
+): Promise<boolean> {
   const left = await db.raw<Written>(
     'delete from rowpost.role_oidc_class where roleid = ? and confid = ? and classid <> all (?)',
-    [roleid, confid, classids],
+    [roleid, confid, [...classids]],
   );
   // One that was given by hand has no row, and stays when the group goes.
   await db.raw(
@@ -43,7 +61,7 @@ export async function setGroupClasses(db: ControlDb, member: Member, parent: Pri
      where r.roleid = :roleid and (c.classid <> all (r.classes)
        or exists (select from rowpost.role_oidc_class o where o.roleid = r.roleid and o.classid = c.classid))
      on conflict do nothing`,
-    { confid, roleid, classids },
+    { confid, roleid, classids: [...classids] },
   );
   const joined = await db.raw<Written>(
     `update rowpost.role r set classes = r.classes || array(
@@ -58,17 +76,6 @@ export async function setGroupClasses(db: ControlDb, member: Member, parent: Pri
 
 interface Written {
   readonly rowCount: number;
-}
-
-async function classesOf(
-  db: ControlDb,
-  { tenantid, confid, groups }: Omit<Member, 'roleid'>,
-): Promise<readonly number[]> {
-  const rows = await db('rowpost.oidc_group_class')
-    .where({ tenantid, confid })
-    .whereRaw('group_name = any (?)', [[...groups]])
-    .distinct<{ classid: number }[]>('classid');
-  return rows.map(({ classid }) => classid);
 }
 
 /** Whether the role may have others in a class. */

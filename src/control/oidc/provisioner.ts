@@ -3,7 +3,9 @@ import type { ControlDb } from '../../db/pool/database.js';
 import { ANONYMOUS_LOGIN, isAnonymous, readPrincipal, type Principal } from '../../db/roles/principal.js';
 import { AppError } from '../../foundation/errors.js';
 import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
+import { readRow } from '../derive/rows.js';
 import { lockTenant } from '../lockTenant.js';
+import { oidcProvisioning } from '../objects/oidcProvisioning.js';
 import { holds } from '../permissions.js';
 import { classesAtCreation } from '../roles/createRole.js';
 import { findExcess } from '../roles/findExcess.js';
@@ -14,7 +16,7 @@ import { bumpPolicyVersion } from '../tenants/tenants.js';
 import type { Services } from '../services.js';
 import { isLeftOut, textsOf, verifiedEmail, type Claims } from './claims.js';
 import type { OidcRegistration } from './oidcRegistration.js';
-import { isIn, isInGroupClasses, setGroupClasses } from './groupClasses.js';
+import { groupClassesOf, isIn, isInExactly, setGroupClasses } from './groupClasses.js';
 
 /** Somebody whom a provider has identified, at a sign-in through a configuration. */
 export interface Identity {
@@ -55,28 +57,17 @@ export class Provisioner {
     identity: Identity,
     roleid: number | undefined,
   ): Promise<number> {
-    const { tenantid, confid } = identity;
+    const { tenantid } = identity;
     const { knex } = this.deps.database;
     const known = roleid ?? (await findMapped(knex, identity));
     if (!provisioning) return known ?? fail(notMapped('No role is mapped to this identity.'));
     requireAdmitted(provisioning, identity);
-    const groups = groupsOf(provisioning, identity.claims);
-    if (known !== undefined && (await isInGroupClasses(knex, { tenantid, confid, roleid: known, groups })))
-      return known;
+    if (known !== undefined && (await isAsProvisioned(knex, provisioning, identity, known))) return known;
     const names = known === undefined ? await this.#renderNames(provisioning, identity) : NO_NAMES;
     return this.#limiter.run(tenantid, () =>
       knex.transaction(async (trx) => {
         await lockTenant(trx, tenantid);
-        // Another sign-in of the same person may have made it meanwhile, and the parent may have lost rights.
-        const parent = await requireParent(trx, tenantid, provisioning.parentid);
-        const found =
-          roleid ??
-          (await findMapped(trx, identity)) ??
-          (await linkRole(trx, provisioning, identity)) ??
-          (await makeRole(trx, provisioning, identity, parent, names));
-        const isChanged = await setGroupClasses(trx, { tenantid, confid, roleid: found, groups }, parent);
-        if (isChanged || known === undefined) await bumpPolicyVersion(trx, tenantid);
-        return found;
+        return provision(trx, identity, roleid, names);
       }),
     );
   }
@@ -111,6 +102,46 @@ interface Names {
 }
 
 const NO_NAMES: Names = { name: null, login: null };
+
+/** Whether a role that signs in is in the classes of its groups already. Throws AppError OIDC_NOT_ADMITTED. */
+async function isAsProvisioned(
+  db: ControlDb,
+  provisioning: Provisioning,
+  identity: Identity,
+  roleid: number,
+): Promise<boolean> {
+  const { tenantid, confid, claims } = identity;
+  const member = { tenantid, confid, roleid, groups: groupsOf(provisioning, claims) };
+  const parent = await requireParent(db, tenantid, provisioning.parentid);
+  return isInExactly(db, member, await groupClassesOf(db, member, parent));
+}
+
+/**
+ * Finds, links or makes the role, and puts it into its classes. All is read again, now that the tenant's settings can't change: another
+ * sign-in may have made the role, and the provisioning may have changed. Throws AppError OIDC_ROLE_NOT_MAPPED, OIDC_NOT_ADMITTED.
+ */
+async function provision(
+  db: ControlDb,
+  identity: Identity,
+  roleid: number | undefined,
+  names: Names,
+): Promise<number> {
+  const { tenantid, confid, claims } = identity;
+  const known = roleid ?? (await findMapped(db, identity));
+  const provisioning = await readRow(db, oidcProvisioning, { tenantid, confid });
+  if (!provisioning) return known ?? fail(notMapped('No role is mapped to this identity.'));
+  requireAdmitted(provisioning, identity);
+  const groups = groupsOf(provisioning, claims);
+  const parent = await requireParent(db, tenantid, provisioning.parentid);
+  const found =
+    known ??
+    (await linkRole(db, provisioning, identity, parent)) ??
+    (await makeRole(db, provisioning, identity, parent, names));
+  const member = { tenantid, confid, roleid: found, groups };
+  const isChanged = await setGroupClasses(db, member, await groupClassesOf(db, member, parent));
+  if (isChanged || known === undefined) await bumpPolicyVersion(db, tenantid);
+  return found;
+}
 
 /**
  * The role that the identity is mapped to. Throws AppError OIDC_ROLE_NOT_MAPPED if there are several, or only deleted ones, which are not
@@ -166,6 +197,7 @@ async function linkRole(
   db: ControlDb,
   { link_by_email: isLinking, parentid }: Provisioning,
   identity: Identity,
+  parent: Principal,
 ): Promise<number | undefined> {
   const { tenantid, confid, providerid, claims, subId, emailAlwaysVerified } = identity;
   const email = verifiedEmail(claims, emailAlwaysVerified);
@@ -182,7 +214,6 @@ async function linkRole(
   const [role] = rows;
   if (!role || !(await isBelow(db, role.roleid, parentid))) return undefined;
   const { roleid } = role;
-  const parent = await requireParent(db, tenantid, parentid);
   if (!parent.isAdmin && (await findExcess(db, tenantid, roleid, { than: parentid, below: false })))
     return undefined;
   await db('rowpost.role_oidc').insert({ tenantid, roleid, confid, sub_id: subId });

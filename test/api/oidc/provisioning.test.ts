@@ -176,8 +176,17 @@ describe('roles that sign-ins make', () => {
     await control(
       `mutation { update_role(roleid: ${parentid}, input: { capabilities: ["login"], classes: [] }) { roleid } }`,
     );
+    const rights = { capabilities: ['login'], classes: [] };
     const { roleid } = await signIn({ sub: 'ada', groups: ['all'] });
-    expect(await rightsOf(roleid)).to.deep.include({ capabilities: ['login'], classes: [] });
+    expect(await rightsOf(roleid)).to.deep.include(rights);
+    const setParent = (classes: string): Promise<unknown> =>
+      control(`mutation { update_role(roleid: ${parentid}, input: { classes: ${classes} }) { roleid } }`);
+    await setParent(`[${staff}]`);
+    await signIn({ sub: 'ada', groups: ['all'] });
+    expect(await rightsOf(roleid)).to.deep.include({ ...rights, classes: [staff] });
+    await setParent('[]');
+    await signIn({ sub: 'ada', groups: ['all'] });
+    expect(await rightsOf(roleid)).to.deep.include(rights);
   });
 
   it('are not made, and do not sign in, for people who are not let in', async () => {
