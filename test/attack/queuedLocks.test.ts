@@ -13,7 +13,8 @@ describe('attack: a tenant waits for a lock before which all tenants would queue
   let shop: Shop;
   let guard: ServerGuard;
   let attackerid: number;
-  let sessions: readonly pg.Client[];
+  let attackerSchema: string;
+  let session: pg.Client;
   before(async () => {
     shop = await openShop('create table notes (id int primary key)');
     const { database } = shop.test;
@@ -21,53 +22,85 @@ describe('attack: a tenant waits for a lock before which all tenants would queue
     guard = new ServerGuard(database.createClient, () => tenants.names());
     await guard.endHoldingSessions();
     const named = { name: 'attacker', rootLogin: 'root', rootPassword: 'correct horse' };
-    const { tenantid } = await createTestTenant(database.knex, named);
+    const { tenantid, schema } = await createTestTenant(database.knex, named);
     attackerid = tenantid;
-    await runTenantSql(database, { tenantid, sql: 'create function f() returns int return 1' });
-    sessions = [await tenants.connectDirectly(tenantid), await tenants.connectDirectly(tenantid)];
-    for (const session of sessions) session.on('error', () => undefined);
+    attackerSchema = schema;
+    await runTenantSql(database, {
+      tenantid,
+      sql: 'create function f() returns int return 1; create table note (id int primary key)',
+    });
+    session = await tenants.connectDirectly(tenantid);
+    session.on('error', () => undefined);
   });
   after(async () => {
-    await Promise.all(sessions.map((session) => session.end().catch(() => undefined)));
+    await session.end().catch(() => undefined);
     await guard.close();
     await shop.close();
   });
 
-  it('on what they write events by', async () => {
-    const [holding, waiting] = sessions;
-    await shop.data('mutation { create_notes(input: {id: 1}) { id } }');
-    await holding!.query(
-      `begin; insert into rowpost_tenant.event (operation, target, key) values ('insert', 't', '{}')`,
-    );
-    const failure = waiting!
-      .query('set lock_timeout = 0; create rule r as on insert to rowpost_tenant.event do nothing')
-      .then(
-        () => 'none',
-        (error: unknown) => (error as Error).message,
+  const waits = async (): Promise<number> => {
+    const { rowCount } = await shop.test.database.pool.query('select from pg_locks where not granted');
+    return rowCount ?? 0;
+  };
+
+  for (const [number, lock] of [
+    'create rule r as on insert to rowpost_tenant.event do nothing',
+    'create trigger r instead of insert on rowpost_tenant.event for each row execute function suppress_redundant_updates_trigger()',
+    'alter table note add foreign key (id) references rowpost_tenant.event',
+  ].entries()) {
+    it(`on what they write events by: ${lock}`, async () => {
+      const [holding, waiting] = [session, await shop.test.database.tenants.connectDirectly(attackerid)];
+      waiting.on('error', () => undefined);
+      await shop.data(`mutation { create_notes(input: {id: ${2 * number}}) { id } }`);
+      await holding.query(
+        `begin; insert into rowpost_tenant.event (operation, target, key) values ('insert', 't', '{}')`,
       );
-    const { pool } = shop.test.database;
-    await waitFor('the wait', async () => {
-      const { rowCount } = await pool.query('select from pg_locks where not granted');
-      return (rowCount ?? 0) > 0;
+      const failure = waiting
+        .query(`set lock_timeout = 0; set search_path = ${attackerSchema}; ${lock}`)
+        .then(
+          () => 'none',
+          (error: unknown) => (error as Error).message,
+        );
+      await waitFor('the wait', async () => (await waits()) > 0);
+      const write = shop.data(`mutation { create_notes(input: {id: ${2 * number + 1}}) { id } }`);
+      await waitFor('a write behind it', async () => (await waits()) > 1);
+      const ended = await guard.endHoldingSessions();
+      expect(ended).to.have.length(1);
+      await write;
+      expect(await failure).to.match(/terminat/i);
+      // Whoever holds nothing up goes on.
+      await holding.query('commit');
+      await waiting.end().catch(() => undefined);
     });
-    const write = shop.data('mutation { create_notes(input: {id: 2}) { id } }');
-    const ended = await guard.endHoldingSessions();
-    expect(ended).to.have.length(1);
-    await write;
-    expect(await failure).to.match(/terminat/i);
-    // Whoever holds nothing up goes on.
-    await holding!.query('commit');
+  }
+
+  it('that a script of another waits for', async () => {
+    const { database } = shop.test;
+    const { tenantid } = shop.tenant;
+    const holding = await database.tenants.connectDirectly(attackerid);
+    holding.on('error', () => undefined);
+    // It may not read the view, which PostgreSQL says once the statement runs.
+    await holding.query('begin; prepare p as select from rowpost_tenant.replica_lock');
+    const impatient = new ServerGuard(database.createClient, () => database.tenants.names(), {
+      serviceMs: 200,
+      autovacuumMs: 60_000,
+      transactions: 200_000_000,
+    });
+    const script = runTenantSql(database, { tenantid, sql: 'select 1' });
+    await waitFor('the session to be ended', async () => (await impatient.endHoldingSessions()).length > 0);
+    await script;
+    await impatient.close();
+    await holding.end().catch(() => undefined);
   });
 
   it('on the database, for which new connections wait', async () => {
-    const [session] = sessions;
     const client = shop.test.database.createClient();
     await client.connect();
     const { rows } = await client.query<{ name: string }>('select current_database()::text as name');
     const name = identifier(rows[0]!.name);
     // As a connection that takes long to start.
     await client.query(statement`begin; comment on database ${name} is 'held'`);
-    const failure = session!
+    const failure = session
       .query(statement`set lock_timeout = 0; alter database ${name} rename to other`)
       .then(
         () => 'none',

@@ -9,7 +9,7 @@ export interface EndedSession {
   readonly locks: number;
 }
 
-/** What the service, and PostgreSQL's autovacuum, may wait for a transaction of a tenant; and how many others may begin meanwhile. */
+/** How long the service, and PostgreSQL's autovacuum, may wait for a lock of a tenant; and how many transactions may begin during one of a tenant. */
 export interface Patience {
   readonly serviceMs: number;
   readonly autovacuumMs: number;
@@ -29,10 +29,10 @@ const MAX_LISTENING_SECONDS = 5;
  * `pg_advisory_lock` in a loop, or LISTEN in a transaction that never ends, blocks every write. When half of the locks or a
  * quarter of the queue is in use, this terminates tenants' sessions that hold more than a session's share.
  *
- * It also terminates those with a transaction that the service or autovacuum wait for: a role that may use a schema or a database
- * locks its row in the catalog by revoking what it has not granted. Those that wait for a lock before which all others would queue.
- * And those whose transaction is so old that PostgreSQL, which
- * keeps all dead rows for it, would run out of transaction ids.
+ * It also terminates those that the service or autovacuum wait for: a role that may use a schema or a database locks its row in the
+ * catalog by revoking what it has not granted, and a view by preparing a statement that it may not run. Those that wait for a lock
+ * before which all others would queue. And those whose transaction is so old that PostgreSQL, which keeps all dead rows for it, would
+ * run out of transaction ids.
  */
 export class ServerGuard {
   #client: pg.Client | undefined;
@@ -99,23 +99,24 @@ const TRANSACTIONS_SINCE = `(
   select coalesce(max(age), 0)::int from unnest(array[a.backend_xid, a.backend_xmin]) x(id),
     mod(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - id::text::bigint, 4294967296) age where age < 2147483648)`;
 
-/** The first to wait for a row waits for the transaction that holds it, and has a lock on the row, for which all others wait. */
-const WAITS_FOR_TRANSACTION = `not l.granted and l.locktype in ('transactionid', 'tuple')`;
+/** Of those that wait for a row, the first has a lock on it, for which all others wait. For tables of tenants, the service waits less. */
+const WAITED_MS = '1000 * extract(epoch from clock_timestamp() - l.waitstart)';
 
 /**
- * Before PostgreSQL asks who owns it, `create rule` locks a relation, also a catalog, and `alter database … rename` the database:
- * all others then wait behind whoever waits for the lock.
+ * Before PostgreSQL asks who owns it, `create rule` and `create trigger` lock a relation, also a catalog, and `alter database …
+ * rename` the database: all others then wait behind whoever waits for the lock. These modes conflict with those of reads or writes.
  */
-const QUEUES_BEFORE_ALL = `not l.granted and l.mode = 'AccessExclusiveLock' and (
-  l.relation < 16384 or l.relation in ('rowpost_tenant.event'::regclass, 'rowpost_tenant.replica_lock'::regclass)
-  or l.locktype = 'object' and l.classid = 'pg_catalog.pg_database'::regclass)`;
+const QUEUES_BEFORE_ALL = `not l.granted
+  and l.mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+  and (l.locktype = 'relation' and (
+      l.relation < 16384 or l.relation in ('rowpost_tenant.event'::regclass, 'rowpost_tenant.replica_lock'::regclass))
+    or l.locktype = 'object' and l.classid = 'pg_catalog.pg_database'::regclass)`;
 
 // Otherwise session statistics stay the same for the whole transaction.
 const STATE = `
   with taken as materialized (select granted, locktype, waitstart, mode, relation, classid from pg_lock_status())
   select pg_stat_clear_snapshot(), ${SHORT_OF_LOCKS} or ${SHORT_OF_NOTIFICATIONS}
-  or exists (select from taken l where ${WAITS_FOR_TRANSACTION}
-    and l.waitstart < clock_timestamp() - make_interval(secs => $1::float8 / 1000))
+  or exists (select from taken l where not l.granted and ${WAITED_MS} > $1::float8)
   or exists (select from taken l where ${QUEUES_BEFORE_ALL})
   or exists (select from pg_stat_get_activity(null) a where ${TRANSACTIONS_SINCE} > $2) as "isHeld"`;
 
@@ -125,8 +126,8 @@ const END = `
   held as materialized (select pid, count(*)::int as locks from taken group by pid),
   waiting as materialized (
     select l.pid from taken l left join pg_stat_get_activity(null) a on a.pid = l.pid
-    where ${WAITS_FOR_TRANSACTION} and l.waitstart < clock_timestamp() - make_interval(secs => case
-      when a.usesysid is null then $4::float8 when a.usesysid = (select oid from pg_catalog.pg_roles where rolname = current_user) then $3::float8 end / 1000)
+    where not l.granted and ${WAITED_MS} > case when a.usesysid is null then $4::float8
+      when a.usesysid = (select oid from pg_catalog.pg_roles where rolname = current_user) then $3::float8 end
   ),
   waited_for(pid) as (
     select b.pid from waiting w, unnest(pg_blocking_pids(w.pid)) b(pid)
