@@ -34,13 +34,27 @@ export const origin = (value: string): string => {
   if (address?.path === '') return address.origin;
   throw new Error('is not an http or https URL without a path, such as https://app.example.com');
 };
-export const origins = (value: string): readonly string[] => {
+const originInList = (item: string): string => {
+  const address = parseWebAddress(item);
+  if (address?.path === '') return address.origin;
+  throw new Error('is not a list of origins such as https://app.example.com');
+};
+export const origins = (value: string): readonly string[] => [...new Set(list(value).map(originInList))];
+/** An origin whose pages a service trusts: for one tenant, or for all. */
+export interface TenantOrigin {
+  readonly origin: string;
+  readonly tenantid?: number;
+}
+/** Such as `https://ours.example.com,12=https://theirs.example.com`. */
+export const tenantOrigins = (value: string): readonly TenantOrigin[] => {
   const found = list(value).map((item) => {
-    const address = parseWebAddress(item);
-    if (address?.path === '') return address.origin;
-    throw new Error('is not a list of origins such as https://app.example.com');
+    const [, tenantid, named = item] = /^(\d{1,9})\s*=(.*)$/s.exec(item) ?? [];
+    return `${tenantid === undefined ? '' : Number(tenantid)}=${originInList(named)}`;
   });
-  return [...new Set(found)];
+  return [...new Set(found)].map((each) => {
+    const [tenantid = '', origin = ''] = each.split('=');
+    return tenantid === '' ? { origin } : { origin, tenantid: Number(tenantid) };
+  });
 };
 /** Not `null`, the origin of every sandboxed frame. */
 export const originsOrAll = (value: string): readonly string[] => {

@@ -1,6 +1,6 @@
 import { Router, type RequestHandler } from 'express';
 import { readSignIn, readTenantid } from '../auth/readSignIn.js';
-import { requireAllowedPage } from '../signIn/allowedPages.js';
+import { requireAllowedPage, requirePageOfTenant } from '../signIn/allowedPages.js';
 import { sendJson } from '../http/failure.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { browserHashOf } from './browserBinding.js';
@@ -11,8 +11,10 @@ import { requireId, startSignIn } from './startSignIn.js';
 export function oidcRoutes(deps: RouteDeps): Router {
   const start: RequestHandler = async (req, res) => {
     const values = await readSignIn(deps, req, res);
+    const tenantid = readTenantid(values);
+    requirePageOfTenant(req, deps.config, tenantid);
     const url = await startSignIn(deps, res, {
-      tenantid: readTenantid(values),
+      tenantid,
       roleid: values['roleid'] === undefined ? undefined : requireId(values, 'roleid'),
       confid: values['confid'],
       return_to: values['return_to'],

@@ -2,14 +2,15 @@ import type { Principal } from '../../db/roles/principal.js';
 import type { AppError } from '../../foundation/errors.js';
 import type { TokenPair } from '../auth/tokens.js';
 import type { RouteDeps } from '../http/routeDeps.js';
+import { originsFor } from '../signIn/allowedPages.js';
 import { oidcFailure } from './oidcFailure.js';
 
-/** A URL to return the tokens to: of this service, or of an origin that the operator allows. Throws AppError OIDC_RETURN_TO_REFUSED. */
-export function readReturnTo(given: unknown, { config }: RouteDeps): string | null {
+/** A URL to return a tenant's tokens to: of this service, or of an origin that the operator allows. Throws AppError OIDC_RETURN_TO_REFUSED. */
+export function readReturnTo(given: unknown, { config }: RouteDeps, tenantid: number): string | null {
   if (given === undefined || given === null || given === '') return null;
   const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined;
-  const allowed = [config.baseUrl, ...config.oidcReturnOrigins];
-  if (url && /^https?:$/.test(url.protocol) && allowed.includes(url.origin) && url.username === '') {
+  const isAllowed = url && originsFor(config, tenantid).includes(url.origin);
+  if (isAllowed && /^https?:$/.test(url.protocol) && url.username === '') {
     return url.href;
   }
   throw oidcFailure('OIDC_RETURN_TO_REFUSED', 'Tokens are not sent to this address.');

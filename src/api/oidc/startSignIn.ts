@@ -36,7 +36,7 @@ export async function startSignIn(
   const target = { tenantid, roleid: roleid ?? null, confid: requireId(given, 'confid') };
   const registration = await findRegistration(deps, target);
   const role = roleid === undefined ? undefined : (await findMapping(deps, { ...target, roleid })).role;
-  const returnTo = consolePath ?? readReturnTo(return_to, deps);
+  const returnTo = consolePath ?? readReturnTo(return_to, deps, tenantid);
   const secrets = createSecrets(deps, tenantid);
   // In a cookie, so that no other browser can complete the sign-in.
   const browserSecret = randomBytes(32).toString('base64url');

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import type { Config } from '../../config/config.js';
 import { AppError } from '../../foundation/errors.js';
@@ -42,5 +43,26 @@ export function refuseOtherSites(pages: Pages): RequestHandler {
 }
 
 function ownOrigins({ baseUrl, oidcReturnOrigins }: Pages): readonly string[] {
-  return [baseUrl, ...oidcReturnOrigins];
+  return [baseUrl, ...oidcReturnOrigins.map(({ origin }) => origin)];
+}
+
+/** Of this service, and those in OIDC_RETURN_ORIGINS that are for all tenants or this one. */
+export function originsFor({ baseUrl, oidcReturnOrigins }: Pages, tenantid: number): readonly string[] {
+  const theirs = oidcReturnOrigins.filter(
+    (each) => each.tenantid === undefined || each.tenantid === tenantid,
+  );
+  return [baseUrl, ...theirs.map(({ origin }) => origin)];
+}
+
+/**
+ * Goes after `requireAllowedPage`, once it is known whose sign-in the page begins: a page of one tenant must not sign a browser in at
+ * another. Throws AppError PERMISSION_DENIED.
+ */
+export function requirePageOfTenant({ headers }: IncomingMessage, pages: Pages, tenantid: number): void {
+  const isListed = pages.oidcReturnOrigins.some(({ origin }) => origin === headers.origin);
+  if (isListed && !originsFor(pages, tenantid).includes(headers.origin ?? '')) {
+    throw new AppError('PERMISSION_DENIED', 'A page of another tenant sent this request.', {
+      hint: 'The operator allows pages of a tenant with OIDC_RETURN_ORIGINS.',
+    });
+  }
 }

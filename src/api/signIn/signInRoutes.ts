@@ -5,7 +5,7 @@ import { signIn } from '../auth/signIn.js';
 import type { Fields } from '../http/readFields.js';
 import { readId } from '../http/readId.js';
 import { formText } from '../http/formText.js';
-import { requireAllowedPage } from './allowedPages.js';
+import { requireAllowedPage, requirePageOfTenant } from './allowedPages.js';
 import { readReturnTo, withTokens } from '../oidc/returnTo.js';
 import { sendPage } from '../pages/sendPage.js';
 import type { RouteDeps } from '../http/routeDeps.js';
@@ -41,7 +41,8 @@ export function signInRoutes(deps: RouteDeps): Router {
 
   const byPassword = signInForm(deps, show, async (req, res, values) => {
     const credentials = readCredentials(values);
-    const returnTo = readReturnTo(values['return_to'], deps);
+    requirePageOfTenant(req, deps.config, credentials.tenantid);
+    const returnTo = readReturnTo(values['return_to'], deps, credentials.tenantid);
     const principal = await deps.limits.byLogin(req, credentials, () => signIn(deps, credentials));
     if (returnTo === null) {
       await deps.respondToSignIn(res, principal);
@@ -51,8 +52,9 @@ export function signInRoutes(deps: RouteDeps): Router {
     res.redirect(303, withTokens(returnTo, await deps.tokens.issuePair(principal), principal));
   });
 
-  const byProvider = signInForm(deps, show, async (_req, res, values) => {
+  const byProvider = signInForm(deps, show, async (req, res, values) => {
     const start = { tenantid: readTenantid(values), return_to: values['return_to'] };
+    requirePageOfTenant(req, deps.config, start.tenantid);
     res.redirect(303, await startSignInByLogin(deps, res, values, start));
   });
 

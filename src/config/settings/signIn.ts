@@ -1,6 +1,6 @@
 import { KeyRing } from '../secrets.js';
 import { DAY_SECONDS, setting } from './setting.js';
-import { flag, integer, optional, optionalText, origins } from '../settingValues.js';
+import { flag, integer, optional, optionalText, tenantOrigins } from '../settingValues.js';
 
 export const SIGN_IN = {
   // Secrets
@@ -76,9 +76,9 @@ export const SIGN_IN = {
   ),
   oidcReturnOrigins: setting(
     'OIDC_RETURN_ORIGINS',
-    origins,
+    tenantOrigins,
     [],
-    'Origins besides this service that `return_to` may point to, comma-separated. They receive tokens.',
+    'Origins besides this service that `return_to` may point to, comma-separated. They receive tokens: of the users of every tenant, or of one tenant if its id precedes, as in `12=https://app.example.com`.',
     'none',
   ),
 } as const;
