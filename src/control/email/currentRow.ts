@@ -1,6 +1,6 @@
 import type { Table } from '../../db/catalog/catalog.js';
 import { equal } from '../../db/catalog/operators.js';
-import { fullSqlType } from '../../db/catalog/types.js';
+import { fullSqlType, ownTimeJson } from '../../db/catalog/types.js';
 import type { ResponseReservation } from '../../db/pool/responseBudget.js';
 import type { Rows } from '../../db/pool/transactionRequest.js';
 import { readLarge } from '../../db/pool/runStatement.js';
@@ -57,7 +57,9 @@ export async function readNewestFile(
   const files = sql`rowpost_tenant.files_of(${textConstant(table.sqlName)}, ${rowKey(table, sql`t`)})`;
   const [newest] = await readRowsOf(
     context,
-    sql`select pg_catalog.row_to_json(f.*)::pg_catalog.text from (select * from ${tableSql(table)} t ${oneRow(table, key)}) t, lateral ${files} f
+    sql`select pg_catalog.json_build_object('storagekey', f.storagekey, 'filenum', f.filenum, 'filename', f.filename, 'mimetype', f.mimetype,
+        'size', f.size, 'createtime', ${ownTimeJson(sql`f.createtime`)}::pg_catalog.json)::pg_catalog.text
+      from (select * from ${tableSql(table)} t ${oneRow(table, key)}) t, lateral ${files} f
       order by f.createtime desc, f.filenum desc limit 1`,
     reservation,
   );

@@ -5,9 +5,15 @@ import { fieldsOfComposites } from './composites.js';
 import { graphqlName, NameScope } from './names.js';
 import { deriveRelations } from './relations.js';
 import { columnType } from './types.js';
+import type { OwnerSettings } from './ownerSettings.js';
 
 /** Assigns GraphQL names and relations to an introspected schema. */
-export function buildCatalog(schema: string, raw: RawSchema, grantProblems: readonly string[] = []): Catalog {
+export function buildCatalog(
+  schema: string,
+  raw: RawSchema,
+  grantProblems: readonly string[] = [],
+  settings?: OwnerSettings,
+): Catalog {
   const problems = [...grantProblems];
   const tables = raw.tables.filter((table) => table.columns.length > 0);
   for (const { name, foreignKeysElsewhere, temporalForeignKeys } of tables) {
@@ -17,8 +23,11 @@ export function buildCatalog(schema: string, raw: RawSchema, grantProblems: read
       problems.push(`${name}: the foreign key ${key} compares periods, not values, and is left out`);
   }
   const names = nameTables(tables, problems);
-  const fieldsOf = fieldsOfComposites(raw.composites);
-  const columns = new Map(tables.map((table) => [table.name, buildColumns(table, fieldsOf, problems)]));
+  const zoned = { isZoned: settings?.isZoned === true };
+  const fieldsOf = fieldsOfComposites(raw.composites, zoned.isZoned);
+  const columns = new Map(
+    tables.map((table) => [table.name, buildColumns(table, fieldsOf, zoned, problems)]),
+  );
   const taken = new Map([...columns].map(([table, byName]) => [table, new Set(byName.keys())]));
   const relations = deriveRelations(tables, names, taken, problems);
   const built = tables.map((table) =>
@@ -27,7 +36,10 @@ export function buildCatalog(schema: string, raw: RawSchema, grantProblems: read
   reportTakenMutations(built, problems);
   reportComputedTables(built, problems);
   return {
-    version: createHash('sha256').update(raw.text).digest('base64url').slice(0, 16),
+    version: createHash('sha256')
+      .update(raw.text + (settings ? JSON.stringify(settings) : ''))
+      .digest('base64url')
+      .slice(0, 16),
     schema,
     tables: new Map(built.map((table) => [table.name, table])),
     problems,
@@ -54,6 +66,7 @@ function nameTables(tables: readonly RawTable[], problems: string[]): Map<string
 function buildColumns(
   table: RawTable,
   fieldsOf: ReturnType<typeof fieldsOfComposites>,
+  { isZoned }: { readonly isZoned: boolean },
   problems: string[],
 ): Map<string, Column> {
   const primary = table.keys.find((key) => key.primary)?.columns ?? [];
@@ -68,7 +81,7 @@ function buildColumns(
     return {
       name,
       sqlName: raw.name,
-      type: columnType(raw.type, fieldsOf),
+      type: columnType(raw.type, fieldsOf, isZoned),
       nullable: !raw.notNull,
       hasDefault: raw.hasDefault,
       generated: raw.generated,

@@ -80,6 +80,8 @@ export interface ColumnType {
   readonly operators?: string;
   /** It brings a cast to json, which may fail: its values are shown as text instead. */
   readonly castsToJson?: boolean;
+  /** Its text may depend on the time zone of the session, which is not UTC. */
+  readonly zoned?: boolean;
   /** A row type, rendered as a JSON object. */
   readonly composite?: boolean;
   /** The fields of a row type that holds a numeric, at whatever depth. */

@@ -8,6 +8,7 @@ import type { Catalog } from './catalog.js';
 import { readFingerprint } from './fingerprint.js';
 import { grantMissing } from './grants.js';
 import { readSchema } from './introspect.js';
+import { readOwnerSettings } from './ownerSettings.js';
 import { checkSchemaSize } from './schemaSize.js';
 
 interface Entry {
@@ -121,7 +122,8 @@ export class CatalogStore {
     const fingerprint = await this.#fingerprint(schema);
     const isSettled = !afresh && (await tenants.isSettled(tenantid, fingerprint));
     const grants = isSettled ? [] : await this.#settle(tenantid, schema);
-    const tables = buildCatalog(schema, await readSchema(pool, schema), grants);
+    const settings = await readOwnerSettings(pool, schema);
+    const tables = buildCatalog(schema, await readSchema(pool, schema), grants, settings);
     const capture = isSettled ? [] : await repairCapture(pool, await tenants.names(), tenantid, tables);
     const read = { ...tables, problems: [...tables.problems, ...capture] };
     if (!isSettled && grants.length === 0 && capture.length === 0) {
@@ -130,6 +132,7 @@ export class CatalogStore {
     const known = this.#entries.get(tenantid)?.catalog;
     // Unchanged tables keep their catalog, and thus all plans compiled for it.
     const catalog = known !== undefined && isSame(known, read) ? known : read;
+    tenants.useSettings(tenantid, settings);
     const entry: Entry = { catalog, fingerprint, checkedAtMs, checking: undefined };
     this.#entries.set(tenantid, entry);
     return entry;

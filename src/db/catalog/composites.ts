@@ -38,6 +38,7 @@ select coalesce(json_object_agg(type, fields order by type), '{}')::text as comp
 /** Looks up the fields of a type that holds a numeric, at whatever depth; undefined for others. */
 export function fieldsOfComposites(
   raw: RawComposites,
+  isZoned: boolean,
 ): (sqlType: string) => readonly CompositeField[] | undefined {
   const known = new Map<string, readonly CompositeField[] | undefined>();
   const all = new Map(Object.entries(raw));
@@ -46,7 +47,9 @@ export function fieldsOfComposites(
     return known.get(sqlType);
   };
   const read = (sqlType: string): readonly CompositeField[] | undefined => {
-    const fields = all.get(sqlType)?.map(({ name, type }) => ({ name, type: columnType(type, fieldsOf) }));
+    const fields = all
+      .get(sqlType)
+      ?.map(({ name, type }) => ({ name, type: columnType(type, fieldsOf, isZoned) }));
     return fields?.some(({ type }) => type.kind === 'numeric' || type.fields) ? fields : undefined;
   };
   return fieldsOf;

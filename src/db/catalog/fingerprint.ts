@@ -7,9 +7,9 @@ import { schemaTooLarge } from './schemaSize.js';
 const MAX_CATALOG_ROWS = 500_000;
 
 /**
- * A text that changes with every change to the schema's tables, columns, constraints, indexes, enums and code, and to the
- * set of file tables: a sum of hashes of the transactions that last wrote their catalog rows. Takes less than a
- * millisecond for 30 tables, however many others there are.
+ * A text that changes with every change to the schema's tables, columns, constraints, indexes, enums and code, to the set of
+ * file tables, and to the settings of an adopted schema's owners: a sum of hashes of the transactions that last wrote their
+ * catalog rows. Takes less than a millisecond for 30 tables, however many others there are.
  *
  * Throws AppError SCHEMA_TOO_LARGE, or what pg throws.
  * @param seed a 64-bit hash seed that tenants don't know; otherwise they could find changes that leave the sum unchanged
@@ -33,7 +33,7 @@ with member as materialized (
   limit ${MAX_CATALOG_ROWS + 1}
 ),
 relation as materialized (
-  select c.oid, c.xmin from member m join pg_catalog.pg_class c on c.oid = m.objid
+  select c.oid, c.xmin, c.relowner from member m join pg_catalog.pg_class c on c.oid = m.objid
   where m.classid = 'pg_catalog.pg_class'::regclass and c.relkind in ('r', 'p', 'f', 'v', 'm')
 ),
 written as (
@@ -63,6 +63,10 @@ written as (
   union all select c.xmin, c.oid from member m join pg_catalog.pg_cast c on c.casttarget = m.objid
     where m.classid = 'pg_catalog.pg_type'::regclass
   union all select f.xmin, 0 from rowpost.file_table f join rowpost.tenant n using (tenantid) where n.schema = $1
+  union all select p.xmin, p.setrole from rowpost.tenant n
+      join pg_catalog.pg_db_role_setting p on p.setrole = 0 or p.setrole in (select relowner from relation)
+    where n.schema = $1 and n.adopted
+      and p.setdatabase in (0, (select d.oid from pg_catalog.pg_database d where d.datname = current_database()))
   union all select c.xmin, 1 from rowpost.captured_table c join rowpost.tenant n using (tenantid) where n.schema = $1
 )
 select count(*) as rows, coalesce(sum(hashint8extended((xmin::text::bigint << 32) + oid::bigint, $2)), 0) as sum

@@ -90,10 +90,14 @@ export interface RawType {
   readonly castsToJson?: boolean;
 }
 
-/** @param fieldsOf of a row type, if anybody asks for them */
+/**
+ * @param fieldsOf of a row type, if anybody asks for them
+ * @param isZoned whether the tenant's sessions have another time zone than UTC
+ */
 export function columnType(
   raw: RawType,
   fieldsOf: (sqlType: string) => readonly CompositeField[] | undefined = () => undefined,
+  isZoned = false,
 ): ColumnType {
   const fields = raw.typtype === 'c' ? fieldsOf(raw.sqlType) : undefined;
   return {
@@ -107,9 +111,17 @@ export function columnType(
     ...(raw.operators == null ? {} : { operators: raw.operators }),
     ...(raw.enumLabels === null ? {} : { enumLabels: new Set(raw.enumLabels) }),
     ...(raw.castsToJson === true ? { castsToJson: true } : {}),
+    ...(isZoned && mayShowZone(raw) ? { zoned: true } : {}),
     ...(raw.typtype === 'c' ? { composite: true } : {}),
     ...(fields ? { fields } : {}),
   };
+}
+
+const ZONED_TYPES = new Set(['timestamptz', 'tstzrange', 'tstzmultirange']);
+
+/** Of PostgreSQL's own types these alone; a type of somebody may contain one. */
+function mayShowZone({ sqlType, typtype }: RawType): boolean {
+  return ZONED_TYPES.has(sqlType) || (typtype !== 'e' && sqlType.includes('.'));
 }
 
 /** Decodes a type modifier, which includes the value's four-byte header. */
@@ -190,23 +202,50 @@ function markedText(type: ColumnType, value: Sql, written: { fields: number }): 
 
 /** The value's text form as a JSON string, for `cast: text`. */
 export function jsonString(value: Sql): Sql {
-  return sql`coalesce(pg_catalog.to_json(${value}::pg_catalog.text)::pg_catalog.text, 'null')`;
+  return sql`coalesce(${textAsJson(value)}, 'null')`;
+}
+
+function textAsJson(value: Sql): Sql {
+  return sql`pg_catalog.to_json(${value}::pg_catalog.text)::pg_catalog.text`;
+}
+
+function inUtc(value: Sql, form: 'value' | 'text' | 'texts'): Sql {
+  return sql`rowpost_tenant.in_utc(${value}, ${textConstant(form)})`;
+}
+
+/** The value, or its JSON, as functions that build JSON take it: never by the cast that its type may bring. */
+export function jsonMember({ zoned, castsToJson, array }: ColumnType, value: Sql): Sql {
+  if (zoned === true) return inUtc(value, castsToJson !== true ? 'value' : array ? 'texts' : 'text');
+  if (castsToJson !== true) return value;
+  return array ? sql`${value}::pg_catalog.text[]` : sql`${value}::pg_catalog.text`;
+}
+
+/** A time of the service's own as JSON text, in UTC as in all sessions. */
+export function ownTimeJson(value: Sql): Sql {
+  const time = sql`pg_catalog.to_json(pg_catalog.timezone('UTC', ${value}))::pg_catalog.text`;
+  return sql`pg_catalog.regexp_replace(${time}, '"$', '+00:00"')`;
 }
 
 /** Arrays and composite values as PostgreSQL's text: as the key of a mutation, an ID, they can't be given in another form. */
 function keyText(type: ColumnType, value: Sql): Sql {
-  if (type.array || type.composite)
-    return sql`pg_catalog.to_json(${value}::pg_catalog.text)::pg_catalog.text`;
-  if (type.kind === 'bytea') return valueText(type, value);
-  const safe = ['integer', 'bigint', 'uuid'].includes(type.kind);
-  if (safe) return sql`'"' operator(pg_catalog.||) ${value}::pg_catalog.text operator(pg_catalog.||) '"'`;
-  return rowOf(type).json === 'toJson' && type.kind !== 'numeric' && type.kind !== 'float'
-    ? sql`pg_catalog.to_json(${value})::pg_catalog.text`
-    : sql`pg_catalog.to_json(${value}::pg_catalog.text)::pg_catalog.text`;
+  const { kind } = type;
+  const isValue =
+    !type.array &&
+    type.composite !== true &&
+    (kind === 'bytea' || (rowOf(type).json === 'toJson' && kind !== 'numeric' && kind !== 'float'));
+  if (isValue) return valueText(type, value);
+  if (type.zoned === true) return sql`${inUtc(value, 'text')}::pg_catalog.text`;
+  const safe = !type.array && ['integer', 'bigint', 'uuid'].includes(kind);
+  return safe
+    ? sql`'"' operator(pg_catalog.||) ${value}::pg_catalog.text operator(pg_catalog.||) '"'`
+    : textAsJson(value);
 }
 
 function valueText(type: ColumnType, value: Sql): Sql {
   const form = rowOf(type).json;
+  if (type.zoned === true) {
+    return sql`${inUtc(value, form !== 'asText' ? 'value' : type.array ? 'texts' : 'text')}::pg_catalog.text`;
+  }
   if (type.array) {
     // An extension's type may have a cast to json, which to_json would use: hstore has.
     if (form === 'asText') return sql`pg_catalog.to_json(${value}::pg_catalog.text[])::pg_catalog.text`;
@@ -222,7 +261,7 @@ function valueText(type: ColumnType, value: Sql): Sql {
     case 'toJson':
       return sql`pg_catalog.to_json(${value})::pg_catalog.text`;
     case 'asText':
-      return sql`pg_catalog.to_json(${value}::pg_catalog.text)::pg_catalog.text`;
+      return textAsJson(value);
     case 'base64':
       return sql`'"' operator(pg_catalog.||) pg_catalog.translate(pg_catalog.encode(${value}, 'base64'), E'\\n', '') operator(pg_catalog.||) '"'`;
   }

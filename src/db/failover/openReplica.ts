@@ -13,7 +13,7 @@ export function openReplica(options: {
   readonly connector: Connector;
   readonly tenants: Pick<
     TenantConnectionsOptions,
-    'primaryPool' | 'settings' | 'keyRing' | 'max' | 'acquireTimeoutMs' | 'log'
+    'primary' | 'settings' | 'keyRing' | 'max' | 'acquireTimeoutMs' | 'log'
   >;
   readonly transactions: { readonly timeoutMs: number; readonly trace: StatementTrace | undefined };
   /** Repeats what the replica fails. */

@@ -9,13 +9,14 @@ import type { RoleNames } from './roleNames.js';
 import { settleSharedAccess, withoutSharedAccess, type TenantAccess } from './sharedAccess.js';
 import { readGrantState, recordSettledAccess } from './grantState.js';
 import type { SessionSettings } from '../pool/sessionSettings.js';
+import type { OwnerSettings } from '../catalog/ownerSettings.js';
 import { ServedBySharedLogin, TenantLogins } from './tenantLogins.js';
 
 export interface TenantConnectionsOptions {
   /** The service's own connections to the same server. */
   readonly pool: Pool;
-  /** Connections to the primary, for roles and grants, if that is another server. */
-  readonly primaryPool?: Pool;
+  /** Those to the primary, for roles, grants and settings, if that is another server. */
+  readonly primary?: TenantConnections;
   readonly connector: Connector;
   /** Connects to PostgreSQL directly, for schema changes. */
   readonly direct: Connector;
@@ -50,11 +51,13 @@ export class TenantConnections {
   #names: RoleNames | undefined;
   /** Tenants that shared connections can't serve, by decision of `settle` or because PostgreSQL just refused one. */
   readonly #own = new Map<number, 'settled' | 'refused'>();
+  /** By tenant, if its schema's owner has any. */
+  readonly #settings = new Map<number, OwnerSettings>();
 
   constructor(private readonly options: TenantConnectionsOptions) {
     const { keyRing, max, log } = options;
     this.fingerprintSeed = keyRing.number('schema fingerprints');
-    this.#logins = new TenantLogins({ ...options, pool: options.primaryPool ?? options.pool });
+    this.#logins = new TenantLogins({ ...options, pool: options.primary?.options.pool ?? options.pool });
     this.#pool = new ConnectionPool({
       max,
       maxPerTenant: this.maxPerTenant,
@@ -76,7 +79,7 @@ export class TenantConnections {
 
   /** Whether they lead to a standby of the primary. */
   get isReplica(): boolean {
-    return this.options.primaryPool !== undefined;
+    return this.options.primary !== undefined;
   }
 
   /** Maximum connections of all tenants together. */
@@ -108,6 +111,17 @@ export class TenantConnections {
   role(tenantid: number): string {
     if (!this.#names) throw new Error('the names of roles are not known yet');
     return this.#names.tenant(tenantid);
+  }
+
+  /** What `useSettings` was last told. */
+  settingsOf(tenantid: number): OwnerSettings | undefined {
+    return (this.options.primary ?? this).#settings.get(tenantid);
+  }
+
+  /** The tenant's transactions have these settings from now on. */
+  useSettings(tenantid: number, settings: OwnerSettings | undefined): void {
+    if (settings) this.#settings.set(tenantid, settings);
+    else this.#settings.delete(tenantid);
   }
 
   loginOf(tenantid: number): Login {

@@ -146,7 +146,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         log,
         isReplica: true,
       }),
-      tenants: { ...ofTenants, settings, primaryPool: pool },
+      tenants: { ...ofTenants, settings, primary: tenants },
       transactions: { timeoutMs, trace },
       primary: transactions,
     });

@@ -21,6 +21,10 @@ const ONLY_READ = preparedText("select pg_catalog.set_config('transaction_read_o
 const ONLY_READ_BRIEFLY = preparedText(
   "select pg_catalog.set_config('transaction_read_only', 'on', true), pg_catalog.set_config('statement_timeout', $1, true)",
 );
+/** By which PostgreSQL reads values and computes what the tenant's schema leaves to it. */
+const AS_OWNER = preparedText(
+  "select pg_catalog.set_config('TimeZone', $1, true), pg_catalog.set_config('DateStyle', $2, true)",
+);
 /** Stored with the transaction's events. */
 const TRACE = preparedText("select pg_catalog.set_config('rowpost.traceparent', $1, true)");
 
@@ -34,7 +38,7 @@ interface OpeningOptions {
 
 /** The statements that precede the request's own. */
 export function openingStatements(
-  connections: Pick<TenantConnections, 'role' | 'isReplica'>,
+  connections: Pick<TenantConnections, 'role' | 'isReplica' | 'settingsOf'>,
   lease: Lease,
   request: TransactionRequest,
   options: OpeningOptions,
@@ -42,10 +46,12 @@ export function openingStatements(
   const { traceparent } = options;
   const entering = enteringStatements(connections, lease, request, options);
   const traced = traceparent === undefined ? [] : [{ statement: TRACE, values: [traceparent] }];
-  const { bracket } = request;
+  const { bracket, tenantid } = request;
+  const settings = tenantid === null ? undefined : connections.settingsOf(tenantid);
+  const asOwner = settings ? [{ statement: AS_OWNER, values: [settings.timeZone, settings.dateStyle] }] : [];
   return bracket
-    ? [{ statement: BEGIN, values: [] }, ...entering, ...traced, bracket.before]
-    : [...entering, ...traced];
+    ? [{ statement: BEGIN, values: [] }, ...entering, ...asOwner, ...traced, bracket.before]
+    : [...entering, ...asOwner, ...traced];
 }
 
 function enteringStatements(

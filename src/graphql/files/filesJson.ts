@@ -1,5 +1,5 @@
 import type { Table } from '../../db/catalog/catalog.js';
-import { jsonString } from '../../db/catalog/types.js';
+import { jsonString, ownTimeJson } from '../../db/catalog/types.js';
 import { identifier, sql, textConstant, type Sql } from '../../db/sql/sql.js';
 import { objectText } from '../read/jsonConcat.js';
 import type { ReadContext } from '../read/readContext.js';
@@ -29,6 +29,8 @@ export function fileJson(context: ReadContext, table: Table, row: Sql, file: Sql
       case 'filename':
       case 'mimetype':
         return jsonString(sql`${file}.${identifier(name)}`);
+      case 'createtime':
+        return ownTimeJson(sql`${file}.createtime`);
       default:
         return sql`pg_catalog.to_json(${file}.${identifier(name)})::pg_catalog.text`;
     }

@@ -1,6 +1,6 @@
 import { GraphQLString } from 'graphql';
 import type { Table } from '../../db/catalog/catalog.js';
-import { jsonString } from '../../db/catalog/types.js';
+import { jsonString, ownTimeJson } from '../../db/catalog/types.js';
 import { identifier, join, param, sql, textConstant, type Slot, type Sql } from '../../db/sql/sql.js';
 import { AppError } from '../../foundation/errors.js';
 import { sanitizeFileName } from '../../files/fileName.js';
@@ -76,7 +76,7 @@ function upload(context: WriteContext, table: Table, nodes: FieldNodes, files: F
   const json = objectJson(fieldNames(context, 'FileUpload', nodes), (name) => {
     if (name === '__typename') return '"FileUpload"';
     if (name === 'storagekey') return jsonString(sql`${p}.storagekey`);
-    if (name === 'expires') return sql`pg_catalog.to_json(${p}.expires)::pg_catalog.text`;
+    if (name === 'expires') return ownTimeJson(sql`${p}.expires`);
     return sql`(${urlPlaceholder(files, 'PUT', sql`${p}.storagekey`, size)})`;
   });
   return sql`with ${prior} select coalesce((select ${json} from prior, lateral ${promise}), ${refuse('notFound')})`;

@@ -1,10 +1,11 @@
 import type { Column, Table } from '../../db/catalog/catalog.js';
+import { jsonMember } from '../../db/catalog/types.js';
 import { identifier, join, sql, textConstant, type Sql } from '../../db/sql/sql.js';
 
 /** A row as JSON, as events record it. @param columns where to read its columns, if `row` is an expression, which has none */
 export function recordJson(table: Table, row: Sql, columns?: Sql): Sql {
   const all = [...table.columns.values()];
-  if (!all.some(({ type }) => type.castsToJson)) {
+  if (!all.some(({ type }) => type.castsToJson === true || type.zoned === true)) {
     // A column may have the alias's name, which without the asterisk would be the column.
     return columns ? sql`pg_catalog.row_to_json(${row})` : sql`pg_catalog.row_to_json(${row}.*)`;
   }
@@ -19,9 +20,6 @@ export function recordKey({ primaryKey }: Table, row: Sql): Sql {
   return sql`pg_catalog.json_build_object(${join(pairs, ', ')})`;
 }
 
-/** Not by the cast that its type may bring. */
 function value(row: Sql, { sqlName, type }: Column): Sql {
-  const stored = sql`${row}.${identifier(sqlName)}`;
-  if (type.castsToJson !== true) return stored;
-  return type.array ? sql`${stored}::pg_catalog.text[]` : sql`${stored}::pg_catalog.text`;
+  return jsonMember(type, sql`${row}.${identifier(sqlName)}`);
 }
