@@ -1,6 +1,7 @@
 // Writes docs/reference/configuration.md from src/config/settings.ts.
 import { IN_FILES } from '../src/config/config.js';
 import { SETTINGS } from '../src/config/settings.js';
+import { CARRIER_SETTINGS } from '../src/process/loadConfig.js';
 import type { Setting } from '../src/config/settings/setting.js';
 
 /** In this order on the page. Every setting is in one of them. */
@@ -35,12 +36,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
     'KEEP_EMAIL_DAYS',
     'SEND_DEADLINE_MS',
     'SMTP_ALLOW_PRIVATE_NETWORK',
-    'SENDGRID_BASE_URL',
-    'SES_BASE_URL',
-    'RESEND_BASE_URL',
-    'POSTMARK_BASE_URL',
-    'MAILGUN_BASE_URL',
-    'MAILGUN_EU_BASE_URL',
+    ...CARRIER_SETTINGS.map(({ env }) => env),
   ],
   'Delivery and retries': [
     'WORKER_CONCURRENCY',
@@ -116,7 +112,9 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
 
 export function configurationPage(): string {
   const settings = new Map(
-    Object.values<Setting<unknown>>(SETTINGS).map((setting) => [setting.env, setting] as const),
+    [...Object.values<Setting<unknown>>(SETTINGS), ...CARRIER_SETTINGS].map(
+      (setting) => [setting.env, setting] as const,
+    ),
   );
   const groups = Object.entries(GROUPS).map(([title, names]) => {
     const rows = names.map((name) => {

@@ -1,4 +1,4 @@
-import { loadConfig } from '../../src/config/config.js';
+import { loadConfig } from '../../src/process/loadConfig.js';
 import { openDatabase } from '../../src/db/pool/database.js';
 import { PrincipalSource } from '../../src/db/roles/principal.js';
 import { Transactions } from '../../src/db/pool/transactions.js';

@@ -9,7 +9,7 @@ import type { DumpEnd } from '../db/cells/moving/clientProgram.js';
 import { useDirectory, type Directory } from '../db/cells/directory/directory.js';
 import { UsageError } from '../foundation/errors.js';
 import { createLogger } from '../foundation/observability/log.js';
-import { loadConfig } from '../config/config.js';
+import { loadConfig } from '../process/loadConfig.js';
 
 /** Opens this cell, the one of TARGET_DATABASE_URL and the directory. @returns exit status 0. Throws UsageError when one is not set. */
 export function withCells(work: (deps: MoveDeps) => Promise<void>): Promise<number> {

@@ -1,5 +1,6 @@
 import { openInstallation } from '../process/compose.js';
-import { loadConfig, LOOPBACK } from '../config/config.js';
+import { LOOPBACK } from '../config/config.js';
+import { loadConfig } from '../process/loadConfig.js';
 import { runTenantSql } from '../db/tenants/tenantSql.js';
 import { runDemo } from '../embedded/demo/demo.js';
 import { findFreePort } from '../embedded/freePort.js';

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { openInstallation, type Installation } from '../process/compose.js';
-import { loadConfig, type Config } from '../config/config.js';
+import type { Config } from '../config/config.js';
+import { loadConfig } from '../process/loadConfig.js';
 import { ConfigError, UsageError } from '../foundation/errors.js';
 import { ArgumentError, type Command } from './command.js';
 import { tenantAccounts } from './doctor/carrierCheck.js';

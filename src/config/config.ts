@@ -21,15 +21,26 @@ export type Config = Readonly<
   readonly cellUrl: string;
   readonly mailTransport: 'sendgrid' | 'mailbox';
   readonly storageUrl: string;
+  /** Base URLs of carriers' APIs, by their setting. */
+  readonly carrierUrls: Readonly<Record<string, string | undefined>>;
 };
 
 /** What a production process listens on unless told otherwise: platforms and containers connect from other machines. */
 const ALL_ADDRESSES = '::';
 export const LOOPBACK = '127.0.0.1';
 
-/** Reads the settings from `env`. Throws ConfigError, which lists every problem and names no value. */
-export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
+/**
+ * Reads the settings from `env`. Throws ConfigError, which lists every problem and names no value.
+ * @param carrierUrlSettings come with the carriers
+ */
+export function readConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  carrierUrlSettings: readonly Setting<string | undefined>[],
+): Config {
   const problems: string[] = [];
+  const carrierUrls = Object.fromEntries(
+    carrierUrlSettings.map((row) => [row.env, readSetting(row, env, problems)]),
+  );
   const values = Object.fromEntries(
     Object.entries<Setting<unknown>>(SETTINGS).map(([name, row]) => [name, readSetting(row, env, problems)]),
   ) as unknown as Values;
@@ -45,12 +56,13 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
       `${values.cell === undefined ? 'DIRECTORY_URL needs CELL' : 'CELL needs DIRECTORY_URL'}: see docs/how-to/cells.md`,
     );
   }
-  if (production) problems.push(...productionProblems(values));
+  if (production) problems.push(...productionProblems(values, carrierUrls));
   if (problems.length > 0) throw new ConfigError(problems);
   const baseUrl = values.baseUrl ?? new URL(`http://localhost:${values.port}`).origin;
   const host = values.host ?? (production ? ALL_ADDRESSES : LOOPBACK);
   return {
     ...values,
+    carrierUrls,
     production,
     embedded,
     host,
@@ -107,7 +119,7 @@ function readGiven(
   }
 }
 
-function productionProblems(values: Values): string[] {
+function productionProblems(values: Values, carrierUrls: Config['carrierUrls']): string[] {
   const problems: string[] = [];
   if (values.databaseUrl === undefined) {
     problems.push('DATABASE_URL is required: the embedded PostgreSQL is for trying out');
@@ -127,14 +139,7 @@ function productionProblems(values: Values): string[] {
       problems.push('the endpoint of STORAGE_URL must be https');
     }
   }
-  for (const [name, address] of [
-    ['SENDGRID_BASE_URL', values.sendgridBaseUrl],
-    ['SES_BASE_URL', values.sesBaseUrl],
-    ['RESEND_BASE_URL', values.resendBaseUrl],
-    ['POSTMARK_BASE_URL', values.postmarkBaseUrl],
-    ['MAILGUN_BASE_URL', values.mailgunBaseUrl],
-    ['MAILGUN_EU_BASE_URL', values.mailgunEuBaseUrl],
-  ] as const) {
+  for (const [name, address] of Object.entries(carrierUrls)) {
     if (address !== undefined && isPlainHttp(address)) problems.push(`${name} must be https`);
   }
   if (values.corsOrigins.includes('*')) problems.push('CORS_ORIGINS=* lets every site call the API');

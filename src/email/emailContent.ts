@@ -1,7 +1,7 @@
 import { parseAddresses, uniqueAcrossLists, type Address } from './addresses.js';
 import { type Email, fieldProblem } from './email.js';
 import type { EmailField, EmailFields } from './emailFields.js';
-import { holdsAddresses, MAX_HEADER_CHARACTERS } from './headerNames.js';
+import { holdsAddresses, MAX_HEADER_CHARACTERS } from './message/headerValues.js';
 import { TOO_LONG_FOR_LINE } from './message/encodedWords.js';
 import { withPreheader } from './preheader.js';
 import type { Rendered, TextOf } from './renderFields.js';

@@ -1,7 +1,8 @@
 import type { TemplatePool } from 'rowpost-jinja2';
 import { systemClock } from '../foundation/clock.js';
 import type { Web } from '../api/server.js';
-import { loadConfig, type Config } from '../config/config.js';
+import type { Config } from '../config/config.js';
+import { loadConfig } from './loadConfig.js';
 import { divideConnections, type ProcessRole } from '../db/pool/connectionBudget.js';
 import { openDatabase, type Database } from '../db/pool/database.js';
 import { watchHistory, type HistoryWatch } from '../db/failover/history.js';

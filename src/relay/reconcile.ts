@@ -2,6 +2,7 @@ import { openBatches } from '../db/outbox/batches.js';
 import type { Ledger } from '../db/pool/ledgerPool.js';
 import { endLostAttempts } from '../db/ledger/leases.js';
 import { dueDeliveries, markQueued } from '../db/ledger/dueDeliveries.js';
+import { IDEMPOTENT_CARRIERS } from '../email/carriers/table.js';
 import { sweep } from '../db/ledger/trackUnended.js';
 import type { Queue } from '../queue/queue.js';
 import type { Admission } from './admission.js';
@@ -36,7 +37,8 @@ export async function reconcileDeliveries(
 ): Promise<void> {
   await runAll(
     () => sweep(ledger),
-    () => endLostAttempts(ledger, maxAttempts, SCAN_LIMIT),
+    () =>
+      endLostAttempts(ledger, { maxAttempts, limit: SCAN_LIMIT, idempotentCarriers: IDEMPOTENT_CARRIERS }),
     () => addDue(ledger, queue),
   );
 }

@@ -1,5 +1,5 @@
-import { IDEMPOTENT_CARRIERS } from '../db/ledger/leases.js';
 import type { Account } from '../email/carriers/account.js';
+import { IDEMPOTENT_CARRIERS } from '../email/carriers/table.js';
 import type { AttemptedDelivery } from './attemptReport.js';
 import { accountName } from './carrierHolds.js';
 import { chooseCarrier } from './chooseCarrier.js';

@@ -59,7 +59,7 @@ describe('the console’s carrier page', () => {
     it('an SMTP server, and shows everything but the password', async () => {
       expect((await post({ ...SMTP, security: '', password: PASSWORD }))[0]).to.equal(303);
       const page = await browser.page(SENDING);
-      expect(page).to.include('<strong>SMTP server</strong> at mail.example.com:465 as shop');
+      expect(page).to.include('<strong>SMTP server</strong>, mail.example.com, 465, tls, shop');
       expect(page).to.not.include(PASSWORD).and.not.include('<strong>SendGrid</strong>');
     });
 

@@ -1,6 +1,6 @@
 import { createTemplatePool, type TemplatePool } from 'rowpost-jinja2';
 import { startWeb, type Web } from '../../src/api/server.js';
-import type { ReadSns } from '../../src/api/webhooks/sns.js';
+import type { ReadText } from '../../src/email/carriers/reports/webhook.js';
 import { systemClock, type Clock } from '../../src/foundation/clock.js';
 import type { Config } from '../../src/config/config.js';
 import { ensureInstallation } from '../../src/control/tenants/installation.js';
@@ -71,7 +71,7 @@ export interface WebFixtureOptions {
   /** Another way to the test database. */
   readonly openDatabase?: (url: string) => Promise<Database>;
   readonly checks?: Readonly<Record<string, () => Promise<unknown>>>;
-  readonly readSns?: ReadSns;
+  readonly readSns?: ReadText;
 }
 
 const templatePools = new Map<number, TemplatePool>();

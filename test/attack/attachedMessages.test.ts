@@ -1,9 +1,11 @@
 import { expect } from 'chai';
 import { simpleParser } from 'mailparser';
 import type { LoadedEmail } from '../../src/email/carriers/carrier.js';
-import { createPostmark } from '../../src/email/carriers/postmark/postmark.js';
-import { createResend } from '../../src/email/carriers/resend/resend.js';
-import { createSendgrid } from '../../src/email/carriers/sendgrid/sendgrid.js';
+import type { CarrierDefinition } from '../../src/email/carriers/carrier.js';
+import { postmark } from '../../src/email/carriers/postmark/postmark.js';
+import { resend } from '../../src/email/carriers/resend/resend.js';
+import { sendgrid } from '../../src/email/carriers/sendgrid/sendgrid.js';
+import { openCarrier } from '../support/openCarrier.js';
 import { toMime } from '../../src/email/message/mime.js';
 import { startFakeApi } from '../support/fakeApi.js';
 import { watchEventLoop } from '../support/loopBlocks.js';
@@ -55,15 +57,11 @@ describe('attack: attached files that are messages', () => {
     const api = await startFakeApi();
     api.reply = () => ({ status: 200, body: {} });
     const options = { deadlineMs: 5_000, mayStart: () => true };
-    const [sendgrid, postmark, resend] = [
-      createSendgrid(api.url),
-      createPostmark(api.url),
-      createResend(api.url),
-    ];
-    await sendgrid.send(email, { ...options, account: { kind: 'sendgrid', apikey: 'k' } });
-    await postmark.send(email, { ...options, account: { kind: 'postmark', apikey: 'k' } });
-    await resend.send(email, { ...options, account: { kind: 'resend', apikey: 'k' } });
-    for (const carrier of [sendgrid, postmark, resend]) carrier.close();
+    for (const definition of [sendgrid, postmark, resend] as readonly CarrierDefinition[]) {
+      const carrier = openCarrier(definition, api.url);
+      await carrier.send(email, { ...options, account: { kind: definition.kind, apikey: 'k' } });
+      carrier.close();
+    }
     const types = api.calls.map(
       ({ body }) => /"(?:type|ContentType|content_type)":"([^"]*\/(?:oct|mul)[^"]*)"/.exec(String(body))?.[1],
     );

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { loadConfig } from '../../src/config/config.js';
+import { loadConfig } from '../../src/process/loadConfig.js';
 import { ConsoleBrowser } from '../api/consoleBrowser.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture } from '../api/webFixture.js';
 

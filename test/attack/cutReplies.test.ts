@@ -1,7 +1,8 @@
 import { expect } from 'chai';
-import type { SmtpAccount } from '../../src/email/carriers/account.js';
+import type { SmtpAccount } from '../../src/email/carriers/smtp/account.js';
 import type { LoadedEmail } from '../../src/email/carriers/carrier.js';
-import { createSmtp } from '../../src/email/carriers/smtp/smtp.js';
+import { smtp } from '../../src/email/carriers/smtp/smtp.js';
+import { openCarrier } from '../support/openCarrier.js';
 import type { SendOutcome } from '../../src/email/carriers/sending.js';
 import { LOGIN, startFakeSmtp, type FakeSmtp } from '../support/fakeSmtp.js';
 
@@ -24,7 +25,7 @@ const EMAIL: LoadedEmail = {
 /** Outcomes of several tenants are recorded in one statement, as JSON, which PostgreSQL rejects for half a character. */
 describe("attack: a server's reply that is cut within a character", () => {
   let server: FakeSmtp;
-  const carrier = createSmtp({ smtpAllowPrivateNetwork: true, hostname: 'rowpost.example' });
+  const carrier = openCarrier(smtp);
   beforeEach(async () => {
     server = await startFakeSmtp({ disabledCommands: ['STARTTLS'], allowInsecureAuth: true });
   });

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import { clientAddress } from '../../src/api/http/clientAddress.js';
-import { loadConfig } from '../../src/config/config.js';
+import { loadConfig } from '../../src/process/loadConfig.js';
 import { WebFixture } from '../api/webFixture.js';
 
 const request = (peer: string, forwarded?: string): IncomingMessage =>

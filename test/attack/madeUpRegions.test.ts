@@ -1,8 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import type { SesAccount } from '../../src/email/carriers/account.js';
-import { createHttpCarrier } from '../../src/email/carriers/httpCarrier.js';
+import { httpCarrier } from '../../src/email/carriers/httpCarrier.js';
+import { ses, type SesAccount } from '../../src/email/carriers/ses/ses.js';
+import { openCarrier } from '../support/openCarrier.js';
 
 const REGIONS = 5_000;
 /** A client of a carrier takes 2.5 KB, even where nothing responds. */
@@ -14,13 +15,16 @@ const collect = runInNewContext('gc') as () => void;
 /** Regions are part of a host name; which of them exist is known to Amazon. */
 describe('attack: a tenant that tries one region of SES after the other', () => {
   it("does not fill the process's memory", async () => {
-    const carrier = createHttpCarrier<SesAccount>(({ region }) => `http://127.0.0.1:9/${region}`, {
-      limits: { maxRecipients: 50, maxBytes: 1_000_000, allowsUtf8Addresses: false, allowsEmptyFiles: true },
-      toRequest: () => ({ method: 'POST', url: '/', headers: {} }),
-      verifyRequest: () => ({ method: 'GET', url: '/', headers: {} }),
-      readResponse: () => ({ kind: 'sent', httpStatus: 200, providerMessageId: null }),
-      describe: () => '',
-    });
+    const carrier = openCarrier(
+      httpCarrier<SesAccount>({
+        ...ses,
+        baseUrlOf: ({ region }) => `http://127.0.0.1:9/${region}`,
+        toRequest: () => ({ method: 'POST', url: '/', headers: {} }),
+        verifyRequest: () => ({ method: 'GET', url: '/', headers: {} }),
+        readResponse: () => ({ kind: 'sent', httpStatus: 200, providerMessageId: null }),
+        describe: () => '',
+      }),
+    );
     const verify = async (from: number, to: number): Promise<void> => {
       for (let number = from; number < to; number++) {
         const account = {

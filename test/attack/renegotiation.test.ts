@@ -2,12 +2,13 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import tls, { type TLSSocket } from 'node:tls';
 import { expect } from 'chai';
-import type { SmtpAccount } from '../../src/email/carriers/account.js';
-import { createSmtp } from '../../src/email/carriers/smtp/smtp.js';
+import type { SmtpAccount } from '../../src/email/carriers/smtp/account.js';
+import { smtp } from '../../src/email/carriers/smtp/smtp.js';
+import { openCarrier } from '../support/openCarrier.js';
 import { SNS_CERTIFICATE, SNS_KEY } from '../support/snsKey.js';
 
 describe("attack: a tenant's server that repeats the TLS handshake", () => {
-  const carrier = createSmtp({ smtpAllowPrivateNetwork: true, hostname: 'rowpost.example' });
+  const carrier = openCarrier(smtp);
   after(() => carrier.close());
 
   it('gets one per connection', async () => {

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
-import type { SmtpAccount } from '../../src/email/carriers/account.js';
+import type { SmtpAccount } from '../../src/email/carriers/smtp/account.js';
 import type { LoadedEmail } from '../../src/email/carriers/carrier.js';
-import { createSmtp } from '../../src/email/carriers/smtp/smtp.js';
+import { smtp } from '../../src/email/carriers/smtp/smtp.js';
+import { openCarrier } from '../support/openCarrier.js';
 import { LOGIN, startFakeSmtp, type FakeSmtp } from '../support/fakeSmtp.js';
 
 const EMAIL: LoadedEmail = {
@@ -19,7 +20,7 @@ const EMAIL: LoadedEmail = {
 
 describe("attack: a tenant sends over the connection that another tenant's account has opened", () => {
   let server: FakeSmtp;
-  const carrier = createSmtp({ smtpAllowPrivateNetwork: true, hostname: 'rowpost.example' });
+  const carrier = openCarrier(smtp);
   before(async () => {
     server = await startFakeSmtp({ disabledCommands: ['STARTTLS'], allowInsecureAuth: true });
   });

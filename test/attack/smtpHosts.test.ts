@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
-import type { SmtpAccount } from '../../src/email/carriers/account.js';
+import type { SmtpAccount } from '../../src/email/carriers/smtp/account.js';
 import type { LoadedEmail } from '../../src/email/carriers/carrier.js';
-import { createSmtp } from '../../src/email/carriers/smtp/smtp.js';
+import { smtp } from '../../src/email/carriers/smtp/smtp.js';
+import { carrierOptions, openCarrier } from '../support/openCarrier.js';
 import { parseAccounts } from '../../src/control/email/accountInput.js';
 import { cpuTimer } from '../support/cpuTime.js';
 
@@ -25,8 +26,8 @@ describe('attack: an SMTP server chosen by a tenant', () => {
   const sockets = new Set<Socket>();
   /** What the server does with a connection. */
   let serve: (socket: Socket) => void;
-  const walled = createSmtp({ smtpAllowPrivateNetwork: false, hostname: 'rowpost.example' });
-  const open = createSmtp({ smtpAllowPrivateNetwork: true, hostname: 'rowpost.example' });
+  const walled = smtp.open({ ...carrierOptions(''), smtpAllowPrivateNetwork: false });
+  const open = openCarrier(smtp);
 
   before(async () => {
     server = createServer((socket) => {

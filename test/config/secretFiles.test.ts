@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
 import { ConfigError } from '../../src/foundation/errors.js';
-import { loadConfig } from '../../src/config/config.js';
+import { loadConfig } from '../../src/process/loadConfig.js';
 import { TEST_SECRET_KEYS } from '../support/testConfig.js';
 
 describe('settings from files', () => {

@@ -2,7 +2,8 @@ import path from 'node:path';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { loadConfig } from '../../src/config/config.js';
+import type { Setting } from '../../src/config/settings/setting.js';
+import { CARRIER_SETTINGS, loadConfig } from '../../src/process/loadConfig.js';
 import { parseDatabaseUrl } from '../../src/config/databaseUrl.js';
 import { parseRedisUrl } from '../../src/config/redisAddress.js';
 import { KeyRing } from '../../src/config/secrets.js';
@@ -318,8 +319,8 @@ const OF: Readonly<Record<string, readonly Spellings[]>> = {
   LIST_DEFAULT_LIMIT: [WHOLE],
   LIST_MAX_LIMIT: [at(WHOLE, LARGEST)],
   ...Object.fromEntries(
-    ['SENDGRID', 'SES', 'RESEND', 'POSTMARK', 'MAILGUN', 'MAILGUN_EU'].map((carrier) => [
-      `${carrier}_BASE_URL`,
+    CARRIER_SETTINGS.map(({ env }) => [
+      env,
       [ADDRESS, ...HOSTS, { plain: WITH_PATH, same: [`${WITH_PATH}/`], odd: [`${WITH_PATH}//`], wrong: [] }],
     ]),
   ),
@@ -399,7 +400,7 @@ function problemsOf(env: string, text: string): readonly string[] {
 }
 
 describe('the spelling of a setting', () => {
-  for (const { env, fallback } of Object.values(SETTINGS) as { env: string; fallback: unknown }[]) {
+  for (const { env, fallback } of [...Object.values<Setting<unknown>>(SETTINGS), ...CARRIER_SETTINGS]) {
     it(`is equal to the plain one or refused with its name: ${env}`, () => {
       const all = spellingsOf(env, fallback);
       expect(all, `${env} has no spellings here`).to.not.equal(undefined);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { checkEvents } from '../../src/api/webhooks/eventFields.js';
+import { checkEvents } from '../../src/email/carriers/reports/events.js';
 import { AT_ONCE } from '../../src/api/http/readFields.js';
-import { sendgrid } from '../../src/api/webhooks/sendgrid.js';
+import { reports } from '../../src/email/carriers/sendgrid/reports.js';
 import { Reporter } from '../delivery/webhook.js';
 import { pipelineConfig, startPipeline } from '../delivery/pipelineSetup.js';
 import { ExactSite, WAYS } from '../graphql/support/exactRequests.js';
@@ -132,6 +132,7 @@ describe('exact numbers in emails', () => {
       nowMs: now,
       inTurn: () => AT_ONCE,
     };
+    const sendgrid = reports.open({});
     const verified = await sendgrid.verify(signed, reporter.verificationKey);
     const { items, reportId } = verified!;
     const given = items.flatMap((item) => sendgrid.read(item, { reportId, tenantid: 7 }));

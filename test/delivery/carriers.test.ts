@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { storeAccounts } from '../../src/db/email/emailAccounts.js';
 import { resumeTenant } from '../../src/db/ledger/pause.js';
-import type { SmtpAccount } from '../../src/email/carriers/account.js';
-import type { StoredAccount } from '../../src/email/carriers/openAccounts.js';
+import type { SmtpAccount } from '../../src/email/carriers/smtp/account.js';
+import type { Account } from '../../src/email/carriers/account.js';
 import { findFreePort } from '../../src/embedded/freePort.js';
 import { deliveryOutcomes, carrierCalls } from '../../src/foundation/observability/metrics.js';
 import { startFakeProvider, type Behavior, type FakeProvider } from '../support/fakeProvider.js';
@@ -68,7 +68,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
     ...LOGIN,
     ...rest,
   });
-  const setAccount = (...transports: readonly StoredAccount[]) =>
+  const setAccount = (...transports: readonly Account[]) =>
     storeAccounts(db.database.knex, keyRing, {
       tenantid: tenant.tenantid,
       transports: JSON.stringify(transports),

@@ -1,6 +1,6 @@
 // A worker in a process of its own, for tests that kill or stop it. Started by `forkWorker`.
 import { systemClock } from '../../src/foundation/clock.js';
-import { loadConfig } from '../../src/config/config.js';
+import { loadConfig } from '../../src/process/loadConfig.js';
 import { openDatabase } from '../../src/db/pool/database.js';
 import type { Ledger, LedgerStatement } from '../../src/db/pool/ledgerPool.js';
 import { PrincipalSource } from '../../src/db/roles/principal.js';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { parse, parseAllDocuments } from 'yaml';
-import { loadConfig } from '../../src/config/config.js';
+import { loadConfig } from '../../src/process/loadConfig.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PROCESSES = ['release', 'web', 'relay', 'worker'];

@@ -1,36 +1,43 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { createMailgun } from '../../src/email/carriers/mailgun/mailgun.js';
-import { createPostmark } from '../../src/email/carriers/postmark/postmark.js';
-import { createResend } from '../../src/email/carriers/resend/resend.js';
-import { createSendgrid } from '../../src/email/carriers/sendgrid/sendgrid.js';
-import { createSes } from '../../src/email/carriers/ses/ses.js';
-import { createSmtp } from '../../src/email/carriers/smtp/smtp.js';
+import { CARRIERS } from '../../src/email/carriers/table.js';
 
-const URL_OF_NOBODY = 'https://carrier.example/';
-const CARRIERS = {
-  SendGrid: createSendgrid(URL_OF_NOBODY),
-  SMTP: createSmtp({ smtpAllowPrivateNetwork: false, hostname: 'rowpost.example' }),
-  'Amazon SES': createSes(URL_OF_NOBODY),
-  Resend: createResend(URL_OF_NOBODY),
-  Postmark: createPostmark(URL_OF_NOBODY),
-  Mailgun: createMailgun({ us: URL_OF_NOBODY, eu: URL_OF_NOBODY }),
-};
+const page = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+const rowsOf = (section: string): readonly string[] =>
+  section.split('\n').filter((line) => /^\| (?!Carrier|---)/.test(line));
 
-describe('docs/reference/limits.md', () => {
-  after(() => Object.values(CARRIERS).forEach((carrier) => carrier.close()));
-
-  it('has the limits of every carrier', () => {
-    const page = readFileSync(new URL('../../docs/reference/limits.md', import.meta.url), 'utf8');
-    const rows = Object.entries(CARRIERS).map(([name, { limits }]) => {
+describe('what the docs say of every carrier', () => {
+  it('docs/reference/limits.md has its limits', () => {
+    const rows = CARRIERS.map(({ title, limits }) => {
       const { maxRecipients, maxBytes, allowsUtf8Addresses } = limits;
       const [recipients, megabytes] = [maxRecipients, maxBytes / 1_000_000].map((n) =>
         n.toLocaleString('en'),
       );
-      return `| ${name} | ${recipients} | ${megabytes} MB | ${allowsUtf8Addresses ? 'yes' : 'no'} |`;
+      return `| ${title} | ${recipients} | ${megabytes} MB | ${allowsUtf8Addresses ? 'yes' : 'no'} |`;
     });
-    const [, section = ''] = /^## Emails$(.*?)^Files are sent/ms.exec(page) ?? [];
-    const written = section.split('\n').filter((line) => /^\| (?!Carrier|---)/.test(line));
-    expect(written).to.deep.equal(rows);
+    const [, section = ''] = /^## Emails$(.*?)^Files are sent/ms.exec(page('reference/limits.md')) ?? [];
+    expect(rowsOf(section)).to.deep.equal(rows);
+  });
+
+  it('docs/how-to/carriers.md lists it, and has a section about it', () => {
+    const text = page('how-to/carriers.md');
+    const [, table = ''] = /^(\| Carrier \| `kind` \|.*?)\n\n/ms.exec(text) ?? [];
+    const listed = rowsOf(table).map((row) => row.split(' | '));
+    const expected = CARRIERS.map(({ kind, isIdempotent }) => [`\`${kind}\``, isIdempotent ?? false]);
+    expect(
+      listed.map(([, kind, duplicates]) => [kind, /idempotency key/.test(duplicates ?? '')]),
+    ).to.deep.equal(expected);
+    CARRIERS.forEach(({ title }, index) => {
+      const section = listed[index]?.[0]?.match(/\[(.*)\]/)?.[1] ?? '';
+      expect(title).to.include(section);
+      expect(text).to.include(`\n### ${section}\n`);
+    });
+  });
+
+  it('docs/how-to/carriers.md says how it reports', () => {
+    const [, section = ''] =
+      /^## What carriers report afterwards$(.*?)^## /ms.exec(page('how-to/carriers.md')) ?? [];
+    const listed = rowsOf(section).map((row) => row.split(' | ')[0]?.slice(2));
+    for (const { title, reports } of CARRIERS) if (reports?.secret) expect(listed).to.include(title);
   });
 });

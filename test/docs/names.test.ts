@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { DELIVERY_ERRORS } from '../../src/api/console/deliveryErrorTable.js';
 import { COMMANDS, usageLines } from '../../src/commands/commandLine.js';
 import { SETTINGS } from '../../src/config/settings.js';
+import { CARRIER_SETTINGS } from '../../src/process/loadConfig.js';
 import { ERROR_CODES } from '../../src/foundation/errors.js';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -14,7 +15,7 @@ const PAGES = [
 const read = (page: string): string => readFileSync(new URL(page, ROOT), 'utf8');
 
 const ours = new Set([
-  ...Object.values(SETTINGS).flatMap(({ env }) => [env, `${env}_FILE`]),
+  ...[...Object.values(SETTINGS), ...CARRIER_SETTINGS].flatMap(({ env }) => [env, `${env}_FILE`]),
   ...Object.keys(ERROR_CODES),
   ...DELIVERY_ERRORS.flatMap(({ codes }) => codes.match(/\w+/g) ?? []),
 ]);

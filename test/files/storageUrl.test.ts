@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { loadConfig } from '../../src/config/config.js';
+import { loadConfig } from '../../src/process/loadConfig.js';
 import { parseStorageUrl } from '../../src/config/storageUrl.js';
 import { testEnv } from '../support/testConfig.js';
 

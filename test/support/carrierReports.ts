@@ -127,3 +127,18 @@ export const BOUNCES = {
     },
   }),
 } as const;
+
+/** A signed report of a bounce from each carrier, by its kind. */
+export const SIGNED_BOUNCES: Readonly<
+  Record<string, (deliveryid: string, tenantid: number, secret?: string) => Posted>
+> = {
+  resend: (deliveryid, tenantid, secret) =>
+    fromResend(BOUNCES.resend(deliveryid, tenantid), undefined, secret),
+  mailgun: (deliveryid, tenantid, secret) =>
+    fromMailgun(BOUNCES.mailgun(deliveryid, tenantid), undefined, secret),
+  postmark: (deliveryid, tenantid, secret) => fromPostmark(BOUNCES.postmark(deliveryid, tenantid), secret),
+  // What is signed names the topic.
+  ses: (deliveryid, tenantid) => fromSes(BOUNCES.ses(deliveryid, tenantid)),
+};
+
+export const secretOf = (kind: string): string => new Map(Object.entries(SECRETS)).get(kind) ?? '';

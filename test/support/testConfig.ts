@@ -1,4 +1,5 @@
-import { loadConfig, type Config } from '../../src/config/config.js';
+import type { Config } from '../../src/config/config.js';
+import { loadConfig } from '../../src/process/loadConfig.js';
 import { divideConnections, type ConnectionBudget } from '../../src/db/pool/connectionBudget.js';
 import { KeyRing } from '../../src/config/secrets.js';
 import { createLogger, type Logger } from '../../src/foundation/observability/log.js';

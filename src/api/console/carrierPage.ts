@@ -2,7 +2,8 @@ import { Router } from 'express';
 import type { Config } from '../../config/config.js';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import { carrierName, readCarrier, showCarriers, withNames, type SendingAccounts } from './carrierForms.js';
+import { CARRIERS } from '../../email/carriers/table.js';
+import { readCarrier, SHOWN_FIELDS, showCarriers, withNames, type SendingAccounts } from './carrierForms.js';
 import { CONSOLE } from './consolePath.js';
 import { problemOf, textOf } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
@@ -10,7 +11,7 @@ import type { PageHandlers, Visit } from './pageHandlers.js';
 const SENDING = `${CONSOLE}/sending`;
 
 const SETTINGS = `{ Utility {
-  email_transport { transports { kind host port username domain region } paused_code paused_reason set_time }
+  email_transport { transports { kind ${SHOWN_FIELDS.join(' ')} } paused_code paused_reason set_time }
   email_webhook { url set_time }
   email_webhooks { kind url set_time }
 } }`;
@@ -23,29 +24,6 @@ const CHANGES = {
   webhook:
     'mutation ($input: email_carrier_webhookInput!) { Utility { set_email_webhook(input: $input) { url } } }',
 } as const;
-
-/** How to set up each carrier; docs/how-to/carriers.md has the details. */
-const CARRIERS: Readonly<Record<string, { readonly steps: string; readonly secret: string }>> = {
-  sendgrid: {
-    steps:
-      'Settings → Email Settings → Event Webhooks: enter the URL below, choose the events, and turn Signed Event Webhook on.',
-    secret: 'Verification key',
-  },
-  resend: { steps: 'Add a webhook with the URL below.', secret: 'Signing secret' },
-  mailgun: {
-    steps: 'Add a webhook with the URL below for each event.',
-    secret: 'HTTP webhook signing key',
-  },
-  postmark: {
-    steps:
-      'Add a webhook of the message stream with the URL below, and put the name rowpost and a password of your choice into it: https://rowpost:<password>@…',
-    secret: 'That password, of 16 characters or more',
-  },
-  ses: {
-    steps: 'Publish events of the configuration set to an SNS topic, and subscribe the URL below to it.',
-    secret: 'ARN of the topic',
-  },
-};
 
 const NOTICES: Readonly<Record<string, string>> = {
   carrier: 'The carrier is set.',
@@ -109,7 +87,7 @@ async function show(
   { problem, notice }: { readonly problem?: AppError; readonly notice?: string | undefined },
 ): Promise<void> {
   const { Utility } = await query<{ Utility: Settings }>(SETTINGS);
-  const webhooks = [{ kind: 'sendgrid', ...Utility.email_webhook }, ...Utility.email_webhooks];
+  const set = [{ kind: 'sendgrid', ...Utility.email_webhook }, ...Utility.email_webhooks];
   const inUse = kindsInUse(Utility);
   await showView(
     'sending',
@@ -120,12 +98,14 @@ async function show(
       carriers: showCarriers(problem && values),
       isMailbox: mailTransport === 'mailbox',
       // Carriers in use come first.
-      webhooks: webhooks
-        .map((webhook) => ({
-          ...webhook,
-          ...ownValue(CARRIERS, webhook.kind),
-          name: carrierName(webhook.kind),
-          isInUse: inUse.has(webhook.kind),
+      webhooks: CARRIERS.filter(({ reports }) => reports)
+        .map(({ kind, title, reports }) => ({
+          ...set.find((webhook) => webhook.kind === kind),
+          kind,
+          name: title,
+          steps: reports?.steps,
+          secret: reports?.secretName,
+          isInUse: inUse.has(kind),
         }))
         .sort((one, other) => Number(other.isInUse) - Number(one.isInUse)),
     },

@@ -2,7 +2,7 @@ import type { TemplatePool } from 'rowpost-jinja2';
 import type { ControlEngine } from '../../control/controlEngine.js';
 import type { HealthChecks } from '../../health/readiness.js';
 import type { Services } from '../../control/services.js';
-import type { ReadSns } from '../webhooks/sns.js';
+import type { ReadText } from '../../email/carriers/reports/webhook.js';
 
 export interface WebDeps extends Services {
   /** Renders the names of roles that sign-ins make. */
@@ -12,5 +12,5 @@ export interface WebDeps extends Services {
   /** Health checks of `/readyz`, by name. */
   readonly checks: HealthChecks;
   /** Replaces SNS in tests. */
-  readonly readSns?: ReadSns;
+  readonly readSns?: ReadText;
 }

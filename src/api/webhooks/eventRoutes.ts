@@ -2,6 +2,9 @@ import { Router, type RequestHandler } from 'express';
 import { readWebhookSecret, useToken } from '../../db/email/carrierWebhooks.js';
 import { readEmailWebhookKey } from '../../db/email/emailWebhookKeys.js';
 import { recordEmailEvents } from '../../db/email/emailEvents.js';
+import { checkEvents } from '../../email/carriers/reports/events.js';
+import { signatureInvalid, type EventWebhook, type Report } from '../../email/carriers/reports/webhook.js';
+import { CARRIERS } from '../../email/carriers/table.js';
 import { requireTenantInThisCell } from '../../db/cells/placement.js';
 import { AppError } from '../../foundation/errors.js';
 import { tenantPlans } from '../../graphql/plan/planOwner.js';
@@ -12,9 +15,6 @@ import { sendFailure } from '../http/failure.js';
 import { AT_ONCE, QUICK_BYTES, readBytes } from '../http/readFields.js';
 import { NO_TENANT, readId } from '../http/readId.js';
 import type { RouteDeps } from '../http/routeDeps.js';
-import { checkEvents } from './eventFields.js';
-import { signatureInvalid, type Report } from './eventWebhook.js';
-import { createEventWebhooks, type ReportingKind } from './carriers.js';
 import type { EmailEventMetrics } from './emailEventMetrics.js';
 
 /**
@@ -32,13 +32,11 @@ const ANONYMOUS_CLIENTS = { key: 'clients with reports', isAnonymous: true };
  */
 export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router {
   const { knex, ledger } = deps.database;
-  const webhooks = createEventWebhooks(deps.readSns);
   const limiter = new TenantLimiter(REPORTS);
 
   const receive =
-    (kind: ReportingKind): RequestHandler =>
+    (kind: string, { maxBodyBytes, verify, read }: EventWebhook): RequestHandler =>
     async (req, res) => {
-      const { maxBodyBytes, verify, read } = webhooks[kind];
       const nowMs = deps.clock.now();
       const tenantid = readId(req.params['tenantid']) ?? NO_TENANT;
       await requireTenantInThisCell(knex, tenantid);
@@ -71,7 +69,7 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
   };
 
   // SendGrid's is the public half of a key, so it is stored in the clear; the others share a secret.
-  const readSecret = async (kind: ReportingKind, tenantid: number): Promise<string | undefined> =>
+  const readSecret = async (kind: string, tenantid: number): Promise<string | undefined> =>
     kind === 'sendgrid'
       ? (await readEmailWebhookKey(knex, tenantid))?.verification_key
       : readWebhookSecret(knex, deps.keyRing, tenantid, kind);
@@ -82,8 +80,10 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
   };
 
   const router = Router();
-  for (const kind of Object.keys(webhooks) as ReportingKind[]) {
-    router.route(`/events/${kind}/:tenantid`).post(receive(kind)).all(refuse);
+  for (const { kind, reports } of CARRIERS) {
+    if (!reports) continue;
+    const webhook = reports.open({ readSns: deps.readSns });
+    router.route(`/events/${kind}/:tenantid`).post(receive(kind, webhook)).all(refuse);
   }
   return router;
 }

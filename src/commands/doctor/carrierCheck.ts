@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.js';
 import type { Database } from '../../db/pool/database.js';
 import { readAllAccounts } from '../../db/email/emailAccounts.js';
-import type { Account, CarrierKind } from '../../email/carriers/account.js';
+import type { Account } from '../../email/carriers/account.js';
 import { openCarriers } from '../../email/carriers/openCarriers.js';
 import { openAccounts } from '../../email/carriers/openAccounts.js';
 import type { Carriers } from '../../email/carriers/sending.js';
@@ -17,7 +17,7 @@ export interface TenantAccount {
 /** The result of verifying one account. */
 export interface AccountVerdict {
   readonly tenantid: number;
-  readonly kind: CarrierKind;
+  readonly kind: string;
   /** Why it can't be used, without secrets. */
   readonly problem: string | undefined;
 }

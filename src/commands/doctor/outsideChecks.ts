@@ -72,11 +72,11 @@ function isOlder(version: string): boolean {
 }
 
 /** A request without key or email: any response means that the carrier is reachable. */
-async function checkCarrier({ sendgridBaseUrl, sendDeadlineMs }: Config): Promise<Finding> {
+async function checkCarrier({ carrierUrls, sendDeadlineMs }: Config): Promise<Finding> {
   const startedAt = performance.now();
   const signal = AbortSignal.timeout(sendDeadlineMs);
   try {
-    const response = await fetch(sendgridBaseUrl, { signal, redirect: 'manual' });
+    const response = await fetch(carrierUrls['SENDGRID_BASE_URL'] ?? '', { signal, redirect: 'manual' });
     await response.body?.cancel();
     return assessCarrierResponse(response.status, Math.ceil(performance.now() - startedAt));
   } catch (error) {

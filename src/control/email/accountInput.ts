@@ -1,138 +1,111 @@
-import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
-import { isIP } from 'node:net';
-import { GraphQLBoolean, GraphQLInputObjectType, GraphQLList, GraphQLNonNull, GraphQLString } from 'graphql';
-import type { DkimKey, SesAccount, SmtpAccount } from '../../email/carriers/account.js';
-import type { StoredAccount } from '../../email/carriers/openAccounts.js';
+import {
+  GraphQLBoolean,
+  GraphQLInputObjectType,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLString,
+  type GraphQLFieldConfigMap,
+  type GraphQLInputFieldConfig,
+  type GraphQLInputType,
+  type GraphQLScalarType,
+} from 'graphql';
+import type { Account, AccountField, AccountFields } from '../../email/carriers/account.js';
+import { CARRIERS, findCarrier } from '../../email/carriers/table.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
-import { isPrivateAddress } from '../../foundation/net/networkAddress.js';
+import type { ControlContext } from '../controlContext.js';
 import { badInput, requireValue } from '../derive/badInput.js';
 
-const dkimInput = new GraphQLInputObjectType({
-  name: 'email_dkimInput',
-  fields: {
-    domain: { type: new GraphQLNonNull(GraphQLString) },
-    selector: { type: new GraphQLNonNull(GraphQLString) },
-    private_key: {
-      type: new GraphQLNonNull(GraphQLString),
-      description: 'RSA private key in PEM format, 1024 to 4096 bits. Write-only.',
-    },
-  },
-});
+const MAX_ACCOUNTS = 5;
+
+const SCALAR_TYPES: Readonly<Record<string, GraphQLScalarType>> = {
+  text: GraphQLString,
+  number: SCALARS.Int,
+  flag: GraphQLBoolean,
+};
+/** Carriers whose whole account is passed; SendGrid's key has a mutation of its own. */
+const WITH_FIELDS = CARRIERS.filter(({ kind }) => kind !== 'sendgrid');
+
+/** As the API writes the name of a value of an account: `apiKey` as `api_key`. */
+export const toApiName = (name: string): string =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 export const emailTransportInput: GraphQLInputObjectType = new GraphQLInputObjectType({
   name: 'email_transportInput',
   fields: () => ({
     kind: {
       type: GraphQLString,
-      description: 'sendgrid (uses the key of set_email_apikey), smtp, ses, resend, postmark or mailgun.',
+      description: `${CARRIERS.map(({ kind }) => kind).join(', ')}. sendgrid uses the key of set_email_apikey.`,
     },
     transports: {
       type: new GraphQLList(new GraphQLNonNull(emailTransportInput)),
-      description:
-        'Instead of kind: up to 5 carriers in order of preference, each kind once. The next one is tried only if the previous one has certainly not sent the email.',
+      description: `Instead of kind: up to ${MAX_ACCOUNTS} carriers in order of preference, each kind once. The next one is tried only if the previous one has certainly not sent the email.`,
     },
-    apikey: {
-      type: GraphQLString,
-      description: 'Resend, Postmark and Mailgun only: the API key. Write-only.',
-    },
-    message_stream: { type: GraphQLString, description: 'Postmark only: the message stream.' },
-    domain: { type: GraphQLString, description: 'Mailgun only: the sending domain.' },
-    region: {
-      type: GraphQLString,
-      description: 'Mailgun: us (default) or eu. SES: the AWS region, such as eu-central-1.',
-    },
-    access_key_id: { type: GraphQLString, description: 'SES only: the AWS access key ID.' },
-    secret_access_key: {
-      type: GraphQLString,
-      description: 'SES only: the AWS secret access key. Write-only.',
-    },
-    configuration_set: {
-      type: GraphQLString,
-      description: 'SES only: the configuration set that publishes delivery events.',
-    },
-    host: { type: GraphQLString, description: "SMTP only: the server's host." },
-    port: { type: SCALARS.Int, description: 'SMTP only: 25, 465, 587 (default) or 2525.' },
-    security: {
-      type: GraphQLString,
-      description:
-        'SMTP only: tls (implicit TLS; default on port 465) or starttls (required; default on other ports).',
-    },
-    verify_certificate: {
-      type: GraphQLBoolean,
-      description: "SMTP only: whether to verify the server's TLS certificate (default true).",
-    },
-    username: { type: GraphQLString, description: 'SMTP only: the user name.' },
-    password: { type: GraphQLString, description: 'SMTP only: the password. Write-only.' },
-    max_connections: {
-      type: SCALARS.Int,
-      description: 'SMTP only: maximum concurrent connections per worker, 1 to 20 (default 5).',
-    },
-    dkim: { type: dkimInput, description: 'SMTP only: signs outgoing email with DKIM.' },
+    ...inputFields(),
   }),
 });
 
-type TextField =
-  | 'kind'
-  | 'apikey'
-  | 'message_stream'
-  | 'domain'
-  | 'region'
-  | 'access_key_id'
-  | 'secret_access_key'
-  | 'configuration_set'
-  | 'host'
-  | 'security'
-  | 'username'
-  | 'password';
-
-export interface AccountInput extends Readonly<Partial<Record<TextField, string | null>>> {
-  readonly transports?: readonly AccountInput[] | null;
-  readonly port?: number | null;
-  readonly verify_certificate?: boolean | null;
-  readonly max_connections?: number | null;
-  readonly dkim?: { readonly domain: string; readonly selector: string; readonly private_key: string } | null;
+/** Every field that a carrier has, with what it is to each of them. */
+function inputFields(): Record<string, GraphQLInputFieldConfig> {
+  const all = WITH_FIELDS.flatMap(({ title, fields }) =>
+    Object.entries(fields).map(([name, field]) => ({ title, name, field })),
+  );
+  return Object.fromEntries(
+    all.map(({ name, field }) => {
+      const uses = all.filter((use) => use.name === name);
+      const docs = [...new Set(uses.map((use) => use.field.doc))].map((doc) => {
+        const titles = uses.filter((use) => use.field.doc === doc).map(({ title }) => title);
+        return `${titles.join(', ')}: ${doc}.`;
+      });
+      const description = [...docs, ...(field.isSecret ? ['Write-only.'] : [])].join(' ');
+      return [toApiName(name), { type: inputType(name, field), description }];
+    }),
+  );
 }
 
-const PORTS: readonly number[] = [25, 465, 587, 2525];
-const MAX_ACCOUNTS = 5;
-const MAX_CONNECTIONS = 20;
-const DEFAULT_CONNECTIONS = 5;
-/** RFC 8301, 3.2. Longer ones would hold a worker up: signing takes time with the third power of the length. */
-const RSA_BITS = { min: 1024, max: 4096 };
-/** 65537 has 17 bits. */
-const MAX_EXPONENT = 2n ** 32n;
-const MAX_PEM_CHARACTERS = 10_000;
-const MAX_CHARACTERS = 1_000;
-const HOST = /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?$/i;
+function inputType(name: string, { type, parts = {} }: AccountField): GraphQLInputType {
+  const scalar = ownValue(SCALAR_TYPES, type);
+  if (scalar) return scalar;
+  return new GraphQLInputObjectType({
+    name: `email_${toApiName(name)}Input`,
+    fields: Object.fromEntries(
+      Object.entries(parts).map(([partName, part]) => [
+        toApiName(partName),
+        { type: new GraphQLNonNull(inputType(partName, part)), description: sentence(part) },
+      ]),
+    ),
+  });
+}
 
-const READERS: {
-  readonly [K in StoredAccount['kind']]: (
-    given: AccountInput,
-    at: string,
-    allowPrivate: boolean,
-  ) => StoredAccount;
-} = {
-  sendgrid: () => ({ kind: 'sendgrid' }),
-  smtp: readSmtp,
-  ses: readSes,
-  resend: (given, at) => ({ kind: 'resend', apikey: readKey(given, at) }),
-  postmark: (given, at) => ({
-    kind: 'postmark',
-    apikey: readKey(given, at),
-    ...(given.message_stream == null
-      ? {}
-      : { messageStream: requireText(given.message_stream, `${at}message_stream`) }),
-  }),
-  mailgun: (given, at) => ({
-    kind: 'mailgun',
-    apikey: readKey(given, at),
-    domain: readDomain(requireValue(given.domain, `${at}domain`), `${at}domain`),
-    region: readRegion(given.region ?? 'us', `${at}region`),
-  }),
-};
+function sentence({ doc, isSecret }: AccountField): string {
+  return `${doc.charAt(0).toUpperCase()}${doc.slice(1)}.${isSecret ? ' Write-only.' : ''}`;
+}
+
+/** What is shown of an account: every value but secrets. */
+export function shownFields(): GraphQLFieldConfigMap<Account, ControlContext> {
+  const shown = (fields: AccountFields, inside: readonly string[]): [string, ShownField][] =>
+    Object.entries(fields).flatMap(([name, { type, parts, isSecret }]): [string, ShownField][] => {
+      const path = [...inside, name];
+      if (isSecret) return [];
+      if (parts) return shown(parts, path);
+      const resolve = (account: Account): unknown =>
+        path.reduce<unknown>((value, key) => value && ownValue(value, key), account) ?? null;
+      return [
+        [path.map(toApiName).join('_'), { type: ownValue(SCALAR_TYPES, type) ?? GraphQLString, resolve }],
+      ];
+    });
+  return Object.fromEntries(CARRIERS.flatMap(({ fields }) => shown(fields, [])));
+}
+type ShownField = GraphQLFieldConfigMap<Account, ControlContext>[string];
+
+type Given = Readonly<Record<string, unknown>>;
+export interface AccountInput extends Given {
+  readonly kind?: string | null;
+  readonly transports?: readonly AccountInput[] | null;
+}
 
 /** The accounts in order of preference. Throws AppError BAD_USER_INPUT. @param allowPrivate whether servers may be in private networks */
-export function parseAccounts(input: AccountInput, allowPrivate: boolean): readonly StoredAccount[] {
+export function parseAccounts(input: AccountInput, allowPrivate: boolean): readonly Account[] {
   const { transports } = input;
   if (!transports) return [parseAccount(input, '', allowPrivate)];
   if (input.kind != null) throw badInput('kind', 'Pass either kind or transports, not both.');
@@ -145,126 +118,37 @@ export function parseAccounts(input: AccountInput, allowPrivate: boolean): reado
   return transports.map((given, index) => parseAccount(given, `transports[${index}].`, allowPrivate));
 }
 
-function parseAccount(given: AccountInput, at: string, allowPrivate: boolean): StoredAccount {
+function parseAccount(given: AccountInput, at: string, allowPrivate: boolean): Account {
   const kind = requireValue(given.kind, `${at}kind`);
   if (given.transports) throw badInput(`${at}transports`, 'transports must not be nested.');
-  if (!Object.hasOwn(READERS, kind)) {
-    throw badInput(`${at}kind`, `${at}kind must be one of ${Object.keys(READERS).join(', ')}.`);
-  }
-  return READERS[kind as StoredAccount['kind']](given, at, allowPrivate);
-}
-
-function readSes(given: AccountInput, at: string): SesAccount {
-  const region = requireValue(given.region, `${at}region`);
-  // It becomes part of a host name.
-  if (!/^[a-z]{2,4}(-[a-z]{2,12}){1,3}-\d{1,2}$/.test(region)) {
-    throw badInput(`${at}region`, `${at}region must be a region of AWS, such as eu-central-1.`);
-  }
-  return {
-    kind: 'ses',
-    region,
-    accessKeyId: requireKey(given.access_key_id, `${at}access_key_id`),
-    secretAccessKey: requireKey(given.secret_access_key, `${at}secret_access_key`),
-    ...(given.configuration_set == null
-      ? {}
-      : { configurationSet: requireText(given.configuration_set, `${at}configuration_set`) }),
-  };
-}
-
-function readKey(given: AccountInput, at: string): string {
-  return requireKey(given.apikey, `${at}apikey`);
-}
-
-/** The key is sent in a header; a character that headers don't allow is a copy-and-paste mistake. */
-function requireKey(value: string | null | undefined, field: string): string {
-  const key = requireValue(value, field);
-  if (/^[\x21-\x7e]{1,1000}$/.test(key)) return key;
-  throw badInput(field, `${field} must be printable characters without spaces.`);
-}
-
-/** The domain becomes part of a path. */
-function readDomain(domain: string, field: string): string {
-  if (HOST.test(domain)) return domain;
-  throw badInput(field, `${field} must be a domain.`);
-}
-
-function readRegion(region: string, field: string): 'us' | 'eu' {
-  if (region === 'us' || region === 'eu') return region;
-  throw badInput(field, `${field} must be us or eu.`);
-}
-
-function readSmtp(given: AccountInput, at: string, allowPrivate: boolean): SmtpAccount {
-  const host = readHost(requireValue(given.host, `${at}host`), `${at}host`, allowPrivate);
-  const port = given.port ?? 587;
-  if (allowPrivate ? port < 1 || port > 65_535 : !PORTS.includes(port)) {
-    throw badInput(`${at}port`, `${at}port must be one of ${PORTS.join(', ')}.`);
-  }
-  const security = given.security ?? (port === 465 ? 'tls' : 'starttls');
-  if (security !== 'tls' && security !== 'starttls' && !(security === 'none' && allowPrivate)) {
-    throw badInput(`${at}security`, `${at}security must be tls or starttls.`);
-  }
-  const maxConnections = given.max_connections ?? DEFAULT_CONNECTIONS;
-  if (maxConnections < 1 || maxConnections > MAX_CONNECTIONS) {
-    throw badInput(`${at}max_connections`, `${at}max_connections must be 1 to ${MAX_CONNECTIONS}.`);
-  }
-  if ((given.username == null) !== (given.password == null)) {
-    throw badInput(`${at}username`, `${at}username and ${at}password must be given together.`);
-  }
-  return {
-    kind: 'smtp',
-    host,
-    port,
-    security,
-    maxConnections,
-    verifyCertificate: given.verify_certificate ?? true,
-    ...(given.username == null ? {} : { username: requireText(given.username, `${at}username`) }),
-    ...(given.password == null ? {} : { password: requireText(given.password, `${at}password`) }),
-    ...(given.dkim == null ? {} : { dkim: readDkim(given.dkim, `${at}dkim.`) }),
-  };
-}
-
-/** What a name resolves to is checked when connecting. */
-function readHost(host: string, field: string, allowPrivate: boolean): string {
-  if (isIP(host) === 0 && !HOST.test(host)) throw badInput(field, `${field} must be a name or an address.`);
-  const isLocal = isIP(host) === 0 ? !host.includes('.') : isPrivateAddress(host);
-  if (isLocal && !allowPrivate) {
-    throw badInput(field, `${field} leads into the private network of this installation.`);
-  }
-  return host;
-}
-
-function readDkim(given: NonNullable<AccountInput['dkim']>, at: string): DkimKey {
-  const { domain, selector, private_key: privateKey } = given;
-  for (const [name, value] of Object.entries({ domain, selector })) {
-    if (!HOST.test(value)) throw badInput(`${at}${name}`, `${at}${name} must be a part of a domain name.`);
-  }
-  try {
-    if (privateKey.length > MAX_PEM_CHARACTERS || !isUsableKey(privateKey)) throw new Error('no usable key');
-  } catch {
+  if (!findCarrier(kind)) {
     throw badInput(
-      `${at}private_key`,
-      `${at}private_key must be an RSA key of ${RSA_BITS.min} to ${RSA_BITS.max} bits, in PEM.`,
+      `${at}kind`,
+      `${at}kind must be one of ${CARRIERS.map((carrier) => carrier.kind).join(', ')}.`,
     );
   }
-  return { domain, selector, privateKey };
+  const fields = WITH_FIELDS.find((carrier) => carrier.kind === kind)?.fields ?? {};
+  return { kind, ...parseFields(fields, given, at, allowPrivate) };
 }
 
-/** Throws what OpenSSL throws. */
-function isUsableKey(pem: string): boolean {
-  const key = createPrivateKey(pem);
-  const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {};
-  if (key.asymmetricKeyType !== 'rsa' || publicExponent > MAX_EXPONENT) return false;
-  if (modulusLength < RSA_BITS.min || modulusLength > RSA_BITS.max) return false;
-  // Its numbers may not belong together.
-  const sample = Buffer.from('sample');
-  return verify('sha256', sample, createPublicKey(key), sign('sha256', sample, key));
-}
-
-/** Throws AppError BAD_USER_INPUT for text that can't be part of a header or a command. */
-function requireText(value: string, field: string): string {
-  if (value !== '' && value.length <= MAX_CHARACTERS && !/\p{Cc}/u.test(value)) return value;
-  throw badInput(
-    field,
-    `${field} must be 1 to ${MAX_CHARACTERS} characters, none of them a control character.`,
-  );
+function parseFields(fields: AccountFields, given: Given, at: string, allowPrivate: boolean): Given {
+  let values: Given = {};
+  for (const [name, field] of Object.entries(fields)) {
+    const apiName = toApiName(name);
+    const value = ownValue(given, apiName) ?? field.fallback?.(values);
+    if (value == null && field.isOptional) continue;
+    const required = requireValue(value, `${at}${apiName}`);
+    const parsed = field.parts
+      ? parseFields(field.parts, required as Given, `${at}${apiName}.`, allowPrivate)
+      : required;
+    values = { ...values, [name]: parsed };
+  }
+  for (const [name, field] of Object.entries(fields)) {
+    const value = ownValue(values, name);
+    if (value === undefined) continue;
+    const problem = field.problemOf?.(value, values, { allowsPrivateNetwork: allowPrivate });
+    const path = `${at}${toApiName(name)}`;
+    if (problem !== undefined) throw badInput(path, `${path} ${problem}.`);
+  }
+  return values;
 }

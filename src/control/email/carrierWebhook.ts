@@ -7,17 +7,20 @@ import {
   GraphQLString,
   type GraphQLFieldConfig,
 } from 'graphql';
-import {
-  deleteWebhookSecret,
-  listWebhooks,
-  storeWebhookSecret,
-  WEBHOOK_KINDS,
-  type WebhookKind,
-} from '../../db/email/carrierWebhooks.js';
+import { deleteWebhookSecret, listWebhooks, storeWebhookSecret } from '../../db/email/carrierWebhooks.js';
+import { CARRIERS } from '../../email/carriers/table.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
+
+/** Carriers whose reports are verified by a secret that is set here, with what it is. */
+const SECRETS = new Map(
+  CARRIERS.flatMap(({ kind, title, reports }) =>
+    reports?.secret ? [[kind, { title, ...reports.secret }] as const] : [],
+  ),
+);
+export const WEBHOOK_KINDS: readonly string[] = [...SECRETS.keys()];
 
 const kindType = new GraphQLEnumType({
   name: 'email_webhook_kind',
@@ -40,8 +43,7 @@ const webhookInput = new GraphQLInputObjectType({
     kind: { type: new GraphQLNonNull(kindType) },
     secret: {
       type: GraphQLString,
-      description:
-        'Resend: the signing secret (whsec_…). Mailgun: the HTTP webhook signing key. SES: the ARN of the SNS topic. Postmark: the password in the webhook URL, at least 16 characters. null rejects all reports. Write-only.',
+      description: `${[...SECRETS.values()].map(({ title, doc }) => `${title}: ${doc}.`).join(' ')} null rejects all reports. Write-only.`,
     },
   },
 });
@@ -59,7 +61,7 @@ export const emailWebhooks: GraphQLFieldConfig<unknown, ControlContext> = {
 export const setEmailWebhook: GraphQLFieldConfig<
   unknown,
   ControlContext,
-  { input: { readonly kind: WebhookKind; readonly secret?: string | null } }
+  { input: { readonly kind: string; readonly secret?: string | null } }
 > = {
   type: webhookType,
   description: "Sets the secret that a carrier's reports are verified with.",
@@ -70,7 +72,8 @@ export const setEmailWebhook: GraphQLFieldConfig<
     const { tenantid, roleid: setBy } = principal;
     if (secret == null) await deleteWebhookSecret(db, tenantid, kind);
     else {
-      if (!FORMATS[kind].test(secret)) throw badInput('secret', REASONS[kind]);
+      const format = SECRETS.get(kind);
+      if (!format?.pattern.test(secret)) throw badInput('secret', `secret ${format?.rule ?? 'is unknown'}.`);
       await storeWebhookSecret(db, deps.keyRing, { tenantid, kind, secret, setBy });
     }
     const [webhook] = await shown(context, [kind]);
@@ -78,23 +81,9 @@ export const setEmailWebhook: GraphQLFieldConfig<
   },
 };
 
-const FORMATS: Readonly<Record<WebhookKind, RegExp>> = {
-  resend: /^whsec_[A-Za-z0-9+/]{16,200}={0,2}$/,
-  mailgun: /^[\x21-\x7e]{16,200}$/,
-  // It is part of a URL.
-  postmark: /^[A-Za-z0-9._~-]{16,200}$/,
-  ses: /^arn:aws(?:-cn|-us-gov)?:sns:[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}:\d{12}:[\w-]{1,256}$/,
-};
-const REASONS: Readonly<Record<WebhookKind, string>> = {
-  resend: 'secret must be the signing secret of the webhook: whsec_ and base64.',
-  mailgun: 'secret must be the HTTP webhook signing key of the account.',
-  postmark: 'secret must be a password of 16 to 200 letters, digits and . _ ~ -',
-  ses: 'secret must be the ARN of the SNS topic that SES publishes to: arn:aws:sns:…',
-};
-
 async function shown(
   { db, principal, deps }: ControlContext,
-  kinds: readonly WebhookKind[],
+  kinds: readonly string[],
 ): Promise<readonly object[]> {
   const { tenantid } = principal;
   const set = new Map((await listWebhooks(db, tenantid)).map((each) => [each.kind, each.set_time]));

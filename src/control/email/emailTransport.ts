@@ -6,8 +6,8 @@ import {
   type GraphQLFieldConfig,
 } from 'graphql';
 import { readAccounts, storeAccounts } from '../../db/email/emailAccounts.js';
-import type { Account, SmtpAccount, SesAccount } from '../../email/carriers/account.js';
-import { openAccounts, openStoredAccounts, type StoredAccount } from '../../email/carriers/openAccounts.js';
+import type { Account } from '../../email/carriers/account.js';
+import { openAccounts, openStoredAccounts } from '../../email/carriers/openAccounts.js';
 import { AppError } from '../../foundation/errors.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
@@ -15,26 +15,12 @@ import { lockTenant } from '../lockTenant.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { requireOnlyMutation } from '../request/externalCalls.js';
 import { emailApikeyMissing } from './emailApikey.js';
-import { emailTransportInput, parseAccounts, type AccountInput } from './accountInput.js';
+import { emailTransportInput, parseAccounts, shownFields, type AccountInput } from './accountInput.js';
 
-/** Its fields are an allow-list: a secret has none. */
-const accountType = new GraphQLObjectType<
-  Pick<Partial<SmtpAccount>, 'dkim'> & Pick<SesAccount, 'configurationSet'>,
-  ControlContext
->({
+const accountType = new GraphQLObjectType<Account, ControlContext>({
   name: 'email_transport',
   description: 'A carrier account that the tenant sends through, without its secrets.',
-  fields: {
-    kind: { type: GraphQLString },
-    host: { type: GraphQLString },
-    port: { type: SCALARS.Int },
-    security: { type: GraphQLString },
-    username: { type: GraphQLString },
-    dkim_domain: { type: GraphQLString, resolve: ({ dkim }) => dkim?.domain },
-    domain: { type: GraphQLString },
-    region: { type: GraphQLString },
-    configuration_set: { type: GraphQLString, resolve: ({ configurationSet }) => configurationSet },
-  },
+  fields: { kind: { type: GraphQLString }, ...shownFields() },
 });
 
 const accountsType = new GraphQLObjectType<unknown, ControlContext>({
@@ -93,7 +79,7 @@ export const setEmailTransport: GraphQLFieldConfig<unknown, ControlContext, { in
 /** Throws AppError EMAIL_TRANSPORT_REFUSED. @returns the accounts, without SendGrid if it has no key yet */
 async function verify(
   { db, deps, principal: { tenantid } }: ControlContext,
-  transports: readonly StoredAccount[],
+  transports: readonly Account[],
 ): Promise<readonly Account[]> {
   const stored = await readAccounts(db, tenantid);
   const [sendgrid] = stored

@@ -1,4 +1,5 @@
-import { ALLOWED_HEADERS, MAX_HEADER_CHARACTERS, mayBeSet } from '../../email/headerNames.js';
+import { ALLOWED_HEADERS, mayBeSet } from '../../email/headerNames.js';
+import { MAX_HEADER_CHARACTERS } from '../../email/message/headerValues.js';
 import { literalText } from '../../email/emailFields.js';
 import { AppError } from '../../foundation/errors.js';
 import { isJsonObject } from '../../foundation/json/losslessJson.js';

@@ -1,6 +1,6 @@
 import type { ControlTransaction } from '../../db/pool/database.js';
 import { connectionOf } from '../../db/pool/inTransaction.js';
-import { WEBHOOK_KINDS } from '../../db/email/carrierWebhooks.js';
+import { WEBHOOK_KINDS } from '../email/carrierWebhook.js';
 import { readInChunks } from '../../db/cells/moving/readInChunks.js';
 import { ANONYMOUS_LOGIN } from '../../db/roles/principal.js';
 import { identifier, sql, statement } from '../../db/sql/sql.js';
@@ -113,8 +113,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     }
   },
   carrier_webhook({ kind }) {
-    if (!(WEBHOOK_KINDS as readonly unknown[]).includes(kind))
-      throw new Error(`kind "${String(kind)}" is unknown.`);
+    if (!WEBHOOK_KINDS.includes(kind as string)) throw new Error(`kind "${String(kind)}" is unknown.`);
   },
   file({ tenantid, objectkey, filename, mimetype }) {
     if (!isObjectkeyOf(tenantid as number, objectkey as string))

@@ -2,10 +2,6 @@ import type { Knex } from 'knex';
 import type { KeyRing } from '../../config/secrets.js';
 import { sql, statement, wholeNumber } from '../sql/sql.js';
 
-/** Carriers whose reports are verified by a secret that is shared with the tenant. */
-export const WEBHOOK_KINDS = ['postmark', 'resend', 'mailgun', 'ses'] as const;
-export type WebhookKind = (typeof WEBHOOK_KINDS)[number];
-
 /** Longer than the age at which a signed report is rejected. */
 const TOKENS_KEPT = sql`interval '2 days'`;
 /** Expired tokens that each new one deletes: a tenant can make millions, which would take one statement too long. */
@@ -17,7 +13,7 @@ export async function storeWebhookSecret(
   keyRing: KeyRing,
   given: {
     readonly tenantid: number;
-    readonly kind: WebhookKind;
+    readonly kind: string;
     readonly secret: string;
     readonly setBy: number;
   },
@@ -34,7 +30,7 @@ export async function storeWebhookSecret(
 }
 
 /** Without a secret every report is refused. */
-export async function deleteWebhookSecret(knex: Knex, tenantid: number, kind: WebhookKind): Promise<void> {
+export async function deleteWebhookSecret(knex: Knex, tenantid: number, kind: string): Promise<void> {
   await knex('rowpost.carrier_webhook').where({ tenantid, kind }).delete();
 }
 
@@ -43,7 +39,7 @@ export async function readWebhookSecret(
   knex: Knex,
   keyRing: KeyRing,
   tenantid: number,
-  kind: WebhookKind,
+  kind: string,
 ): Promise<string | undefined> {
   const row = await knex('rowpost.carrier_webhook')
     .where({ tenantid, kind })
@@ -52,7 +48,7 @@ export async function readWebhookSecret(
 }
 
 export interface WebhookTime {
-  readonly kind: WebhookKind;
+  readonly kind: string;
   /** ISO 8601 */
   readonly set_time: string;
 }

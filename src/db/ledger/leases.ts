@@ -49,20 +49,27 @@ const IS_POISON = sql`(d.lost + 1 >= ${MAX_LOST_STARTS})`;
 /** SQL: a delivery `d` whose attempt was lost is sent again. */
 const IS_RETRIED = sql`(d.delivery = 'at_least_once' and not ${IS_POISON} and d.attempts + 1 < $1::int)`;
 
-/** Carriers that honor the delivery's idempotency key: sending again there is no duplicate. */
-export const IDEMPOTENT_CARRIERS: readonly string[] = ['resend'];
-
 /** The error of an attempt whose idempotency key the carrier has seen with other data: the next attempt gets a new key. */
 export const IDEMPOTENCY_KEY_USED =
   'the carrier knows the idempotency key from an attempt with other data, which it may have sent; the next attempt has another key and may be a duplicate';
+
+interface LostAttemptOptions {
+  readonly maxAttempts: number;
+  readonly limit: number;
+  /** Those that honor the delivery's idempotency key: sending again there is no duplicate. */
+  readonly idempotentCarriers: readonly string[];
+}
 
 /**
  * Ends attempts whose lease has expired. Whether the carrier accepted the email is unknown and recorded as such:
  * `at_least_once` retries, possibly sending a duplicate; `at_most_once` ends as `unknown`. A delivery whose attempts
  * repeatedly end with their process is the likely cause and fails as POISON. @returns the number of lost attempts.
  */
-export async function endLostAttempts(ledger: Ledger, maxAttempts: number, limit: number): Promise<number> {
-  const rows = await ledger.query(END_LOST, [maxAttempts, limit, IDEMPOTENT_CARRIERS]);
+export async function endLostAttempts(
+  ledger: Ledger,
+  { maxAttempts, limit, idempotentCarriers }: LostAttemptOptions,
+): Promise<number> {
+  const rows = await ledger.query(END_LOST, [maxAttempts, limit, idempotentCarriers]);
   return rows.length;
 }
 

@@ -1,49 +1,34 @@
 import type { FileStorage } from '../../files/storage/fileStorage.js';
-import type { Account, CarrierKind } from './account.js';
+import type { Account } from './account.js';
 import { AttachmentLoader } from './attachmentLoader.js';
-import type { Carrier } from './carrier.js';
+import type { CarrierOptions } from './carrier.js';
 import { exceedsLimits } from './limits.js';
-import { createMailgun } from './mailgun/mailgun.js';
-import { createPostmark } from './postmark/postmark.js';
-import { createResend } from './resend/resend.js';
-import { createSendgrid } from './sendgrid/sendgrid.js';
-import { createSes } from './ses/ses.js';
-import { createSmtp } from './smtp/smtp.js';
 import type { EmailMessage, Carriers, SendContext } from './sending.js';
+import { CARRIERS } from './table.js';
 
-export interface CarrierOptions {
-  readonly sendgridBaseUrl: string;
-  /** Overrides the region's endpoint. */
-  readonly sesBaseUrl: string | undefined;
-  readonly resendBaseUrl: string;
-  readonly postmarkBaseUrl: string;
-  readonly mailgunBaseUrl: string;
-  readonly mailgunEuBaseUrl: string;
-  /** Allows SMTP servers in private networks, on any port. */
-  readonly smtpAllowPrivateNetwork: boolean;
-  /** How this installation introduces itself to SMTP servers. */
-  readonly hostname: string;
+interface Options extends CarrierOptions {
   /** Source of attachments; closed with the carriers. Without it, emails have none. */
   readonly storage?: FileStorage;
 }
 
 /** Sends each email with the carrier of its account. */
-export function createCarriers(options: CarrierOptions): Carriers {
+export function createCarriers(options: Options): Carriers {
   const loader = options.storage && new AttachmentLoader(options.storage);
-  const carriers: { readonly [K in CarrierKind]: Carrier<Extract<Account, { kind: K }>> } = {
-    sendgrid: createSendgrid(options.sendgridBaseUrl),
-    smtp: createSmtp(options),
-    ses: createSes(options.sesBaseUrl),
-    resend: createResend(options.resendBaseUrl),
-    postmark: createPostmark(options.postmarkBaseUrl),
-    mailgun: createMailgun({ us: options.mailgunBaseUrl, eu: options.mailgunEuBaseUrl }),
+  const opened = new Map(
+    CARRIERS.map((definition) => {
+      const { kind, limits } = definition;
+      return [kind, { limits, carrier: definition.open(options) }] as const;
+    }),
+  );
+  const carrierOf = ({ kind }: Account) => {
+    const found = opened.get(kind);
+    if (!found) throw new Error(`there is no carrier ${kind}`);
+    return found;
   };
-  // Each carrier only gets accounts of its own kind, which TypeScript can't infer from a lookup.
-  const carrierOf = ({ kind }: Account): Carrier => carriers[kind];
 
   const send = async (message: EmailMessage, context: SendContext) => {
-    const carrier = carrierOf(context.account);
-    const tooLarge = exceedsLimits(message, carrier.limits);
+    const { carrier, limits } = carrierOf(context.account);
+    const tooLarge = exceedsLimits(message, limits);
     if (tooLarge) return tooLarge;
     if (!loader) return carrier.send({ ...message, loaded: [] }, context);
     return loader.with(message, (loaded) => carrier.send({ ...message, loaded }, context));
@@ -54,9 +39,9 @@ export function createCarriers(options: CarrierOptions): Carriers {
       if (!account) throw new Error('a carrier needs an account');
       return send(message, { ...context, account });
     },
-    verify: (account, deadlineMs) => carrierOf(account).verify(account, deadlineMs),
+    verify: (account, deadlineMs) => carrierOf(account).carrier.verify(account, deadlineMs),
     async close() {
-      for (const carrier of Object.values(carriers)) carrier.close();
+      for (const { carrier } of opened.values()) carrier.close();
       await options.storage?.close();
     },
   };

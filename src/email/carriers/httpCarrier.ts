@@ -1,65 +1,80 @@
 import { LRUCache } from 'lru-cache';
-import { IDEMPOTENCY_KEY_USED, IDEMPOTENT_CARRIERS } from '../../db/ledger/leases.js';
-import { secretsOf, type Account } from './account.js';
-import type { Carrier, LoadedEmail } from './carrier.js';
+import { IDEMPOTENCY_KEY_USED } from '../../db/ledger/leases.js';
+import { setting } from '../../config/settings/setting.js';
+import { webAddress } from '../../config/settingValues.js';
+import { ownValue } from '../../foundation/ownValue.js';
+import { secretsIn, type Account } from './account.js';
+import type { CarrierDefinition, LoadedEmail } from './carrier.js';
 import { readExchange, verificationOf, type CarrierResponse } from './exchangeOutcome.js';
-import type { EmailLimits } from './limits.js';
 import { newExchange, CarrierClient, type CarrierRequest } from './carrierClient.js';
 import type { SendOutcome } from './sending.js';
 
 /** A carrier that accepts an email in one HTTP request. */
-export interface HttpCarrier<A extends Account> {
-  readonly limits: EmailLimits;
-  toRequest(email: LoadedEmail, account: A): CarrierRequest | Promise<CarrierRequest>;
+export interface HttpCarrier<A extends Account> extends Omit<CarrierDefinition<A>, 'open'> {
+  /** By default that of its only setting. */
+  baseUrlOf?(account: A, urls: Readonly<Record<string, string | undefined>>): string | undefined;
+  /** @param baseUrl of the account */
+  toRequest(email: LoadedEmail, account: A, baseUrl: string): CarrierRequest | Promise<CarrierRequest>;
   readResponse(response: CarrierResponse, email: LoadedEmail): SendOutcome;
   /** A request that sends nothing and only succeeds for a known account. */
-  verifyRequest(account: A): CarrierRequest | Promise<CarrierRequest>;
+  verifyRequest(account: A, baseUrl: string): CarrierRequest | Promise<CarrierRequest>;
   /** Whether a response other than 2xx also proves that the account is known. */
   recognizes?(response: CarrierResponse): boolean;
   describe(response: CarrierResponse): string;
 }
 
+/** @param fallbackText how the docs show the default, if it depends on the account */
+export const baseUrlSetting = (env: string, url: string | undefined, doc: string, fallbackText?: string) =>
+  setting<string | undefined>(env, webAddress, url, `Base URL of ${doc}.`, fallbackText);
+
 /** Tenants choose the region of SES, which may be one that does not exist. */
 const MAX_CLIENTS = 100;
 
-/** @param baseUrlOf by account */
-export function createHttpCarrier<A extends Account>(
-  baseUrlOf: (account: A) => string,
-  carrier: HttpCarrier<A>,
-): Carrier<A> {
-  // Calls of one that is dropped go on; its idle connections end by themselves.
-  const clients = new LRUCache<string, CarrierClient>({ max: MAX_CLIENTS });
-  const clientOf = (account: A): CarrierClient => {
-    const baseUrl = baseUrlOf(account);
-    const client = clients.get(baseUrl) ?? new CarrierClient(baseUrl);
-    clients.set(baseUrl, client);
-    return client;
-  };
+export function httpCarrier<A extends Account>(carrier: HttpCarrier<A>): CarrierDefinition<A> {
   return {
-    limits: carrier.limits,
-    async send(email, context) {
-      const { account } = context;
-      const request = await carrier.toRequest(email, account);
-      const exchange = await clientOf(account).call(request, context).catch(newExchange);
-      const outcome = readExchange(
-        exchange,
-        (response) => carrier.readResponse(response, email),
-        secretsOf(account),
-      );
-      return IDEMPOTENT_CARRIERS.includes(account.kind) ? withoutDuplicate(outcome) : outcome;
-    },
-    async verify(account, deadlineMs) {
-      const options = { deadlineMs, mayStart: () => true };
-      const request = await carrier.verifyRequest(account);
-      const exchange = await clientOf(account).call(request, options).catch(newExchange);
-      const { status, headers, body } = exchange;
-      if (status !== undefined && carrier.recognizes?.({ status, headers, body }) === true) {
-        return { ok: true };
-      }
-      return verificationOf(exchange, (response) => carrier.describe(response), secretsOf(account));
-    },
-    close() {
-      for (const client of clients.values()) client.close();
+    ...carrier,
+    open({ carrierUrls }) {
+      // Calls of one that is dropped go on; its idle connections end by themselves.
+      const clients = new LRUCache<string, CarrierClient>({
+        max: MAX_CLIENTS,
+        memoMethod: (baseUrl) => new CarrierClient(baseUrl),
+      });
+      const baseUrlOf = (account: A): string => {
+        const url = carrier.baseUrlOf
+          ? carrier.baseUrlOf(account, carrierUrls)
+          : ownValue(carrierUrls, carrier.baseUrls[0]?.env ?? '');
+        if (url === undefined) throw new Error(`${carrier.kind} has no base URL`);
+        return url;
+      };
+      return {
+        async send(email, context) {
+          const { account } = context;
+          const baseUrl = baseUrlOf(account);
+          const request = await carrier.toRequest(email, account, baseUrl);
+          const exchange = await clients.memo(baseUrl).call(request, context).catch(newExchange);
+          const outcome = readExchange(
+            exchange,
+            (response) => carrier.readResponse(response, email),
+            secretsIn(carrier.fields, account),
+          );
+          return carrier.isIdempotent ? withoutDuplicate(outcome) : outcome;
+        },
+        async verify(account, deadlineMs) {
+          const options = { deadlineMs, mayStart: () => true };
+          const baseUrl = baseUrlOf(account);
+          const request = await carrier.verifyRequest(account, baseUrl);
+          const exchange = await clients.memo(baseUrl).call(request, options).catch(newExchange);
+          const { status, headers, body } = exchange;
+          if (status !== undefined && carrier.recognizes?.({ status, headers, body }) === true) {
+            return { ok: true };
+          }
+          const secrets = secretsIn(carrier.fields, account);
+          return verificationOf(exchange, (response) => carrier.describe(response), secrets);
+        },
+        close() {
+          for (const client of clients.values()) client.close();
+        },
+      };
     },
   };
 }

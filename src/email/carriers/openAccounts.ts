@@ -4,10 +4,7 @@ import {
   type EncryptedAccounts,
 } from '../../db/email/emailAccounts.js';
 import type { KeyRing } from '../../config/secrets.js';
-import type { Account, SendgridAccount } from './account.js';
-
-/** As stored. SendGrid's key is stored separately, because it can be set separately. */
-export type StoredAccount = Exclude<Account, SendgridAccount> | Pick<SendgridAccount, 'kind'>;
+import type { Account } from './account.js';
 
 /** A tenant's accounts, in order of preference. */
 export function openAccounts(
@@ -23,11 +20,12 @@ export function openAccounts(
   });
 }
 
+/** As they are stored: SendGrid's key is stored separately, because it can be set separately. */
 export function openStoredAccounts(
   keyRing: KeyRing,
   tenantid: number,
   encrypted: string | null,
-): readonly StoredAccount[] {
+): readonly Account[] {
   if (encrypted === null) return [{ kind: 'sendgrid' }];
-  return JSON.parse(keyRing.decrypt(encrypted, emailTransportsContext(tenantid))) as readonly StoredAccount[];
+  return JSON.parse(keyRing.decrypt(encrypted, emailTransportsContext(tenantid))) as readonly Account[];
 }

@@ -1,5 +1,5 @@
 import type { Address } from '../addresses.js';
-import { holdsAddresses } from '../headerNames.js';
+import { holdsAddresses } from './headerValues.js';
 
 /** Bytes of UTF-8 in one encoded word: the first fits onto a line of 76 characters with the name of its header (RFC 2047, 2). */
 const MAX_WORD_BYTES = 30;

@@ -2,10 +2,16 @@ import DKIM from 'nodemailer/lib/dkim';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import type MimeNode from 'nodemailer/lib/mime-node';
 import type { Address } from '../addresses.js';
-import type { DkimKey } from '../carriers/account.js';
 import type { LoadedEmail } from '../carriers/carrier.js';
 import { attachmentType } from './attachmentType.js';
 import { encodeHeader, encodeMailbox, isAscii, isPlainText } from './encodedWords.js';
+
+export interface DkimKey {
+  readonly domain: string;
+  readonly selector: string;
+  /** PEM */
+  readonly privateKey: string;
+}
 
 /** The email as a message (RFC 5322, MIME), without Bcc. */
 export async function toMime(email: LoadedEmail, dkim?: DkimKey): Promise<Buffer> {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { requireAge } from '../../../src/api/webhooks/eventWebhook.js';
+import { requireAge } from '../../../src/email/carriers/reports/webhook.js';
 import { AppError } from '../../../src/foundation/errors.js';
 
 const NOW_MS = 1_800_000_000_000;

@@ -24,6 +24,7 @@ import {
 } from '../../delivery/pipelineSetup.js';
 
 const LONG_MS = 60_000;
+const LOST = { maxAttempts: 12, limit: 100, idempotentCarriers: ['resend'] };
 
 describe('delivery: the ledger (contract 5.6)', () => {
   let db: TestDatabase;
@@ -209,7 +210,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       expect(await start(key, starts, LONG_MS, mine), 'tracked meanwhile').to.equal(true);
       expect(await read(key)).to.include({ state: 'sending', starts: starts + 1 });
       await expireLease(key);
-      await endLostAttempts(ledger, 12, 100);
+      await endLostAttempts(ledger, LOST);
       expect(await start(key, starts, LONG_MS, mine), 'given up meanwhile').to.equal(false);
     }
   });
@@ -237,9 +238,9 @@ describe('delivery: the ledger (contract 5.6)', () => {
     it('at least once: the attempt is ambiguous, and the next one may begin', async () => {
       const { key } = await deliver();
       await start(key, 0);
-      expect(await endLostAttempts(ledger, 12, 100)).to.equal(0);
+      expect(await endLostAttempts(ledger, LOST)).to.equal(0);
       await expireLease(key);
-      expect(await endLostAttempts(ledger, 12, 100)).to.equal(1);
+      expect(await endLostAttempts(ledger, LOST)).to.equal(1);
       expect(await read(key)).to.include({ state: 'retrying', attempts: 1, error_code: 'WORKER_LOST' });
       expect((await attempts(key))[0]).to.include({ attempt: 1, outcome: 'ambiguous' });
       expect(await start(key, 0), 'the stale worker').to.equal(false);
@@ -250,7 +251,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       const { key } = await deliver(1, 'at_most_once');
       await start(key, 0);
       await expireLease(key);
-      await endLostAttempts(ledger, 12, 100);
+      await endLostAttempts(ledger, LOST);
       expect(await read(key)).to.include({ state: 'unknown', error_code: 'OUTCOME_UNKNOWN', due: null });
       expect(await finish(key, {}), 'a terminal state does not change').to.equal(false);
     });
@@ -259,7 +260,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       const { key } = await deliver();
       await start(key, 0);
       await expireLease(key);
-      await endLostAttempts(ledger, 12, 100);
+      await endLostAttempts(ledger, LOST);
       expect(await finish(key, { state: 'retrying', outcome: 'retry' }), 'any other end').to.equal(false);
       expect(await finish(key, {})).to.equal(true);
       expect(await read(key)).to.include({ state: 'sent' });
@@ -279,7 +280,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
         LONG_MS,
       );
       expect(held).to.deep.equal([true, false]);
-      expect(await endLostAttempts(ledger, 12, 100)).to.equal(0);
+      expect(await endLostAttempts(ledger, LOST)).to.equal(0);
     });
 
     it('renews no lease: not that of an attempt before or after it, nor one of its own that is over', async () => {
@@ -300,7 +301,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       for (let starts = 0; starts < 5; starts++) {
         expect(await start(key, starts), `start ${starts}`).to.equal(true);
         await expireLease(key);
-        await endLostAttempts(ledger, 12, 100);
+        await endLostAttempts(ledger, LOST);
       }
       expect(await read(key)).to.include({ state: 'failed', error_code: 'POISON' });
       expect(await attempts(key)).to.have.length(5);

@@ -2,18 +2,16 @@ import { expect } from 'chai';
 import type { Account } from '../../../src/email/carriers/account.js';
 import { openCarriers } from '../../../src/email/carriers/openCarriers.js';
 import type { EmailMessage } from '../../../src/email/carriers/sending.js';
+import { CARRIERS } from '../../../src/email/carriers/table.js';
+import { ACCOUNTS } from '../../support/openCarrier.js';
 import { startFakeApi, type FakeApi } from '../../support/fakeApi.js';
 import { testConfig } from '../../support/testConfig.js';
 
-const apikey = 'key';
-const ACCOUNTS: Readonly<Record<string, Account>> = {
-  SENDGRID_BASE_URL: { kind: 'sendgrid', apikey },
-  SES_BASE_URL: { kind: 'ses', accessKeyId: 'id', secretAccessKey: 'secret', region: 'eu-west-1' },
-  RESEND_BASE_URL: { kind: 'resend', apikey },
-  POSTMARK_BASE_URL: { kind: 'postmark', apikey },
-  MAILGUN_BASE_URL: { kind: 'mailgun', apikey, domain: 'mg.example.com', region: 'us' },
-  MAILGUN_EU_BASE_URL: { kind: 'mailgun', apikey, domain: 'mg.example.com', region: 'eu' },
+/** For settings that are not of all accounts of a carrier. */
+const REGIONAL: Readonly<Record<string, Account>> = {
+  MAILGUN_EU_BASE_URL: { kind: 'mailgun', apikey: 'key', domain: 'mg.example.com', region: 'eu' },
 };
+const SETTINGS = CARRIERS.flatMap(({ kind, baseUrls }) => baseUrls.map(({ env }) => ({ env, kind })));
 
 const EMAIL: EmailMessage = {
   tenantid: 1,
@@ -35,7 +33,8 @@ describe('carriers: base URLs from settings', () => {
   });
   after(() => api.stop());
 
-  for (const [name, account] of Object.entries(ACCOUNTS)) {
+  for (const { env: name, kind } of SETTINGS) {
+    const account = REGIONAL[name] ?? ACCOUNTS[kind];
     it(name, async () => {
       const config = testConfig({
         MAIL_TRANSPORT: 'sendgrid',

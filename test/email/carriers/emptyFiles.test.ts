@@ -4,6 +4,8 @@ import type { Account } from '../../../src/email/carriers/account.js';
 import { createCarriers } from '../../../src/email/carriers/carriers.js';
 import type { Carriers, EmailMessage } from '../../../src/email/carriers/sending.js';
 import type { FileStorage } from '../../../src/files/storage/fileStorage.js';
+import { CARRIERS } from '../../../src/email/carriers/table.js';
+import { ACCOUNTS, carrierOptions } from '../../support/openCarrier.js';
 import { startFakeApi, type FakeApi } from '../../support/fakeApi.js';
 import { startFakeSmtp, type FakeSmtp } from '../../support/fakeSmtp.js';
 
@@ -34,14 +36,7 @@ describe('email: an attachment of 0 bytes', () => {
       close: () => Promise.resolve(),
     } as Partial<FileStorage> as FileStorage;
     carriers = createCarriers({
-      sendgridBaseUrl: api.url,
-      sesBaseUrl: api.url,
-      resendBaseUrl: api.url,
-      postmarkBaseUrl: api.url,
-      mailgunBaseUrl: api.url,
-      mailgunEuBaseUrl: api.url,
-      smtpAllowPrivateNetwork: true,
-      hostname: 'localhost',
+      ...carrierOptions(api.url),
       storage,
     });
   });
@@ -51,35 +46,28 @@ describe('email: an attachment of 0 bytes', () => {
     await api.stop();
   });
 
-  const smtp = () =>
-    ({
-      kind: 'smtp',
-      host: '127.0.0.1',
-      port: server.port,
-      security: 'none',
-      verifyCertificate: true,
-      maxConnections: 1,
-    }) as const;
-  /** Postmark and SendGrid refuse an email that has such a file. */
-  const accounts: readonly (readonly [takes: boolean, kind: string, account: () => Account])[] = [
-    [true, 'Mailgun', () => ({ kind: 'mailgun', apikey: 'key', domain: 'example.com', region: 'us' })],
-    [false, 'Postmark', () => ({ kind: 'postmark', apikey: 'key' })],
-    [true, 'Resend', () => ({ kind: 'resend', apikey: 'key' })],
-    [false, 'SendGrid', () => ({ kind: 'sendgrid', apikey: 'key' })],
-    [true, 'SES', () => ({ kind: 'ses', accessKeyId: 'id', secretAccessKey: 'key', region: 'eu-central-1' })],
-    [true, 'SMTP', smtp],
-  ];
-  for (const [takes, kind, account] of accounts) {
-    it(`${kind}: ${takes ? 'is sent' : 'is refused before the call'}`, async () => {
+  const smtp = (): Account => ({
+    kind: 'smtp',
+    host: '127.0.0.1',
+    port: server.port,
+    security: 'none',
+    verifyCertificate: true,
+    maxConnections: 1,
+  });
+  /** They refuse an email that has such a file. */
+  const REFUSE = ['sendgrid', 'postmark'];
+  for (const { kind, title } of CARRIERS) {
+    const takes = !REFUSE.includes(kind);
+    it(`${title}: ${takes ? 'is sent' : 'is refused before the call'}`, async () => {
       const calls = api.calls.length + server.emails.length;
-      const context = { account: account(), deadlineMs: 2_000, mayStart: () => true };
+      const context = { account: ACCOUNTS[kind] ?? smtp(), deadlineMs: 2_000, mayStart: () => true };
       const outcome = await carriers.send(EMAIL, context);
       expect(outcome).to.include(takes ? { kind: 'sent' } : { kind: 'rejected', code: 'ATTACHMENT_EMPTY' });
       expect(api.calls.length + server.emails.length - calls).to.equal(takes ? 1 : 0);
     });
   }
 
-  it('arrives as it is', () => {
+  it('arrives by SMTP as it is', () => {
     const [file] = server.emails.at(-1)!.parsed.attachments;
     expect([file?.filename, file?.size]).to.deep.equal(['empty.txt', 0]);
   });

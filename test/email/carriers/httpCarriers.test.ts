@@ -1,11 +1,11 @@
 import { simpleParser } from 'mailparser';
 import { expect } from 'chai';
 import type { Account } from '../../../src/email/carriers/account.js';
-import type { LoadedEmail } from '../../../src/email/carriers/carrier.js';
-import { createMailgun } from '../../../src/email/carriers/mailgun/mailgun.js';
-import { createPostmark } from '../../../src/email/carriers/postmark/postmark.js';
-import { createResend } from '../../../src/email/carriers/resend/resend.js';
-import type { Carrier } from '../../../src/email/carriers/carrier.js';
+import type { Carrier, CarrierDefinition, LoadedEmail } from '../../../src/email/carriers/carrier.js';
+import { mailgun } from '../../../src/email/carriers/mailgun/mailgun.js';
+import { postmark } from '../../../src/email/carriers/postmark/postmark.js';
+import { resend } from '../../../src/email/carriers/resend/resend.js';
+import { openCarrier } from '../../support/openCarrier.js';
 import { startFakeApi, type ApiResponse, type FakeApi } from '../../support/fakeApi.js';
 
 const EMAIL: LoadedEmail = {
@@ -140,21 +140,17 @@ describe('delivery: through HTTP carriers', () => {
     for (const carrier of opened) carrier.close();
     await api.stop();
   });
-  const open = <A extends Account>(carrier: Carrier<A>): Carrier<A> => {
-    opened.push(carrier);
-    return carrier;
-  };
-
   /** What holds of each. */
   function behaves<A extends Account>(
     account: A,
-    create: (url: string) => Carrier<A>,
+    definition: CarrierDefinition<A>,
     fixtures: Fixtures,
     verifyPath: string,
   ): void {
     let carrier: Carrier<A>;
     before(() => {
-      carrier = open(create(api.url));
+      carrier = openCarrier(definition, api.url);
+      opened.push(carrier);
     });
     const send = (response: ApiResponse, email = EMAIL, mayStart = () => true) => {
       api.reply = () => response;
@@ -186,7 +182,7 @@ describe('delivery: through HTTP carriers', () => {
 
   describe('Resend', () => {
     const account = { kind: 'resend', apikey: KEY } as const;
-    behaves(account, createResend, RESEND, '/domains');
+    behaves(account, resend, RESEND, '/domains');
 
     it("receives the whole email, and the delivery's idempotency key", async () => {
       api.reply = () => ({ status: 200, body: { id: '1' } });
@@ -227,7 +223,7 @@ describe('delivery: through HTTP carriers', () => {
 
   describe('Postmark', () => {
     const account = { kind: 'postmark', apikey: KEY, messageStream: 'outbound' } as const;
-    behaves(account, createPostmark, POSTMARK, '/server');
+    behaves(account, postmark, POSTMARK, '/server');
 
     /** As Postmark and its clients have had it over the years. */
     const INACTIVE = [
@@ -300,7 +296,7 @@ describe('delivery: through HTTP carriers', () => {
 
   describe('Mailgun', () => {
     const account = { kind: 'mailgun', apikey: KEY, domain: 'mg.example.com', region: 'us' } as const;
-    behaves(account, (url) => createMailgun({ us: url, eu: url }), MAILGUN, '/v3/domains/mg.example.com');
+    behaves(account, mailgun, MAILGUN, '/v3/domains/mg.example.com');
 
     it('receives the raw message', async () => {
       api.reply = () => ({ status: 200, body: { id: '1' } });

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { createPostmark } from '../../../src/email/carriers/postmark/postmark.js';
+import { postmark } from '../../../src/email/carriers/postmark/postmark.js';
+import { openCarrier } from '../../support/openCarrier.js';
 import { readWait } from '../../../src/email/carriers/rateLimitWait.js';
 
 const NOW = Date.parse('2026-11-27T07:00:00Z');
@@ -71,7 +72,7 @@ describe('email: how long a carrier asks to wait', () => {
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const carrier = createPostmark(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const carrier = openCarrier(postmark, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     const address = { email: 'ada@example.com', name: '' };
     const email = { tenantid: 1, deliveryid: '1', subject: '', html: '', cc: [], bcc: [], loaded: [] };
     const outcome = await carrier.send(

@@ -7,7 +7,7 @@ import { createFilesEndpoint } from '../../../src/api/files/filesEndpoint.js';
 import { createObjectLeases } from '../../../src/api/files/objectLeases.js';
 import type { FileDeps } from '../../../src/api/files/fileDeps.js';
 import { systemClock } from '../../../src/foundation/clock.js';
-import { loadConfig } from '../../../src/config/config.js';
+import { loadConfig } from '../../../src/process/loadConfig.js';
 import { openDatabase } from '../../../src/db/pool/database.js';
 import { PrincipalSource } from '../../../src/db/roles/principal.js';
 import type { FileStorage } from '../../../src/files/storage/fileStorage.js';

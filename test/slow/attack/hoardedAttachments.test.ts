@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import type { Account } from '../../../src/email/carriers/account.js';
+import { carrierOptions } from '../../support/openCarrier.js';
 import { createCarriers } from '../../../src/email/carriers/carriers.js';
 import type { Carriers, SendOutcome } from '../../../src/email/carriers/sending.js';
 import { waitFor } from '../../support/waitFor.js';
@@ -38,14 +39,7 @@ describe("attack: attachments for a tenant's own server, which never responds", 
     await Promise.all([once(silent, 'listening'), once(provider, 'listening')]);
     const url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
     carriers = createCarriers({
-      sendgridBaseUrl: url,
-      sesBaseUrl: url,
-      resendBaseUrl: url,
-      postmarkBaseUrl: url,
-      mailgunBaseUrl: url,
-      mailgunEuBaseUrl: url,
-      smtpAllowPrivateNetwork: true,
-      hostname: 'rowpost.example',
+      ...carrierOptions(url),
       storage,
     });
   });

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
-import { loadConfig } from '../../../src/config/config.js';
+import { loadConfig } from '../../../src/process/loadConfig.js';
 import { startHealthServer } from '../../../src/health/healthServer.js';
 import { serveWhileWaiting } from '../../../src/health/waitingServer.js';
 import { WebFixture } from '../../api/webFixture.js';

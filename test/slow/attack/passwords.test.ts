@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { loadConfig } from '../../../src/config/config.js';
+import { loadConfig } from '../../../src/process/loadConfig.js';
 import { ensureInstallation } from '../../../src/control/tenants/installation.js';
 import { hashPassword } from '../../../src/control/roles/passwords.js';
 import { createTenant } from '../../../src/control/tenants/tenants.js';

@@ -5,8 +5,9 @@ import { createServer, type Server } from 'node:tls';
 import { expect } from 'chai';
 import { createProviderClient } from '../../../src/api/oidc/providerClient.js';
 import { parseAccounts } from '../../../src/control/email/accountInput.js';
-import type { SmtpAccount } from '../../../src/email/carriers/account.js';
-import { createSmtp } from '../../../src/email/carriers/smtp/smtp.js';
+import type { SmtpAccount } from '../../../src/email/carriers/smtp/account.js';
+import { smtp } from '../../../src/email/carriers/smtp/smtp.js';
+import { openCarrier } from '../../support/openCarrier.js';
 import { SNS_CERTIFICATE, SNS_KEY } from '../../support/snsKey.js';
 
 describe('attack: keys of others that are slow to compute with', () => {
@@ -70,9 +71,9 @@ describe('attack: keys of others that are slow to compute with', () => {
         verifyCertificate: false,
         maxConnections: 1,
       };
-      const smtp = createSmtp({ smtpAllowPrivateNetwork: true, hostname: 'rowpost.example' });
-      const verdict = await smtp.verify(account, 2_000);
-      smtp.close();
+      const carrier = openCarrier(smtp);
+      const verdict = await carrier.verify(account, 2_000);
+      carrier.close();
       expect(verdict).to.have.property('message').that.includes('HANDSHAKE_FAILURE');
     });
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import { storeAccounts } from '../../../src/db/email/emailAccounts.js';
 import { redriveDeliveries } from '../../../src/db/ledger/redrive.js';
-import type { StoredAccount } from '../../../src/email/carriers/openAccounts.js';
+import type { Account } from '../../../src/email/carriers/account.js';
 import { startFakeApi, type ApiResponse, type FakeApi } from '../../support/fakeApi.js';
 import { startFakeSmtp, type FakeSmtp } from '../../support/fakeSmtp.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
@@ -69,7 +69,7 @@ describe('delivery: lost responses, by carrier', function () {
     await server.stop();
     await db.drop();
   });
-  const setAccount = (carriers: StoredAccount) =>
+  const setAccount = (carriers: Account) =>
     storeAccounts(db.database.knex, keyRing, {
       tenantid: tenant.tenantid,
       transports: JSON.stringify([carriers]),

@@ -1,48 +1,63 @@
-import type { MailgunAccount } from '../account.js';
-import type { Carrier, LoadedEmail } from '../carrier.js';
+import { choiceField, domainField, keyField, type AccountOf } from '../account.js';
+import type { LoadedEmail } from '../carrier.js';
 import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
-import { createHttpCarrier } from '../httpCarrier.js';
+import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
 import { toMime } from '../../message/mime.js';
 import type { SendOutcome } from '../sending.js';
+import { reports } from './reports.js';
 
-const LIMITS = {
-  maxRecipients: 1_000,
-  maxBytes: 25_000_000,
-  allowsUtf8Addresses: false,
-  allowsEmptyFiles: true,
+const FIELDS = {
+  apikey: keyField(),
+  domain: domainField('Sending domain', 'the sending domain'),
+  region: choiceField('Region', 'us (default) or eu', ['us', 'eu']),
 };
+type MailgunAccount = AccountOf<'mailgun', typeof FIELDS>;
 
-/** Sends through Mailgun's API, which accepts a complete MIME message. */
-export function createMailgun(
-  baseUrls: Readonly<Record<MailgunAccount['region'], string>>,
-): Carrier<MailgunAccount> {
-  return createHttpCarrier<MailgunAccount>(({ region }) => baseUrls[region], {
-    limits: LIMITS,
-    async toRequest(email, account) {
-      const form = new Response(await toForm(email));
-      return {
-        method: 'POST',
-        url: `/v3/${account.domain}/messages.mime`,
-        headers: { ...headersOf(account), 'Content-Type': form.headers.get('content-type') ?? '' },
-        body: new Uint8Array(await form.arrayBuffer()),
-      };
-    },
-    readResponse,
-    verifyRequest: (account) => ({
-      method: 'GET',
-      url: `/v3/domains/${account.domain}`,
-      headers: headersOf(account),
-    }),
-    describe,
-  });
-}
+/** Its API accepts a complete MIME message. */
+export const mailgun = httpCarrier<MailgunAccount>({
+  kind: 'mailgun',
+  title: 'Mailgun',
+  fields: FIELDS,
+  limits: { maxRecipients: 1_000, maxBytes: 25_000_000, allowsUtf8Addresses: false, allowsEmptyFiles: true },
+  headerPrefixes: ['mailgun'],
+  baseUrls: [
+    baseUrlSetting(
+      'MAILGUN_BASE_URL',
+      'https://api.mailgun.net/',
+      'the Mailgun API; set it to use a test server',
+    ),
+    baseUrlSetting(
+      'MAILGUN_EU_BASE_URL',
+      'https://api.eu.mailgun.net/',
+      'the Mailgun API for accounts in the EU; set it to use a test server',
+    ),
+  ],
+  baseUrlOf: ({ region }, { MAILGUN_BASE_URL: us, MAILGUN_EU_BASE_URL: eu }) => (region === 'eu' ? eu : us),
+  reports,
+  async toRequest(email, account) {
+    const form = new Response(await toForm(email));
+    return {
+      method: 'POST',
+      url: `/v3/${account.domain}/messages.mime`,
+      headers: { ...headersOf(account), 'Content-Type': form.headers.get('content-type') ?? '' },
+      body: new Uint8Array(await form.arrayBuffer()),
+    };
+  },
+  readResponse,
+  verifyRequest: (account) => ({
+    method: 'GET',
+    url: `/v3/domains/${account.domain}`,
+    headers: headersOf(account),
+  }),
+  describe,
+});
 
 /** What the carrier's documentation says of tags. */
 const IS_TAG = /^[ -~]{1,128}$/;
 
-const headersOf = ({ apikey }: MailgunAccount) => ({
-  Authorization: `Basic ${Buffer.from(`api:${apikey}`).toString('base64')}`,
-});
+function headersOf({ apikey }: MailgunAccount) {
+  return { Authorization: `Basic ${Buffer.from(`api:${apikey}`).toString('base64')}` };
+}
 
 async function toForm(email: LoadedEmail): Promise<FormData> {
   const form = new FormData();

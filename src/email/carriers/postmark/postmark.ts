@@ -1,41 +1,52 @@
 import { formatAddress, type Address } from '../../addresses.js';
-import type { PostmarkAccount } from '../account.js';
-import type { Carrier, LoadedEmail } from '../carrier.js';
+import { keyField, optional, textField, type AccountOf } from '../account.js';
+import type { LoadedEmail } from '../carrier.js';
 import { attachmentType } from '../../message/attachmentType.js';
 import { encodeHeader, encodeMailbox } from '../../message/encodedWords.js';
 import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
-import { createHttpCarrier } from '../httpCarrier.js';
+import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
 import { listedAsInactive, toInactive } from './inactiveRecipients.js';
+import { reports } from './reports.js';
 import type { SendOutcome } from '../sending.js';
 
-const LIMITS = {
-  maxRecipients: 50,
-  maxBytes: 10_000_000,
-  allowsUtf8Addresses: false,
-  allowsEmptyFiles: false,
+const FIELDS = {
+  apikey: keyField('Server token', 'the token of a server'),
+  messageStream: optional(textField('Message stream', 'the message stream')),
 };
+type PostmarkAccount = AccountOf<'postmark', typeof FIELDS>;
 
-/** Sends through Postmark's API. */
-export function createPostmark(baseUrl: string): Carrier<PostmarkAccount> {
-  return createHttpCarrier<PostmarkAccount>(() => baseUrl, {
-    limits: LIMITS,
-    toRequest: (email, account) => ({
-      method: 'POST',
-      url: '/email',
-      headers: headersOf(account),
-      body: toBody(email, account),
-    }),
-    readResponse,
-    verifyRequest: (account) => ({ method: 'GET', url: '/server', headers: headersOf(account) }),
-    describe,
-  });
-}
-
-const headersOf = ({ apikey }: PostmarkAccount) => ({
-  'X-Postmark-Server-Token': apikey,
-  Accept: 'application/json',
-  'Content-Type': 'application/json',
+export const postmark = httpCarrier<PostmarkAccount>({
+  kind: 'postmark',
+  title: 'Postmark',
+  fields: FIELDS,
+  limits: { maxRecipients: 50, maxBytes: 10_000_000, allowsUtf8Addresses: false, allowsEmptyFiles: false },
+  headerPrefixes: ['pm', 'postmark'],
+  baseUrls: [
+    baseUrlSetting(
+      'POSTMARK_BASE_URL',
+      'https://api.postmarkapp.com/',
+      'the Postmark API; set it to use a test server',
+    ),
+  ],
+  reports,
+  toRequest: (email, account) => ({
+    method: 'POST',
+    url: '/email',
+    headers: headersOf(account),
+    body: toBody(email, account),
+  }),
+  readResponse,
+  verifyRequest: (account) => ({ method: 'GET', url: '/server', headers: headersOf(account) }),
+  describe,
 });
+
+function headersOf({ apikey }: PostmarkAccount) {
+  return {
+    'X-Postmark-Server-Token': apikey,
+    Accept: 'application/json',
+    'Content-Type': 'application/json',
+  };
+}
 
 function toBody(email: LoadedEmail, { messageStream }: PostmarkAccount): object {
   const headers = Object.entries(email.headers ?? {}).map(([name, value]) => ({

@@ -1,49 +1,60 @@
 import { IDEMPOTENCY_KEY_USED } from '../../../db/ledger/leases.js';
 import { formatAddress, isPlainName, type Address } from '../../addresses.js';
-import type { ResendAccount } from '../account.js';
-import type { Carrier, LoadedEmail } from '../carrier.js';
+import { keyField, type AccountOf } from '../account.js';
+import type { LoadedEmail } from '../carrier.js';
 import { attachmentType } from '../../message/attachmentType.js';
 import { encodeHeader, encodeMailbox } from '../../message/encodedWords.js';
 import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
-import { createHttpCarrier } from '../httpCarrier.js';
+import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
 import { tagsOf } from '../../message/tags.js';
 import type { SendOutcome } from '../sending.js';
+import { reports } from './reports.js';
 
-const LIMITS = {
-  maxRecipients: 50,
-  maxBytes: 40_000_000,
-  allowsUtf8Addresses: false,
-  allowsEmptyFiles: true,
-};
 /** The wait after a daily quota is exhausted; Resend doesn't report when it resets. */
 const QUOTA_WAIT_MS = 3_600_000;
 
-/** Sends through Resend's API, which honors idempotency keys for 24 hours. */
-export function createResend(baseUrl: string): Carrier<ResendAccount> {
-  return createHttpCarrier<ResendAccount>(() => baseUrl, {
-    limits: LIMITS,
-    toRequest: (email, account) => ({
-      method: 'POST',
-      url: '/emails',
-      headers: {
-        ...headersOf(account),
-        ...(email.idempotencyKey === undefined ? {} : { 'Idempotency-Key': email.idempotencyKey }),
-      },
-      body: toBody(email),
-    }),
-    readResponse,
-    verifyRequest: (account) => ({ method: 'GET', url: '/domains', headers: headersOf(account) }),
-    // A send-only key, which is the recommended kind.
-    recognizes: ({ status, body }) => status === 401 && fieldsOf(body)['name'] === 'restricted_api_key',
-    describe,
-  });
-}
+const FIELDS = { apikey: keyField() };
+type ResendAccount = AccountOf<'resend', typeof FIELDS>;
 
-const headersOf = ({ apikey }: ResendAccount) => ({
-  Authorization: `Bearer ${apikey}`,
-  'Content-Type': 'application/json',
-  'User-Agent': 'rowpost',
+/** It honors idempotency keys for 24 hours. */
+export const resend = httpCarrier<ResendAccount>({
+  kind: 'resend',
+  title: 'Resend',
+  fields: FIELDS,
+  limits: { maxRecipients: 50, maxBytes: 40_000_000, allowsUtf8Addresses: false, allowsEmptyFiles: true },
+  isIdempotent: true,
+  headerPrefixes: ['resend'],
+  baseUrls: [
+    baseUrlSetting(
+      'RESEND_BASE_URL',
+      'https://api.resend.com/',
+      'the Resend API; set it to use a test server',
+    ),
+  ],
+  reports,
+  toRequest: (email, account) => ({
+    method: 'POST',
+    url: '/emails',
+    headers: {
+      ...headersOf(account),
+      ...(email.idempotencyKey === undefined ? {} : { 'Idempotency-Key': email.idempotencyKey }),
+    },
+    body: toBody(email),
+  }),
+  readResponse,
+  verifyRequest: (account) => ({ method: 'GET', url: '/domains', headers: headersOf(account) }),
+  // A send-only key, which is the recommended kind.
+  recognizes: ({ status, body }) => status === 401 && fieldsOf(body)['name'] === 'restricted_api_key',
+  describe,
 });
+
+function headersOf({ apikey }: ResendAccount) {
+  return {
+    Authorization: `Bearer ${apikey}`,
+    'Content-Type': 'application/json',
+    'User-Agent': 'rowpost',
+  };
+}
 
 function toBody(email: LoadedEmail): object {
   const headers = Object.entries(email.headers ?? {}).map(

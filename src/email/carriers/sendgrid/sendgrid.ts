@@ -1,42 +1,58 @@
-import sendgrid from '@sendgrid/mail';
+import library from '@sendgrid/mail';
 import { isPlainName, quoteName, type Address } from '../../addresses.js';
-import type { SendgridAccount } from '../account.js';
+import { keyField, type AccountOf } from '../account.js';
 import type { LoadedAttachment } from '../attachmentLoader.js';
-import type { Carrier, LoadedEmail } from '../carrier.js';
+import type { CarrierDefinition, LoadedEmail } from '../carrier.js';
 import { attachmentType } from '../../message/attachmentType.js';
 import { encodeHeader } from '../../message/encodedWords.js';
 import { readExchange, verificationOf } from '../exchangeOutcome.js';
-import type { EmailLimits } from '../limits.js';
+import { baseUrlSetting } from '../httpCarrier.js';
 import { MAX_EMAIL_BYTES } from '../../message/emailSize.js';
 import { newExchange, CarrierClient, type Exchange, type CarrierRequest } from '../carrierClient.js';
 import { describeBody, readSendgridResponse } from './sendgridResponse.js';
 import type { EmailMessage, SendContext } from '../sending.js';
+import { reports } from './reports.js';
 
-const LIMITS: EmailLimits = {
-  maxRecipients: 1_000,
-  maxBytes: MAX_EMAIL_BYTES,
-  allowsUtf8Addresses: false,
-  allowsEmptyFiles: false,
-};
+const FIELDS = { apikey: keyField() };
+type SendgridAccount = AccountOf<'sendgrid', typeof FIELDS>;
 
 /** Sends through @sendgrid/mail. */
-export function createSendgrid(baseUrl: string): Carrier<SendgridAccount> {
-  const client = new CarrierClient(baseUrl);
-  return {
-    limits: LIMITS,
-    async send(email, context) {
-      const exchange = await createService(client, context).send(toSendgrid(email)).catch(newExchange);
-      return readExchange(exchange, readSendgridResponse, [context.account.apikey]);
-    },
-    async verify({ apikey }, deadlineMs) {
-      const headers = { ...defaultHeaders, Authorization: `Bearer ${apikey}` };
-      const request = { method: 'GET', url: '/v3/scopes', headers };
-      const exchange = await client.call(request, { deadlineMs, mayStart: () => true }).catch(newExchange);
-      return verificationOf(exchange, describeBody, [apikey]);
-    },
-    close: () => client.close(),
-  };
-}
+export const sendgrid: CarrierDefinition<SendgridAccount> = {
+  kind: 'sendgrid',
+  title: 'SendGrid',
+  fields: FIELDS,
+  limits: {
+    maxRecipients: 1_000,
+    maxBytes: MAX_EMAIL_BYTES,
+    allowsUtf8Addresses: false,
+    allowsEmptyFiles: false,
+  },
+  headerPrefixes: ['smtpapi', 'sg', 'sendgrid'],
+  baseUrls: [
+    baseUrlSetting(
+      'SENDGRID_BASE_URL',
+      'https://api.sendgrid.com/',
+      'the SendGrid API; set it for another region or a test server',
+    ),
+  ],
+  reports,
+  open({ carrierUrls }) {
+    const client = new CarrierClient(carrierUrls['SENDGRID_BASE_URL'] ?? '');
+    return {
+      async send(email, context) {
+        const exchange = await createService(client, context).send(toSendgrid(email)).catch(newExchange);
+        return readExchange(exchange, readSendgridResponse, [context.account.apikey]);
+      },
+      async verify({ apikey }, deadlineMs) {
+        const headers = { ...defaultHeaders, Authorization: `Bearer ${apikey}` };
+        const request = { method: 'GET', url: '/v3/scopes', headers };
+        const exchange = await client.call(request, { deadlineMs, mayStart: () => true }).catch(newExchange);
+        return verificationOf(exchange, describeBody, [apikey]);
+      },
+      close: () => client.close(),
+    };
+  },
+};
 
 interface Service {
   readonly client: { readonly defaultHeaders: Readonly<Record<string, string>> };
@@ -46,7 +62,7 @@ interface Service {
 }
 
 // The typings only declare the default instance, not the class.
-const { MailService } = sendgrid as unknown as { MailService: new () => Service };
+const { MailService } = library as unknown as { MailService: new () => Service };
 const { defaultHeaders } = new MailService().client;
 
 /**

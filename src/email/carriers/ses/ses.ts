@@ -1,51 +1,84 @@
 import { ownValue } from '../../../foundation/ownValue.js';
 import { formatAddress } from '../../addresses.js';
-import type { SesAccount } from '../account.js';
-import type { Carrier, LoadedEmail } from '../carrier.js';
+import { keyField, optional, textField, type AccountOf } from '../account.js';
+import type { LoadedEmail } from '../carrier.js';
 import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
-import { createHttpCarrier } from '../httpCarrier.js';
+import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
 import { MAX_EMAIL_BYTES } from '../../message/emailSize.js';
 import { toMime } from '../../message/mime.js';
+import { reports } from './reports.js';
 import { signRequest } from './sigv4.js';
 import { tagsOf } from '../../message/tags.js';
 import type { SendOutcome } from '../sending.js';
 
-/** SES accepts 40 MB in base64, and no UTF-8 before the @. */
-const LIMITS = {
-  maxRecipients: 50,
-  maxBytes: MAX_EMAIL_BYTES,
-  allowsUtf8Addresses: false,
-  allowsEmptyFiles: true,
-};
 /** The daily quota is a sliding window: some of it is available again within the hour. */
 const QUOTA_WAIT_MS = 3_600_000;
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** Sends through the Amazon SES API v2. @param baseUrl overrides the region's endpoint, for tests */
-export function createSes(baseUrl: string | undefined): Carrier<SesAccount> {
-  const baseUrlOf = ({ region }: SesAccount): string => baseUrl ?? regionUrl(region);
-  const hostOf = (account: SesAccount): string => new URL(baseUrlOf(account)).host;
-  return createHttpCarrier<SesAccount>(baseUrlOf, {
-    limits: LIMITS,
-    toRequest: async (email, account) =>
-      signRequest(account, hostOf(account), {
-        method: 'POST',
-        url: '/v2/email/outbound-emails',
-        headers: JSON_TYPE,
-        body: Buffer.from(JSON.stringify(await toBody(email, account))),
-      }),
-    readResponse,
-    verifyRequest: (account) =>
-      signRequest(account, hostOf(account), { method: 'GET', url: '/v2/email/account', headers: JSON_TYPE }),
-    // A key that may send but not read the account: its signature was verified.
-    recognizes: (response) => response.status === 403 && errorOf(response) === 'AccessDeniedException',
-    describe,
-  });
-}
+const FIELDS = {
+  accessKeyId: keyField('Access key ID', 'the AWS access key ID'),
+  secretAccessKey: keyField('Secret access key', 'the AWS secret access key'),
+  region: {
+    ...textField('Region', 'the AWS region, such as eu-central-1'),
+    hint: 'Such as eu-central-1.',
+    // It becomes part of a host name.
+    problemOf: (region: string) =>
+      /^[a-z]{2,4}(-[a-z]{2,12}){1,3}-\d{1,2}$/.test(region)
+        ? undefined
+        : 'must be a region of AWS, such as eu-central-1',
+  },
+  configurationSet: optional(
+    textField('Configuration set', 'the configuration set that publishes delivery events'),
+  ),
+};
+export type SesAccount = AccountOf<'ses', typeof FIELDS>;
 
-const regionUrl = (region: string): string =>
-  `https://email.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}/`;
+/** Version 2 of its API. */
+export const ses = httpCarrier<SesAccount>({
+  kind: 'ses',
+  title: 'Amazon SES',
+  fields: FIELDS,
+  // SES accepts 40 MB in base64, and no UTF-8 before the @.
+  limits: {
+    maxRecipients: 50,
+    maxBytes: MAX_EMAIL_BYTES,
+    allowsUtf8Addresses: false,
+    allowsEmptyFiles: true,
+  },
+  headerPrefixes: ['ses'],
+  baseUrls: [
+    baseUrlSetting(
+      'SES_BASE_URL',
+      undefined,
+      'the SES API; set it to use a test server',
+      "that of the account's region",
+    ),
+  ],
+  baseUrlOf: ({ region }, urls) => urls['SES_BASE_URL'] ?? regionUrl(region),
+  reports,
+  toRequest: async (email, account, baseUrl) =>
+    signRequest(account, new URL(baseUrl).host, {
+      method: 'POST',
+      url: '/v2/email/outbound-emails',
+      headers: JSON_TYPE,
+      body: Buffer.from(JSON.stringify(await toBody(email, account))),
+    }),
+  readResponse,
+  verifyRequest: (account, baseUrl) =>
+    signRequest(account, new URL(baseUrl).host, {
+      method: 'GET',
+      url: '/v2/email/account',
+      headers: JSON_TYPE,
+    }),
+  // A key that may send but not read the account: its signature was verified.
+  recognizes: (response) => response.status === 403 && errorOf(response) === 'AccessDeniedException',
+  describe,
+});
+
+function regionUrl(region: string): string {
+  return `https://email.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}/`;
+}
 
 async function toBody(email: LoadedEmail, { configurationSet }: SesAccount): Promise<object> {
   const addresses = (list: LoadedEmail['recipients']): readonly string[] => list.map(({ email }) => email);

@@ -1,6 +1,11 @@
 import { createHash, createHmac, type Hash } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
-import type { SesAccount } from '../account.js';
+
+interface AwsKey {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly region: string;
+}
 
 /** A request ready to send, with its bytes and signed headers. */
 export interface SignedRequest {
@@ -40,7 +45,7 @@ class Sha256 {
 
 /** Signs a request to SES (AWS Signature Version 4). @param host the value of the Host header */
 export async function signRequest(
-  { accessKeyId, secretAccessKey, region }: SesAccount,
+  { accessKeyId, secretAccessKey, region }: AwsKey,
   host: string,
   { method, url, headers, body }: SignedRequest,
 ): Promise<SignedRequest> {

@@ -1,53 +1,51 @@
 import { cleanOutcome, redact } from '../exchangeOutcome.js';
-import { secretsOf, type SmtpAccount } from '../account.js';
-import type { Carrier, LoadedEmail } from '../carrier.js';
-import type { EmailLimits } from '../limits.js';
+import type { CarrierDefinition, LoadedEmail } from '../carrier.js';
 import { MAX_EMAIL_BYTES } from '../../message/emailSize.js';
 import { toMime } from '../../message/mime.js';
 import type { SendContext, SendOutcome } from '../sending.js';
+import { FIELDS, secretsOf, type SmtpAccount } from './account.js';
 import { Late, readAccepted, readFailure, readPartial, type Progress } from './smtpOutcome.js';
 import { SmtpPool } from './smtpPool.js';
 import { isTemporary, type SmtpError } from './smtpReply.js';
 import { Deferred, SmtpSession, type Transmission } from './smtpSession.js';
 
-/** Servers must accept a hundred recipients (RFC 5321, 4.5.3.1.8), and announce their maximum size. */
-const LIMITS: EmailLimits = {
-  maxRecipients: 100,
-  maxBytes: MAX_EMAIL_BYTES,
-  allowsUtf8Addresses: true,
-  allowsEmptyFiles: true,
+/** A server of the tenant's choice. */
+export const smtp: CarrierDefinition<SmtpAccount> = {
+  kind: 'smtp',
+  title: 'SMTP server',
+  fields: FIELDS,
+  // Servers must accept a hundred recipients (RFC 5321, 4.5.3.1.8), and announce their maximum size.
+  limits: {
+    maxRecipients: 100,
+    maxBytes: MAX_EMAIL_BYTES,
+    allowsUtf8Addresses: true,
+    allowsEmptyFiles: true,
+  },
+  // Of companies whose servers it may be.
+  headerPrefixes: ['mj', 'mailjet', 'msys', 'mc'],
+  baseUrls: [],
+  open({ smtpAllowPrivateNetwork: allowPrivateNetwork, hostname }) {
+    const sessionOptions = { allowPrivateNetwork, hostname };
+    const pool = new SmtpPool(sessionOptions);
+    return {
+      send: (email, context) => send(pool, email, context),
+      async verify(account, deadlineMs) {
+        try {
+          await within(deadlineMs, async (signal) => {
+            (await SmtpSession.open(account, sessionOptions, signal)).close();
+          });
+          return { ok: true };
+        } catch (error) {
+          const outcome = readFailure(error, UNSENT);
+          const message =
+            'message' in outcome ? outcome.message.replace(/; the email did not leave$/, '') : '';
+          return { ok: false, message: redact(message, secretsOf(account)) };
+        }
+      },
+      close: () => pool.close(),
+    };
+  },
 };
-
-export interface SmtpOptions {
-  readonly smtpAllowPrivateNetwork: boolean;
-  readonly hostname: string;
-}
-
-/** Sends through a server of the tenant's choice. */
-export function createSmtp({
-  smtpAllowPrivateNetwork: allowPrivateNetwork,
-  hostname,
-}: SmtpOptions): Carrier<SmtpAccount> {
-  const sessionOptions = { allowPrivateNetwork, hostname };
-  const pool = new SmtpPool(sessionOptions);
-  return {
-    limits: LIMITS,
-    send: (email, context) => send(pool, email, context),
-    async verify(account, deadlineMs) {
-      try {
-        await within(deadlineMs, async (signal) => {
-          (await SmtpSession.open(account, sessionOptions, signal)).close();
-        });
-        return { ok: true };
-      } catch (error) {
-        const outcome = readFailure(error, UNSENT);
-        const message = 'message' in outcome ? outcome.message.replace(/; the email did not leave$/, '') : '';
-        return { ok: false, message: redact(message, secretsOf(account)) };
-      }
-    },
-    close: () => pool.close(),
-  };
-}
 
 async function send(
   pool: SmtpPool,

@@ -1,5 +1,5 @@
 import { Semaphore } from 'async-mutex';
-import type { SmtpAccount } from '../account.js';
+import type { SmtpAccount } from './account.js';
 import { SmtpSession, type SessionOptions } from './smtpSession.js';
 
 /** Servers close idle connections, and some limit their number. */

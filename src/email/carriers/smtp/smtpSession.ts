@@ -4,7 +4,7 @@ import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { isPrivateAddress } from '../../../foundation/net/networkAddress.js';
 import { PrivateAddress, publicLookup } from '../../../foundation/net/publicLookup.js';
 import { BOUNDED_TLS } from '../../../foundation/net/boundedTls.js';
-import type { SmtpAccount } from '../account.js';
+import type { SmtpAccount } from './account.js';
 import { isTemporary, surplusOf, type RefusedReply, type SmtpError } from './smtpReply.js';
 
 export interface SessionOptions {

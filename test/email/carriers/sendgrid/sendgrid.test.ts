@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { testConfig } from '../../../support/testConfig.js';
+import { carrierOptions } from '../../../support/openCarrier.js';
 import { createCarriers } from '../../../../src/email/carriers/carriers.js';
 import type { EmailMessage, Carriers, SendContext } from '../../../../src/email/carriers/sending.js';
 import { findFreePort } from '../../../../src/embedded/freePort.js';
@@ -18,8 +18,7 @@ const MESSAGE: EmailMessage = {
 };
 const account = (apikey: string) => ({ kind: 'sendgrid', apikey }) as const;
 const CONTEXT: SendContext = { account: account(KEY), deadlineMs: 400, mayStart: () => true };
-const carriersAt = (sendgridBaseUrl: string): Carriers =>
-  createCarriers({ ...testConfig(), sendgridBaseUrl, smtpAllowPrivateNetwork: false, hostname: 'localhost' });
+const carriersAt = (url: string): Carriers => createCarriers(carrierOptions(url));
 const errors = (message: string, field: string | null = null): string =>
   JSON.stringify({ errors: [{ message, field, help: null }] });
 

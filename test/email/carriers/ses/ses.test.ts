@@ -2,7 +2,9 @@ import { createHash, createHmac } from 'node:crypto';
 import { simpleParser } from 'mailparser';
 import { expect } from 'chai';
 import type { LoadedEmail } from '../../../../src/email/carriers/carrier.js';
-import { createSes } from '../../../../src/email/carriers/ses/ses.js';
+import type { Carrier } from '../../../../src/email/carriers/carrier.js';
+import { ses, type SesAccount } from '../../../../src/email/carriers/ses/ses.js';
+import { openCarrier } from '../../../support/openCarrier.js';
 import { startFakeApi, type ApiResponse, type ApiCall, type FakeApi } from '../../../support/fakeApi.js';
 
 const SECRET = 'canary-secret';
@@ -110,11 +112,11 @@ const ANSWERS: readonly (readonly [status: number, name: string, message: string
 
 describe('delivery: through Amazon SES', () => {
   let api: FakeApi;
-  let carrier: ReturnType<typeof createSes>;
+  let carrier: Carrier<SesAccount>;
 
   before(async () => {
     api = await startFakeApi();
-    carrier = createSes(api.url);
+    carrier = openCarrier(ses, api.url);
   });
   after(async () => {
     carrier.close();

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
-import type { SmtpAccount } from '../../../../src/email/carriers/account.js';
+import type { SmtpAccount } from '../../../../src/email/carriers/smtp/account.js';
 import type { Carrier, LoadedEmail } from '../../../../src/email/carriers/carrier.js';
 import type { SendContext, SendOutcome } from '../../../../src/email/carriers/sending.js';
-import { createSmtp } from '../../../../src/email/carriers/smtp/smtp.js';
+import { smtp } from '../../../../src/email/carriers/smtp/smtp.js';
+import { openCarrier } from '../../../support/openCarrier.js';
 import {
   startScriptedSmtp,
   type Command,
@@ -132,7 +133,7 @@ for (const pipelining of [false, true]) {
     });
     after(() => server.stop());
     beforeEach(() => {
-      carrier = createSmtp({ smtpAllowPrivateNetwork: true, hostname: 'rowpost.example' });
+      carrier = openCarrier(smtp);
     });
     afterEach(() => carrier.close());
 

@@ -5,9 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { simpleParser } from 'mailparser';
-import type { SmtpAccount } from '../../../../src/email/carriers/account.js';
+import type { SmtpAccount } from '../../../../src/email/carriers/smtp/account.js';
 import type { LoadedEmail } from '../../../../src/email/carriers/carrier.js';
-import { createSmtp } from '../../../../src/email/carriers/smtp/smtp.js';
+import { smtp } from '../../../../src/email/carriers/smtp/smtp.js';
+import { openCarrier } from '../../../support/openCarrier.js';
 import { findFreePort } from '../../../../src/embedded/freePort.js';
 import { LOGIN, startFakeSmtp, type AfterDot, type FakeSmtp } from '../../../support/fakeSmtp.js';
 
@@ -58,7 +59,7 @@ const SHORT: LoadedEmail = { ...EMAIL, recipients: [EMAIL.recipients[0]!], cc: [
 
 describe('delivery: through SMTP', () => {
   let server: FakeSmtp;
-  const carrier = createSmtp({ smtpAllowPrivateNetwork: true, hostname: 'rowpost.example' });
+  const carrier = openCarrier(smtp);
   const opened: { stop(): Promise<void> }[] = [];
 
   before(async () => {

@@ -21,7 +21,7 @@ import {
   writeEvents,
   type TestTenant,
 } from '../../../delivery/pipelineSetup.js';
-import { loadConfig } from '../../../../src/config/config.js';
+import { loadConfig } from '../../../../src/process/loadConfig.js';
 
 describe('a batch of events that ends its workers', () => {
   let db: TestDatabase;

@@ -1,22 +1,23 @@
 import { createPublicKey, generateKeyPairSync, verify, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { AppError } from '../../foundation/errors.js';
-import { parseJson } from '../../foundation/json/losslessJson.js';
+import { AppError } from '../../../foundation/errors.js';
+import { parseJson } from '../../../foundation/json/losslessJson.js';
 import {
   MAX_ID_CHARACTERS,
   MAX_REASON_CHARACTERS,
   objectOf,
   textOf,
   type GivenEvent,
-} from './eventFields.js';
+} from '../reports/events.js';
 import {
   headerOf,
   signatureInvalid,
   signatureMissing,
   requireAge,
+  type CarrierReports,
   type EventWebhook,
   type EventReader,
-} from './eventWebhook.js';
+} from '../reports/webhook.js';
 
 /** SendGrid's reports have up to 768 KB. */
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
@@ -116,4 +117,9 @@ function suppressionSource(event: string, type: unknown, reason: string): GivenE
   return /^spam report/i.test(reason) ? 'spamreport' : undefined;
 }
 
-export const sendgrid: EventWebhook = { maxBodyBytes: MAX_BODY_BYTES, verify: verifySignature, read };
+export const reports: CarrierReports = {
+  steps:
+    'Settings → Email Settings → Event Webhooks: enter the URL below, choose the events, and turn Signed Event Webhook on.',
+  secretName: 'Verification key',
+  open: () => ({ maxBodyBytes: MAX_BODY_BYTES, verify: verifySignature, read }),
+};

@@ -1,4 +1,4 @@
-import { ownValue } from '../../foundation/ownValue.js';
+import { ownValue } from '../../../foundation/ownValue.js';
 import {
   addressOf,
   listOf,
@@ -8,9 +8,9 @@ import {
   objectOf,
   textOf,
   type Names,
-} from './eventFields.js';
-import { MAX_REPORT_BYTES, type EventReader, type EventWebhook } from './eventWebhook.js';
-import { SnsCheck, type ReadSns } from './sns.js';
+} from '../reports/events.js';
+import { MAX_REPORT_BYTES, type EventReader, type CarrierReports } from '../reports/webhook.js';
+import { SnsCheck, TOPIC } from './sns.js';
 
 const EVENTS: Names = {
   Delivery: 'delivered',
@@ -77,7 +77,16 @@ const read: EventReader = (report, { reportId }) => {
 };
 
 /** SES reports by SNS, which sends 256 KiB at most. */
-export function createSes(readSns?: ReadSns): EventWebhook {
-  const sns = new SnsCheck(readSns);
-  return { maxBodyBytes: MAX_REPORT_BYTES, verify: (report, topic) => sns.open(report, topic), read };
-}
+export const reports: CarrierReports = {
+  steps: 'Publish events of the configuration set to an SNS topic, and subscribe the URL below to it.',
+  secretName: 'ARN of the topic',
+  secret: {
+    doc: 'the ARN of the SNS topic',
+    pattern: TOPIC,
+    rule: 'must be the ARN of the SNS topic that SES publishes to: arn:aws:sns:…',
+  },
+  open({ readSns }) {
+    const sns = new SnsCheck(readSns);
+    return { maxBodyBytes: MAX_REPORT_BYTES, verify: (report, topic) => sns.open(report, topic), read };
+  },
+};

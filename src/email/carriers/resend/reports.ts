@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { ownValue } from '../../foundation/ownValue.js';
+import { ownValue } from '../../../foundation/ownValue.js';
 import {
   addressOf,
   listOf,
@@ -10,7 +10,7 @@ import {
   textOf,
   type Json,
   type Names,
-} from './eventFields.js';
+} from '../reports/events.js';
 import {
   headerOf,
   signatureInvalid,
@@ -20,8 +20,9 @@ import {
   parseReport,
   requireAge,
   type EventReader,
+  type CarrierReports,
   type EventWebhook,
-} from './eventWebhook.js';
+} from '../reports/webhook.js';
 
 /** Svix signs each attempt anew. */
 const OLDEST_MS = 5 * 60_000;
@@ -86,4 +87,13 @@ function tagsOf(tags: unknown): Json {
   );
 }
 
-export const resend: EventWebhook = { maxBodyBytes: MAX_REPORT_BYTES, verify, read };
+export const reports: CarrierReports = {
+  steps: 'Add a webhook with the URL below.',
+  secretName: 'Signing secret',
+  secret: {
+    doc: 'the signing secret (whsec_…)',
+    pattern: /^whsec_[A-Za-z0-9+/]{16,200}={0,2}$/,
+    rule: 'must be the signing secret of the webhook: whsec_ and base64',
+  },
+  open: () => ({ maxBodyBytes: MAX_REPORT_BYTES, verify, read }),
+};

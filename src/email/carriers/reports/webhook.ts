@@ -1,10 +1,34 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { AppError } from '../../foundation/errors.js';
-import { isJsonObject } from '../../foundation/json/losslessJson.js';
-import { ownValue } from '../../foundation/ownValue.js';
-import { type InTurn } from '../http/readFields.js';
-import type { GivenEvent, Json } from './eventFields.js';
+import { AppError } from '../../../foundation/errors.js';
+import { isJsonObject } from '../../../foundation/json/losslessJson.js';
+import { ownValue } from '../../../foundation/ownValue.js';
+import type { GivenEvent, Json } from './events.js';
+
+/** How a carrier reports what became of emails that it has accepted. */
+export interface CarrierReports {
+  /** What the tenant does at the carrier, for the console; docs/how-to/carriers.md has the details. */
+  readonly steps: string;
+  /** What reports are verified with, as the carrier calls it. */
+  readonly secretName: string;
+  /** Where the tenant sets it with `set_email_webhook`. */
+  readonly secret?: {
+    /** For people who use the API. */
+    readonly doc: string;
+    readonly pattern: RegExp;
+    /** The rest of a sentence that begins with its name. */
+    readonly rule: string;
+  };
+  open(options: ReportOptions): EventWebhook;
+}
+
+/** Fetches a text; rejects for anything but a short 200. */
+export type ReadText = (url: URL) => Promise<string>;
+
+export interface ReportOptions {
+  /** By default from SNS itself. */
+  readonly readSns?: ReadText | undefined;
+}
 
 /** What a carrier's event webhook is made of; `eventRoutes.ts` does the rest for all of them. */
 export interface EventWebhook {
@@ -29,7 +53,7 @@ export interface Report {
   readonly tenantid: number;
   readonly nowMs: number;
   /** Parses a large body in turn with other work: the tenant's if it was verified before, otherwise that of anonymous clients. */
-  readonly inTurn: (whose: 'tenant' | 'anonymous') => InTurn;
+  readonly inTurn: (whose: 'tenant' | 'anonymous') => <T>(work: () => T) => Promise<T>;
 }
 
 /** A report that its carrier has signed. */

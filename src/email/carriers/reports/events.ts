@@ -1,8 +1,8 @@
-import type { EmailEvent } from '../../db/email/emailEvents.js';
-import { comparable } from '../../email/addresses.js';
-import { toPostgresText } from '../../email/postgresText.js';
-import { ExactNumber, isJsonObject } from '../../foundation/json/losslessJson.js';
-import { ownValue } from '../../foundation/ownValue.js';
+import type { EmailEvent } from '../../../db/email/emailEvents.js';
+import { comparable } from '../../addresses.js';
+import { toPostgresText } from '../../postgresText.js';
+import { ExactNumber, isJsonObject } from '../../../foundation/json/losslessJson.js';
+import { ownValue } from '../../../foundation/ownValue.js';
 
 export const MAX_REASON_CHARACTERS = 1_000;
 const MAX_URL_CHARACTERS = 2_000;

@@ -1,9 +1,9 @@
 import { verify, X509Certificate, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { AppError } from '../../foundation/errors.js';
-import { ownValue } from '../../foundation/ownValue.js';
-import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
-import { textOf, type Json } from './eventFields.js';
+import { AppError } from '../../../foundation/errors.js';
+import { ownValue } from '../../../foundation/ownValue.js';
+import { TenantLimiter } from '../../../foundation/limits/tenantLimiter.js';
+import { textOf, type Json } from '../reports/events.js';
 import {
   signatureInvalid,
   signatureMissing,
@@ -11,11 +11,9 @@ import {
   parseReport,
   requireAge,
   type Report,
+  type ReadText,
   type VerifiedReport,
-} from './eventWebhook.js';
-
-/** Fetches a text from SNS itself; rejects for anything but a short 200. */
-export type ReadSns = (url: URL) => Promise<string>;
+} from '../reports/webhook.js';
 
 /** SNS retries a message for hours, with its original signature. */
 const OLDEST_MS = 25 * 3_600_000;
@@ -25,7 +23,8 @@ const FETCHES = { max: 2, waiting: 50, waitMs: 10_000 };
 const FETCH_MS = 5_000;
 const MAX_RESPONSE_BYTES = 64 * 1024;
 const ALGORITHMS: Readonly<Record<string, string>> = { '1': 'sha1', '2': 'sha256' };
-const TOPIC = /^arn:aws(?:-cn|-us-gov)?:sns:([a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}):\d{12}:[\w-]{1,256}$/;
+export const TOPIC =
+  /^arn:aws(?:-cn|-us-gov)?:sns:([a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}):\d{12}:[\w-]{1,256}$/;
 
 /** The signed fields, in this order; those that a message lacks are left out. */
 const NOTIFICATION = ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'];
@@ -41,7 +40,7 @@ export class SnsCheck {
   readonly #keys = new LRUCache<string, KeyObject>({ max: MAX_CERTIFICATES });
   readonly #limiter = new TenantLimiter(FETCHES);
 
-  constructor(private readonly read: ReadSns = readSns) {}
+  constructor(private readonly read: ReadText = readSns) {}
 
   /**
    * Throws AppError EVENT_SIGNATURE_MISSING, EVENT_SIGNATURE_INVALID, EVENT_SIGNATURE_EXPIRED, BAD_REQUEST.

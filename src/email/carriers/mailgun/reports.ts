@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
-import { ownValue } from '../../foundation/ownValue.js';
-import { MAX_REASON_CHARACTERS, nameIn, objectOf, textOf, type Names } from './eventFields.js';
+import { ownValue } from '../../../foundation/ownValue.js';
+import { MAX_REASON_CHARACTERS, nameIn, objectOf, textOf, type Names } from '../reports/events.js';
 import {
   signatureInvalid,
   isEqual,
@@ -9,8 +9,9 @@ import {
   parseReport,
   requireAge,
   type EventReader,
+  type CarrierReports,
   type EventWebhook,
-} from './eventWebhook.js';
+} from '../reports/webhook.js';
 
 /** Mailgun retries for 8 hours, and may repeat its first signature. */
 const OLDEST_MS = 9 * 3_600_000;
@@ -95,4 +96,13 @@ const read: EventReader = (report) => {
 
 const isFilled = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
-export const mailgun: EventWebhook = { maxBodyBytes: MAX_REPORT_BYTES, verify, read };
+export const reports: CarrierReports = {
+  steps: 'Add a webhook with the URL below for each event.',
+  secretName: 'HTTP webhook signing key',
+  secret: {
+    doc: 'the HTTP webhook signing key',
+    pattern: /^[\x21-\x7e]{16,200}$/,
+    rule: 'must be the HTTP webhook signing key of the account',
+  },
+  open: () => ({ maxBodyBytes: MAX_REPORT_BYTES, verify, read }),
+};

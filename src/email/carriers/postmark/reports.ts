@@ -6,7 +6,7 @@ import {
   type GivenEvent,
   type Json,
   type Names,
-} from './eventFields.js';
+} from '../reports/events.js';
 import {
   headerOf,
   signatureInvalid,
@@ -15,8 +15,9 @@ import {
   signatureMissing,
   parseReport,
   type EventReader,
+  type CarrierReports,
   type EventWebhook,
-} from './eventWebhook.js';
+} from '../reports/webhook.js';
 
 /** Postmark signs nothing: the address that it is given contains a name and a password. */
 const verify: EventWebhook['verify'] = async (report, secret) => {
@@ -83,4 +84,15 @@ function readSubscription(report: Json): GivenEvent | undefined {
 const idOf = (...parts: readonly unknown[]): string =>
   ['postmark', ...parts].map((part) => textOf(part, MAX_ID_CHARACTERS)).join(':');
 
-export const postmark: EventWebhook = { maxBodyBytes: MAX_REPORT_BYTES, verify, read };
+export const reports: CarrierReports = {
+  steps:
+    'Add a webhook of the message stream with the URL below, and put the name rowpost and a password of your choice into it: https://rowpost:<password>@…',
+  secretName: 'That password, of 16 characters or more',
+  secret: {
+    doc: 'the password in the webhook URL, at least 16 characters',
+    // It is part of a URL.
+    pattern: /^[A-Za-z0-9._~-]{16,200}$/,
+    rule: 'must be a password of 16 to 200 letters, digits and . _ ~ -',
+  },
+  open: () => ({ maxBodyBytes: MAX_REPORT_BYTES, verify, read }),
+};
