@@ -106,6 +106,12 @@ export const DELIVERY_ERRORS: readonly DeliveryErrorRow[] = [
     whatToDo: 'attach it only if it has some, or link to it',
   },
   {
+    codes: '`EMAIL_NOT_SUPPORTED`',
+    state: '`failed`',
+    why: 'the carrier takes fewer reply-to addresses, or no files that are shown within the email',
+    whatToDo: 'change the email type, or use another carrier',
+  },
+  {
     codes: '`TOO_MANY_ATTACHMENTS`',
     state: '`failed`',
     why: 'more than 100 files to attach',

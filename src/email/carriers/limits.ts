@@ -11,6 +11,10 @@ export interface EmailLimits {
   readonly allowsUtf8Addresses: boolean;
   /** Whether attachments may have no bytes. */
   readonly allowsEmptyFiles: boolean;
+  /** By default as many as an email type may have. */
+  readonly maxReplyTo?: number;
+  /** Whether attachments may be shown within the HTML; by default they may. */
+  readonly allowsInlineFiles?: boolean;
 }
 
 const IS_ASCII = /^[ -~]*$/;
@@ -35,6 +39,16 @@ export function exceedsLimits(message: EmailMessage, limits: EmailLimits): SendO
   const empty = message.attachments?.find(({ size }) => !limits.allowsEmptyFiles && size === 0);
   if (empty) {
     return rejected('ATTACHMENT_EMPTY', `"${empty.filename}" is empty, and the carrier takes no empty files`);
+  }
+  const { maxReplyTo = Infinity, allowsInlineFiles = true } = limits;
+  if (replyTo.length > maxReplyTo) {
+    const what = `${replyTo.length} reply-to addresses; the carrier takes ${maxReplyTo}`;
+    return rejected('EMAIL_NOT_SUPPORTED', what);
+  }
+  const inline = message.attachments?.find(({ contentId }) => contentId !== undefined);
+  if (inline && !allowsInlineFiles) {
+    const what = `"${inline.filename}" is shown within the email, which the carrier does not support`;
+    return rejected('EMAIL_NOT_SUPPORTED', what);
   }
   const bytes = bytesOf(message);
   if (bytes > limits.maxBytes) {

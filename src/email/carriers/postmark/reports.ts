@@ -8,25 +8,12 @@ import {
   type Names,
 } from '../reports/events.js';
 import {
-  headerOf,
-  signatureInvalid,
-  isEqual,
   MAX_REPORT_BYTES,
-  signatureMissing,
-  parseReport,
-  type EventReader,
+  URL_PASSWORD,
+  verifyPassword,
   type CarrierReports,
-  type EventWebhook,
+  type EventReader,
 } from '../reports/webhook.js';
-
-/** Postmark signs nothing: the address that it is given contains a name and a password. */
-const verify: EventWebhook['verify'] = async (report, secret) => {
-  const credentials = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(headerOf(report.headers, 'authorization'))?.[1];
-  if (credentials === undefined) throw signatureMissing();
-  const password = /^[^:]*:(.*)$/s.exec(Buffer.from(credentials, 'base64').toString('utf8'))?.[1] ?? '';
-  if (!isEqual(password, secret ?? '') || secret === undefined) throw signatureInvalid();
-  return { items: [await parseReport(report, 'tenant')], reportId: '' };
-};
 
 const EVENTS: Names = {
   Delivery: 'delivered',
@@ -88,11 +75,6 @@ export const reports: CarrierReports = {
   steps:
     'Add a webhook of the message stream with the URL below, and put the name rowpost and a password of your choice into it: https://rowpost:<password>@…',
   secretName: 'That password, of 16 characters or more',
-  secret: {
-    doc: 'the password in the webhook URL, at least 16 characters',
-    // It is part of a URL.
-    pattern: /^[A-Za-z0-9._~-]{16,200}$/,
-    rule: 'must be a password of 16 to 200 letters, digits and . _ ~ -',
-  },
-  open: () => ({ maxBodyBytes: MAX_REPORT_BYTES, verify, read }),
+  secret: URL_PASSWORD,
+  open: () => ({ maxBodyBytes: MAX_REPORT_BYTES, verify: verifyPassword, read }),
 };

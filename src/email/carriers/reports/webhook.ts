@@ -81,6 +81,22 @@ const CLOCK_TOLERANCE_MS = 5 * 60_000;
 export const parseReport = ({ body, inTurn }: Report, whose: 'tenant' | 'anonymous'): Promise<Json> =>
   inTurn(whose)(() => parse(body));
 
+/** For carriers that sign nothing: the URL that they are given contains a name and a password. */
+export const verifyPassword: EventWebhook['verify'] = async (report, secret) => {
+  const credentials = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(headerOf(report.headers, 'authorization'))?.[1];
+  if (credentials === undefined) throw signatureMissing();
+  const password = /^[^:]*:(.*)$/s.exec(Buffer.from(credentials, 'base64').toString('utf8'))?.[1] ?? '';
+  if (!isEqual(password, secret ?? '') || secret === undefined) throw signatureInvalid();
+  return { items: [await parseReport(report, 'tenant')], reportId: '' };
+};
+
+/** The password of such a URL. */
+export const URL_PASSWORD = {
+  doc: 'the password in the webhook URL, at least 16 characters',
+  pattern: /^[A-Za-z0-9._~-]{16,200}$/,
+  rule: 'must be a password of 16 to 200 letters, digits and . _ ~ -',
+};
+
 /** Throws AppError BAD_REQUEST. Ids are strings here: no number is read exactly. */
 export function parse(body: Buffer | string): Json {
   try {
