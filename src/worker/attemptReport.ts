@@ -1,7 +1,7 @@
 import type { LoadedDelivery } from '../db/ledger/loadDeliveries.js';
 import type { SendOutcome } from '../email/carriers/sending.js';
 import type { Logger } from '../foundation/observability/log.js';
-import { FAILURES_PER_SECOND, LogSampler } from '../foundation/observability/logSampler.js';
+import { FAILURES_PER_SECOND, LogThrottle } from '../foundation/observability/logThrottle.js';
 import { markFailed, traceIdOf, type Span } from '../foundation/observability/tracing/tracing.js';
 import { commitToAccepted, deliveryOutcomes, carrierCalls } from '../foundation/observability/metrics.js';
 
@@ -35,10 +35,15 @@ const FINAL_FAILURES: ReadonlySet<string> = new Set(['failed', 'unknown']);
 /** Metrics and logs of attempts. The ledger is the record; this is for operators. */
 export function createAttemptReport(deps: AttemptReportDeps) {
   const { log, linesPerSecond } = deps;
-  const sampler = (perSecond: number): LogSampler =>
-    new LogSampler(perSecond, (count) => log.info({ count }, 'deliveries left out of the log'));
-  const [sent, others] = [sampler(linesPerSecond), sampler(linesPerSecond)];
-  const failed = sampler(FAILURES_PER_SECOND);
+  const throttle = (lines: number): LogThrottle =>
+    new LogThrottle({
+      intervalMs: 1_000,
+      lines,
+      linesPerKey: lines / 2,
+      onLeftOut: (count) => log.info({ count }, 'deliveries left out of the log'),
+    });
+  const [sent, others] = [throttle(linesPerSecond), throttle(linesPerSecond)];
+  const failed = throttle(FAILURES_PER_SECOND);
   return {
     called(carrier: string, { kind }: SendOutcome, startedAtMs: number): void {
       carrierCalls.observe({ carrier, outcome: kind }, (performance.now() - startedAtMs) / 1000);
@@ -53,7 +58,7 @@ export function createAttemptReport(deps: AttemptReportDeps) {
       }
       const isFinal = FINAL_FAILURES.has(state);
       const { tenantid } = delivery;
-      const isLogged = isFinal ? failed.take(tenantid) : (state === 'sent' ? sent : others).take();
+      const isLogged = isFinal ? failed.isDue(tenantid) : (state === 'sent' ? sent : others).isDue();
       if (!isLogged) return;
       const { deliveryid, ruleid, emailType, starts, startedAtMs } = delivery;
       // No texts: the error is tenant data, and in the ledger.

@@ -6,7 +6,7 @@ const LOG_INTERVAL_MS = 60_000;
 
 /** Logs rules that fire in a loop, at most once a minute per rule. */
 export class LoopGuardLog {
-  readonly #throttle = new LogThrottle(LOG_INTERVAL_MS);
+  readonly #throttle = new LogThrottle({ intervalMs: LOG_INTERVAL_MS, linesPerKey: 1 });
 
   constructor(private readonly log: Logger) {}
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { FAILURES_PER_SECOND } from '../../src/foundation/observability/logSampler.js';
+import { FAILURES_PER_SECOND } from '../../src/foundation/observability/logThrottle.js';
 import { deliveryOutcomes, carrierCalls } from '../../src/foundation/observability/metrics.js';
 import { createAttemptReport, type AttemptedDelivery } from '../../src/worker/attemptReport.js';
 

@@ -1,5 +1,5 @@
 import type { Logger } from '../../foundation/observability/log.js';
-import { FAILURES_PER_SECOND, LogSampler } from '../../foundation/observability/logSampler.js';
+import { FAILURES_PER_SECOND, LogThrottle } from '../../foundation/observability/logThrottle.js';
 import { traceIdOf } from '../../foundation/observability/tracing/tracing.js';
 import { isProbe, type RequestRecord } from './requestRecord.js';
 
@@ -16,20 +16,25 @@ const NAME = /^[_A-Za-z]\w{0,63}$/;
  * @param linesPerSecond the limit for each of the first two
  */
 export function createRequestLog(log: Logger, linesPerSecond: number): RequestLog {
-  const sampler = (perSecond: number): LogSampler =>
-    new LogSampler(perSecond, (count) => log.info({ count }, 'requests left out of the log'));
-  const [good, refused] = [sampler(linesPerSecond), sampler(linesPerSecond)];
-  const failed = sampler(FAILURES_PER_SECOND);
+  const throttle = (lines: number): LogThrottle =>
+    new LogThrottle({
+      intervalMs: 1_000,
+      lines,
+      linesPerKey: lines / 2,
+      onLeftOut: (count) => log.info({ count }, 'requests left out of the log'),
+    });
+  const [good, refused] = [throttle(linesPerSecond), throttle(linesPerSecond)];
+  const failed = throttle(FAILURES_PER_SECOND);
   const isOn = log.isLevelEnabled('info');
   // A tenant whose requests are rejected hides those of no other.
-  const takeLine = (status: number, tenantid: number | undefined): boolean =>
-    status < 400 ? good.take() : refused.take(tenantid);
+  const isLineDue = (status: number, tenantid: number | undefined): boolean =>
+    status < 400 ? good.isDue() : refused.isDue(tenantid);
   return {
     ended(record, status, isComplete) {
       // An unavailable dependency, or a shutdown, is logged elsewhere.
       if (isProbe(record.route) && (status < 400 || status === 503)) return;
       const { id, method, route, tenantid, roleid, code, cause } = record;
-      if (!(status >= 500 ? failed.take(tenantid) : isOn && takeLine(status, tenantid))) return;
+      if (!(status >= 500 ? failed.isDue(tenantid) : isOn && isLineDue(status, tenantid))) return;
       // Callers may send any text as a name.
       const operation = NAME.test(record.operation ?? '') ? record.operation : undefined;
       const line = {

@@ -9,7 +9,7 @@ const LOG_INTERVAL_MS = 60_000;
  * each mention of the table, hundreds of which fit into a document.
  */
 export class BrokenRules {
-  readonly #throttle = new LogThrottle(LOG_INTERVAL_MS);
+  readonly #throttle = new LogThrottle({ intervalMs: LOG_INTERVAL_MS, linesPerKey: 1 });
 
   constructor(private readonly log: Logger) {}
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createLogger } from '../../../src/foundation/observability/log.js';
-import { FAILURES_PER_SECOND } from '../../../src/foundation/observability/logSampler.js';
+import { FAILURES_PER_SECOND } from '../../../src/foundation/observability/logThrottle.js';
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
 import { WebFixture, type GraphqlResult } from '../../api/webFixture.js';
 
