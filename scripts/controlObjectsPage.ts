@@ -32,7 +32,7 @@ export function controlObjectsPage(schema: GraphQLSchema): string {
 Each object is a list of the same name, with \`filter\`, \`ordering\`, \`limit\` and \`offset\` as at [/query](query.md#lists), and most have
 mutations for one row. [Permissions](permissions.md) says who sees which rows, and who may change them. An update changes what it is given,
 so that "required" and the defaults are those of a new row. \`Aggregates\` counts and sums rows of these lists as it does at
-[/query](query.md#aggregates).
+[/query](query.md#aggregates). [Examples](roles_pbac-examples.md) has each operation with a response.
 
 This page is generated from \`src/control/objects/\` by \`npm run docs\`.
 

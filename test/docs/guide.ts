@@ -9,6 +9,8 @@ import { setUp } from '../../src/embedded/demo/setUp.js';
 import { createNarrator } from '../../src/embedded/demo/narrator.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { PXADMIN_PASSWORD, textAt, WebFixture, type GraphqlResult } from '../api/webFixture.js';
+import { countStates, startPipeline } from '../delivery/pipelineSetup.js';
+import { waitFor } from '../support/waitFor.js';
 
 /** A block of a page that is run: a request in GraphQL, or a program. What follows it is what the page says that it returns. */
 export interface Step {
@@ -53,10 +55,12 @@ export function readSteps(page: string): readonly Step[] {
   });
 }
 
-/** The demo's shop, without relay and worker: the same rows, roles, emails and rules under the same numbers. */
+/** The demo's shop: the same rows, roles, emails and rules under the same numbers. Relay and worker don't run while it is open. */
 export class DemoShop {
   /** By login. */
   readonly #tokens = new Map<string, string>();
+  /** Ids in responses, by the word in capitals that stands for them in later requests: DELIVERYID. */
+  readonly #ids = new Map<string, string>();
 
   private constructor(
     private readonly fixture: WebFixture,
@@ -84,6 +88,20 @@ export class DemoShop {
     return new DemoShop(fixture, password, folder);
   }
 
+  /** Sends the emails of the changes so far. */
+  async sendEmails(count: number): Promise<void> {
+    const { engine, templates, config, testDatabase } = this.fixture;
+    const pipeline = await startPipeline(testDatabase.database, config, { engine, templates });
+    try {
+      await waitFor('the emails', async () => {
+        const { sent } = await countStates(testDatabase.database, 1);
+        return sent === count;
+      });
+    } finally {
+      await pipeline.stop();
+    }
+  }
+
   async close(): Promise<void> {
     await this.fixture.stop();
     await rm(this.folder, { recursive: true });
@@ -93,7 +111,24 @@ export class DemoShop {
   async send({ text, variables }: Step): Promise<GraphqlResult> {
     const [, login, path] = /^# (\w+), at (\/query|\/roles_pbac)\n/.exec(text) ?? [];
     if (!login || !path) throw new Error(`whose request is this, and where does it go?\n${text}`);
-    return this.fixture.graphql(path as '/query', await this.tokenOf(login), text, variables);
+    const request = text.replace(/\b[A-Z]{2,}ID\b/g, (word) => this.#ids.get(word) ?? word);
+    const result = await this.fixture.graphql(
+      path as '/query',
+      await this.tokenOf(login),
+      request,
+      variables,
+    );
+    this.noteIds(result.data);
+    return result;
+  }
+
+  private noteIds(value: unknown): void {
+    if (typeof value !== 'object' || value === null) return;
+    for (const [name, inner] of Object.entries(value)) {
+      if (name.endsWith('id') && (typeof inner === 'string' || typeof inner === 'number'))
+        this.#ids.set(name.toUpperCase(), String(inner));
+      this.noteIds(inner);
+    }
   }
 
   /** Runs a program as somebody would who has followed the page. @returns what it prints */

@@ -11,7 +11,11 @@ const GUIDES = [
   'how-to/files.md',
   'how-to/find-a-missing-email.md',
   'how-to/unsubscribe-and-suppress.md',
+  'reference/roles_pbac-examples.md',
 ];
+
+/** Pages about emails that the demo has sent, and how many those are. */
+const SENT = new Map([['reference/roles_pbac-examples.md', 2]]);
 
 const HAS_PYTHON = spawnSync('python3', ['--version']).status === 0;
 
@@ -20,6 +24,8 @@ for (const page of GUIDES) {
     let shop: DemoShop;
     before(async () => {
       shop = await DemoShop.open();
+      const sent = SENT.get(page);
+      if (sent !== undefined) await shop.sendEmails(sent);
     });
     after(() => shop.close());
 
