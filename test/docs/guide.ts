@@ -24,7 +24,7 @@ export interface Step {
   readonly output: string | undefined;
 }
 
-const RUN = ['graphql', 'sh', 'python', 'js'];
+const RUN = ['graphql', 'sh', 'python', 'js', 'sql'];
 
 /** @param page below docs/ */
 export function readSteps(page: string): readonly Step[] {
@@ -86,6 +86,12 @@ export class DemoShop {
     await placeOrder(root, 'R-1001', narrator);
     const folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-guide-'));
     return new DemoShop(fixture, password, folder);
+  }
+
+  /** Runs SQL as `rowpost tenant sql` does. */
+  async runSql(sql: string): Promise<void> {
+    await runTenantSql(this.fixture.testDatabase.database, { tenantid: 1, sql });
+    await this.fixture.control(await this.tokenOf('shop'), '{ Utility { introspect } }');
   }
 
   /** Sends the emails of the changes so far. */
@@ -161,6 +167,10 @@ export class DemoShop {
   private async signIn(login: string): Promise<string> {
     if (login === 'pxadmin') return (await this.fixture.signIn(0, login, PXADMIN_PASSWORD)).access_token;
     if (login === 'shop') return (await this.fixture.signIn(1, login, this.password)).access_token;
+    if (login === 'anonymous') {
+      const response = await this.fixture.postJson('/anonauth', { tenantid: 1 });
+      return textAt(await response.json(), 'access_token');
+    }
     const root = await this.tokenOf('shop');
     const found = await this.fixture.control(
       root,

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
 import { WebFixture } from '../api/webFixture.js';
@@ -15,6 +17,28 @@ describe('docs/reference/query.md, "Signing in"', () => {
     body = { ...(await fixture.signIn(tenantid)) };
   });
   after(() => fixture.stop());
+
+  it('is shown by a command that returns a token', async () => {
+    const [, command = ''] = /^```sh\n(.*?)^```$/ms.exec(section)!;
+    const run = promisify(execFile);
+    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', command], {
+      env: { ...process.env, BASE_URL: fixture.url },
+    });
+    expect(JSON.parse(stdout)).to.have.keys(Object.keys(body));
+  });
+
+  it('is shown with an Idempotency-Key by a command that changes something once', async () => {
+    const { tenantid } = await fixture.createTenant('orders', /^```sql\n(.*?)^```$/ms.exec(page)![1]);
+    const { access_token: TOKEN } = await fixture.signIn(tenantid);
+    const [, command = '', printed = ''] =
+      /^```sh\n([^`]*Idempotency-Key.*?)^```\n\n```text\n(.*?)^```$/ms.exec(page)!;
+    const run = promisify(execFile);
+    const env = { ...process.env, BASE_URL: fixture.url, TOKEN };
+    for (const _ of ['first', 'repeat']) {
+      const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', command], { env });
+      expect(stdout.trim()).to.equal(printed.trim());
+    }
+  });
 
   it('has every field of the response', () => {
     const rows = section.match(/^\| `.*$/gm)!;

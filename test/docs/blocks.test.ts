@@ -1,0 +1,143 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { buildSchema, parse, validate } from 'graphql';
+
+const ROOT = new URL('../../', import.meta.url);
+const read = (file: string): string => readFileSync(new URL(file, ROOT), 'utf8');
+
+/** What a page shows as a block: a request, a command, SQL or a program. */
+interface Block {
+  readonly page: string;
+  readonly kind: string;
+  readonly text: string;
+  readonly line: number;
+}
+
+/** What runs the blocks of a page, compares them with what is run, or writes them. */
+const RUN_BY: Readonly<Record<string, readonly [page: string, kinds: RegExp][]>> = {
+  'test/docs/guides.test.ts': [
+    ['docs/tutorials/first-email.md', /^graphql/],
+    ['docs/how-to/from-the-original-service.md', /./],
+    ['docs/how-to/roles-and-permissions.md', /./],
+    ['docs/how-to/clients.md', /./],
+    ['docs/how-to/files.md', /./],
+    ['docs/how-to/find-a-missing-email.md', /./],
+    ['docs/how-to/sign-up.md', /./],
+    ['docs/how-to/unsubscribe-and-suppress.md', /./],
+    ['docs/reference/email.md', /./],
+    ['docs/reference/roles_pbac-examples.md', /./],
+  ],
+  'test/docs/apiExamples.test.ts': [['docs/reference/query.md', /^(graphql|sql)$/]],
+  'test/docs/signIn.test.ts': [['docs/reference/query.md', /^sh$/]],
+  'test/docs/emailLayout.test.ts': [['docs/tutorials/complete-email.md', /./]],
+  'test/docs/errorExamples.test.ts': [['docs/reference/errors.md', /./]],
+  'test/docs/templates.test.ts': [['docs/reference/templates.md', /./]],
+  'test/docs/readme.test.ts': [['README.md', /./]],
+  'scripts/docs.ts': [
+    ['docs/reference/cli.md', /./],
+    ['docs/reference/roles_pbac.md', /./],
+  ],
+  'test/api/oidc/walkThrough.test.ts': [['docs/how-to/single-sign-on.md', /^graphql/]],
+  'test/slow/commands/existingDatabase.test.ts': [
+    ['docs/tutorials/existing-database.md', /^(sh|sql|json|graphql) \w+/],
+  ],
+  'test/processes/recipes.ts': [['docs/how-to/backup.md', /./]],
+};
+
+/** The others, by page and what they contain, with the reason. */
+const NOT_RUN: readonly (readonly [page: string, part: string, reason: string])[] = [
+  [
+    'docs/tutorials/first-email.md',
+    'npm run demo',
+    'installs and builds; test/slow/docs/firstEmail.test.ts runs the demo',
+  ],
+  [
+    'docs/tutorials/existing-database.md',
+    'create role rowpost',
+    'needs a superuser; the test makes the same roles itself',
+  ],
+  ['docs/tutorials/existing-database.md', 'node dist/main.js release', 'run by the test without its block'],
+  ['docs/tutorials/existing-database.md', 'pg_dump --exclude-schema', 'a dump of the reader’s own database'],
+  ['docs/tutorials/existing-database.md', '--print-sql', 'run by the test with a schema of its own'],
+  [
+    'docs/how-to/single-sign-on.md',
+    'certifiedProvider.mjs',
+    'the test starts the same provider on a free port',
+  ],
+  ['docs/how-to/single-sign-on.md', '/oidc -H', 'the test sends the same request'],
+  [
+    'docs/how-to/install.md',
+    '',
+    'needs Docker, or an empty Debian as root; test/deploy checks the files that it installs',
+  ],
+  ['docs/how-to/run.md', 'create role rowpost', 'needs a superuser and a database of that name'],
+  ['docs/how-to/monitor.md', 'pg_stat_activity', 'its result is the state of the reader’s server'],
+  ['docs/how-to/cells.md', '', 'needs several installations; test/slow moves tenants between them'],
+  ['docs/how-to/carriers.md', 'set_email_', 'needs accounts at carriers; checked against the schema below'],
+  ['docs/how-to/carriers.md', 'insert into reminder', 'part of a recipe for tables of the reader’s own'],
+  ['docs/reference/query.md', 'set_file_table', 'apiExamples.test.ts sets the same file table'],
+  [
+    'docs/reference/metrics-and-alerts.md',
+    'rowpost doctor',
+    'commands with ids of the reader’s own; their options are checked in names.test.ts',
+  ],
+];
+
+const PAGES = execFileSync('git', ['ls-files', 'README.md', 'docs/*.md'], { cwd: ROOT, encoding: 'utf8' })
+  .trim()
+  .split('\n');
+
+const blocks = PAGES.flatMap((page): Block[] => {
+  const text = read(page);
+  return [...text.matchAll(/^```(\S+(?: \w+)?)\n(.*?)^```$/gms)].map((match) => ({
+    page,
+    kind: match[1]!,
+    text: match[2]!,
+    line: text.slice(0, match.index).split('\n').length,
+  }));
+});
+
+/** What follows a request is its response. */
+const isResponse = ({ kind, text }: Block): boolean =>
+  /^json/.test(kind) ||
+  (kind === 'text' &&
+    !/^(\{ |mutation|\(umask|apt|[a-z]+=|git|npm|useradd|install|openssl|sed|rowpost)/.test(text));
+
+describe('blocks of the documentation', () => {
+  const runs = Object.entries(RUN_BY).flatMap(([test, pages]) =>
+    pages.map(([page, kinds]) => ({ test, page, kinds })),
+  );
+
+  it('are all run by a test, or listed with the reason why not', () => {
+    const left = blocks.filter(
+      (block) =>
+        !isResponse(block) &&
+        !runs.some(({ page, kinds }) => page === block.page && kinds.test(block.kind)) &&
+        !NOT_RUN.some(([page, part]) => page === block.page && block.text.includes(part)),
+    );
+    expect(left.map(({ page, line, kind }) => `${page}:${line} ${kind}`)).to.deep.equal([]);
+  });
+
+  for (const { test, page } of runs) {
+    it(`of ${page} are known to ${test}`, () => {
+      expect(read(test)).to.include(page.replace('docs/', ''));
+    });
+  }
+
+  it('that are not run exist', () => {
+    const stale = NOT_RUN.filter(
+      ([page, part]) => !blocks.some((block) => block.page === page && block.text.includes(part)),
+    );
+    expect(stale).to.deep.equal([]);
+  });
+
+  it('of docs/how-to/carriers.md fit the schema', () => {
+    const schema = buildSchema(read('test/control/schema.graphql'));
+    const requests = blocks
+      .filter(({ page, text }) => page === 'docs/how-to/carriers.md' && text.includes('set_email_'))
+      .flatMap(({ text }) => text.split(/\n(?=mutation|\{)/));
+    expect(requests).to.have.length.above(3);
+    for (const request of requests) expect(validate(schema, parse(request)), request).to.deep.equal([]);
+  });
+});
