@@ -11,6 +11,7 @@ const PAGES = [
   'bench/pipeline/README.md',
   'bench/simulate/README.md',
   'fault/README.md',
+  'src/foundation/limits/README.md',
   'packages/jinja2/README.md',
   ...readdirSync(new URL('docs/', ROOT), { encoding: 'utf8', recursive: true }).map((name) => `docs/${name}`),
 ];
