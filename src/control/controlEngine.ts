@@ -351,7 +351,7 @@ async function executeWith(
 
 /** Parsed and validated documents by their text. */
 class Documents {
-  readonly #known = new FairCache<ReadyDocument>(CACHED_BYTES, CACHED_BYTES / 4);
+  readonly #known = new FairCache<ReadyDocument>(CACHED_BYTES);
 
   constructor(
     private readonly schema: GraphQLSchema,

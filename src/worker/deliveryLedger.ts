@@ -26,9 +26,8 @@ const MAX_BATCH_SIZE = 200;
 const FEW_ADDRESSES = 100;
 /** Of a kept email, which count as one address. */
 const CHARACTERS_PER_ADDRESS = 1_000;
-/** Size of the cache of email types with their layouts, in characters, and the quota of a tenant. */
+/** Size of the cache of email types with their layouts, in characters. */
 const TYPE_CHARACTERS = 40_000_000;
-const TENANT_TYPE_CHARACTERS = TYPE_CHARACTERS / 4;
 /** Of one that is being loaded. */
 const EXPECTED_CHARACTERS = 10_000;
 /** How long to retry recording the start of an attempt, or its outcome. After that a started attempt counts as lost. */
@@ -38,10 +37,7 @@ const RETRY_MS = 200;
 /** The ledger from a single delivery's point of view. Concurrent calls are coalesced into one statement. */
 export function createDeliveryLedger(given: Ledger, leaseMs: number, log: Logger) {
   const ledger = withAppErrors(given);
-  const cachedTypes = new FairCache<ReturnType<typeof loadEmailType>>(
-    TYPE_CHARACTERS,
-    TENANT_TYPE_CHARACTERS,
-  );
+  const cachedTypes = new FairCache<ReturnType<typeof loadEmailType>>(TYPE_CHARACTERS);
   const together = <Item, Result>(
     run: (to: Ledger, items: readonly Item[]) => Promise<readonly Result[]>,
   ): ((item: Item) => Promise<Result>) =>

@@ -12,8 +12,11 @@ interface Owned {
   weight: number;
 }
 
+/** Maximum share of one owner: entries that are never used again must not evict those of others. */
+const QUOTA = 0.25;
+
 /**
- * A cache keyed by text, bounded by weight in total and per owner: an owner at its limit evicts only its own entries, which
+ * A cache keyed by text, bounded by weight in total and per owner: an owner at its quota evicts only its own entries, which
  * `lru-cache` can't do. Eviction is second-chance (CLOCK): the oldest entry goes first unless it was used in the meantime,
  * so a hit costs no more than a lookup.
  */
@@ -22,10 +25,7 @@ export class FairCache<T> {
   readonly #owners = new Map<string, Owned>();
   #weight = 0;
 
-  constructor(
-    private readonly maxWeight: number,
-    private readonly maxWeightPerOwner: number,
-  ) {}
+  constructor(private readonly maxWeight: number) {}
 
   get(key: string): T | undefined {
     const entry = this.#entries.get(key);
@@ -42,7 +42,7 @@ export class FairCache<T> {
     owned.keys.add(key);
     owned.weight += weight;
     this.#weight += weight;
-    this.#evict(owned.keys, key, () => owned.weight > this.maxWeightPerOwner);
+    this.#evict(owned.keys, key, () => owned.weight > this.maxWeight * QUOTA);
     this.#evict(this.#entries.keys(), key, () => this.#weight > this.maxWeight);
   }
 

@@ -28,9 +28,8 @@ export interface EventRecords {
 /** Whether a condition holds for an event, or why it can't be evaluated. */
 export type Verdict = boolean | AppError;
 
-/** Memory for compiled conditions, and the quota of a tenant. */
+/** Memory for compiled conditions. */
 const CACHED_BYTES = 80_000_000;
-const TENANT_CACHED_BYTES = CACHED_BYTES / 4;
 /**
  * After a statement over many events has failed, they are retried in groups of this size, then one by one. If all of a
  * hundred events fail, this takes 111 statements and evaluates each event three times; bisecting would take twice the
@@ -45,7 +44,7 @@ const MAX_TIMEOUTS = 8;
 
 /** Conditions of email rules, compiled once per version of the tables. */
 export class Conditions {
-  readonly #compiled = new FairCache<CompiledCondition>(CACHED_BYTES, TENANT_CACHED_BYTES);
+  readonly #compiled = new FairCache<CompiledCondition>(CACHED_BYTES);
 
   constructor(private readonly transactions: Transactions) {}
 

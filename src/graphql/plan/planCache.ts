@@ -14,8 +14,6 @@ const PLAN_BYTES = 120_000_000;
 /** Of a key. */
 const BYTES_OF_CHARACTER = 2;
 const BYTES_OF_FIELD = 1_000;
-/** Maximum share of one owner: documents that never repeat must not evict those of others. */
-const SHARE = 0.25;
 
 export interface KnownDocument {
   readonly ready: ReadyDocument;
@@ -27,8 +25,8 @@ export interface KnownDocument {
  * variables. A hit parses, validates and builds nothing. A new version never finds old entries, which age out.
  */
 export class PlanCache {
-  readonly #documents = new FairCache<KnownDocument>(DOCUMENT_BYTES, DOCUMENT_BYTES * SHARE);
-  readonly #plans = new FairCache<Plan>(PLAN_BYTES, PLAN_BYTES * SHARE);
+  readonly #documents = new FairCache<KnownDocument>(DOCUMENT_BYTES);
+  readonly #plans = new FairCache<Plan>(PLAN_BYTES);
   #lastId = 0;
 
   /** @param limitsFor the limits of an owner's documents */

@@ -254,7 +254,7 @@ describe('the planning queue', () => {
 
 describe('document cache', () => {
   it("is not evicted by another owner's documents", () => {
-    const cache = new FairCache<number>(100, 25);
+    const cache = new FairCache<number>(100);
     for (let i = 0; i < 20; i++) cache.set(`mine ${i}`, i, 1, 'me');
     for (let i = 0; i < 1_000; i++) cache.set(`random ${i}`, i, 1, 'hostile');
     for (let i = 0; i < 20; i++) expect(cache.get(`mine ${i}`)).to.equal(i);
