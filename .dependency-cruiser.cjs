@@ -76,7 +76,8 @@ module.exports = {
       from: { path: '^src/db/wire/' },
       to: { path: '^src/db/', pathNot: '^src/db/(wire|sql)/' },
     },
-    only('pg-and-knex-in-db', 'Only src/db knows PostgreSQL.', 'pg|knex', '^src/db/'),
+    only('pg-in-db', 'Only src/db knows PostgreSQL.', 'pg', '^src/db/'),
+    only('knex-for-migrations', 'Other SQL is built by src/db/sql.', 'knex', '^src/db/schema/'),
     only(
       'opentelemetry-in-tracing',
       'Spans are made in one folder.',

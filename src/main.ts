@@ -8,7 +8,7 @@ function explain(error: unknown): string {
   if (error instanceof UsageError || error instanceof ConfigError) return error.message;
   if (error instanceof AppError) return `${error.message} (${error.code}) ${error.hint}`;
   if (!(error instanceof Error)) return String(error);
-  // insufficient_privilege: knex puts the statement before PostgreSQL's message.
+  // insufficient_privilege: in a migration, knex puts the statement before PostgreSQL's message.
   if ((error as { code?: unknown }).code === '42501')
     return `PostgreSQL denies a right that is needed: ${error.message.split(' - ').at(-1)}. "rowpost doctor" names those of DATABASE_URL's role that are missing.`;
   return error.stack ?? error.message;

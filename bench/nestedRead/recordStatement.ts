@@ -5,6 +5,7 @@ import { Transactions } from '../../src/db/pool/transactions.js';
 import { createDataEngine } from '../../src/graphql/dataEngine.js';
 import { createLogger } from '../../src/foundation/observability/log.js';
 import { TEST_BUDGET, testEnv, testKeyRing } from '../../test/support/testConfig.js';
+import { knexOf } from '../../test/support/knexOf.js';
 
 export interface RecordedStatement {
   readonly text: string;
@@ -33,11 +34,10 @@ export async function recordStatement(request: {
   });
   const engine = createDataEngine({ database, config, log });
   try {
-    const role = await database
-      .knex<{ roleid: number; tenantid: number; login: string }>('rowpost.role')
+    const role = await knexOf(database)<{ roleid: number; tenantid: number; login: string }>('rowpost.role')
       .where({ tenantid: request.tenantid, login: request.roleLogin })
       .first('roleid');
-    const principal = await new PrincipalSource(database.knex).load(request.tenantid, role?.roleid ?? 0);
+    const principal = await new PrincipalSource(database.pool).load(request.tenantid, role?.roleid ?? 0);
     if (!principal) throw new Error(`there is no role ${request.roleLogin}`);
     const seen = recordTransactions();
     const { query, variables = {} } = request;

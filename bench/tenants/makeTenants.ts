@@ -1,4 +1,3 @@
-import type { Knex } from 'knex';
 import { SigningKeys } from '../../src/api/auth/signingKeys.js';
 import { Tokens } from '../../src/api/auth/tokens.js';
 import { systemClock } from '../../src/foundation/clock.js';
@@ -7,6 +6,8 @@ import { insertRole } from '../../src/control/roles/roles.js';
 import { createTenantSchema } from '../../src/db/tenants/tenantStorage.js';
 import { openDatabase } from '../../src/db/pool/database.js';
 import { TEST_BUDGET, testConfig, testKeyRing, testLog } from '../../test/support/testConfig.js';
+import { identifier, statement } from '../../src/db/sql/sql.js';
+import { inTransaction, type TransactionClient } from '../../src/db/pool/inTransaction.js';
 
 /** A tenant's root role, signed in. */
 export interface SignedIn {
@@ -55,34 +56,34 @@ export async function makeTenants(
     applicationName: 'bench',
     log: testLog,
   });
-  const { knex } = database;
+  const { pool } = database;
   const hasCode = (tenantid: number): boolean => tenantid % codeEvery === 0;
   const passwordHash = await hashPassword('benchmark');
   const sql = tablesSql(tables);
   const roles: { tenantid: number; roleid: number }[] = [];
   // One after the other: each adds to the rights on the same few objects.
   for (let n = 0; n < count; n++) {
-    roles.push(await knex.transaction((trx) => makeTenant(trx, `many ${n}`, passwordHash)));
+    roles.push(await inTransaction(pool, (trx) => makeTenant(trx, `many ${n}`, passwordHash)));
   }
   let next = 0;
   const makeTables = async (): Promise<void> => {
     for (let role = roles[next++]; role; role = roles[next++]) {
       const schema = `tenant_${role.tenantid}`;
       const owner = (await database.tenants.names()).tenant(role.tenantid);
-      await knex.transaction(async (trx) => {
-        await trx.raw('set local role ??', [owner]);
-        await trx.raw('set local search_path to ??', [schema]);
-        await trx.raw(sql);
-        if (hasCode(role.tenantid)) await trx.raw(CODE_SQL);
+      await inTransaction(pool, async (trx) => {
+        await trx.query(statement`set local role ${identifier(owner)}`);
+        await trx.query(statement`set local search_path to ${identifier(schema)}`);
+        await trx.query(sql);
+        if (hasCode(role.tenantid)) await trx.query(CODE_SQL);
       });
     }
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, makeTables));
-  await knex.raw('analyze');
+  await pool.query('analyze');
   const keyRing = config.secretKeys;
   if (!keyRing) throw new Error('there are no secret keys');
   const lifetimes = { accessTokenSeconds: 86_400, refreshTokenSeconds: 86_400, cell: undefined };
-  const keys = new SigningKeys(knex, keyRing, systemClock);
+  const keys = new SigningKeys(pool, keyRing, systemClock);
   await keys.ensure();
   const tokens = new Tokens(keys, lifetimes, systemClock);
   const signedIn: SignedIn[] = [];
@@ -95,12 +96,15 @@ export async function makeTenants(
 }
 
 async function makeTenant(
-  trx: Knex,
+  trx: TransactionClient,
   name: string,
   passwordHash: string,
 ): Promise<{ tenantid: number; roleid: number }> {
-  const [row] = await trx('rowpost.tenant').insert({ name }).returning<{ tenantid: number }[]>('tenantid');
-  const tenantid = row?.tenantid ?? 0;
+  const { rows } = await trx.query<{ tenantid: number }>(
+    'insert into rowpost.tenant (name) values ($1) returning tenantid',
+    [name],
+  );
+  const tenantid = rows[0]?.tenantid ?? 0;
   const schema = `tenant_${tenantid}`;
   await createTenantSchema(trx, tenantid, schema);
   const roleid = await insertRole(trx, {
@@ -113,6 +117,10 @@ async function makeTenant(
     capabilities: [],
     creatorid: null,
   });
-  await trx('rowpost.tenant').where({ tenantid }).update({ schema, root_roleid: roleid });
+  await trx.query('update rowpost.tenant set schema = $2, root_roleid = $3 where tenantid = $1', [
+    tenantid,
+    schema,
+    roleid,
+  ]);
   return { tenantid, roleid };
 }

@@ -64,7 +64,7 @@ export async function createShop(
 ): Promise<Shop> {
   const rootPassword = `canary-password-${randomBytes(12).toString('hex')}`;
   const name = `shop${number}`;
-  const { tenantid, schema } = await createTenant(database.knex, { name, rootLogin: 'root', rootPassword });
+  const { tenantid, schema } = await createTenant(database.pool, { name, rootLogin: 'root', rootPassword });
   await runTenantSql(database, { tenantid, sql: TABLES(number) + (special.tables ?? '') });
   const apiKey = newKey(number);
   return { number, tenantid, schema, rootPassword, apiKey, marker: `template-of-shop-${number};`, special };

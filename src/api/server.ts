@@ -48,7 +48,7 @@ const REQUEST_GRACE_MS = 1_000;
 /** Starts the HTTP server on `config.host` and `config.port`. Stopping it drains requests in flight. */
 export async function startWeb(deps: WebDeps): Promise<Web> {
   const { config, database, log, clock } = deps;
-  const keys = new SigningKeys(database.knex, deps.keyRing, clock);
+  const keys = new SigningKeys(database.pool, deps.keyRing, clock);
   await keys.ensure();
   const tokens = new Tokens(keys, config, clock);
   const authenticator = new Authenticator(tokens, deps.principals);
@@ -201,7 +201,7 @@ async function close(server: Server, inFlight: () => number, delayMs: number): P
 /** Lets the control engine issue tokens and call identity providers, without coupling it to either. */
 function withSignIn(deps: WebDeps, tokens: Tokens, issuers: ProviderIssuers): GraphqlExecutor {
   const learnProvider = async (providerid: number): Promise<void> => {
-    const provider = await readRow(deps.database.knex, oidcProviders, { providerid });
+    const provider = await readRow(deps.database.pool, oidcProviders, { providerid });
     if (provider) await issuers.learn(deps, provider);
   };
   return {

@@ -1,6 +1,7 @@
 import { withInstallation } from '../process/compose.js';
 import { hashPassword, requireStrongPassword } from '../control/roles/passwords.js';
 import { INSTALLATION_TENANTID } from '../control/tenants/installation.js';
+import { inTransaction } from '../db/pool/inTransaction.js';
 import { ANONYMOUS_LOGIN } from '../db/roles/principal.js';
 import { findLogin, setPassword } from '../control/roles/roles.js';
 import { bumpPolicyVersion, readTenant } from '../control/tenants/tenants.js';
@@ -13,14 +14,14 @@ import { readPassword } from './readPassword.js';
 export const password: Command = async (args) => {
   const { tenantid, login } = readRole(args);
   const given = await readPassword('New password');
-  return withInstallation(async ({ database: { knex } }) => {
-    const [tenant, role] = await Promise.all([readTenant(knex, tenantid), findLogin(knex, tenantid, login)]);
+  return withInstallation(async ({ database: { pool } }) => {
+    const [tenant, role] = await Promise.all([readTenant(pool, tenantid), findLogin(pool, tenantid, login)]);
     if (!tenant || !role) throw new UsageError(`tenant ${tenantid} has no role with the login "${login}"`);
     requireStrongPassword(given, [login, tenant.name]);
     const hash = await hashPassword(given);
-    await knex.transaction(async (trx) => {
-      await setPassword(trx, tenantid, role.roleid, hash, role.roleid);
-      await bumpPolicyVersion(trx, tenantid);
+    await inTransaction(pool, async (tx) => {
+      await setPassword(tx, tenantid, role.roleid, hash, role.roleid);
+      await bumpPolicyVersion(tx, tenantid);
     });
     printJson({ tenantid, roleid: role.roleid });
   });

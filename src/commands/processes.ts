@@ -71,7 +71,7 @@ export async function startEverything(
 ): Promise<{ web: Web; parts: readonly Stoppable[] }> {
   const { releaseInstallation } = await import('./release.js');
   await releaseInstallation(installation);
-  await requireKeysOf(installation.database.knex, installation.keyRing);
+  await requireKeysOf(installation.database.pool, installation.keyRing);
   const templates = await openTemplates(installation);
   const queue = await openQueuePart(installation);
   const workerPart = await startWorkerPart(installation, templates, queue);
@@ -100,7 +100,7 @@ function serverCommand(
       );
     }
     // A process with other keys could not decrypt stored secrets, and would set other passwords for tenants' logins.
-    await requireKeysOf(installation.database.knex, installation.keyRing);
+    await requireKeysOf(installation.database.pool, installation.keyRing);
     const parts = await start(installation);
     stopOnSignal([...parts, installation], installation.config.graceMs, installation.log);
     installation.log.info('started');

@@ -3,6 +3,7 @@ import { findRootRoleid } from '../control/tenants/tenants.js';
 import { readKeyStates } from '../db/email/emailAccounts.js';
 import { resumeTenant } from '../db/ledger/pause.js';
 import { redriveDeliveries, redriveDelivery } from '../db/ledger/redrive.js';
+import { inTransaction } from '../db/pool/inTransaction.js';
 import { UsageError } from '../foundation/errors.js';
 import { findUnsent } from '../control/email/redrive.js';
 import { ArgumentError, printJson, type Command } from './command.js';
@@ -29,13 +30,13 @@ async function resume({ tenant, delivery, filter }: Options, paused: string): Pr
   if (tenant !== undefined || delivery !== undefined || filter !== undefined)
     throw new ArgumentError('--paused takes the tenant itself, and no other option: --paused 7');
   const only = paused === 'all' ? undefined : readId(paused, '--paused takes the id of a tenant, or all');
-  return withInstallation(async ({ config, database: { knex, pool } }) => {
+  return withInstallation(async ({ config, database: { pool } }) => {
     const states = await readKeyStates(pool);
     const chosen = states.paused.filter((id) => only === undefined || id === only);
     if (only !== undefined && chosen.length === 0) throw new UsageError(`tenant ${only} is not paused`);
     for (const tenantid of chosen) {
-      const resumed = await knex.transaction((transaction) =>
-        resumeTenant(transaction, tenantid, config.tenantEmailsPerSecond),
+      const resumed = await inTransaction(pool, (tx) =>
+        resumeTenant(tx, tenantid, config.tenantEmailsPerSecond),
       );
       printJson({ tenantid, resumed });
     }
@@ -47,7 +48,9 @@ async function redriveOne(
   tenantid: number,
   deliveryid: string,
 ): Promise<number> {
-  await redriveDelivery(database.knex, tenantid, deliveryid, config.tenantEmailsPerSecond);
+  await inTransaction(database.pool, (tx) =>
+    redriveDelivery(tx, tenantid, deliveryid, config.tenantEmailsPerSecond),
+  );
   return 1;
 }
 
@@ -57,13 +60,15 @@ async function redriveFiltered(
   tenantid: number,
   filter: string,
 ): Promise<number> {
-  const root = await principals.load(tenantid, await findRootRoleid(database.knex, tenantid));
+  const root = await principals.load(tenantid, await findRootRoleid(database.pool, tenantid));
   if (!root) throw new UsageError(`tenant ${tenantid} has no root role`);
   let redriven = 0;
   let after: string | undefined = '0';
   while (after !== undefined) {
-    const ids = await findUnsent(database.knex, root, filter, CHUNK_SIZE, after);
-    redriven += await redriveDeliveries(database.knex, tenantid, ids, config.tenantEmailsPerSecond);
+    const ids = await findUnsent(database.pool, root, filter, CHUNK_SIZE, after);
+    redriven += await inTransaction(database.pool, (tx) =>
+      redriveDeliveries(tx, tenantid, ids, config.tenantEmailsPerSecond),
+    );
     after = ids.at(-1);
   }
   return redriven;

@@ -48,11 +48,11 @@ async function joinCells({ config, database, keyRing, log }: Installation, idRan
   if (idRange === undefined) throw new UsageError('the first release of a cell needs --id-range');
   const { SigningKeys } = await import('../api/auth/signingKeys.js');
   // Whichever cell comes first makes the key that all sign with.
-  await new SigningKeys(database.knex, keyRing, systemClock).ensure();
+  await new SigningKeys(database.pool, keyRing, systemClock).ensure();
   await useDirectory(directoryUrl, 'rowpost release', log, (directory) =>
     joinDirectory(directory, database.pool, { name, baseUrl, idRange }),
   );
-  await requireKeysOf(database.knex, keyRing);
+  await requireKeysOf(database.pool, keyRing);
 }
 
 function readIdRange(args: readonly string[]): number | undefined {
@@ -66,12 +66,12 @@ export async function releaseInstallation(installation: Installation): Promise<v
   const { database, log, config } = installation;
   const lacking = await missingRights(database.pool);
   if (lacking.length > 0) throw new UsageError(lacking.join('\n'));
-  const applied = await migrate(database.knex);
+  const applied = await migrate(database.pool);
   log.info({ applied }, applied.length > 0 ? 'migrated' : 'the database is up to date');
   const { restored, problems } = await restoreLostRoles(database.pool);
   if (restored > 0) log.info({ tenants: restored }, 'recreated missing database roles of tenants');
   for (const problem of problems) log.error(`${problem}: see "rowpost doctor"`);
-  for (const { tenantid, schema } of await listTenants(database.knex)) {
+  for (const { tenantid, schema } of await listTenants(database.pool)) {
     if (schema !== null) await database.tenants.settle(tenantid, schema);
   }
   if (config.databaseDirectUrl !== undefined) {
@@ -83,7 +83,7 @@ export async function releaseInstallation(installation: Installation): Promise<v
   }
   const { migrateQueue } = await import('../queue/openQueue.js');
   await migrateQueue(config, database);
-  const made = await ensureInstallation(database.knex, installation.pxadminPassword);
+  const made = await ensureInstallation(database.pool, installation.pxadminPassword);
   if (made === 'created') log.info('created pxadmin with the given password');
   if (made === 'password-missing') {
     throw new UsageError('PXADMIN_PASSWORD, the password of pxadmin, is required at the first release');

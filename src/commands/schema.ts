@@ -20,7 +20,7 @@ export const schema: Command = async (args) => {
   const tenantid = readId(tenant, '--tenant takes the id of a tenant');
   const roleid = role === undefined ? undefined : readId(role, '--role takes the id of a role');
   return withInstallation(async ({ database, openEngine, principals }) => {
-    const tables = await findTenantSchema(database.knex, tenantid);
+    const tables = await findTenantSchema(database.pool, tenantid);
     const principal = roleid === undefined ? undefined : await principals.load(tenantid, roleid);
     if (roleid !== undefined && !principal) {
       throw new UsageError(`tenant ${tenantid} has no role ${roleid} that may sign in`);

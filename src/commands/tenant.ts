@@ -14,7 +14,8 @@ import { linesOf, verifyExport } from '../control/tenants/exportFile.js';
 import { withArchive, writeArchive } from '../control/tenants/tablesArchive.js';
 import { exportTenant } from '../control/tenants/tenantExport.js';
 import { importTenant } from '../control/tenants/tenantImport.js';
-import type { ControlDb } from '../db/pool/database.js';
+import { inTransaction } from '../db/pool/inTransaction.js';
+import type { StatementRunner } from '../db/sql/statementRunner.js';
 import {
   adoptionWarnings,
   statementsToAdopt,
@@ -63,7 +64,7 @@ async function create(args: readonly string[]): Promise<number> {
     ...(options['schema'] === undefined ? {} : { schema: options['schema'] }),
   };
   return withInstallation(async ({ database }) => {
-    const created = await createTenant(database.knex, request);
+    const created = await createTenant(database.pool, request);
     printJson({ tenantid: created.tenantid, schema: created.schema, root_roleid: created.rootRoleid });
   });
 }
@@ -80,11 +81,11 @@ async function adopt(args: readonly string[]): Promise<number> {
   const rootPassword = prints ? '' : await readRootPassword(options);
   return withInstallation(async ({ database, openEngine }) => {
     if (prints) {
-      const adopted = await findAdopted(database.knex, schema);
+      const adopted = await findAdopted(database.pool, schema);
       printSql(await statementsToAdopt(database.pool, adopted));
       return;
     }
-    const created = await adoptTenant(database.knex, {
+    const created = await adoptTenant(database.pool, {
       name: required(options, 'name'),
       rootLogin: required(options, 'root-login'),
       rootPassword,
@@ -110,7 +111,7 @@ async function release(args: readonly string[]): Promise<number> {
   const options = readOptions(args, ['tenant'], PRINT_SQL);
   const tenantid = requiredTenant(options);
   return withInstallation(async ({ database }) => {
-    const found = await readTenant(database.knex, tenantid);
+    const found = await readTenant(database.pool, tenantid);
     if (found?.schema == null || !found.adopted) {
       throw new UsageError(`tenant ${tenantid} has not adopted a schema`);
     }
@@ -119,12 +120,12 @@ async function release(args: readonly string[]): Promise<number> {
       printSql(await statementsToRelease(database.pool, adopted));
       return;
     }
-    await deleteTenant(database.knex, tenantid);
+    await inTransaction(database.pool, (tx) => deleteTenant(tx, tenantid));
     printJson({ released: found.schema });
   });
 }
 
-async function findAdopted(db: ControlDb, schema: string): Promise<AdoptedSchema> {
+async function findAdopted(db: StatementRunner, schema: string): Promise<AdoptedSchema> {
   const found = (await listTenants(db)).find((row) => row.adopted && row.schema === schema);
   if (!found) throw new UsageError(`no tenant has adopted the schema "${schema}"`);
   return { tenantid: found.tenantid, schema };
@@ -152,7 +153,7 @@ async function sql(args: readonly string[]): Promise<number> {
       import('../control/utility/settingsProblems.js'),
     ]);
     const catalog = await engine.introspect(tenantid, schema);
-    const settings = await findSettingsProblems(database.knex, engine, tenantid, schema);
+    const settings = await findSettingsProblems(database.pool, engine, tenantid, schema);
     const problems = shortened([...catalog.problems, ...settings]);
     printJson({ tenantid, schema, tables: [...catalog.tables.keys()], problems });
   });
@@ -174,15 +175,15 @@ async function capture(args: readonly string[]): Promise<number> {
   const writers = required(options, 'writers');
   if (writers !== 'api' && writers !== 'all') throw new ArgumentError('--writers takes api or all');
   return withInstallation(async ({ database, openEngine }) => {
-    const schema = await findTenantSchema(database.knex, tenantid);
+    const schema = await findTenantSchema(database.pool, tenantid);
     const [engine, { captureTable }] = await Promise.all([
       openEngine(),
       import('../control/utility/capture.js'),
     ]);
     const catalog = await engine.introspect(tenantid, schema);
-    await database.knex.transaction(async (trx) => {
-      await lockTenant(trx, tenantid);
-      await captureTable(trx, database, { tenantid, catalog, table }, writers);
+    await inTransaction(database.pool, async (tx) => {
+      await lockTenant(tx, tenantid);
+      await captureTable(tx, database, { tenantid, catalog, table }, writers);
     });
     printJson({ tenantid, table, writers });
   });
@@ -192,7 +193,7 @@ async function capture(args: readonly string[]): Promise<number> {
 async function setSuspended(args: readonly string[], suspended: boolean): Promise<number> {
   const tenantid = requiredTenant(readOptions(args, ['tenant']));
   return withInstallation(async ({ database }) => {
-    await suspendTenant(database.knex, tenantid, suspended);
+    await suspendTenant(database.pool, tenantid, suspended);
     printJson({ tenantid, suspended });
   });
 }
@@ -207,7 +208,7 @@ async function exportToFile(args: readonly string[]): Promise<number> {
   const name = required(options, 'file');
   return withInstallation(async (installation) => {
     const { database, keyRing } = installation;
-    const found = await readTenant(database.knex, tenantid);
+    const found = await readTenant(database.pool, tenantid);
     if (found?.schema == null)
       throw new UsageError(`there is no tenant ${tenantid}: see "rowpost tenant list"`);
     const tables = archiveOf(found.adopted, options.tables, 'its owner dumps them');
@@ -328,7 +329,7 @@ function shortened(problems: readonly string[]): readonly string[] {
 
 async function list(): Promise<number> {
   return withInstallation(async ({ database }) => {
-    for (const row of await listTenants(database.knex)) printJson(row);
+    for (const row of await listTenants(database.pool)) printJson(row);
   });
 }
 

@@ -9,7 +9,7 @@ export const token: Command = async ([name, ...args]) => {
   if (name !== 'rotate' || args.length > 0) throw new ArgumentError('token takes rotate');
   return withInstallation(async ({ config, database, keyRing, log }) => {
     const longestSeconds = Math.max(config.accessTokenSeconds, config.refreshTokenSeconds);
-    const rotated = await rotateSigningKey(database.knex, keyRing, longestSeconds);
+    const rotated = await rotateSigningKey(database.pool, keyRing, longestSeconds);
     if (config.directoryUrl !== undefined) {
       await useDirectory(config.directoryUrl, 'rowpost token', log, (directory) =>
         enterSigningKeys(directory, database.pool, rotated.deleted),

@@ -13,7 +13,7 @@ import { readId, readOptions } from './options.js';
 export const why: Command = async (args) => {
   const { tenantid, target, key } = readArguments(args);
   return withInstallation(async ({ config, database, openEngine }) => {
-    const schema = await findTenantSchema(database.knex, tenantid);
+    const schema = await findTenantSchema(database.pool, tenantid);
     const explanation = await explainEvent(
       {
         database,

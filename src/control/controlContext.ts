@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import type { TemplatePool } from 'rowpost-jinja2';
-import type { ControlDb } from '../db/pool/database.js';
+import type { StatementRunner } from '../db/sql/statementRunner.js';
 import type { Principal } from '../db/roles/principal.js';
 import type { Carriers } from '../email/carriers/sending.js';
 import type { Services } from './services.js';
@@ -35,7 +35,7 @@ export interface ControlOptions {
 export interface ControlContext {
   readonly principal: Principal;
   /** The transaction of the request's mutations; no transaction for queries and external calls. */
-  readonly db: ControlDb;
+  readonly db: StatementRunner;
   readonly isTransaction: boolean;
   /** Limits how many emails a tenant composes at once. */
   readonly composing: TenantLimiter;

@@ -10,7 +10,8 @@ import {
 } from 'graphql';
 import { AppError } from '../foundation/errors.js';
 import { isServerError, isSessionEnd } from '../db/sql/sqlState.js';
-import type { ControlDb, ControlTransaction } from '../db/pool/database.js';
+import { inTransaction, type TransactionClient } from '../db/pool/inTransaction.js';
+import type { StatementRunner } from '../db/sql/statementRunner.js';
 import { readPrincipal, type Principal } from '../db/roles/principal.js';
 import { failedResponse, requestError, type GraphqlResponse } from '../graphql/response.js';
 import { DocumentError, readDocument, type ReadyDocument } from '../graphql/document/document.js';
@@ -197,7 +198,7 @@ async function query(run: Run): Promise<GraphqlResponse> {
 }
 
 async function executeOutsideTransaction(run: Run, introspected?: Introspected): Promise<GraphqlResponse> {
-  const context = contextOf(run, run.deps.database.knex, NOTHING_PREPARED);
+  const context = contextOf(run, run.deps.database.pool, NOTHING_PREPARED, false);
   const document = introspected ? introspected.rest : run.ready.document;
   const executed = document ? await executeWith(context, run, document) : { data: {} };
   const result = introspected ? withIntrospected(executed, introspected) : executed;
@@ -222,69 +223,89 @@ async function mutate(run: Run): Promise<GraphqlResponse> {
 
 async function mutateInTransaction(run: Run, prepared: Prepared): Promise<GraphqlResponse> {
   const { deps } = run;
-  const trx = await deps.database.knex.transaction();
+  let isCommitting = false;
   try {
-    // What still runs then fails at its next statement: the transaction has ended.
-    const { context, result } = await withTimeout(
-      executeMutations(run, trx, prepared),
-      deps.config.requestTimeoutMs,
-      () => {
-        throw new AppError(
-          'REQUEST_TIMEOUT',
-          'The mutations took too long together, and nothing was changed.',
-        );
-      },
-    );
-    if (result.errors) {
-      await trx.rollback();
-      // It was rolled back, so the response has no data.
-      return executionResponse('data' in result ? { ...result, data: null } : result, run.reportFieldError);
-    }
-    // Before the commit, so that a response that is too large rolls back.
-    requireResponseWithin(result.data, deps.config.maxResponseBytes);
-    await commit(trx);
+    const { context, response } = await inTransaction(deps.database.pool, async (client) => {
+      const tx = untilEnded(client);
+      const { context, result } = await withTimeout(
+        executeMutations(run, tx, prepared),
+        deps.config.requestTimeoutMs,
+        () => {
+          throw new AppError(
+            'REQUEST_TIMEOUT',
+            'The mutations took too long together, and nothing was changed.',
+          );
+        },
+      ).finally(tx.end);
+      // It is rolled back, so the response has no data.
+      const shown = result.errors && 'data' in result ? { ...result, data: null } : result;
+      const response = executionResponse(shown, run.reportFieldError);
+      if (result.errors) throw new RolledBack(response);
+      // Before the commit, so that a response that is too large rolls back.
+      requireResponseWithin(result.data, deps.config.maxResponseBytes);
+      isCommitting = true;
+      return { context, response };
+    }).catch((error: unknown) => {
+      if (!isCommitting || (isServerError(error) && !isSessionEnd(error))) throw error;
+      const message = 'The connection broke before the commit was confirmed.';
+      throw new AppError('OUTCOME_UNKNOWN', message, { cause: error });
+    });
     for (const step of context.afterCommit) step();
-    return executionResponse(result, run.reportFieldError);
+    return response;
+  } catch (error) {
+    if (error instanceof RolledBack) return error.response;
+    throw error;
   } finally {
-    if (!trx.isCompleted()) await trx.rollback();
     // Roles and rules take effect immediately in this process, and within a second in others.
     deps.principals.forget(run.principal.tenantid);
   }
 }
 
+class RolledBack extends Error {
+  constructor(readonly response: GraphqlResponse) {
+    super('the mutations are rolled back');
+  }
+}
+
+/** What still runs when the request gives up must not reach the connection, which is another's soon. */
+function untilEnded(client: TransactionClient): StatementRunner & { readonly end: () => void } {
+  let hasEnded = false;
+  return {
+    end: () => void (hasEnded = true),
+    async query<Row extends object>(text: string, values?: unknown[]) {
+      if (hasEnded) throw new Error('the transaction has ended');
+      // eslint-disable-next-line rowpost/static-sql -- `StatementRunner` takes no other
+      return client.query<Row>(text, values);
+    },
+  };
+}
+
 async function executeMutations(
   run: Run,
-  trx: ControlTransaction,
+  tx: StatementRunner,
   prepared: Prepared,
 ): Promise<{ readonly context: ControlContext; readonly result: ExecutionResult }> {
-  await lockTenant(trx, run.principal.tenantid);
-  const principal = await currentPrincipal(trx, run.principal);
-  const context = contextOf({ ...run, principal }, trx, prepared);
+  await lockTenant(tx, run.principal.tenantid);
+  const principal = await currentPrincipal(tx, run.principal);
+  const context = contextOf({ ...run, principal }, tx, prepared, true);
   return { context, result: await executeWith(context, run, run.ready.document) };
 }
 
 /** What the caller may do by now: earlier changes have ended. Throws AppError TOKEN_REVOKED, TENANT_SUSPENDED. */
-async function currentPrincipal(trx: ControlTransaction, known: Principal): Promise<Principal> {
-  const current = await readPrincipal(trx, known.tenantid, known.roleid);
+async function currentPrincipal(tx: StatementRunner, known: Principal): Promise<Principal> {
+  const current = await readPrincipal(tx, known.tenantid, known.roleid);
   if (!current || known.tokensValidFromMs < current.tokensValidFromMs)
     throw new AppError('TOKEN_REVOKED', 'The token was revoked.');
   if (current.isSuspended) throw new AppError('TENANT_SUSPENDED', 'The tenant is suspended.');
   return current;
 }
 
-async function commit(trx: ControlTransaction): Promise<void> {
-  try {
-    await trx.commit();
-    // knex resolves a failed commit, and only reports it here.
-    await trx.executionPromise;
-  } catch (error) {
-    if (isServerError(error) && !isSessionEnd(error)) throw error;
-    const message = 'The connection broke before the commit was confirmed.';
-    throw new AppError('OUTCOME_UNKNOWN', message, { cause: error });
-  }
-}
-
-function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext {
+function contextOf(
+  run: Run,
+  db: StatementRunner,
+  prepared: Prepared,
+  isTransaction: boolean,
+): ControlContext {
   const { deps, principal, options, composing, connections, values } = run;
   const { tenantid } = principal;
   const reader = createListReader({
@@ -305,7 +326,7 @@ function contextOf(run: Run, db: ControlDb, prepared: Prepared): ControlContext 
   return {
     principal,
     db,
-    isTransaction: db.isTransaction === true,
+    isTransaction,
     composing,
     connections,
     deps,

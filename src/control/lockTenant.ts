@@ -1,4 +1,4 @@
-import type { ControlDb } from '../db/pool/database.js';
+import type { StatementRunner } from '../db/sql/statementRunner.js';
 import { requireTenantInThisCell } from '../db/cells/placement.js';
 
 /**
@@ -6,7 +6,7 @@ import { requireTenantInThisCell } from '../db/cells/placement.js';
  * Call it first in a transaction. The tenant is not handed over before that ends. Locks a row, because tenants could hold an
  * advisory lock; rows that refer to the tenant can still be written. Throws AppError TENANT_MOVED, TENANT_MOVING.
  */
-export async function lockTenant(trx: ControlDb, tenantid: number): Promise<void> {
-  await trx.raw('select from rowpost.tenant where tenantid = ? for no key update', [tenantid]);
-  await requireTenantInThisCell(trx, tenantid);
+export async function lockTenant(db: StatementRunner, tenantid: number): Promise<void> {
+  await db.query('select from rowpost.tenant where tenantid = $1 for no key update', [tenantid]);
+  await requireTenantInThisCell(db, tenantid);
 }

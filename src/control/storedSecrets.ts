@@ -1,4 +1,5 @@
-import type { ControlDb } from '../db/pool/database.js';
+import { identifier, join, statement } from '../db/sql/sql.js';
+import type { StatementRunner } from '../db/sql/statementRunner.js';
 import type { KeyRing } from '../config/secrets.js';
 import { webhookSecretContext } from '../db/email/carrierWebhooks.js';
 import { emailApiKeyContext, emailTransportsContext } from '../db/email/emailAccounts.js';
@@ -71,14 +72,14 @@ export interface SecretsReadable {
 }
 
 /** Tries to decrypt every stored secret; none is retained. */
-export async function checkStoredSecrets(db: ControlDb, keyRing: KeyRing): Promise<SecretsReadable> {
+export async function checkStoredSecrets(db: StatementRunner, keyRing: KeyRing): Promise<SecretsReadable> {
   let stored = 0;
   const unreadable: string[] = [];
   for (const { table, column, key, context, nameOf } of SECRET_COLUMNS) {
-    const rows: readonly (KeyColumns & { readonly ciphertext: string })[] = await db(`rowpost.${table}`)
-      .whereNotNull(column)
-      .whereNot(column, '')
-      .select(...key, `${column} as ciphertext`);
+    const [keys, secret] = [key.map((name) => identifier(name)), identifier(column)];
+    const { rows } = await db.query<KeyColumns & { readonly ciphertext: string }>(
+      statement`select ${join(keys, ', ')}, ${secret} as ciphertext from ${identifier('rowpost', table)} where ${secret} <> ''`,
+    );
     stored += rows.length;
     unreadable.push(
       ...rows

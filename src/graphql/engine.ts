@@ -35,10 +35,9 @@ const REQUESTS_PER_CONNECTION = 4;
 export type Engine = ReturnType<typeof openEngine>;
 
 export function openEngine({ config, database, log, keyRing, onCommitted }: EngineOptions) {
-  const { pool, knex, tenants, transactions, replicas } = database;
+  const { pool, tenants, transactions, replicas } = database;
   return {
     pool,
-    knex,
     transactions,
     replicas,
     isCell: config.cell !== undefined,

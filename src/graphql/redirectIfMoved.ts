@@ -9,7 +9,7 @@ import type { Engine } from './engine.js';
  * the error of PostgreSQL. If it is still here, its move may have been undone since, so a statement without rights runs once more.
  */
 export async function redirectIfMoved<T>(
-  { isCell, knex }: Pick<Engine, 'isCell' | 'knex'>,
+  { isCell, pool }: Pick<Engine, 'isCell' | 'pool'>,
   tenantid: number,
   run: () => Promise<T>,
 ): Promise<T> {
@@ -19,7 +19,7 @@ export async function redirectIfMoved<T>(
     } catch (error) {
       const refusal = refusalBehind(error);
       if (!isCell || !refusal) throw error;
-      await requireTenantInThisCell(knex, tenantid);
+      await requireTenantInThisCell(pool, tenantid);
       if (attempt === 2 || refusal.code !== INSUFFICIENT_PRIVILEGE) throw error;
     }
   }

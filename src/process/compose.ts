@@ -96,7 +96,7 @@ export async function openInstallation(
     throw error;
   }
   const waker = createRelayWaker({ database, log });
-  const principals = new PrincipalSource(database.knex);
+  const principals = new PrincipalSource(database.pool);
   const history = watchHistory({ pool: database.pool, log });
   history.onChange(() => {
     principals.forgetAll();
@@ -261,8 +261,8 @@ export async function withInstallation(work: (installation: Installation) => Pro
 
 /** Refuses to run on a database that `rowpost release` has not migrated. */
 export async function requireCurrentSchema(database: Database): Promise<void> {
-  const pending = await pendingMigrations(database.knex).catch(async (error: unknown) => {
-    // knex does not see tables of other roles, and fails to create them.
+  const pending = await pendingMigrations(database.pool).catch(async (error: unknown) => {
+    // knex does not see tables of other roles, and fails to create its own.
     const lacking = isServerError(error) ? await missingRights(database.pool).catch(() => []) : [];
     if (lacking.length > 0) throw new UsageError(lacking.join('\n'));
     const appError = toAppError(error);

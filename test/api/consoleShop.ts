@@ -1,6 +1,7 @@
 import type { Email } from '../../src/email/email.js';
 import { packEmail, toSentEmail } from '../../src/email/sentEmail.js';
 import { ConsoleBrowser } from './consoleBrowser.js';
+import { knexOf } from '../support/knexOf.js';
 import { testKeyRing } from '../support/testConfig.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, textAt, WebFixture, type Json } from './webFixture.js';
 
@@ -150,7 +151,7 @@ export class ConsoleShop {
     await this.#knex(table).insert({ ...rows[0]!, deliveryid, ...values });
   }
 
-  get #knex(): WebFixture['testDatabase']['database']['knex'] {
-    return this.fixture.testDatabase.database.knex;
+  get #knex(): ReturnType<typeof knexOf> {
+    return knexOf(this.fixture.testDatabase.database);
   }
 }

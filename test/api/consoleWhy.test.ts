@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import type { ConsoleBrowser } from './consoleBrowser.js';
 import { ConsoleShop } from './consoleShop.js';
+import { knexOf } from '../support/knexOf.js';
 
 const EVIL = `"><script>alert('x')</script>{{ 7 | times: 7 }}`;
 
@@ -60,7 +61,7 @@ describe('the console’s “Why did nothing happen?”', () => {
     expect(html).to.include('waits for the relay').and.include('changes made through the API');
     expect(html).not.to.match(/<script>|&gt;49/);
     const event = await shop.changeOrder(7, 'new', 'paid');
-    const { knex } = shop.fixture.testDatabase.database;
+    const knex = knexOf(shop.fixture.testDatabase.database);
     const delivery = {
       tenantid: shop.tenantid,
       ruleid: shop.ruleid,

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { serverAudits } from 'graphql-http';
 import { waitFor } from '../support/waitFor.js';
 import { WebFixture, type GraphqlResult, type Json } from './webFixture.js';
+import { knexOf } from '../support/knexOf.js';
 
 for (const path of ['/query', '/roles_pbac'] as const) {
   describe(`GraphQL over HTTP at ${path}`, () => {
@@ -266,7 +267,7 @@ describe('a tenant with more concurrent requests than its share', () => {
     const ask = (authorization: string): Promise<Response> =>
       fixture.postJson('/query', { query: '{ thing { id } }' }, { authorization });
     expect((await ask(busy!.authorization)).status).to.equal(200);
-    const { knex } = fixture.testDatabase.database;
+    const knex = knexOf(fixture.testDatabase.database);
     const lock = await knex.transaction();
     await lock.raw('lock table ??.thing in access exclusive mode', [busy!.tenant.schema]);
     // Two connections serve tenants, one of them at most this one: one request runs, two more wait.

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { ConsoleBrowser } from './consoleBrowser.js';
 import { PXADMIN_PASSWORD, ROOT_LOGIN, ROOT_PASSWORD, WebFixture, type Json } from './webFixture.js';
+import { knexOf } from '../support/knexOf.js';
 
 const HTML = { accept: 'text/html' };
 
@@ -12,8 +13,7 @@ async function putEmail(
   deliveryid: number,
   subject: string,
 ): Promise<string> {
-  const [row] = await fixture.testDatabase.database
-    .knex('rowpost.mailbox')
+  const [row] = await knexOf(fixture.testDatabase.database)('rowpost.mailbox')
     .insert({
       tenantid,
       deliveryid,

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { waitFor } from '../support/waitFor.js';
 import { ConsoleBrowser } from './consoleBrowser.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture, type Json } from './webFixture.js';
+import { knexOf } from '../support/knexOf.js';
 
 describe('the request log', () => {
   const lines: Json[] = [];
@@ -102,7 +103,7 @@ describe('the request log', () => {
   });
 
   it('logs internal errors under the request id', async () => {
-    const { knex } = fixture.testDatabase.database;
+    const knex = knexOf(fixture.testDatabase.database);
     await knex.raw('alter table rowpost.policy_rule rename to policy_rule_away');
     try {
       fixture.principals.forgetAll();

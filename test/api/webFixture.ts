@@ -106,8 +106,8 @@ export class WebFixture {
     const env = { DATABASE_URL: testDatabase.url, RENDER_PROCESSES: '1', ...options.env };
     const config = { ...testConfig(env), ...options.config };
     const clock = options.clock ?? systemClock;
-    await ensureInstallation(database.knex, PXADMIN_PASSWORD, quickHash);
-    const principals = new PrincipalSource(database.knex, () => clock.now());
+    await ensureInstallation(database.pool, PXADMIN_PASSWORD, quickHash);
+    const principals = new PrincipalSource(database.pool, () => clock.now());
     const engine = createDataEngine({ database, config, log });
     const templates = templatePool(config.renderProcesses);
     const base = { database, config, log, clock, principals, engine };
@@ -143,7 +143,7 @@ export class WebFixture {
   /** A tenant with the given tables, whose root signs in as ROOT_LOGIN with ROOT_PASSWORD. */
   async createTenant(name: string, sql = ''): Promise<CreatedTenant> {
     const { database } = this.testDatabase;
-    const tenant = await createTestTenant(database.knex, {
+    const tenant = await createTestTenant(database.pool, {
       name,
       rootLogin: ROOT_LOGIN,
       rootPassword: ROOT_PASSWORD,

@@ -3,6 +3,7 @@ import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { createTestTenant } from '../support/createTestTenant.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { openCaptureFixture, type CaptureFixture } from '../db/capture/captureFixture.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 
 /** The triggers that capture a table run as the service, in sessions of whoever writes. */
 describe('captured tables', () => {
@@ -16,7 +17,7 @@ describe('captured tables', () => {
       ['item', 'shadows'],
     );
     const { database } = fixture.shop.test;
-    other = await createTestTenant(database.knex, {
+    other = await createTestTenant(database.pool, {
       name: 'other',
       rootLogin: 'root',
       rootPassword: 'correct horse',
@@ -149,7 +150,7 @@ describe('captured tables', () => {
     await runTenantSql(fixture.shop.test.database, { tenantid: other.tenantid, sql: '' });
     const { captureTable } = await import('../../src/control/utility/capture.js');
     const catalog = await fixture.shop.engine.introspect(other.tenantid, other.schema);
-    await fixture.shop.test.database.knex.transaction((trx) =>
+    await inTransaction(fixture.shop.test.database.pool, (trx) =>
       captureTable(
         trx,
         fixture.shop.test.database,

@@ -15,6 +15,7 @@ import {
 } from '../support/carrierReports.js';
 import { SNS_CERTIFICATE } from '../support/snsKey.js';
 import { at, WebFixture } from '../api/webFixture.js';
+import { knexOf } from '../support/knexOf.js';
 
 const SET = `mutation ($input: email_carrier_webhookInput!) {
   Utility { set_email_webhook(input: $input) { kind url set_time } } }`;
@@ -59,16 +60,16 @@ describe('attack: forged, repeated and cross-tenant carrier webhooks', () => {
   after(() => fixture.stop());
   beforeEach(async () => {
     fetched = [];
-    await fixture.testDatabase.database.knex('rowpost.email_suppression').delete();
+    await knexOf(fixture.testDatabase.database)('rowpost.email_suppression').delete();
     [deliveryid = ''] = await insertSentDeliveries(fixture.testDatabase.database, tenantid, 1);
   });
 
   const post = async (kind: string, { headers, body }: Posted, to = tenantid): Promise<number> =>
     (await fixture.fetch(`/events/${kind}/${to}`, { method: 'POST', headers, body })).status;
   const events = async (): Promise<readonly Record<string, unknown>[]> =>
-    (await fixture.testDatabase.database.knex('rowpost.email_event').where({ deliveryid })) as never;
+    (await knexOf(fixture.testDatabase.database)('rowpost.email_event').where({ deliveryid })) as never;
   const suppressed = (): Promise<readonly string[]> =>
-    fixture.testDatabase.database.knex('rowpost.email_suppression').pluck<string[]>('address');
+    knexOf(fixture.testDatabase.database)('rowpost.email_suppression').pluck<string[]>('address');
   const bounce = (kind: string, of = tenantid, secret?: string): Posted => {
     const signed = SIGNED_BOUNCES[kind];
     if (!signed) throw new Error(`${kind} has no reports here`);
@@ -184,7 +185,8 @@ describe('attack: forged, repeated and cross-tenant carrier webhooks', () => {
   });
 
   it('used signatures expire a few at a time, however many a tenant has made', async () => {
-    const { knex, pool } = fixture.testDatabase.database;
+    const { pool } = fixture.testDatabase.database;
+    const knex = knexOf(fixture.testDatabase.database);
     await pool.query(
       `insert into rowpost.webhook_token (tenantid, token, report, createtime)
        select $1, i::text, '', now() - interval '3 days' from generate_series(1, 1000) i`,
@@ -271,7 +273,7 @@ describe('attack: forged, repeated and cross-tenant carrier webhooks', () => {
   });
 
   it('secrets are stored encrypted, never shown, and validated by format', async () => {
-    const rows: unknown = await fixture.testDatabase.database.knex('rowpost.carrier_webhook');
+    const rows: unknown = await knexOf(fixture.testDatabase.database)('rowpost.carrier_webhook');
     expect(JSON.stringify(rows)).to.not.match(/canary|email-events/);
     const { data } = await fixture.control(root, '{ Utility { email_webhooks { kind url set_time } } }');
     expect(JSON.stringify(data))

@@ -14,6 +14,7 @@ import {
   startPipeline,
   type Pipeline,
 } from '../delivery/pipelineSetup.js';
+import { knexOf } from '../support/knexOf.js';
 
 /** Events of a batch, as shipped. */
 const EVENTS = 100;
@@ -55,11 +56,11 @@ describe('attack: a row for which a condition fails', () => {
     );
   });
   afterEach(async () => {
-    await db.database.knex('rowpost.email_rule').where({ tenantid: tenant.tenantid }).del();
+    await knexOf(db.database)('rowpost.email_rule').where({ tenantid: tenant.tenantid }).del();
   });
 
   const insertNotes = async (secrets: readonly string[]): Promise<void> => {
-    const principal = await new PrincipalSource(db.database.knex).load(tenant.tenantid, tenant.rootRoleid);
+    const principal = await new PrincipalSource(db.database.pool).load(tenant.tenantid, tenant.rootRoleid);
     const { body } = await engine.execute(
       principal!,
       {
@@ -79,8 +80,7 @@ describe('attack: a row for which a condition fails', () => {
   it('ends that event as CONDITION_FAILED, and sends the email of the others', async () => {
     await insertNotes(Array.from({ length: EVENTS }, (_, index) => (index === 41 ? 'abc' : '6')));
     await ended({ sent: EVENTS - 1, failed: 1 });
-    const failed = await db.database
-      .knex('rowpost.email_delivery')
+    const failed = await knexOf(db.database)('rowpost.email_delivery')
       .where({ tenantid: tenant.tenantid, state: 'failed' })
       .select('key', 'error_code', 'error');
     expect(failed).to.have.length(1);

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { captureTable } from '../../src/control/utility/capture.js';
 import { identifier, statement } from '../../src/db/sql/sql.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 
 /** Casts run as the role that owns `rowpost.value_json`, read-only. What they leave for the end of the transaction may write. */
 describe("attack: a cast of a captured row's type leaves a trigger for the end of the transaction", () => {
@@ -13,10 +14,10 @@ describe("attack: a cast of a captured row's type leaves a trigger for the end o
        create cast (e as json) with function to_json(e)`,
     );
     const { tenantid, schema } = shop.tenant;
-    const { knex, pool, tenants } = shop.test.database;
+    const { pool, tenants } = shop.test.database;
     const catalog = await shop.engine.introspect(tenantid, schema);
     const what = { tenantid, catalog, table: 't' };
-    await knex.transaction((trx) => captureTable(trx, shop.test.database, what, 'all'));
+    await inTransaction(pool, (trx) => captureTable(trx, shop.test.database, what, 'all'));
     // As in a database that is not the service's own, or an application with a schema that was adopted.
     const { rows } = await pool.query<{ name: string }>('select current_database()::text as name');
     const role = (await tenants.names()).tenant(tenantid);

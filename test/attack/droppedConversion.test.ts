@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { captureTable } from '../../src/control/utility/capture.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 
 /** The cast runs as the role that owns `rowpost.value_json`, which converts the captured values of all tenants. */
 describe("attack: a cast of a captured row's type changes what converts the values of all tenants", () => {
@@ -20,7 +21,7 @@ describe("attack: a cast of a captured row's type changes what converts the valu
     const catalog = await shop.engine.introspect(tenantid, schema);
     for (const table of ['t', 'checked']) {
       const what = { tenantid, catalog, table };
-      await database.knex.transaction((trx) => captureTable(trx, database, what, 'all'));
+      await inTransaction(database.pool, (trx) => captureTable(trx, database, what, 'all'));
     }
   });
   after(() => shop.close());

@@ -29,7 +29,7 @@ describe('attack: an index whose function does not end when autovacuum calls it'
 
   it('holds a worker until it is ended, once', async () => {
     const named = { name: 'shop', rootLogin: 'root', rootPassword: 'correct horse' };
-    const { tenantid, schema } = await createTestTenant(database.knex, named);
+    const { tenantid, schema } = await createTestTenant(database.pool, named);
     await runTenantSql(database, {
       tenantid,
       sql: `create function slow(a int) returns int immutable language plpgsql as $$ begin

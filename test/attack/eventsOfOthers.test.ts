@@ -6,6 +6,7 @@ import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { createDataEngine } from '../../src/graphql/dataEngine.js';
 import { testConfig, testLog } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 
@@ -69,9 +70,9 @@ describe("attack: another tenant's events", () => {
     });
     const adopt = async (schema: string): Promise<AdoptedTenant> => {
       const root = { rootLogin: 'root', rootPassword: 'correct horse' };
-      const tenant = await adoptTenant(database.knex, { name: schema, schema, ...root });
+      const tenant = await adoptTenant(database.pool, { name: schema, schema, ...root });
       const catalog = await engine.introspect(tenant.tenantid, schema);
-      await database.knex.transaction((trx) =>
+      await inTransaction(database.pool, (trx) =>
         captureTable(trx, database, { tenantid: tenant.tenantid, catalog, table: 'item' }, 'all'),
       );
       return tenant;

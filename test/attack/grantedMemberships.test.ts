@@ -13,7 +13,7 @@ describe("attack: memberships of a tenant's role that others granted", () => {
     shop = await openShop('create table notes (id int primary key)');
     const { database } = shop.test;
     const named = { name: 'accomplice', rootLogin: 'root', rootPassword: 'correct horse' };
-    accomplice = await createTestTenant(database.knex, named);
+    accomplice = await createTestTenant(database.pool, named);
     names = await database.tenants.names();
   });
   after(() => shop.close());

@@ -3,6 +3,7 @@ import { captureTable } from '../../src/control/utility/capture.js';
 import { createTestTenant } from '../support/createTestTenant.js';
 import { fenceTenant, structureOf } from '../../src/db/cells/moving/handOver.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 
 /** The trigger of a captured table reads the table of tenants, which stays locked until its transaction ends. */
 describe('attack: a tenant keeps a transaction open that wrote to a captured table', () => {
@@ -14,11 +15,11 @@ describe('attack: a tenant keeps a transaction open that wrote to a captured tab
     const { database } = shop.test;
     const { tenantid, schema } = shop.tenant;
     const catalog = await shop.engine.introspect(tenantid, schema);
-    await database.knex.transaction((trx) =>
+    await inTransaction(database.pool, (trx) =>
       captureTable(trx, database, { tenantid, catalog, table: 'notes' }, 'all'),
     );
     const named = { name: 'other', rootLogin: 'root', rootPassword: 'correct horse' };
-    const other = await createTestTenant(database.knex, named);
+    const other = await createTestTenant(database.pool, named);
     const moving = { ...other, role: (await database.tenants.names()).tenant(other.tenantid) };
     const structure = await structureOf(database.pool, moving);
     const session = await database.tenants.connectDirectly(tenantid);

@@ -19,9 +19,9 @@ describe('attack: transactions of the shared login that the service does not see
       after(() => test.drop());
 
       it('are waited for before a script runs, or it does not run', async () => {
-        const { knex, pool, tenants } = test.database;
+        const { pool, tenants } = test.database;
         const named = { name: 'shop', rootLogin: 'root', rootPassword: 'correct horse' };
-        const { tenantid, schema } = await createTestTenant(knex, named);
+        const { tenantid, schema } = await createTestTenant(pool, named);
         await tenants.settle(tenantid, schema);
         expect(tenants.loginOf(tenantid)).to.equal('shared');
         const names = await tenants.names();

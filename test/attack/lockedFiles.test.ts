@@ -12,8 +12,8 @@ describe("attack: a tenant's transaction keeps files locked", () => {
   after(() => test.drop());
 
   it('holds up the deletion of no other files', async () => {
-    const { knex, pool } = test.database;
-    const tenant = await createTestTenant(knex, {
+    const { pool } = test.database;
+    const tenant = await createTestTenant(pool, {
       name: 'one',
       rootLogin: 'root',
       rootPassword: 'correct horse',

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { at, textAt, WebFixture, PXADMIN_PASSWORD } from '../api/webFixture.js';
+import { knexOf } from '../support/knexOf.js';
 
 const MOST = 100;
 
@@ -38,7 +39,7 @@ describe('attack: a sign-in page with any number of providers', () => {
   });
 
   it('shows no more, wherever they come from', async () => {
-    await fixture.testDatabase.database.knex.raw(
+    await knexOf(fixture.testDatabase.database).raw(
       `insert into rowpost.oidc_config (tenantid, providerid, client_id, client_secret_encrypted, client_secret_uuid)
        select tenantid, providerid, client_id, client_secret_encrypted, gen_random_uuid() from rowpost.oidc_config`,
     );

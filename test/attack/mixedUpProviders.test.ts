@@ -8,6 +8,7 @@ import { joinDirectory } from '../../src/db/cells/directory/cells.js';
 import { migrateDirectory, openDirectory, type Directory } from '../../src/db/cells/directory/directory.js';
 import { testLog } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { knexOf } from '../support/knexOf.js';
 
 /**
  * RFC 9700, 4.4. The attacker's own provider sends the browser on to the honest one, with the client id of the victim's tenant.
@@ -23,7 +24,7 @@ describe("attack: another provider's code, by mixing up providers", () => {
   before(async () => (fixture = await start()));
   after(() => fixture.stop());
   beforeEach(async () => {
-    const { knex } = fixture.web.testDatabase.database;
+    const knex = knexOf(fixture.web.testDatabase.database);
     for (const table of ['oidc_sign_in', 'oidc_config', 'oidc_providers'])
       await knex(`rowpost.${table}`).delete();
     [honest, evil] = await Promise.all([MisbehavingProvider.start(), MisbehavingProvider.start()]);
@@ -101,7 +102,9 @@ describe("attack: another provider's code, by mixing up providers", () => {
     expect(await mixUp(attacker, victim.redirectUri)).to.equal('OIDC_STATE_INVALID');
     expect(received()).to.equal('nothing');
     // The sign-in is used up.
-    expect(await fixture.web.testDatabase.database.knex('rowpost.oidc_sign_in').select()).to.deep.equal([]);
+    expect(await knexOf(fixture.web.testDatabase.database)('rowpost.oidc_sign_in').select()).to.deep.equal(
+      [],
+    );
   });
 
   it('fails where the attacker promises iss to get the plain redirect URI', async () => {
@@ -154,7 +157,7 @@ describe("attack: another provider's code, by mixing up providers", () => {
       await fixture.begin(browser, victim.roleid, victim.confid),
       (next) => !next.startsWith(fixture.baseUrl),
     );
-    const { knex } = fixture.web.testDatabase.database;
+    const knex = knexOf(fixture.web.testDatabase.database);
     await knex('rowpost.oidc_providers').update({ token_uri: evil.endpoints.token_uri });
     const response = await browser.send(url);
     expect(((await response.json()) as FailureBody).code).to.equal('OIDC_STATE_INVALID');
@@ -189,7 +192,7 @@ describe("attack: another provider's code, by mixing up providers", () => {
 
   it('does not wait for a tenant that keeps its transaction open', async () => {
     const first = await setUp(honest);
-    const { knex } = fixture.web.testDatabase.database;
+    const knex = knexOf(fixture.web.testDatabase.database);
     const { tenantid } = await fixture.web.createTenant('slow');
     const trx = await knex.transaction();
     try {
@@ -246,13 +249,12 @@ describe("attack: another provider's code, by mixing up providers", () => {
 
     it('fails once the victim has moved there, and keeps its redirect URI', async () => {
       const victim = await setUp(honest);
-      const [row] = await fixture.web.testDatabase.database
-        .knex('rowpost.oidc_config')
+      const [row] = await knexOf(fixture.web.testDatabase.database)('rowpost.oidc_config')
         .where({ confid: victim.confid })
         .delete()
         .returning<{ redirect_uri: string; requires_iss: boolean }[]>(['redirect_uri', 'requires_iss']);
       expect((await setUp(evil)).redirectUri).not.to.equal(fixture.redirectUri);
-      const { knex } = there.web.testDatabase.database;
+      const knex = knexOf(there.web.testDatabase.database);
       const providerid = await there.createProvider({ ...honest.endpoints });
       const copied = await knex('rowpost.oidc_config')
         .insert({

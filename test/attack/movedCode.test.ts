@@ -45,7 +45,7 @@ describe("attack: code of a tenant that is moved to another cell runs with the m
   before(async () => {
     [source, target] = await Promise.all([createTestDatabase(), createTestDatabase()]);
     const { database } = source;
-    const { tenantid, schema } = await createTestTenant(database.knex, {
+    const { tenantid, schema } = await createTestTenant(database.pool, {
       name: 'mallory',
       rootLogin: 'root',
       rootPassword: 'correct horse',

@@ -3,6 +3,7 @@ import { captureTable } from '../../src/control/utility/capture.js';
 import { createTestTenant } from '../support/createTestTenant.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 
 /** A captured table that its owner had moved into a schema of another tenant, where it may create, wrote events in that tenant's name. */
 describe('attack: a captured table that moves to the schema of another tenant', () => {
@@ -12,14 +13,14 @@ describe('attack: a captured table that moves to the schema of another tenant', 
 
   it('writes none there', async () => {
     const { database } = shop.test;
-    const other = await createTestTenant(database.knex, {
+    const other = await createTestTenant(database.pool, {
       name: 'other',
       rootLogin: 'root',
       rootPassword: 'correct horse',
     });
     const { tenantid, schema } = shop.tenant;
     const catalog = await shop.engine.introspect(tenantid, schema);
-    await database.knex.transaction((trx) =>
+    await inTransaction(database.pool, (trx) =>
       captureTable(trx, database, { tenantid, catalog, table: 'sale' }, 'all'),
     );
     const role = (await database.tenants.names()).tenant(shop.tenant.tenantid);

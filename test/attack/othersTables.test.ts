@@ -13,7 +13,7 @@ describe('attack: another role owns something in the schema of a tenant without 
     shop = await openShop('create table notes (id int primary key)');
     const { database } = shop.test;
     const named = { name: 'accomplice', rootLogin: 'root', rootPassword: 'correct horse' };
-    accomplice = await createTestTenant(database.knex, named);
+    accomplice = await createTestTenant(database.pool, named);
     role = (await database.tenants.names()).tenant(accomplice.tenantid);
     await shop.sql(`grant usage on schema ${shop.tenant.schema} to ${role}`);
   });

@@ -22,7 +22,7 @@ describe('attack: a tenant waits for a lock before which all tenants would queue
     guard = new ServerGuard(database.createClient, () => tenants.names());
     await guard.endHoldingSessions();
     const named = { name: 'attacker', rootLogin: 'root', rootPassword: 'correct horse' };
-    const { tenantid, schema } = await createTestTenant(database.knex, named);
+    const { tenantid, schema } = await createTestTenant(database.pool, named);
     attackerid = tenantid;
     attackerSchema = schema;
     await runTenantSql(database, {

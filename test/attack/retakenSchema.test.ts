@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { deleteTenant } from '../../src/control/tenants/tenants.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 
 /** The owner of a schema may add code at any time, in sessions that nothing ends. */
 describe("attack: a tenant's schema that another role has made anew", () => {
@@ -48,7 +49,7 @@ describe("attack: a tenant's schema that another role has made anew", () => {
     const { rows } = await app.query<{ role: string }>('select current_user as role');
     // As the walk-through of adoption asks for.
     await database.pool.query(`grant ${rows[0]!.role} to current_user` as 'select 1');
-    await deleteTenant(database.knex, tenantid);
+    await inTransaction(database.pool, (tx) => deleteTenant(tx, tenantid));
     await app.query(`select from ${schema}.notes`);
   });
 });

@@ -12,9 +12,9 @@ describe("attack: a tenant whose id is in the name of an application's role", ()
   after(() => test.drop());
 
   it('gets nothing of what that role owns', async () => {
-    const { knex, pool } = test.database;
+    const { pool } = test.database;
     const rootPassword = 'correct horse';
-    const { tenantid } = await createTestTenant(knex, { name: 'one', rootLogin: 'root', rootPassword });
+    const { tenantid } = await createTestTenant(pool, { name: 'one', rootLogin: 'root', rootPassword });
     // Beyond the ids of other tests: the role belongs to the whole server.
     const given = 800_000 + tenantid;
     await pool.query(`alter sequence rowpost.tenant_tenantid_seq restart with ${given}`);
@@ -23,7 +23,7 @@ describe("attack: a tenant whose id is in the name of an application's role", ()
       `create role ${role}; grant ${role} to current_user; create schema app authorization ${role}`,
     );
     try {
-      const alike = await createTestTenant(knex, { name: 'two', rootLogin: 'root', rootPassword });
+      const alike = await createTestTenant(pool, { name: 'two', rootLogin: 'root', rootPassword });
       expect(alike.tenantid).to.equal(given);
       await runTenantSql(test.database, { tenantid: given, sql: 'create table t (id int primary key)' });
       const { rows } = await pool.query<{ owner: string; members: number }>(

@@ -23,7 +23,7 @@ describe("an attacker's operators in public", () => {
 
   before(async () => {
     test = await createTestDatabase();
-    const { knex, pool } = test.database;
+    const { pool } = test.database;
     const { rows } = await pool.query<{ oid: number; database: string }>(
       'select oid, datname as database from pg_database where datname = current_database()',
     );
@@ -44,7 +44,7 @@ describe("an attacker's operators in public", () => {
     });
 
     const create = (name: string): Promise<CreatedTenant> =>
-      createTestTenant(knex, { name, rootLogin: 'root', rootPassword: 'correct horse' });
+      createTestTenant(pool, { name, rootLogin: 'root', rootPassword: 'correct horse' });
     plain = await create('plain');
     withCode = await create('withcode');
     const tables = `
@@ -56,7 +56,7 @@ describe("an attacker's operators in public", () => {
     await attacker.query('create schema crm; set search_path = crm, public');
     await attacker.query(tables);
     await pool.query(`grant ${role} to current_user`);
-    adopted = await adoptTenant(knex, {
+    adopted = await adoptTenant(pool, {
       name: 'adopted',
       schema: 'crm',
       rootLogin: 'root',
@@ -76,7 +76,7 @@ describe("an attacker's operators in public", () => {
   });
 
   const rootOf = async ({ tenantid, rootRoleid }: CreatedTenant): Promise<Principal> =>
-    (await new PrincipalSource(test.database.knex).load(tenantid, rootRoleid))!;
+    (await new PrincipalSource(test.database.pool).load(tenantid, rootRoleid))!;
   const ask = async (tenant: CreatedTenant, query: string): Promise<string> =>
     (await engine.execute(await rootOf(tenant), { query }, { allowMutation: true })).body;
 

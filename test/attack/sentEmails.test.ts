@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { ConsoleBrowser } from '../api/consoleBrowser.js';
 import { ConsoleShop } from '../api/consoleShop.js';
 import { at, ROOT_LOGIN } from '../api/webFixture.js';
+import { knexOf } from '../support/knexOf.js';
 
 const EVIL = `"><img src=x onerror=alert(1)><script>alert('x')</script>{{ 7 | times: 7 }}`;
 
@@ -94,7 +95,7 @@ describe('attack: stored emails', () => {
     const browser = await shop.signedIn();
     for (const path of [`${delivery}/sent?attempt=3`, '9223372036854775807/sent', '9999999999999999999/sent'])
       expect((await browser.get(`/console/deliveries/${path}`)).status, path).to.be.oneOf([400, 404]);
-    const { knex } = shop.fixture.testDatabase.database;
+    const knex = knexOf(shop.fixture.testDatabase.database);
     await knex.raw('update rowpost.sent_mail set attempt = 5 where deliveryid = ? and attempt = 2', [
       delivery,
     ]);

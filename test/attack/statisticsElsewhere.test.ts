@@ -13,7 +13,7 @@ describe('attack: statistics in the schema of another tenant', () => {
   let accomplice: CreatedTenant;
   before(async () => {
     shop = await openShop('create table notes (id int primary key, body text)');
-    accomplice = await createTestTenant(shop.test.database.knex, {
+    accomplice = await createTestTenant(shop.test.database.pool, {
       name: 'accomplice',
       rootLogin: 'root',
       rootPassword: 'correct horse',

@@ -28,7 +28,7 @@ describe('tenant code', () => {
   before(async () => {
     shop = await openShop(MALLORY_DDL);
     const { database } = shop.test;
-    victim = await createTestTenant(database.knex, {
+    victim = await createTestTenant(database.pool, {
       name: 'victim',
       rootLogin: 'root',
       rootPassword: 'correct horse',
@@ -38,7 +38,7 @@ describe('tenant code', () => {
       sql: "create table secret (id int primary key, word text); insert into secret values (1, 'swordfish')",
     });
     await shop.engine.introspect(victim.tenantid, victim.schema);
-    const root = await new PrincipalSource(database.knex).load(victim.tenantid, victim.rootRoleid);
+    const root = await new PrincipalSource(database.pool).load(victim.tenantid, victim.rootRoleid);
     if (!root) throw new Error('the victim has no root');
     victimRoot = root;
     victimRole = (await database.tenants.names()).tenant(victim.tenantid);
@@ -252,7 +252,7 @@ describe('tenant code', () => {
         await byTrigger(`perform pg_advisory_lock(7231001), pg_advisory_lock(7231002), pg_advisory_lock(7231003),
         pg_advisory_lock(7275001), pg_advisory_lock(7275002); new.result := 'locked';`);
       expect(locked).to.equal('locked');
-      const made = await createTestTenant(shop.test.database.knex, {
+      const made = await createTestTenant(shop.test.database.pool, {
         name: 'later',
         rootLogin: 'root',
         rootPassword: 'correct horse',

@@ -37,7 +37,7 @@ describe('a tenant that changes its own login', () => {
       await witness.query(
         'begin; lock table rowpost.provisioning_lock in share update exclusive mode nowait; rollback',
       );
-      await createTestTenant(database.knex, {
+      await createTestTenant(database.pool, {
         name: 'other',
         rootLogin: 'root',
         rootPassword: 'correct horse',

@@ -7,6 +7,7 @@ import { createDataEngine } from '../../src/graphql/dataEngine.js';
 import { openCaptureFixture, type CaptureFixture } from '../db/capture/captureFixture.js';
 import { testConfig, testLog } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 
 /** Notes who ran it, in a table to which everybody may write. */
 const TRAP = `
@@ -132,7 +133,7 @@ describe('attack: running SQL as the service by the name of a capture trigger', 
 
     before(async () => {
       test = await createTestDatabase();
-      const { pool, knex } = test.database;
+      const { pool } = test.database;
       const { rows } = await pool.query<{ oid: number; name: string }>(
         'select oid, datname as name from pg_database where datname = current_database()',
       );
@@ -151,7 +152,7 @@ describe('attack: running SQL as the service by the name of a capture trigger', 
          create table "visit ""a""" partition of visit for values from (0) to (10);
          create table document (id int primary key); grant usage on schema crm to public`,
       );
-      tenant = await adoptTenant(knex, {
+      tenant = await adoptTenant(pool, {
         name: 'crm',
         schema: 'crm',
         rootLogin: 'root',
@@ -166,7 +167,7 @@ describe('attack: running SQL as the service by the name of a capture trigger', 
       });
       for (const table of ['document', 'visit']) {
         const catalog = await engine.introspect(tenantid, 'crm');
-        await knex.transaction((trx) =>
+        await inTransaction(pool, (trx) =>
           captureTable(trx, test.database, { tenantid, catalog, table }, 'all'),
         );
       }
@@ -199,7 +200,7 @@ describe('attack: running SQL as the service by the name of a capture trigger', 
     });
 
     it('release drops the triggers, and runs nothing of the tenant', async () => {
-      await deleteTenant(test.database.knex, tenant.tenantid);
+      await inTransaction(test.database.pool, (tx) => deleteTenant(tx, tenant.tenantid));
       const { rows } = await owner.query(
         `select from pg_trigger where tgfoid in (select oid from pg_proc where proname = 'capture_rows')`,
       );

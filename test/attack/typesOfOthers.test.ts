@@ -16,7 +16,7 @@ describe('attack: a tenant without code computes with a type of another tenant',
     shop = await openShop('create table notes (id int primary key)');
     const { database } = shop.test;
     const create = (name: string): Promise<CreatedTenant> =>
-      createTestTenant(database.knex, { name, rootLogin: 'root', rootPassword: 'correct horse' });
+      createTestTenant(database.pool, { name, rootLogin: 'root', rootPassword: 'correct horse' });
     [accomplice, victim] = [await create('accomplice'), await create('victim')];
     const run = ({ tenantid }: CreatedTenant, sql: string): Promise<unknown> =>
       runTenantSql(database, { tenantid, sql });

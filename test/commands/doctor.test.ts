@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { runDoctor } from '../../src/commands/doctor.js';
@@ -26,6 +27,7 @@ import { startRedis, type RedisServer } from '../support/redisServer.js';
 import { runRowpost } from '../support/rowpostProcess.js';
 import { testEnv } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { knexOf } from '../support/knexOf.js';
 
 describe('rowpost doctor', () => {
   let testDatabase: TestDatabase;
@@ -238,12 +240,14 @@ describe('rowpost doctor', () => {
     const api = await startFakeApi();
     const tenants = [await createTenant(database), await createTenant(database)];
     const set = (tenant: TestTenant, apikey: string) =>
-      storeAccounts(database.knex, keyRing, {
-        tenantid: tenant.tenantid,
-        transports: JSON.stringify([{ kind: 'resend', apikey }]),
-        setBy: tenant.roleid,
-        emailsPerSecond: 0,
-      });
+      inTransaction(database.pool, (tx) =>
+        storeAccounts(tx, keyRing, {
+          tenantid: tenant.tenantid,
+          transports: JSON.stringify([{ kind: 'resend', apikey }]),
+          setBy: tenant.roleid,
+          emailsPerSecond: 0,
+        }),
+      );
     try {
       await set(tenants[0]!, 're_good');
       await set(tenants[1]!, 're_bad');
@@ -266,7 +270,8 @@ describe('rowpost doctor', () => {
       expect(none.lines.join()).to.not.match(/re_(good|bad)/);
     } finally {
       await api.stop();
-      for (const { tenantid } of tenants) await database.knex('rowpost.tenant').where({ tenantid }).delete();
+      for (const { tenantid } of tenants)
+        await knexOf(database)('rowpost.tenant').where({ tenantid }).delete();
     }
   });
 
@@ -340,12 +345,12 @@ describe('rowpost doctor', () => {
       );
       // Another tenant's ciphertext is as good as none.
       const stolen = keyRing.encrypt('SG.key', 'email_apikey:999');
-      await database.knex('rowpost.email_apikey').update({ apikey_encrypted: stolen });
+      await knexOf(database)('rowpost.email_apikey').update({ apikey_encrypted: stolen });
       expect((await diagnose()).of('secrets'))
         .to.match(/^✗/)
         .and.not.include('SG.key');
     } finally {
-      await database.knex('rowpost.tenant').where({ tenantid: tenant.tenantid }).delete();
+      await knexOf(database)('rowpost.tenant').where({ tenantid: tenant.tenantid }).delete();
     }
   });
 

@@ -15,9 +15,9 @@ describe('rowpost redrive', () => {
 
   before(async () => {
     testDatabase = await createTestDatabase();
-    const { knex } = testDatabase.database;
+    const { pool } = testDatabase.database;
     const make = async (name: string): Promise<number> =>
-      (await createTestTenant(knex, { name, rootLogin: 'root', rootPassword: 'correct horse' })).tenantid;
+      (await createTestTenant(pool, { name, rootLogin: 'root', rootPassword: 'correct horse' })).tenantid;
     [tenantid, other] = [await make('shop'), await make('other')];
     environment = { ...process.env };
     Object.assign(process.env, testEnv({ DATABASE_URL: testDatabase.url }));

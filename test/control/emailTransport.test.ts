@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import { codeOf, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 import { LOGIN, startFakeSmtp, type FakeSmtp } from '../support/fakeSmtp.js';
+import { knexOf } from '../support/knexOf.js';
 
 const SHOWN = 'transports { kind host port security username dkim_domain } paused_code';
 const SET = `mutation ($input: email_transportInput!) { Utility { set_email_transport(input: $input) { ${SHOWN} } } }`;
@@ -39,7 +40,9 @@ describe('roles_pbac: set_email_transport', () => {
   });
   const set = (input: object): Promise<GraphqlResult> => fixture.control(root, SET, { input });
   const stored = async (): Promise<Record<string, unknown> | undefined> =>
-    (await fixture.testDatabase.database.knex('rowpost.email_apikey').where({ tenantid }).first()) as never;
+    (await knexOf(fixture.testDatabase.database)('rowpost.email_apikey')
+      .where({ tenantid })
+      .first()) as never;
 
   it('stores what was verified, encrypted, and shows it without secrets', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });

@@ -11,6 +11,7 @@ import { at, textAt, WebFixture, type GraphqlResult, type Json } from '../api/we
 import { NO_LIMITS } from '../delivery/pipelineSetup.js';
 import { capturedOutput } from '../support/capturedOutput.js';
 import { testEnv, testLog } from '../support/testConfig.js';
+import { knexOf } from '../support/knexOf.js';
 
 const TABLES = `
   create table customer (id int primary key, name text);
@@ -384,8 +385,7 @@ describe('Utility.explain_event', () => {
     const refused = await makeRule({ name: 'caller', condition });
     expect(refused.errors?.[0]?.extensions).to.include({ code: 'FILTER_TYPE' });
     const id = await ruleid({ name: 'caller', operations: ['insert'] });
-    await fixture.testDatabase.database
-      .knex('rowpost.email_rule')
+    await knexOf(fixture.testDatabase.database)('rowpost.email_rule')
       .where({ ruleid: id })
       .update({ condition });
     await mutate('create_orders(input: { id: 7 }) { id }');

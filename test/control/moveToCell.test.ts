@@ -37,7 +37,7 @@ describe('a tenant that can not be moved to another cell', () => {
 
   it('because others own or write its tables is told so before anything is copied', async () => {
     const { database } = deps.source;
-    const { tenantid, schema } = await createTestTenant(database.knex, {
+    const { tenantid, schema } = await createTestTenant(database.pool, {
       name: 'shop',
       rootLogin: 'root',
       rootPassword: 'correct horse',

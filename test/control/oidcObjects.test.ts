@@ -4,6 +4,8 @@ import { deleteTenant } from '../../src/control/tenants/tenants.js';
 import { KeyRing } from '../../src/config/secrets.js';
 import { at, codeOf, textAt, PXADMIN_PASSWORD, WebFixture, type GraphqlResult } from '../api/webFixture.js';
 import { TEST_SECRET_KEYS } from '../support/testConfig.js';
+import { knexOf } from '../support/knexOf.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 
 const CREATE_PROVIDER = `mutation ($input: oidc_providersInput) { create_oidc_providers(input: $input) {
   providerid name auth_uri token_uri jwks_uri comparison_field issuer tenantid } }`;
@@ -166,8 +168,7 @@ describe('roles_pbac: OpenID Connect objects', () => {
 
     it('is stored encrypted, bound to its id', async () => {
       const id = await newConfig(root, { client_secret: 'deep secret' });
-      const row = (await fixture.testDatabase.database
-        .knex('rowpost.oidc_config')
+      const row = (await knexOf(fixture.testDatabase.database)('rowpost.oidc_config')
         .where({ confid: id })
         .first()) as Record<string, string>;
       expect(JSON.stringify(row)).not.to.include('deep secret');
@@ -275,7 +276,8 @@ describe('roles_pbac: OpenID Connect objects', () => {
   });
 
   it('are all deleted with their tenant', async () => {
-    const { knex } = fixture.testDatabase.database;
+    const { pool } = fixture.testDatabase.database;
+    const knex = knexOf(fixture.testDatabase.database);
     const leaving = await fixture.createTenant('leaving');
     const token = (await fixture.signIn(leaving.tenantid)).access_token;
     const hosted = await fixture.control(pxadmin, CREATE_PROVIDER, {
@@ -287,7 +289,7 @@ describe('roles_pbac: OpenID Connect objects', () => {
     await fixture.control(token, CREATE_MAPPING, {
       input: { roleid: leaving.rootRoleid, confid: id, sub_id: 'x' },
     });
-    await deleteTenant(knex, leaving.tenantid);
+    await inTransaction(pool, (tx) => deleteTenant(tx, leaving.tenantid));
     const left: unknown = await knex('rowpost.oidc_config').where({ confid: id }).first('confid');
     expect(left).to.equal(undefined);
   });

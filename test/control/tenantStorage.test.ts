@@ -6,6 +6,7 @@ import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import type { Database } from '../../src/db/pool/database.js';
 import { AppError } from '../../src/foundation/errors.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 
 // The test server's role is what the documentation asks of DATABASE_URL: CREATEROLE and no more.
 describe('tenant storage', () => {
@@ -19,13 +20,13 @@ describe('tenant storage', () => {
   after(() => testDatabase.drop());
 
   const tenant = (name: string): ReturnType<typeof createTestTenant> =>
-    createTestTenant(database.knex, { name, rootLogin: 'root', rootPassword: 'correct horse' });
+    createTestTenant(database.pool, { name, rootLogin: 'root', rootPassword: 'correct horse' });
 
   it('creates the installation once, and only with a password', async () => {
-    expect(await ensureInstallation(database.knex, undefined)).to.equal('password-missing');
-    expect(await ensureInstallation(database.knex, 'installation secret')).to.equal('created');
-    expect(await ensureInstallation(database.knex, 'installation other')).to.equal('exists');
-    expect(await ensureInstallation(database.knex, undefined)).to.equal('exists');
+    expect(await ensureInstallation(database.pool, undefined)).to.equal('password-missing');
+    expect(await ensureInstallation(database.pool, 'installation secret')).to.equal('created');
+    expect(await ensureInstallation(database.pool, 'installation other')).to.equal('exists');
+    expect(await ensureInstallation(database.pool, undefined)).to.equal('exists');
   });
 
   it("runs scripts as the tenant's role in its schema, even after a COMMIT", async () => {
@@ -49,8 +50,8 @@ describe('tenant storage', () => {
     const { tenantid, schema } = await tenant('locked');
     await runTenantSql(database, { tenantid, sql: 'create table held (id int)' });
     const sql = "set lock_timeout = '50ms'; alter table held add column name text";
-    const error: unknown = await database.knex.transaction(async (holder) => {
-      await holder.raw('lock table ??.held in access share mode', [schema]);
+    const error: unknown = await inTransaction(database.pool, async (holder) => {
+      await holder.query(`lock table ${schema}.held in access share mode`);
       return runTenantSql(database, { tenantid, sql }).catch((reason: unknown) => reason);
     });
     expect(error).to.be.instanceOf(AppError);
@@ -101,12 +102,12 @@ describe('tenant storage', () => {
     expect(new Set(made.map(({ schema }) => schema)).size).to.equal(3);
     const gone = made[0]!;
     await runTenantSql(database, { tenantid: gone.tenantid, sql: 'create table t (id int)' });
-    await deleteTenant(database.knex, gone.tenantid);
+    await inTransaction(database.pool, (tx) => deleteTenant(tx, gone.tenantid));
     const { rows } = await database.pool.query('select 1 from pg_namespace where nspname = $1', [
       gone.schema,
     ]);
     expect(rows).to.deep.equal([]);
-    const error: unknown = await deleteTenant(database.knex, gone.tenantid).catch(
+    const error: unknown = await inTransaction(database.pool, (tx) => deleteTenant(tx, gone.tenantid)).catch(
       (reason: unknown) => reason,
     );
     expect(error).to.have.property('code', 'TENANT_NOT_FOUND');

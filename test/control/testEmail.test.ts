@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { codeOf, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 import { partOf, type Behavior } from '../support/fakeProvider.js';
 import { API_KEY, ORDER, SEND, Shop, TABLES } from './emailShop.js';
+import { knexOf } from '../support/knexOf.js';
 
 describe('roles_pbac: send_test_email', () => {
   let shop: Shop;
@@ -152,8 +153,7 @@ describe('roles_pbac: send_test_email', () => {
         const result = await local.control(token, SEND, { type: 't', context: {}, to: `me${n}@example.com` });
         expect(textAt(result, 'data.Utility.send_test_email.provider_message_id')).to.match(/^mailbox-/);
       }
-      const emails = await local.testDatabase.database
-        .knex('rowpost.mailbox')
+      const emails = await knexOf(local.testDatabase.database)('rowpost.mailbox')
         .select('deliveryid', 'recipients', 'subject')
         .orderBy('mailid');
       expect(emails).to.deep.equal([

@@ -23,6 +23,8 @@ import {
   plainRenderer,
   writeEvents,
 } from './pipelineSetup.js';
+import { knexOf } from '../support/knexOf.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 
 /** What an attempt meets. */
 export interface Scenario {
@@ -88,12 +90,12 @@ export class AttemptFaults {
       runEmailQuery: () => Promise.resolve({ rows: '[]', files: [] } as never),
     };
     const deps = createDeliverDeps({
-      database: { ...database, knex: database.knex, ledger: faults.wrap('ledger', database.ledger) },
+      database: { ...database, ledger: faults.wrap('ledger', database.ledger) },
       config,
       log: testLog,
       clock: systemClock,
       keyRing: faults.wrap('keyRing', keyRing),
-      principals: faults.wrap('principals', new PrincipalSource(database.knex)),
+      principals: faults.wrap('principals', new PrincipalSource(database.pool)),
       engine: faults.wrap('engine', engine),
       templates: faults.wrap('templates', plainRenderer),
       queue: faults.wrap('queue', { addDeliveries: () => Promise.resolve() } as unknown as Queue),
@@ -174,7 +176,7 @@ export class AttemptFaults {
 
   /** Until it has ended, without faults, and with a carrier that accepts everything. */
   async #finish(job: KnownDelivery): Promise<LedgerRow> {
-    await resumeTenant(this.db.database.knex, job.tenantid, 0);
+    await inTransaction(this.db.database.pool, (tx) => resumeTenant(tx, job.tenantid, 0));
     for (let tries = 0; tries < 5; tries++) {
       const row = await this.#read(job);
       if (!['pending', 'retrying'].includes(row.state)) return row;
@@ -190,12 +192,14 @@ export class AttemptFaults {
     const tenant = await createTenant(database);
     const { tenantid } = tenant;
     const transports = JSON.stringify([{ kind: 'postmark', apikey: 'key' }]);
-    await storeAccounts(database.knex, keyRing, {
-      tenantid,
-      transports,
-      setBy: tenant.roleid,
-      emailsPerSecond: 0,
-    });
+    await inTransaction(database.pool, (tx) =>
+      storeAccounts(tx, keyRing, {
+        tenantid,
+        transports,
+        setBy: tenant.roleid,
+        emailsPerSecond: 0,
+      }),
+    );
     await createRule(database, tenant, {
       recipients: ['ada@example.com', 'bob@example.com'],
       queries: [{ query: '{ customer { id } }', outvar: 'customers' }],
@@ -203,7 +207,7 @@ export class AttemptFaults {
     });
     // Without one, the list isn't searched.
     const suppressed = { tenantid, address: 'carl@example.com', source: 'manual' };
-    await database.knex('rowpost.email_suppression').insert(suppressed);
+    await knexOf(database)('rowpost.email_suppression').insert(suppressed);
     const note = 'x'.repeat(scenario.large ? 100_000 : 1);
     await writeEvents(database, tenant, 1, { new: { id: 1, note } });
     const { batches } = await pollOutbox(database.ledger, { batchEvents: 100, pollEvents: 1000 });

@@ -21,6 +21,8 @@ import {
   type RuleOptions,
   type TestTenant,
 } from './pipelineSetup.js';
+import { knexOf } from '../support/knexOf.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 
 describe('delivery: by carriers of the tenant’s choice', () => {
   let db: TestDatabase;
@@ -69,14 +71,16 @@ describe('delivery: by carriers of the tenant’s choice', () => {
     ...rest,
   });
   const setAccount = (...transports: readonly Account[]) =>
-    storeAccounts(db.database.knex, keyRing, {
-      tenantid: tenant.tenantid,
-      transports: JSON.stringify(transports),
-      setBy: tenant.roleid,
-      emailsPerSecond: 0,
-    });
+    inTransaction(db.database.pool, (tx) =>
+      storeAccounts(tx, keyRing, {
+        tenantid: tenant.tenantid,
+        transports: JSON.stringify(transports),
+        setBy: tenant.roleid,
+        emailsPerSecond: 0,
+      }),
+    );
   const rows = async (table: string): Promise<Record<string, unknown>[]> =>
-    (await db.database.knex(table).where({ tenantid: tenant.tenantid }).orderBy('createtime')) as never;
+    (await knexOf(db.database)(table).where({ tenantid: tenant.tenantid }).orderBy('createtime')) as never;
   /** One event, and the delivery it ended as. */
   const deliver = async (rule: RuleOptions = {}) => {
     await createRule(db.database, tenant, rule);
@@ -136,7 +140,7 @@ describe('delivery: by carriers of the tenant’s choice', () => {
     expect(paused).to.include({ state: 'paused', attempts: 0, error_code: 'SMTP_LOGIN_REFUSED' });
     expect(JSON.stringify(await rows('rowpost.email_attempt'))).to.not.include('canary');
     await setAccount(smtp());
-    await resumeTenant(db.database.knex, tenant.tenantid, 0);
+    await inTransaction(db.database.pool, (tx) => resumeTenant(tx, tenant.tenantid, 0));
     await waitFor('the email', () => Promise.resolve(mine().smtp.length === 1));
   });
 

@@ -20,6 +20,7 @@ import {
   type Pipeline,
   type RuleOptions,
 } from './pipelineSetup.js';
+import { knexOf } from '../support/knexOf.js';
 
 const TABLES = `
   create table customer (customer_id int primary key, name text, email text);
@@ -57,7 +58,7 @@ for (const backend of BACKENDS) {
       waker = createRelayWaker({ database, log: testLog });
       engine = createDataEngine({ database, config, log: testLog, onCommitted: () => waker.wake() });
       templates = createTemplatePool();
-      principals = new PrincipalSource(database.knex);
+      principals = new PrincipalSource(database.pool);
       pipeline = await startPipeline(database, config, { engine, templates, principals });
     });
     after(async () => {
@@ -98,7 +99,7 @@ for (const backend of BACKENDS) {
     const states = () => countStates(db.database, tenant.tenantid);
     const calls = () => provider.calls.filter((call) => call.tenantid === String(tenant.tenantid));
     const delivery = () =>
-      db.database.knex('rowpost.email_delivery').where({ tenantid: tenant.tenantid }).first() as Promise<
+      knexOf(db.database)('rowpost.email_delivery').where({ tenantid: tenant.tenantid }).first() as Promise<
         Record<string, unknown>
       >;
     const ORDER = `create_orders(input: { order_id: 7, customer_id: 1, status: "new", total: "12.50" }) { order_id }
@@ -166,7 +167,7 @@ for (const backend of BACKENDS) {
     });
 
     it('queries see what the rule’s role may see', async () => {
-      const roleid = await insertRole(db.database.knex, {
+      const roleid = await insertRole(db.database.pool, {
         tenantid: tenant.tenantid,
         login: 'mailer',
         name: 'mailer',

@@ -24,6 +24,7 @@ import {
   writeEvents,
   type TestTenant,
 } from './pipelineSetup.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 
 describe('limits of delivery', () => {
   let db: TestDatabase;
@@ -256,7 +257,7 @@ describe('limits of delivery', () => {
     });
 
     it('gives new turns to what is resumed or redriven, together or one by one', async () => {
-      const { knex, pool } = db.database;
+      const { pool } = db.database;
       const insert = async (state: string): Promise<readonly string[]> => {
         const { rows } = await pool.query<{ deliveryid: string }>(
           `insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery,
@@ -269,10 +270,10 @@ describe('limits of delivery', () => {
       };
       const [first = '', second = '', ...failed] = await insert('failed');
       await insert('paused');
-      await redriveDelivery(knex, tenant.tenantid, first, 50);
-      await redriveDelivery(knex, tenant.tenantid, second, 50);
-      await redriveDeliveries(knex, tenant.tenantid, failed, 50);
-      await knex.transaction((transaction) => resumeTenant(transaction, tenant.tenantid, 50));
+      await inTransaction(pool, (tx) => redriveDelivery(tx, tenant.tenantid, first, 50));
+      await inTransaction(pool, (tx) => redriveDelivery(tx, tenant.tenantid, second, 50));
+      await inTransaction(pool, (tx) => redriveDeliveries(tx, tenant.tenantid, failed, 50));
+      await inTransaction(pool, (transaction) => resumeTenant(transaction, tenant.tenantid, 50));
       const { rows } = await pool.query<{ gaps: number[]; span: number; ahead: boolean }>(
         `select array_agg(distinct gap) filter (where gap is not null) as gaps, extract(epoch from max(slot) - min(slot))::float8 as span,
            bool_and(due <= slot + interval '1 second' and due >= slot - interval '5 seconds') as ahead

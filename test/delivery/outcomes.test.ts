@@ -18,6 +18,8 @@ import {
   type RuleOptions,
   type TestTenant,
 } from './pipelineSetup.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
+import { knexOf } from '../support/knexOf.js';
 
 describe(`delivery: outcomes end as states, queue in ${QUEUE}`, () => {
   let db: TestDatabase;
@@ -54,8 +56,7 @@ describe(`delivery: outcomes end as states, queue in ${QUEUE}`, () => {
     await createRule(db.database, tenant, rule);
     await writeEvents(db.database, tenant, 1, event);
     return waitFor('the end of the delivery', async () => {
-      const row = (await db.database
-        .knex('rowpost.email_delivery')
+      const row = (await knexOf(db.database)('rowpost.email_delivery')
         .where({ tenantid: tenant.tenantid })
         .whereIn('state', ['sent', 'failed', 'skipped', 'unknown', 'paused'])
         .first()) as Record<string, unknown> | undefined;
@@ -64,8 +65,7 @@ describe(`delivery: outcomes end as states, queue in ${QUEUE}`, () => {
   };
   const outcomes = async () =>
     (
-      (await db.database
-        .knex('rowpost.email_attempt')
+      (await knexOf(db.database)('rowpost.email_attempt')
         .where({ tenantid: tenant.tenantid })
         .orderBy('attempt')) as { outcome: string }[]
     ).map((row) => row.outcome);
@@ -137,13 +137,11 @@ describe(`delivery: outcomes end as states, queue in ${QUEUE}`, () => {
       'the other tenant',
       async () => (await countStates(db.database, other.tenantid))['sent'] === 3,
     );
-    await db.database.knex.transaction(async (trx) => {
-      await trx('rowpost.email_apikey')
-        .where({ tenantid: tenant.tenantid })
-        .update({
-          apikey_encrypted: keyRing.encrypt('SG.new', `email_apikey:${tenant.tenantid}`),
-          version: 2,
-        });
+    await inTransaction(db.database.pool, async (trx) => {
+      await trx.query(
+        'update rowpost.email_apikey set apikey_encrypted = $2, version = 2 where tenantid = $1',
+        [tenant.tenantid, keyRing.encrypt('SG.new', `email_apikey:${tenant.tenantid}`)],
+      );
       await resumeTenant(trx, tenant.tenantid, 0);
     });
     await waitFor('the emails', async () => (await countStates(db.database, tenant.tenantid))['sent'] === 4);
@@ -285,14 +283,13 @@ describe(`delivery: outcomes end as states, queue in ${QUEUE}`, () => {
   it('a rule deleted before its email left ends as skipped', async () => {
     behaviors.set(String(tenant.tenantid), [{ kind: 'reply', status: 500 }]);
     const ruleid = await createRule(db.database, tenant);
-    await db.database
-      .knex('rowpost.email_apikey')
+    await knexOf(db.database)('rowpost.email_apikey')
       .where({ tenantid: tenant.tenantid })
       .update({ paused_code: 'X' });
     await writeEvents(db.database, tenant, 1);
     await waitFor('the pause', async () => (await countStates(db.database, tenant.tenantid))['paused']);
-    await db.database.knex('rowpost.email_rule').where({ ruleid }).delete();
-    await resumeTenant(db.database.knex, tenant.tenantid, 0);
+    await knexOf(db.database)('rowpost.email_rule').where({ ruleid }).delete();
+    await inTransaction(db.database.pool, (tx) => resumeTenant(tx, tenant.tenantid, 0));
     await waitFor('the skip', async () => (await countStates(db.database, tenant.tenantid))['skipped']);
     expect(calls()).to.deep.equal([]);
   });

@@ -13,6 +13,7 @@ import {
   type Pipeline,
   type TestTenant,
 } from './pipelineSetup.js';
+import { knexOf } from '../support/knexOf.js';
 
 describe(`delivery: from event to provider, queue in ${QUEUE}`, () => {
   let db: TestDatabase;
@@ -74,7 +75,7 @@ describe(`delivery: from event to provider, queue in ${QUEUE}`, () => {
       '2,000 emails',
       async () => (await countStates(db.database, tenant.tenantid))['sent'] === 2000,
     );
-    const ambiguous = await db.database.knex('rowpost.email_attempt').whereNot({ outcome: 'sent' });
+    const ambiguous = await knexOf(db.database)('rowpost.email_attempt').whereNot({ outcome: 'sent' });
     expect(ambiguous).to.deep.equal([]);
     const perDelivery = [...provider.acceptedPerDelivery()].filter(([, n]) => n !== 1);
     expect(perDelivery).to.deep.equal([]);

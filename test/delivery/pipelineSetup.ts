@@ -20,6 +20,8 @@ import { compiledProgram } from '../support/compiledProgram.js';
 import { TEST_SECRET_KEYS, testConfig, testEnv, testLog } from '../support/testConfig.js';
 import { noteLines } from '../support/recentLines.js';
 import { createTestRedis } from '../support/testRedis.js';
+import { knexOf } from '../support/knexOf.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 
 export type Backend = 'redis' | 'postgres';
 const { TEST_QUEUE } = process.env;
@@ -83,37 +85,38 @@ export interface TestTenant {
 
 export async function createTenant(database: Database): Promise<TestTenant> {
   const name = `t${randomBytes(6).toString('hex')}`;
-  const [tenant] = await database
-    .knex<{ tenantid: number }>('rowpost.tenant')
+  const [tenant] = await knexOf(database)<{ tenantid: number }>('rowpost.tenant')
     .insert({ name, schema: name } as never)
     .returning('tenantid');
   const tenantid = tenant!.tenantid;
-  const [role] = await database
-    .knex<{ roleid: number }>('rowpost.role')
+  const [role] = await knexOf(database)<{ roleid: number }>('rowpost.role')
     .insert({ tenantid, login: 'root', capabilities: ['admin'] } as never)
     .returning('roleid');
   const apiKey = `SG.${name}`;
-  await database
-    .knex('rowpost.email_apikey')
-    .insert({ tenantid, apikey_encrypted: keyRing.encrypt(apiKey, `email_apikey:${tenantid}`) });
+  await knexOf(database)('rowpost.email_apikey').insert({
+    tenantid,
+    apikey_encrypted: keyRing.encrypt(apiKey, `email_apikey:${tenantid}`),
+  });
   return { tenantid, roleid: role!.roleid, apiKey };
 }
 
 /** A tenant as an installation makes it, with tables of its own, and an account at SendGrid. */
 export async function createTenantWithTables(database: Database, tables: string): Promise<CreatedTenant> {
-  const tenant = await createTestTenant(database.knex, {
+  const tenant = await createTestTenant(database.pool, {
     name: `t${randomBytes(6).toString('hex')}`,
     rootLogin: 'root',
     rootPassword: 'correct horse',
   });
   const { tenantid, rootRoleid } = tenant;
   await runTenantSql(database, { tenantid, sql: tables });
-  await storeAccounts(database.knex, keyRing, {
-    tenantid,
-    apikey: 'SG.key',
-    setBy: rootRoleid,
-    emailsPerSecond: 0,
-  });
+  await inTransaction(database.pool, (tx) =>
+    storeAccounts(tx, keyRing, {
+      tenantid,
+      apikey: 'SG.key',
+      setBy: rootRoleid,
+      emailsPerSecond: 0,
+    }),
+  );
   return tenant;
 }
 
@@ -138,8 +141,7 @@ export async function createRule(
   options: RuleOptions = {},
 ): Promise<string> {
   const emailType = options.emailType ?? 'welcome';
-  await database
-    .knex('rowpost.email_types')
+  await knexOf(database)('rowpost.email_types')
     .insert({
       tenantid: tenant.tenantid,
       email_type: emailType,
@@ -152,8 +154,7 @@ export async function createRule(
     })
     .onConflict(['tenantid', 'email_type'])
     .ignore();
-  const [rule] = await database
-    .knex<{ ruleid: string }>('rowpost.email_rule')
+  const [rule] = await knexOf(database)<{ ruleid: string }>('rowpost.email_rule')
     .insert({
       tenantid: tenant.tenantid,
       name: randomBytes(6).toString('hex'),
@@ -231,7 +232,7 @@ export async function startPipeline(
       startWorker({
         ...base,
         keyRing,
-        principals: new PrincipalSource(database.knex),
+        principals: new PrincipalSource(database.pool),
         engine: noEngine,
         templates: plainRenderer,
         ...overrides,

@@ -18,6 +18,8 @@ import {
   type Pipeline,
   type TestTenant,
 } from './pipelineSetup.js';
+import { knexOf } from '../support/knexOf.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 
 describe('delivery: emails are kept as they were sent', () => {
   let db: TestDatabase;
@@ -48,8 +50,7 @@ describe('delivery: emails are kept as they were sent', () => {
     await createRule(db.database, tenant, { template: '<p>Hello {{ records.new.name }}</p>' });
     await writeEvents(db.database, tenant, 1, { new: { name: 'Ada <b>' } });
     await waitFor('the email', async () =>
-      db.database
-        .knex('rowpost.email_delivery')
+      knexOf(db.database)('rowpost.email_delivery')
         .where({ tenantid: tenant.tenantid, state: 'sent' })
         .first<object | undefined>(),
     );
@@ -57,8 +58,7 @@ describe('delivery: emails are kept as they were sent', () => {
   const kept = (
     tenant: Pick<TestTenant, 'tenantid'>,
   ): Promise<{ deliveryid: string; attempt: number; email: Buffer }[]> =>
-    db.database
-      .knex('rowpost.sent_mail')
+    knexOf(db.database)('rowpost.sent_mail')
       .where({ tenantid: tenant.tenantid })
       .orderBy('attempt')
       .select('deliveryid', 'attempt', 'email');
@@ -96,14 +96,15 @@ describe('delivery: emails are kept as they were sent', () => {
   });
 
   it('until their days are over or their tenant is gone, and other records longer', async () => {
-    const { knex } = db.database;
+    const { pool } = db.database;
+    const knex = knexOf(db.database);
     const account = { name: 'gone', rootLogin: 'root', rootPassword: 'correct horse' };
-    const { tenantid } = await createTestTenant(knex, account);
+    const { tenantid } = await createTestTenant(pool, account);
     const email = { tenantid, deliveryid: 1, attempt: 1, email: Buffer.from('x'), createtime: new Date() };
     await knex('rowpost.sent_mail').insert(email);
     const other = await createTenant(db.database);
     await deliver(other);
-    await deleteTenant(knex, tenantid);
+    await inTransaction(pool, (tx) => deleteTenant(tx, tenantid));
     expect([(await kept({ tenantid })).length, (await kept(other)).length]).to.deep.equal([0, 1]);
     await pipeline.stop();
     const dayMs = 24 * 3600 * 1000;
@@ -112,7 +113,7 @@ describe('delivery: emails are kept as they were sent', () => {
     expect(await kept(other)).to.have.length(1);
     await dropOldPartitions(db.database.ledger, Date.now() + 9 * dayMs, days);
     expect(await kept(other)).to.have.length(0);
-    const attempts = db.database.knex('rowpost.email_attempt').where({ tenantid: other.tenantid });
+    const attempts = knexOf(db.database)('rowpost.email_attempt').where({ tenantid: other.tenantid });
     expect(await attempts).to.have.length(1);
     pipeline = await start('7');
   });

@@ -8,6 +8,7 @@ import { batchJobId, deliveryJobId } from '../../src/queue/jobs.js';
 import { Admission } from '../../src/relay/admission.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { createRule, createTenant, NO_LIMITS, writeEvents, type TestTenant } from './pipelineSetup.js';
+import { knexOf } from '../support/knexOf.js';
 
 describe('delivery: ids that leave the database, which then goes back in time', () => {
   let db: TestDatabase;
@@ -81,9 +82,10 @@ describe('delivery: ids that leave the database, which then goes back in time', 
   });
 
   it('are not versions under which plans are cached', async () => {
-    const { knex } = db.database;
+    const { pool } = db.database;
+    const knex = knexOf(db.database);
     const version = async (): Promise<string> => {
-      await bumpPolicyVersion(knex, tenant.tenantid);
+      await bumpPolicyVersion(pool, tenant.tenantid);
       const row = await knex<{ tenantid: number; policy_version: string }>('rowpost.tenant')
         .where({ tenantid: tenant.tenantid })
         .first('policy_version');

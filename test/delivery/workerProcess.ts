@@ -56,7 +56,7 @@ const worker = startWorker({
   log: testLog,
   clock: systemClock,
   keyRing,
-  principals: new PrincipalSource(database.knex),
+  principals: new PrincipalSource(database.pool),
   engine: { ...noEngine, evaluateCondition: dieOf(process.env['DEADLY_NAME'] ?? '') },
   templates: plainRenderer,
   queue: await openQueue(config, database, testLog),

@@ -29,7 +29,7 @@ describe('docs/reference/query.md', () => {
     // As the page's example does at /roles_pbac.
     const { tenantid, rootRoleid } = opened.tenant;
     const files = { table: 'document', column: 'newest' };
-    await setFileTable(opened.test.database.knex, tenantid, rootRoleid, files);
+    await setFileTable(opened.test.database.pool, tenantid, rootRoleid, files);
     return opened;
   }
 

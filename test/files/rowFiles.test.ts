@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { deleteTenant } from '../../src/control/tenants/tenants.js';
 import { at, textAt } from '../api/webFixture.js';
 import { openFileShop, sweepNow, type FileJson, type FileShop } from './fileShop.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 
 const namesOf = (files: readonly FileJson[]): readonly (readonly [number, string])[] =>
   files.map(({ filenum, filename }) => [filenum, filename]);
@@ -129,7 +130,7 @@ describe('files of rows', () => {
     // Of another tenant, which then goes.
     const other = await fixture.createTenant('goes');
     await shop.rows('update rowpost.file set tenantid = $1', [other.tenantid]);
-    await deleteTenant(fixture.testDatabase.database.knex, other.tenantid);
+    await inTransaction(fixture.testDatabase.database.pool, (tx) => deleteTenant(tx, other.tenantid));
     await sweepNow(shop, 3_600);
     expect(await shop.objects()).to.deep.equal([]);
   });

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { captureTable } from '../../src/control/utility/capture.js';
 import { adoptTenant, type CreatedTenant } from '../../src/control/tenants/tenants.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 import { PrincipalSource } from '../../src/db/roles/principal.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
 import { createTestTenant } from '../support/createTestTenant.js';
@@ -63,13 +64,13 @@ describe("the settings of an adopted schema's owner", () => {
     );
     await pool.query(`grant connect, create on database ${database} to ${role}`);
     await asApp(`create schema app; set search_path = app; ${TABLES}`);
-    tenant = await adoptTenant(test.database.knex, {
+    tenant = await adoptTenant(test.database.pool, {
       name: 'app',
       schema: 'app',
       rootLogin: 'root',
       rootPassword: 'correct horse',
     });
-    other = await createTestTenant(test.database.knex, {
+    other = await createTestTenant(test.database.pool, {
       name: 'other',
       rootLogin: 'root',
       rootPassword: 'correct horse',
@@ -114,7 +115,7 @@ describe("the settings of an adopted schema's owner", () => {
     return rows[0] ?? {};
   };
   const ask = async (query: string, of = tenant, variables = {}): Promise<string> => {
-    const principal = await new PrincipalSource(test.database.knex).load(of.tenantid, of.rootRoleid);
+    const principal = await new PrincipalSource(test.database.pool).load(of.tenantid, of.rootRoleid);
     const { body } = await engine.execute(principal!, { query, variables }, { allowMutation: true });
     return body;
   };
@@ -260,7 +261,7 @@ describe("the settings of an adopted schema's owner", () => {
       `{"data":{"update_visit":{"at":"${at}","note":"x"}}}`,
     );
     const catalog = await engine.introspect(tenant.tenantid, 'app');
-    await test.database.knex.transaction((trx) =>
+    await inTransaction(test.database.pool, (trx) =>
       captureTable(trx, test.database, { tenantid: tenant.tenantid, catalog, table: 'visit' }, 'all'),
     );
     await asApp(`update app.visit set note = 'y'`);

@@ -7,6 +7,7 @@ import { tablesNotCaptured } from '../../src/foundation/observability/metrics.js
 import { CaptureRestorer } from '../../src/relay/restoreCapture.js';
 import { openCaptureFixture, type CaptureFixture } from '../db/capture/captureFixture.js';
 import { testLog } from '../support/testConfig.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 
 /** What a migration does to a captured table `t`, and how its new rows are written. */
 const MIGRATIONS: Readonly<Record<string, readonly [ddl: string, insert: string]>> = {
@@ -86,7 +87,7 @@ describe('captured tables that a migration changes while nobody uses the API', (
     const { writer, shop } = fixture;
     const { database } = shop.test;
     await writer.query('create schema app; create table app.kept (id int primary key)');
-    const adopted = await adoptTenant(database.knex, {
+    const adopted = await adoptTenant(database.pool, {
       name: 'app',
       rootLogin: 'root',
       rootPassword: 'correct horse',
@@ -94,7 +95,7 @@ describe('captured tables that a migration changes while nobody uses the API', (
     });
     const { tenantid } = adopted;
     const catalog = await shop.engine.introspect(tenantid, 'app');
-    await database.knex.transaction((trx) =>
+    await inTransaction(database.pool, (trx) =>
       captureTable(trx, database, { tenantid, catalog, table: 'kept' }, 'all'),
     );
     await writer.query(

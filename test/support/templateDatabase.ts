@@ -12,7 +12,7 @@ export function createTemplateSql(name: string): string {
 export async function migrateTemplate(url: string): Promise<void> {
   const database = openTestDatabase(url);
   try {
-    await migrate(database.knex);
+    await migrate(database.pool);
     await migrateQueue(testConfig({ DATABASE_URL: url }), database);
   } finally {
     await database.close();

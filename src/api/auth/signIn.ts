@@ -1,7 +1,7 @@
 import { findLogin } from '../../control/roles/roles.js';
 import { verifyPassword } from '../../control/roles/passwords.js';
 import { readAnonymousLogins } from '../../control/tenants/tenants.js';
-import type { ControlDb } from '../../db/pool/database.js';
+import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import { AppError } from '../../foundation/errors.js';
 import { ANONYMOUS_LOGIN, type Principal } from '../../db/roles/principal.js';
 import type { WebDeps } from '../http/webDeps.js';
@@ -23,7 +23,7 @@ export async function signIn(
 ): Promise<Principal> {
   const { tenantid, login, password } = credentials;
   await deps.principals.requireTenantInThisCell(tenantid);
-  const role = await findLogin(deps.database.knex, tenantid, login);
+  const role = await findLogin(deps.database.pool, tenantid, login);
   const correct = await verifyPassword(password, role?.password_hash ?? null);
   // Not from the cache: the new token must belong to the state of the role with this password.
   const principal = role && correct ? await deps.principals.reload(tenantid, role.roleid) : undefined;
@@ -49,8 +49,8 @@ export async function signInAs(
 /** Signs in as the tenant's Nobody role. Throws AppError ANONYMOUS_LOGINS_DISABLED, TENANT_SUSPENDED. */
 export async function signInAnonymously(deps: WebDeps, tenantid: number): Promise<Principal> {
   await deps.principals.requireTenantInThisCell(tenantid);
-  await requireAnonymousLogins(deps.database.knex, tenantid);
-  const role = await findLogin(deps.database.knex, tenantid, ANONYMOUS_LOGIN);
+  await requireAnonymousLogins(deps.database.pool, tenantid);
+  const role = await findLogin(deps.database.pool, tenantid, ANONYMOUS_LOGIN);
   const principal = role && (await deps.principals.reload(tenantid, role.roleid));
   if (!principal) throw new Error('a tenant with anonymous logins has no Nobody role');
   requireActiveTenant(principal);
@@ -60,12 +60,12 @@ export async function signInAnonymously(deps: WebDeps, tenantid: number): Promis
 /** A refresh repeats the checks of sign-in. Throws AppError PERMISSION_DENIED, ANONYMOUS_LOGINS_DISABLED. */
 export async function requireSignInAllowed(deps: WebDeps, principal: Principal): Promise<void> {
   if (principal.login === ANONYMOUS_LOGIN)
-    await requireAnonymousLogins(deps.database.knex, principal.tenantid);
+    await requireAnonymousLogins(deps.database.pool, principal.tenantid);
   else requireLogin(principal);
 }
 
-async function requireAnonymousLogins(knex: ControlDb, tenantid: number): Promise<void> {
-  if (await readAnonymousLogins(knex, tenantid)) return;
+async function requireAnonymousLogins(db: StatementRunner, tenantid: number): Promise<void> {
+  if (await readAnonymousLogins(db, tenantid)) return;
   throw new AppError('ANONYMOUS_LOGINS_DISABLED', 'The tenant does not allow anonymous logins.');
 }
 

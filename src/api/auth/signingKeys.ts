@@ -14,7 +14,8 @@ import {
   readSigningKeys,
   type StoredSigningKey,
 } from '../../db/roles/signIn/signingKeys.js';
-import type { ControlDb } from '../../db/pool/database.js';
+import type { Database } from '../../db/pool/database.js';
+import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import type { KeyRing } from '../../config/secrets.js';
 
 /** ECDSA on P-256: supported by every JWT library, and by Node without a warning. */
@@ -43,14 +44,14 @@ export class SigningKeys {
   #loading: Promise<LoadedKeys> | undefined;
 
   constructor(
-    private readonly knex: ControlDb,
+    private readonly pool: Database['pool'],
     private readonly keyRing: KeyRing,
     private readonly clock: Clock,
   ) {}
 
   /** Creates the installation's first key if there is none. */
   async ensure(): Promise<void> {
-    await ensureSigningKey(this.knex, this.keyRing, generateSigningKey);
+    await ensureSigningKey(this.pool, this.keyRing, generateSigningKey);
   }
 
   async signer(): Promise<Signer> {
@@ -84,7 +85,7 @@ export class SigningKeys {
 
   async #load(): Promise<LoadedKeys> {
     const loadedAt = this.clock.now();
-    const stored = await readSigningKeys(this.knex, this.keyRing);
+    const stored = await readSigningKeys(this.pool, this.keyRing);
     const [newest] = stored;
     if (!newest) throw new Error('the installation has no signing key');
     const verifiers = await Promise.all(
@@ -103,14 +104,14 @@ export class SigningKeys {
  * @param longestTokenSeconds the longest lifetime of any token
  */
 export async function rotateSigningKey(
-  knex: ControlDb,
+  db: StatementRunner,
   keyRing: KeyRing,
   longestTokenSeconds: number,
 ): Promise<{ readonly kid: string; readonly deleted: readonly string[] }> {
   const key = await generateSigningKey();
-  await insertSigningKey(knex, keyRing, key);
+  await insertSigningKey(db, keyRing, key);
   const idleSeconds = longestTokenSeconds + SIGNER_MAX_AGE_MS / 1000 + CLOCK_MARGIN_SECONDS;
-  return { kid: key.kid, deleted: await deleteReplacedKeys(knex, idleSeconds) };
+  return { kid: key.kid, deleted: await deleteReplacedKeys(db, idleSeconds) };
 }
 
 async function generateSigningKey(): Promise<StoredSigningKey> {

@@ -58,7 +58,7 @@ export class ConsoleSessions {
     const token = this.#tokenOf(req);
     if (token !== undefined) {
       const { tenantid, expiresAtMs } = await this.tokens.verify(token);
-      await endSession(this.deps.database.knex, { tokenHash: hashOf(token), tenantid, expiresAtMs });
+      await endSession(this.deps.database.pool, { tokenHash: hashOf(token), tenantid, expiresAtMs });
     }
     res.clearCookie(this.#name, this.#options);
   }
@@ -80,7 +80,7 @@ export class ConsoleSessions {
     try {
       const { principal, claims } = await this.authenticator.authenticateToken(token, 'refresh');
       await requireSignInAllowed(this.deps, principal);
-      if (await isSessionEnded(this.deps.database.knex, hashOf(token))) return undefined;
+      if (await isSessionEnded(this.deps.database.pool, hashOf(token))) return undefined;
       return { principal, csrfToken: csrfTokenOf(token, principal), authTimeMs: claims.authTimeMs };
     } catch (error) {
       if (error instanceof AppError && ENDED.has(error.code)) return undefined;

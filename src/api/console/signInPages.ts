@@ -92,7 +92,7 @@ export function signInPages(deps: RouteDeps): Router {
   });
 
   const tenantidOf = async (tenant: string): Promise<number | undefined> =>
-    readId(tenant) ?? (await findTenantid(deps.database.knex, tenant));
+    readId(tenant) ?? (await findTenantid(deps.database.pool, tenant));
 
   return Router()
     .get(SIGN_IN, deps.limits.viewsByAddress, page)

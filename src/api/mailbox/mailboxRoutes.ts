@@ -11,12 +11,12 @@ const PAGE_SIZE = 50;
 
 /** `/mailbox`: the emails stored instead of sent, each as its recipient would see it; JSON on request. */
 export function mailboxRoutes(deps: RouteDeps): Router {
-  const { knex } = deps.database;
+  const { pool } = deps.database;
 
   const list: RequestHandler = async (req, res) => {
     const scope = await mailboxScope(req, deps);
     const page = pageOf(req);
-    const emails = await listEmail(knex, { ...scope, limit: PAGE_SIZE + 1, offset: page * PAGE_SIZE });
+    const emails = await listEmail(pool, { ...scope, limit: PAGE_SIZE + 1, offset: page * PAGE_SIZE });
     const view = { emails: emails.slice(0, PAGE_SIZE), page, hasOlder: emails.length > PAGE_SIZE };
     if (!wantsHtml(req)) {
       sendJson(res, 200, JSON.stringify(view));
@@ -47,7 +47,7 @@ export function mailboxRoutes(deps: RouteDeps): Router {
 
   async function openEmail(req: Request, { tenantid }: MailboxScope): Promise<OpenedEmail> {
     const mailid = String(req.params['mailid']);
-    const email = /^\d{1,18}$/.test(mailid) ? await readEmail(knex, mailid) : undefined;
+    const email = /^\d{1,18}$/.test(mailid) ? await readEmail(pool, mailid) : undefined;
     if (email && (tenantid === undefined || email.tenantid === tenantid)) return email;
     throw new AppError('NOT_FOUND', 'There is no such email.');
   }

@@ -59,7 +59,7 @@ async function takeSignIn(deps: RouteDeps, req: Request, callbackUrl: URL): Prom
   const stateHash = sha256(state);
   const browserHash = browserHashOf(req, state, deps.config.baseUrl);
   if (browserHash === undefined) throw stateInvalid();
-  const signIn = await takeOidcSignIn(deps.database.knex, stateHash, browserHash);
+  const signIn = await takeOidcSignIn(deps.database.pool, stateHash, browserHash);
   if (signIn?.redirect_uri !== req.path) throw stateInvalid();
   const codeVerifier = deps.keyRing.decrypt(signIn.code_verifier_encrypted, verifierContext(stateHash));
   return { ...signIn, state, codeVerifier };

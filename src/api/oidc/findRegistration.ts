@@ -14,24 +14,24 @@ type SignInConfig = Pick<OidcSignIn, 'tenantid' | 'confid'>;
 
 /** Throws AppError OIDC_CONFID_NOT_FOUND, with a hint if the number is a provider's id. */
 export async function findRegistration(
-  { database: { knex }, keyRing, principals }: RouteDeps,
+  { database: { pool }, keyRing, principals }: RouteDeps,
   { tenantid, confid }: SignInConfig,
 ): Promise<OidcRegistration> {
   await principals.requireTenantInThisCell(tenantid);
-  const registration = await readOidcRegistration(knex, keyRing, tenantid, confid);
+  const registration = await readOidcRegistration(pool, keyRing, tenantid, confid);
   if (registration) return registration;
   const what = `The tenant has no OpenID Connect configuration ${confid}.`;
-  throw (await isUsableProvider(knex, tenantid, confid))
+  throw (await isUsableProvider(pool, tenantid, confid))
     ? oidcFailure('OIDC_CONFID_NOT_FOUND', what, PROVIDERID_GIVEN)
     : oidcFailure('OIDC_CONFID_NOT_FOUND', what);
 }
 
 /** The role and the identity that is mapped to it. Throws AppError OIDC_ROLE_NOT_MAPPED, also for missing or deleted roles. */
 export async function findMapping(
-  { database: { knex }, principals }: RouteDeps,
+  { database: { pool }, principals }: RouteDeps,
   { tenantid, roleid, confid }: SignInConfig & { readonly roleid: number },
 ): Promise<{ readonly mapping: Row<typeof roleOidc>; readonly role: Principal }> {
-  const mapping = await readRow(knex, roleOidc, { tenantid, roleid, confid });
+  const mapping = await readRow(pool, roleOidc, { tenantid, roleid, confid });
   const role = mapping && (await principals.reload(tenantid, roleid));
   if (!mapping || !role) {
     throw oidcFailure('OIDC_ROLE_NOT_MAPPED', `Role ${roleid} can't sign in with configuration ${confid}.`);

@@ -47,7 +47,7 @@ export class ProviderIssuers {
     };
   }
 
-  async learn({ database: { knex }, log }: WebDeps, given: OidcProvider): Promise<OidcProvider> {
+  async learn({ database: { pool }, log }: WebDeps, given: OidcProvider): Promise<OidcProvider> {
     const provider = { ...given, issuer: given.issuer ?? given.discovered_issuer };
     if (provider.issuer !== null && provider.sends_iss !== null) return provider;
     const key = `${provider.providerid} ${provider.issuer ?? ''} ${provider.auth_uri} ${provider.jwks_uri}`;
@@ -66,7 +66,7 @@ export class ProviderIssuers {
       }
       return provider;
     }
-    await storeDiscovered(knex, given, document);
+    await storeDiscovered(pool, given, document);
     return { ...provider, issuer: document.issuer, sends_iss: document.sendsIss };
   }
 

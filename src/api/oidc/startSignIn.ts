@@ -50,7 +50,7 @@ export async function startSignIn(
     redirect_uri: registration.redirectPath,
     tokens_valid_from_ms: role?.tokensValidFromMs ?? null,
   };
-  await storeOidcSignIn(deps.database.knex, stateHash, signIn, LIFETIME_SECONDS);
+  await storeOidcSignIn(deps.database.pool, stateHash, signIn, LIFETIME_SECONDS);
   const url = await authorizationUrl(registration, deps.config, secrets);
   const { baseUrl } = deps.config;
   const cookie = { ...cookieOptions(baseUrl), maxAge: LIFETIME_SECONDS * 1000 };

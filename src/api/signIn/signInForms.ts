@@ -36,11 +36,11 @@ export function signInForm(
 
 /** What a page shows of a tenant; nothing while it is unknown. */
 export async function readSignInView(
-  { database: { knex } }: RouteDeps,
+  { database: { pool } }: RouteDeps,
   tenantid: number | undefined,
 ): Promise<{ readonly options: readonly SignInOption[]; readonly brand: SignInBrand | undefined }> {
   if (tenantid === undefined) return { options: [], brand: undefined };
-  return { options: await listSignInOptions(knex, tenantid), brand: await readSignInBrand(knex, tenantid) };
+  return { options: await listSignInOptions(pool, tenantid), brand: await readSignInBrand(pool, tenantid) };
 }
 
 /** As `startSignIn`, for a form with a login; without one, the role is that of the identity. */
@@ -55,7 +55,7 @@ export async function startSignInByLogin(
   if (formText(values, 'login') === '')
     return startSignIn(deps, res, { ...start, roleid: undefined, confid }, consolePath);
   const role = await findLogin(
-    deps.database.knex,
+    deps.database.pool,
     start.tenantid,
     readText(values, 'login', MAX_LOGIN_LENGTH),
   );

@@ -31,7 +31,7 @@ const ANONYMOUS_CLIENTS = { key: 'clients with reports', isAnonymous: true };
  * trusted. A missing tenant or secret gets the same response as a wrong signature.
  */
 export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router {
-  const { knex, ledger } = deps.database;
+  const { pool, ledger } = deps.database;
   const limiter = new TenantLimiter(REPORTS);
 
   const receive =
@@ -39,7 +39,7 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
     async (req, res) => {
       const nowMs = deps.clock.now();
       const tenantid = readId(req.params['tenantid']) ?? NO_TENANT;
-      await requireTenantInThisCell(knex, tenantid);
+      await requireTenantInThisCell(pool, tenantid);
       // Anyone may send one: it is verified afterwards.
       const sender = clientAddress(req, deps.config.trustProxy);
       const body = await readBytes(req, maxBodyBytes, () => deps.bodies.ofAnonymous(sender, res));
@@ -52,7 +52,7 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
         const given = items.flatMap((item) => read(item, { reportId, tenantid }));
         const { events, ignored, foreign } = checkEvents(given, tenantid, nowMs);
         const recorded = await limiter.run(tenantid, async () => {
-          if (once && !(await useToken(knex, { tenantid, ...once }))) throw signatureInvalid();
+          if (once && !(await useToken(pool, { tenantid, ...once }))) throw signatureInvalid();
           return recordEmailEvents(ledger, tenantid, events);
         });
         const counts = { ...recorded, ignored, foreign: foreign + recorded.foreign };
@@ -71,8 +71,8 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
   // SendGrid's is the public half of a key, so it is stored in the clear; the others share a secret.
   const readSecret = async (kind: string, tenantid: number): Promise<string | undefined> =>
     kind === 'sendgrid'
-      ? (await readEmailWebhookKey(knex, tenantid))?.verification_key
-      : readWebhookSecret(knex, deps.keyRing, tenantid, kind);
+      ? (await readEmailWebhookKey(pool, tenantid))?.verification_key
+      : readWebhookSecret(pool, deps.keyRing, tenantid, kind);
 
   const refuse: RequestHandler = (req, res) => {
     const error = new AppError('METHOD_NOT_ALLOWED', `${req.method} is not allowed here.`);

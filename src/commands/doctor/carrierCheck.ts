@@ -29,10 +29,10 @@ const MAX_AT_ONCE = 10;
 
 /** The accounts of all tenants. Ones that don't decrypt are skipped: the check of secrets reports them. */
 export async function tenantAccounts(
-  { knex }: Pick<Database, 'knex'>,
+  { pool }: Pick<Database, 'pool'>,
   keyRing: KeyRing,
 ): Promise<readonly TenantAccount[]> {
-  return (await readAllAccounts(knex)).flatMap(({ tenantid, ...stored }) => {
+  return (await readAllAccounts(pool)).flatMap(({ tenantid, ...stored }) => {
     try {
       return openAccounts(keyRing, tenantid, stored).map((account) => ({ tenantid, account }));
     } catch {

@@ -29,7 +29,7 @@ const DISK_FULL = '53100';
 export function databaseChecks({ config, database, keyRing, log }: Installation): Checks {
   /** For a check that reads Rowpost's own tables. */
   const ready = (check: () => Promise<Finding>) => async (): Promise<Finding> =>
-    (await pendingMigrations(database.knex)) === 'all'
+    (await pendingMigrations(database.pool)) === 'all'
       ? bad('the database is not set up yet', 'Run "rowpost release".')
       : check();
   return {
@@ -69,8 +69,8 @@ async function checkRights({ pool }: Database): Promise<Finding> {
   );
 }
 
-async function checkMigrations({ knex }: Database): Promise<Finding> {
-  const pending = await pendingMigrations(knex);
+async function checkMigrations({ pool }: Database): Promise<Finding> {
+  const pending = await pendingMigrations(pool);
   if (pending.length === 0) return good('the database is up to date');
   return bad(`the database lacks ${pending.length} of them`, 'Run "rowpost release".');
 }
@@ -83,8 +83,8 @@ async function checkClock({ pool }: Database): Promise<Finding> {
     : bad(says, 'Synchronize both with NTP.');
 }
 
-async function checkSecrets({ knex }: Database, keyRing: KeyRing): Promise<Finding> {
-  const { stored, unreadable } = await checkStoredSecrets(knex, keyRing);
+async function checkSecrets({ pool }: Database, keyRing: KeyRing): Promise<Finding> {
+  const { stored, unreadable } = await checkStoredSecrets(pool, keyRing);
   if (unreadable.length === 0) return good(`${stored} stored, all can be decrypted`);
   return bad(
     `${unreadable.length} of ${stored} don't decrypt: ${shortened(unreadable)}`,
@@ -92,7 +92,7 @@ async function checkSecrets({ knex }: Database, keyRing: KeyRing): Promise<Findi
   );
 }
 
-async function checkPostgres({ pool, knex }: Database): Promise<Finding> {
+async function checkPostgres({ pool }: Database): Promise<Finding> {
   const { version, roundTripMs, readOnly } = await readServerFacts(pool);
   const says = `version ${version}, responds in ${Math.ceil(roundTripMs)} ms`;
   if (readOnly) {
@@ -102,7 +102,7 @@ async function checkPostgres({ pool, knex }: Database): Promise<Finding> {
     );
   }
   try {
-    if ((await pendingMigrations(knex)) !== 'all') await probeWrites(pool);
+    if ((await pendingMigrations(pool)) !== 'all') await probeWrites(pool);
   } catch (error) {
     const code = codeOf(error);
     return bad(
@@ -130,7 +130,7 @@ async function checkRoles({ pool }: Database): Promise<Finding> {
   );
 }
 
-async function checkTenantLogins({ knex, pool, tenants }: Database): Promise<Finding> {
+async function checkTenantLogins({ pool, tenants }: Database): Promise<Finding> {
   const names = await tenants.names();
   const barred = await rolesThatMayNotConnect(pool, names);
   if (barred.length > 0) {
@@ -150,7 +150,7 @@ async function checkTenantLogins({ knex, pool, tenants }: Database): Promise<Fin
   const open = await publicPrivileges(pool);
   if (open.length === 0) return good('tenants log in with roles of their own');
   const privileges = open.join(' and ').toUpperCase();
-  if ((await listTenants(knex)).some(({ adopted }) => adopted)) {
+  if ((await listTenants(pool)).some(({ adopted }) => adopted)) {
     return good(
       `tenants log in with roles of their own; who else has ${privileges} on the database is up to its owner`,
     );
@@ -173,8 +173,8 @@ async function checkSchemas({ pool }: Database): Promise<Finding> {
   );
 }
 
-async function checkAdoptedSchemas({ knex, pool }: Database): Promise<Finding> {
-  const adopted = (await listTenants(knex)).flatMap(({ tenantid, schema, adopted: isAdopted }) =>
+async function checkAdoptedSchemas({ pool }: Database): Promise<Finding> {
+  const adopted = (await listTenants(pool)).flatMap(({ tenantid, schema, adopted: isAdopted }) =>
     isAdopted && schema !== null ? [{ tenantid, schema }] : [],
   );
   const lacking: { readonly schema: string; readonly grants: number }[] = [];

@@ -1,8 +1,8 @@
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
-import type { ControlDb } from '../../db/pool/database.js';
+import { equalities, identifier, sql, value } from '../../db/sql/sql.js';
+import { runSql, type StatementRunner } from '../../db/sql/statementRunner.js';
 import { AppError } from '../../foundation/errors.js';
 import { unknownTable } from '../../graphql/unknownTable.js';
-import { ownValue } from '../../foundation/ownValue.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from './badInput.js';
 
@@ -64,7 +64,7 @@ export async function requireUsableProvider(
   providerid: number,
 ): Promise<void> {
   // Its tenant is changed by the installation's root, whose changes don't wait for this tenant's.
-  await db('rowpost.oidc_providers').where({ providerid }).forShare().first('providerid');
+  await db.query('select from rowpost.oidc_providers where providerid = $1 for share', [providerid]);
   if (await isUsableProvider(db, principal.tenantid, providerid)) return;
   throw new AppError('OIDC_PROVIDER_NOT_FOUND', `There is no provider ${providerid}.`, {
     details: { field: 'providerid', providerid },
@@ -73,15 +73,15 @@ export async function requireUsableProvider(
 
 /** Whether this is the id of a provider that the tenant may use. */
 export async function isUsableProvider(
-  db: ControlDb,
+  db: StatementRunner,
   tenantid: number,
   providerid: number,
 ): Promise<boolean> {
-  const row: unknown = await db('rowpost.oidc_providers')
-    .where({ providerid })
-    .whereRaw('(tenantid is null or tenantid = ?)', [tenantid])
-    .first('providerid');
-  return row !== undefined;
+  const { rows } = await db.query(
+    'select from rowpost.oidc_providers where providerid = $1 and (tenantid is null or tenantid = $2)',
+    [providerid, tenantid],
+  );
+  return rows.length > 0;
 }
 
 /** Throws AppError EMAIL_TYPE_NOT_FOUND. */
@@ -101,7 +101,7 @@ export function emailTypeNotFound(emailType: string): AppError {
 
 /** The first of the given values for which there is no such row. */
 async function findUnknown<T extends string | number>(
-  db: ControlDb,
+  db: StatementRunner,
   table: string,
   column: string,
   given: T | readonly T[],
@@ -109,11 +109,13 @@ async function findUnknown<T extends string | number>(
 ): Promise<T | undefined> {
   const wanted = typeof given === 'object' ? given : [given];
   if (wanted.length === 0) return undefined;
-  const rows = await db(`rowpost.${table}`)
-    .where(where)
-    // One parameter: a statement has at most 65,535.
-    .whereRaw('?? = any (?)', [column, [...wanted] as string[]])
-    .select<Record<string, T>[]>(column);
-  const known = new Set(rows.map((row) => ownValue(row, column)));
-  return wanted.find((value) => !known.has(value));
+  const name = identifier(column);
+  const rows = await runSql<{ known: T }>(
+    db,
+    // One parameter for all: a statement has at most 65,535.
+    sql`select ${name} as known from ${identifier('rowpost', table)}
+      where ${name} = any (${value(wanted)}) and ${Object.keys(where).length === 0 ? sql`true` : equalities(where)}`,
+  );
+  const known = new Set(rows.map((row) => row.known));
+  return wanted.find((each) => !known.has(each));
 }

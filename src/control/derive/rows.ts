@@ -1,17 +1,5 @@
-import type { ControlDb } from '../../db/pool/database.js';
-import {
-  bind,
-  empty,
-  identifier,
-  join,
-  NO_INPUTS,
-  sql,
-  toStatement,
-  untypedParam,
-  type Inputs,
-  type Sql,
-} from '../../db/sql/sql.js';
-import { statementRunner } from '../../db/tenants/tenantStorage.js';
+import { empty, identifier, join, sql, value, type Sql } from '../../db/sql/sql.js';
+import { runSql, type StatementRunner } from '../../db/sql/statementRunner.js';
 import { parseJson } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import type { ControlContext } from '../controlContext.js';
@@ -28,7 +16,7 @@ type Equality = string | number | null | readonly number[];
  * @param and a further condition on the row `r`
  */
 export async function readRows<C extends Columns>(
-  db: ControlDb,
+  db: StatementRunner,
   { table, view = table, columns, key }: Declared<C>,
   where: Equalities,
   and: readonly Sql[] = [],
@@ -36,7 +24,7 @@ export async function readRows<C extends Columns>(
   const read = Object.keys(columns).filter(
     (name) => !ownValue(columns, name)?.inputOnly && !ownValue(columns, name)?.secret,
   );
-  const conditions = [...Object.entries(where).map(([name, value]) => isEqual(name, value)), ...and];
+  const conditions = [...Object.entries(where).map(([name, given]) => isEqual(name, given)), ...and];
   const rows = await runSql<{ row: string }>(
     db,
     sql`select to_json(t)::text as row from (
@@ -48,20 +36,9 @@ export async function readRows<C extends Columns>(
   return rows.map(({ row }) => parseJson(row) as RowOf<C>);
 }
 
-/** Runs a statement in the transaction of the request's mutations, or outside one. */
-export async function runSql<Row>(
-  db: ControlDb,
-  piece: Sql,
-  inputs: Inputs = NO_INPUTS,
-): Promise<readonly Row[]> {
-  const { text, slots } = toStatement(piece);
-  const { rows } = await statementRunner(db).query(text, bind({ slots }, inputs));
-  return rows as readonly Row[];
-}
-
 /** Reads the row with this key, as `readRows` does. @returns undefined if there is none */
 export async function readRow<C extends Columns>(
-  db: ControlDb,
+  db: StatementRunner,
   object: Declared<C>,
   key: Equalities,
 ): Promise<RowOf<C> | undefined> {
@@ -86,11 +63,9 @@ export async function findRow<C extends Columns>(
 
 const columnSql = (name: string): Sql => identifier('r', name);
 
-function isEqual(name: string, value: Equality): Sql {
-  if (value === null) return sql`${columnSql(name)} is null`;
-  // PostgreSQL infers the parameter's type from the column.
-  const parameter = untypedParam(() => value);
-  return typeof value === 'object'
-    ? sql`${columnSql(name)} = any (${parameter})`
-    : sql`${columnSql(name)} = ${parameter}`;
+function isEqual(name: string, given: Equality): Sql {
+  if (given === null) return sql`${columnSql(name)} is null`;
+  return typeof given === 'object'
+    ? sql`${columnSql(name)} = any (${value(given)})`
+    : sql`${columnSql(name)} = ${value(given)}`;
 }

@@ -56,12 +56,10 @@ async function measure(
   except: string | number | null = null,
 ): Promise<{ readonly rows: number; readonly characters: number }> {
   const lengths = columns.map((column) => sql`length(coalesce(${identifier(column)}::text, ''))`);
-  const [found]: { rows: number; characters: number }[] = await db(`rowpost.${table}`)
-    .where({ tenantid })
-    .whereRaw('ruleid is distinct from ?', [except])
-    .select(
-      db.raw('count(*)::int as rows'),
-      db.raw(statement`coalesce(sum(${join(lengths, ' + ')}), 0)::float8 as characters`),
-    );
-  return found ?? { rows: 0, characters: 0 };
+  const { rows } = await db.query<{ rows: number; characters: number }>(
+    statement`select count(*)::int as rows, coalesce(sum(${join(lengths, ' + ')}), 0)::float8 as characters
+      from ${identifier('rowpost', table)} where tenantid = $1 and ruleid is distinct from $2`,
+    [tenantid, except],
+  );
+  return rows[0] ?? { rows: 0, characters: 0 };
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { ControlDb } from '../../db/pool/database.js';
+import { assignments, equalities, identifier, insertion, join, sql, type Sql } from '../../db/sql/sql.js';
+import { runSql, type StatementRunner } from '../../db/sql/statementRunner.js';
 import { isForeignKeyViolation } from '../../db/sql/sqlState.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import type { KeyRing } from '../../config/secrets.js';
@@ -25,8 +26,9 @@ export async function insertRow(
     ...drawn,
     ...storedValues(object, drawn, values, deps.keyRing),
   };
-  const insert = db(`rowpost.${table}`).insert(row, [...key]);
-  const [inserted] = (await mapWriteViolations(object, values, insert)) as readonly Key[];
+  const returned = key.map((name) => identifier(name));
+  const insert = runSql<Key>(db, sql`${insertion(table, row)} returning ${join(returned, ', ')}`);
+  const [inserted] = await mapWriteViolations(object, values, insert);
   if (!inserted) throw new Error(`the row of ${table} was not inserted`);
   return inserted;
 }
@@ -43,7 +45,10 @@ export async function updateRow(
     ...Object.fromEntries(resets.map(([name, { resetTo }]) => [name, resetTo])),
   };
   if (Object.keys(values).length === 0) return;
-  const update = atKey(context, object, key).update(values);
+  const update = runSql(
+    context.db,
+    sql`update ${identifier('rowpost', object.table)} set ${assignments(values)} where ${isAtKey(context, object, key)}`,
+  );
   const write = object.key.some((name) => Object.hasOwn(changes, name))
     ? mapReferencedRow(object, before, update)
     : update;
@@ -57,22 +62,23 @@ export async function deleteRow(
   key: Key,
   before: RowOf<Columns>,
 ): Promise<void> {
-  const rows = atKey(context, object, key);
   const { removed } = object;
+  const table = identifier('rowpost', object.table);
+  const where = isAtKey(context, object, key);
   const write =
     removed === undefined
-      ? rows.delete()
-      : rows.where({ [removed]: null }).update({ [removed]: context.db.fn.now() });
-  await mapReferencedRow(object, before, write);
+      ? sql`delete from ${table} where ${where}`
+      : sql`update ${table} set ${identifier(removed)} = now() where ${where} and ${identifier(removed)} is null`;
+  await mapReferencedRow(object, before, runSql(context.db, write));
 }
 
-function atKey({ db, principal }: ControlContext, { table, ofTenant }: ControlObject, key: Key) {
-  return db(`rowpost.${table}`).where(ofTenant === false ? key : { ...key, tenantid: principal.tenantid });
+function isAtKey({ principal }: ControlContext, { ofTenant }: ControlObject, key: Key): Sql {
+  return equalities(ofTenant === false ? key : { ...key, tenantid: principal.tenantid });
 }
 
-async function drawKey(db: ControlDb, { table, key: [name = ''] }: ControlObject): Promise<Key> {
-  const { rows } = await db.raw<{ rows: { number: number }[] }>(
-    'select nextval(pg_get_serial_sequence(?, ?))::int as number',
+async function drawKey(db: StatementRunner, { table, key: [name = ''] }: ControlObject): Promise<Key> {
+  const { rows } = await db.query<{ number: number }>(
+    'select nextval(pg_get_serial_sequence($1, $2))::int as number',
     [`rowpost.${table}`, name],
   );
   const [row] = rows;

@@ -1,6 +1,8 @@
 import type { LayoutSources, TemplateRequest } from 'rowpost-jinja2';
 import { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
+import { assignments, equalities, identifier, sql } from '../../db/sql/sql.js';
+import { runSql } from '../../db/sql/statementRunner.js';
 import { badInput } from '../derive/badInput.js';
 import { readRow } from '../derive/rows.js';
 import { emailTypes } from '../objects/emailTypes.js';
@@ -94,19 +96,25 @@ async function checkWith(
     const use = await checkTemplates(context, [requestOf(layout)], sources, owner);
     checked.push({ table: 'email_layouts', key: { tenantid, name }, use });
   }
-  for (const { table, key, use } of checked) await context.db(`rowpost.${table}`).where(key).update(use);
+  for (const { table, key, use } of checked) {
+    await runSql(
+      context.db,
+      sql`update ${identifier('rowpost', table)} set ${assignments({ ...use })} where ${equalities({ ...key })}`,
+    );
+  }
 }
 
 async function findDependents({ db, principal }: ControlContext, names: readonly string[]) {
   const { tenantid } = principal;
-  const loading = '(any_layout or layout_names && ?::text[])';
-  const types: (LayoutUse & { readonly email_type: string })[] = await db('rowpost.email_types')
-    .where({ tenantid })
-    .whereRaw(loading, [[...names]])
-    .select('email_type', 'layout_names');
-  const layouts: (Layout & LayoutUse)[] = await db('rowpost.email_layouts')
-    .where({ tenantid })
-    .whereRaw(loading, [[...names]])
-    .select('name', 'template', 'layout_names', 'any_layout');
+  const { rows: types } = await db.query<LayoutUse & { readonly email_type: string }>(
+    `select email_type, layout_names from rowpost.email_types
+     where tenantid = $1 and (any_layout or layout_names && $2::text[])`,
+    [tenantid, names],
+  );
+  const { rows: layouts } = await db.query<Layout & LayoutUse>(
+    `select name, template, layout_names, any_layout from rowpost.email_layouts
+     where tenantid = $1 and (any_layout or layout_names && $2::text[])`,
+    [tenantid, names],
+  );
   return { types, layouts };
 }

@@ -1,7 +1,6 @@
 import { readCapture } from '../../db/capture/capture.js';
 import type { Table } from '../../db/catalog/catalog.js';
 import { heldWrites } from '../../db/catalog/grants.js';
-import { statementRunner } from '../../db/tenants/tenantStorage.js';
 import { AppError } from '../../foundation/errors.js';
 import { requireSatisfiable } from '../../graphql/email/satisfiable.js';
 import { isWritable } from '../../graphql/write/writable.js';
@@ -90,15 +89,14 @@ async function requireWriters(
 ): Promise<void> {
   const schema = tables[0]?.schema;
   if (schema === undefined) return;
-  const runner = statementRunner(db);
   const role = (await deps.database.tenants.names()).tenant(tenantid);
   const sqlNames = tables.map(({ sqlName }) => sqlName);
-  const held = await heldWrites(runner, schema, role, sqlNames);
+  const held = await heldWrites(db, schema, role, sqlNames);
   for (const table of tables) {
     // Uploads only write to the table if a column names the newest file.
     const writes = isWritable(table) ? ['upload', ...(held.get(table.sqlName) ?? [])] : [];
     if (operations.some((operation) => writes.includes(operation))) continue;
-    if ((await readCapture(runner, tenantid, table)).writers === 'all') continue;
+    if ((await readCapture(db, tenantid, table)).writers === 'all') continue;
     const { name } = table;
     throw new AppError(
       'READ_ONLY_TABLE',

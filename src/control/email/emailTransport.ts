@@ -6,6 +6,7 @@ import {
   type GraphQLFieldConfig,
 } from 'graphql';
 import { readAccounts, storeAccounts } from '../../db/email/emailAccounts.js';
+import { inTransaction } from '../../db/pool/inTransaction.js';
 import type { Account } from '../../email/carriers/account.js';
 import { openAccounts, openStoredAccounts } from '../../email/carriers/openAccounts.js';
 import { AppError } from '../../foundation/errors.js';
@@ -54,7 +55,7 @@ export const setEmailTransport: GraphQLFieldConfig<unknown, ControlContext, { in
     'Sets the carriers that the tenant sends through, instead of SendGrid alone, once each carrier has accepted its credentials. Sends no email.',
   args: { input: { type: new GraphQLNonNull(emailTransportInput) } },
   resolve: async (_source, { input }, context) => {
-    const { db, deps, principal } = context;
+    const { deps, principal } = context;
     const { config } = deps;
     requireTenantAdmin(principal);
     requireOnlyMutation(context, 'set_email_transport');
@@ -63,9 +64,9 @@ export const setEmailTransport: GraphQLFieldConfig<unknown, ControlContext, { in
     const accounts = await context.composing.run(tenantid, () => verify(context, transports));
     if (accounts.length < transports.length) throw emailApikeyMissing();
     const isDefault = transports.length === 1 && transports[0]?.kind === 'sendgrid';
-    await db.transaction(async (transaction) => {
-      await lockTenant(transaction, tenantid);
-      await storeAccounts(transaction, deps.keyRing, {
+    await inTransaction(deps.database.pool, async (tx) => {
+      await lockTenant(tx, tenantid);
+      await storeAccounts(tx, deps.keyRing, {
         tenantid,
         setBy,
         transports: isDefault ? null : JSON.stringify(transports),

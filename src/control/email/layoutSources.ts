@@ -14,9 +14,9 @@ export async function readLayoutSources(
 ): Promise<LayoutSources> {
   const names = use.layout_names ?? [];
   if (!use.any_layout && names.length === 0) return {};
-  const rows = db('rowpost.email_layouts').where({ tenantid: principal.tenantid });
-  const found: { name: string; template: string }[] = await (
-    use.any_layout ? rows : rows.whereIn('name', names)
-  ).select('name', 'template');
-  return Object.fromEntries(found.map(({ name, template }) => [name, template]));
+  const { rows } = await db.query<{ name: string; template: string }>(
+    'select name, template from rowpost.email_layouts where tenantid = $1 and ($2::text[] is null or name = any ($2))',
+    [principal.tenantid, use.any_layout ? null : names],
+  );
+  return Object.fromEntries(rows.map(({ name, template }) => [name, template]));
 }

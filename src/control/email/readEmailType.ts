@@ -72,13 +72,12 @@ export async function findVariant(
 ): Promise<ReadType | undefined> {
   const { db, principal } = context;
   const names = variantNames(emailType, locale).map((name) => name.toLowerCase());
-  const found: { email_type: string }[] = await db('rowpost.email_types')
-    .where({ tenantid: principal.tenantid })
-    .whereRaw('lower(email_type) = any (?)', [names])
-    .orderByRaw('array_position(?::text[], lower(email_type)), email_type', [names])
-    .limit(1)
-    .select('email_type');
-  const [first] = found;
+  const { rows } = await db.query<{ email_type: string }>(
+    `select email_type from rowpost.email_types where tenantid = $1 and lower(email_type) = any ($2::text[])
+     order by array_position($2, lower(email_type)), email_type limit 1`,
+    [principal.tenantid, names],
+  );
+  const [first] = rows;
   if (!first) return undefined;
   return withLayouts(context, await findRow(context, emailTypes, first));
 }

@@ -1,8 +1,8 @@
 import { GraphQLNonNull, GraphQLString, type GraphQLFieldConfig, type GraphQLObjectType } from 'graphql';
-import type { ControlDb } from '../../db/pool/database.js';
 import { redriveDeliveries, redriveDelivery } from '../../db/ledger/redrive.js';
 import type { Principal } from '../../db/roles/principal.js';
 import { constant, identifier, sql, type Sql } from '../../db/sql/sql.js';
+import { runSql, type StatementRunner } from '../../db/sql/statementRunner.js';
 import { compileFilter } from '../../graphql/filter/compile.js';
 import { parseFilter } from '../../graphql/filter/syntax/parser.js';
 import { createAliasSource } from '../../graphql/filter/rows/scope.js';
@@ -14,7 +14,7 @@ import { bigintId } from '../derive/badInput.js';
 import type { ControlFields } from '../derive/objectFields.js';
 import { emailDelivery } from '../objects/emailDelivery.js';
 import { visibleTo } from '../objects/index.js';
-import { findRow, runSql } from '../derive/rows.js';
+import { findRow } from '../derive/rows.js';
 import { CLIENT_FILTER_MS } from '../request/documentLimits.js';
 import { requireTenantAdmin } from '../permissions.js';
 
@@ -46,9 +46,9 @@ const redriveMany: Redrive<{ filter?: string | null }> = {
   args: { filter: { type: GraphQLString } },
   resolve: async (_source, { filter }, { principal, db, deps }) => {
     requireTenantAdmin(principal);
-    await db.raw(`set local statement_timeout = ${CLIENT_FILTER_MS}`);
+    await db.query(`set local statement_timeout = ${CLIENT_FILTER_MS}`);
     const ids = await findUnsent(db, principal, filter ?? '', MAX_AT_ONCE);
-    await db.raw('set local statement_timeout to default');
+    await db.query('set local statement_timeout to default');
     return redriveDeliveries(db, principal.tenantid, ids, deps.config.tenantEmailsPerSecond);
   },
 };
@@ -59,7 +59,7 @@ const redriveMany: Redrive<{ filter?: string | null }> = {
  * @param after only those with a higher id
  */
 export async function findUnsent(
-  db: ControlDb,
+  db: StatementRunner,
   principal: Principal,
   filter: string,
   limit: number,

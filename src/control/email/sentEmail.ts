@@ -43,10 +43,12 @@ export const sentEmailField: GraphQLFieldConfig<unknown, ControlContext, Args> =
     requireTenantAdmin(principal);
     const { tenantid } = principal;
     const deliveryid = bigintId(args.deliveryid, emailDelivery.label);
-    const kept = await db('rowpost.sent_mail')
-      .where({ tenantid, deliveryid, ...(attempt == null ? {} : { attempt }) })
-      .orderBy('attempt', 'desc')
-      .first<KeptEmail | undefined>('deliveryid', 'attempt', 'email');
+    const { rows } = await db.query<KeptEmail>(
+      `select deliveryid, attempt, email from rowpost.sent_mail
+       where tenantid = $1 and deliveryid = $2 and ($3::int is null or attempt = $3) order by attempt desc limit 1`,
+      [tenantid, deliveryid, attempt ?? null],
+    );
+    const [kept] = rows;
     if (!kept) return null;
     const key = { tenantid, deliveryid: kept.deliveryid, attempt: kept.attempt };
     try {

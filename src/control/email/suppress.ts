@@ -1,3 +1,4 @@
+import { identifier, statement } from '../../db/sql/sql.js';
 import { AppError } from '../../foundation/errors.js';
 import { comparable, parseAddresses, parseOneAddress } from '../../email/addresses.js';
 import { toPostgresText } from '../../email/postgresText.js';
@@ -26,15 +27,15 @@ export async function suppress(
   { db, principal }: ControlContext,
   { address, reason }: { readonly address: string; readonly reason: string | null },
 ): Promise<Key> {
-  const { rows } = await db.raw<{ rows: unknown[] }>(
+  const { rows } = await db.query(
     `insert into rowpost.email_suppression as s (tenantid, address, reason, creatorid, source)
-     values (:tenantid, :address, :reason, :creatorid, 'manual')
+     values ($1, $2, $3, $4, 'manual')
      on conflict (tenantid, address) do update
      set reason = excluded.reason, creatorid = excluded.creatorid, source = 'manual', deliveryid = null,
        createtime = now(), removetime = null
      where s.removetime is not null
      returning 1`,
-    { tenantid: principal.tenantid, address, reason, creatorid: principal.roleid },
+    [principal.tenantid, address, reason, principal.roleid],
   );
   if (rows.length > 0) return { address };
   throw new AppError('UNIQUE_VIOLATION', `${address} is already suppressed.`, {
@@ -45,13 +46,16 @@ export async function suppress(
 
 /** The address as listed: as given, or in the normalized form in which it would have been added. */
 export async function listedIn(
-  table: 'rowpost.email_suppression' | 'rowpost.email_unsubscribe',
+  table: 'email_suppression' | 'email_unsubscribe',
   { db, principal }: ControlContext,
   { address: text = '' }: Readonly<Record<string, string>>,
 ): Promise<Key> {
   const address = comparable(text);
-  const listed: unknown = await db(table).where({ tenantid: principal.tenantid, address }).first('address');
-  if (listed !== undefined) return { address };
+  const { rows } = await db.query(
+    statement`select from ${identifier('rowpost', table)} where tenantid = $1 and address = $2`,
+    [principal.tenantid, address],
+  );
+  if (rows.length > 0) return { address };
   const { valid } = parseAddresses(text);
   return { address: valid.length === 1 && valid[0] ? comparable(valid[0].email) : address };
 }

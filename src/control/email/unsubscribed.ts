@@ -25,13 +25,13 @@ export async function importUnsubscribed(
 ): Promise<Key> {
   if (!all_types && email_types.length === 0)
     throw badInput('email_types', 'Name email types, or set all_types.');
-  await db.raw(
+  await db.query(
     `insert into rowpost.email_unsubscribe as u (tenantid, address, email_types, all_types, source, creatorid)
-     values (:tenantid, :address, :email_types, :all_types, 'manual', :creatorid)
+     values ($1, $2, $3, $4, 'manual', $5)
      on conflict (tenantid, address) do update
      set email_types = array(select distinct unnest(u.email_types || excluded.email_types)),
        all_types = u.all_types or excluded.all_types`,
-    { tenantid: principal.tenantid, address, email_types, all_types, creatorid: principal.roleid },
+    [principal.tenantid, address, email_types, all_types, principal.roleid],
   );
   return { address };
 }
@@ -42,9 +42,9 @@ export async function renameUnsubscribed(
   before: string,
   name: string,
 ): Promise<void> {
-  await db.raw(
-    `update rowpost.email_unsubscribe set email_types = array_replace(email_types, :before, :name)
-     where tenantid = :tenantid and :before = any (email_types)`,
-    { tenantid: principal.tenantid, before, name },
+  await db.query(
+    `update rowpost.email_unsubscribe set email_types = array_replace(email_types, $2, $3)
+     where tenantid = $1 and $2 = any (email_types)`,
+    [principal.tenantid, before, name],
   );
 }

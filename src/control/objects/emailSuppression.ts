@@ -35,7 +35,7 @@ export const emailSuppression = controlObject({
   mayChange: requireTenantAdmin,
   changes: ['create', 'delete'],
   overrides: {
-    readKey: (context, given) => listedIn('rowpost.email_suppression', context, given),
+    readKey: (context, given) => listedIn('email_suppression', context, given),
     insert: suppress,
   },
 });

@@ -40,7 +40,7 @@ export const emailUnsubscribe = controlObject({
   mayChange: requireTenantAdmin,
   changes: ['create', 'delete'],
   overrides: {
-    readKey: (context, given) => listedIn('rowpost.email_unsubscribe', context, given),
+    readKey: (context, given) => listedIn('email_unsubscribe', context, given),
     insert: importUnsubscribed,
   },
 });

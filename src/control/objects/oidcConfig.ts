@@ -57,8 +57,9 @@ export const oidcConfig = controlObject({
     if (!before || before.providerid === row.providerid) return;
     const { confid } = before;
     // Locked, so that no identity is mapped meanwhile.
-    await db('rowpost.oidc_config').where({ confid }).forUpdate().select('confid');
-    if ((await db('rowpost.role_oidc').where({ confid }).first('roleid')) === undefined) return;
+    await db.query('select from rowpost.oidc_config where confid = $1 for update', [confid]);
+    const { rows } = await db.query('select from rowpost.role_oidc where confid = $1 limit 1', [confid]);
+    if (rows.length === 0) return;
     throw new AppError('OIDC_CONFIG_IN_USE', `Roles are mapped through configuration ${confid}.`, {
       details: { field: 'providerid', confid },
     });
@@ -68,9 +69,7 @@ export const oidcConfig = controlObject({
 
 /** Throws AppError BAD_USER_INPUT. */
 async function requireConfigQuota({ db, principal: { tenantid } }: ControlContext): Promise<void> {
-  const [found]: { configs: number }[] = await db('rowpost.oidc_config')
-    .where({ tenantid })
-    .select(db.raw('count(*)::int as configs'));
-  if (found && found.configs >= MAX_CONFIGS)
+  const { rows } = await db.query('select from rowpost.oidc_config where tenantid = $1', [tenantid]);
+  if (rows.length >= MAX_CONFIGS)
     throw badInput('providerid', `A tenant has at most ${MAX_CONFIGS} configurations.`);
 }

@@ -63,12 +63,14 @@ export const oidcProviders = controlObject({
     }
     if (!before || row.tenantid === null) return;
     // Whoever is about to use it holds it.
-    await db('rowpost.oidc_providers')
-      .where({ providerid: before.providerid })
-      .forUpdate()
-      .first('providerid');
-    const others = db('rowpost.oidc_config').where({ providerid: before.providerid });
-    if ((await others.whereNot({ tenantid: row.tenantid }).first('confid')) !== undefined) {
+    await db.query('select from rowpost.oidc_providers where providerid = $1 for update', [
+      before.providerid,
+    ]);
+    const { rows: others } = await db.query(
+      'select from rowpost.oidc_config where providerid = $1 and tenantid <> $2 limit 1',
+      [before.providerid, row.tenantid],
+    );
+    if (others.length > 0) {
       throw badInput('tenantid', 'Other tenants have configurations with this provider.');
     }
   },

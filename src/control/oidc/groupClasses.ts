@@ -1,5 +1,5 @@
-import type { ControlDb } from '../../db/pool/database.js';
 import { readPrincipal, type Principal } from '../../db/roles/principal.js';
+import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import { isBelow } from '../roles/roles.js';
 
 /** A role that signs in through a configuration, and the person's groups at the provider. */
@@ -12,31 +12,32 @@ interface Member {
 
 /** The classes of the groups of a role below `parent` that `parent` and the role directly above it are in. */
 export async function groupClassesOf(
-  db: ControlDb,
+  db: StatementRunner,
   member: Member,
   parent: Principal,
 ): Promise<readonly number[]> {
   const { tenantid, confid, roleid, groups } = member;
   if (groups.length === 0 || !(await isBelow(db, roleid, parent.roleid))) return [];
-  const rows = await db('rowpost.oidc_group_class')
-    .where({ tenantid, confid })
-    .whereRaw('group_name = any (?)', [[...groups]])
-    .distinct<{ classid: number }[]>('classid');
+  const { rows } = await db.query<{ classid: number }>(
+    `select distinct classid from rowpost.oidc_group_class
+     where tenantid = $1 and confid = $2 and group_name = any ($3)`,
+    [tenantid, confid, [...groups]],
+  );
   return rows.map(({ classid }) => classid).filter(await isInEach(db, member, parent));
 }
 
 /** Whether the role is in these classes, and in no other because of its groups. */
 export async function isInExactly(
-  db: ControlDb,
+  db: StatementRunner,
   { roleid, confid }: Member,
   classids: readonly number[],
 ): Promise<boolean> {
-  const { rows } = await db.raw<{ rows: { same: boolean }[] }>(
-    `select r.classes @> :classids::int[] and not exists (
+  const { rows } = await db.query<{ same: boolean }>(
+    `select r.classes @> $3::int[] and not exists (
        select from rowpost.role_oidc_class c
-       where c.roleid = r.roleid and c.confid = :confid and c.classid <> all (:classids::int[])) as same
-     from rowpost.role r where r.roleid = :roleid`,
-    { roleid, confid, classids: [...classids] },
+       where c.roleid = r.roleid and c.confid = $2 and c.classid <> all ($3::int[])) as same
+     from rowpost.role r where r.roleid = $1`,
+    [roleid, confid, [...classids]],
   );
   return rows[0]?.same === true;
 }
@@ -46,36 +47,32 @@ export async function isInExactly(
  * @returns whether that changes any
  */
 export async function setGroupClasses(
-  db: ControlDb,
+  db: StatementRunner,
   { roleid, confid }: Member,
   classids: readonly number[],
 ): Promise<boolean> {
-  const left = await db.raw<Written>(
-    'delete from rowpost.role_oidc_class where roleid = ? and confid = ? and classid <> all (?)',
+  const left = await db.query(
+    'delete from rowpost.role_oidc_class where roleid = $1 and confid = $2 and classid <> all ($3::int[])',
     [roleid, confid, [...classids]],
   );
   // One that was given by hand has no row, and stays when the group goes.
-  await db.raw(
+  await db.query(
     `insert into rowpost.role_oidc_class (tenantid, roleid, confid, classid)
-     select r.tenantid, r.roleid, :confid, c.classid from rowpost.role r, unnest(:classids::int[]) c(classid)
-     where r.roleid = :roleid and (c.classid <> all (r.classes)
+     select r.tenantid, r.roleid, $2::int, c.classid from rowpost.role r, unnest($3::int[]) c(classid)
+     where r.roleid = $1 and (c.classid <> all (r.classes)
        or exists (select from rowpost.role_oidc_class o where o.roleid = r.roleid and o.classid = c.classid))
      on conflict do nothing`,
-    { confid, roleid, classids: [...classids] },
+    [roleid, confid, [...classids]],
   );
-  const joined = await db.raw<Written>(
+  const joined = await db.query(
     `update rowpost.role r set classes = r.classes || array(
        select distinct c.classid from rowpost.role_oidc_class c
        where c.roleid = r.roleid and c.classid <> all (r.classes) order by 1)
-     where r.roleid = :roleid and exists (
+     where r.roleid = $1 and exists (
        select from rowpost.role_oidc_class c where c.roleid = r.roleid and c.classid <> all (r.classes))`,
-    { roleid },
+    [roleid],
   );
-  return left.rowCount + joined.rowCount > 0;
-}
-
-interface Written {
-  readonly rowCount: number;
+  return left.rowCount !== 0 || joined.rowCount !== 0;
 }
 
 /** Whether the role may have others in a class. */
@@ -85,14 +82,16 @@ export function isIn({ isAdmin, classes }: Principal): (classid: number) => bool
 
 /** Whether a class is held by the configuration's parent and by the role directly above, where that is another one. */
 async function isInEach(
-  db: ControlDb,
+  db: StatementRunner,
   { tenantid, roleid }: Member,
   parent: Principal,
 ): Promise<(classid: number) => boolean> {
-  const row = await db('rowpost.role')
-    .where({ tenantid, roleid })
-    .first<{ parentid: number | null } | undefined>('parentid');
-  const above = row?.parentid == null ? undefined : await readPrincipal(db, tenantid, row.parentid);
+  const { rows } = await db.query<{ parentid: number | null }>(
+    'select parentid from rowpost.role where tenantid = $1 and roleid = $2',
+    [tenantid, roleid],
+  );
+  const parentid = rows[0]?.parentid ?? undefined;
+  const above = parentid === undefined ? undefined : await readPrincipal(db, tenantid, parentid);
   const holders = [parent, ...(above ? [above] : [])];
   return (classid) => holders.every((holder) => isIn(holder)(classid));
 }

@@ -1,4 +1,4 @@
-import type { ControlDb } from '../../db/pool/database.js';
+import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import type { Principal } from '../../db/roles/principal.js';
 import type { ControlEngineDeps, ControlOptions } from '../controlContext.js';
 import { isUsableProvider } from '../derive/references.js';
@@ -13,7 +13,7 @@ const MAX_PROVIDERS = 3;
  * transaction, because a provider may be slow; one that is not responding promises nothing.
  */
 export async function learnProviders(
-  { database: { knex } }: Pick<ControlEngineDeps, 'database'>,
+  { database: { pool } }: Pick<ControlEngineDeps, 'database'>,
   { tenantid, isRoot }: Principal,
   { learnProvider }: ControlOptions,
   inputs: readonly MutationInput[],
@@ -24,16 +24,16 @@ export async function learnProviders(
     .map(({ input }) => input['providerid']);
   for (const providerid of [...new Set(given)].slice(0, MAX_PROVIDERS)) {
     if (typeof providerid !== 'number') continue;
-    if (await isUnknown(knex, tenantid, providerid)) await learnProvider(providerid);
+    if (await isUnknown(pool, tenantid, providerid)) await learnProvider(providerid);
   }
 }
 
 /** Whether what the provider's discovery document promises decides the redirect URI of a new configuration. */
-async function isUnknown(db: ControlDb, tenantid: number, providerid: number): Promise<boolean> {
+async function isUnknown(db: StatementRunner, tenantid: number, providerid: number): Promise<boolean> {
   if (!(await isUsableProvider(db, tenantid, providerid))) return false;
-  const { rows } = await db.raw<{ rows: { unknown: boolean }[] }>(
+  const { rows } = await db.query<{ unknown: boolean }>(
     `select sends_iss is null and rowpost.is_plain_redirect_taken(token_uri, null) as unknown
-     from rowpost.oidc_providers where providerid = ?`,
+     from rowpost.oidc_providers where providerid = $1`,
     [providerid],
   );
   return rows[0]?.unknown === true;

@@ -38,9 +38,11 @@ export async function createMapping(context: ControlContext, given: MappingInput
   await authorize(context, roleid);
   if (roleid === principal.roleid) requireReauthenticated(context, 'identities');
   await requireConfig(context, confid);
-  const row = { ...key, tenantid: principal.tenantid, sub_id, creatorid: principal.roleid };
   await mapUniqueViolation(
-    db('rowpost.role_oidc').insert(row),
+    db.query(
+      'insert into rowpost.role_oidc (tenantid, roleid, confid, sub_id, creatorid) values ($1, $2, $3, $4, $5)',
+      [principal.tenantid, roleid, confid, sub_id, principal.roleid],
+    ),
     `Role ${roleid} is mapped through configuration ${confid} already: change it with update_role_oidc.`,
     { field: 'confid', roleid, confid },
     'A role has one identity in each configuration: change its sub_id with update_role_oidc.',
@@ -67,7 +69,11 @@ export async function updateMapping(
   if (key['roleid'] === principal.roleid) requireReauthenticated(context, 'identities');
   const sub_id = requireValue(given.sub_id, 'sub_id');
   // Another identity is another mapping: who made it decides what becomes of it when the password changes.
-  await mappingAt(context, key).update({ sub_id, creatorid: principal.roleid, createtime: db.fn.now() });
+  await db.query(
+    `update rowpost.role_oidc set sub_id = $4, creatorid = $5, createtime = now()
+     where tenantid = $1 and roleid = $2 and confid = $3`,
+    [principal.tenantid, key['roleid'], key['confid'], sub_id, principal.roleid],
+  );
   await endSessionsOfOther(context, Number(key['roleid']));
 }
 
@@ -79,7 +85,10 @@ export async function deleteMapping(
 ): Promise<object> {
   await authorize(context, Number(key['roleid']));
   const before = await find();
-  await mappingAt(context, key).delete();
+  await context.db.query(
+    'delete from rowpost.role_oidc where tenantid = $1 and roleid = $2 and confid = $3',
+    [context.principal.tenantid, key['roleid'], key['confid']],
+  );
   await endSessionsOfOther(context, Number(key['roleid']));
   return before;
 }
@@ -87,10 +96,6 @@ export async function deleteMapping(
 /** Whoever signed in with the identity is out. A role that changes its own goes on, unless it changes its password too. */
 async function endSessionsOfOther({ db, principal }: ControlContext, roleid: number): Promise<void> {
   if (roleid !== principal.roleid) await endSessions(db, [roleid]);
-}
-
-function mappingAt({ db, principal }: ControlContext, key: Key) {
-  return db('rowpost.role_oidc').where({ ...key, tenantid: principal.tenantid });
 }
 
 /**
@@ -112,8 +117,11 @@ async function authorize(context: ControlContext, roleid: number): Promise<void>
 /** Throws AppError OIDC_CONFID_NOT_FOUND. */
 export async function requireConfig({ db, principal }: ControlContext, confid: number): Promise<void> {
   const { tenantid } = principal;
-  const known: unknown = await db('rowpost.oidc_config').where({ tenantid, confid }).first('confid');
-  if (known !== undefined) return;
+  const { rows } = await db.query('select from rowpost.oidc_config where tenantid = $1 and confid = $2', [
+    tenantid,
+    confid,
+  ]);
+  if (rows.length > 0) return;
   throw new AppError('OIDC_CONFID_NOT_FOUND', `There is no configuration ${confid}.`, {
     ...((await isUsableProvider(db, tenantid, confid)) ? { hint: PROVIDERID_GIVEN } : {}),
     details: { field: 'confid', confid },

@@ -1,4 +1,4 @@
-import type { ControlDb } from '../../db/pool/database.js';
+import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import type { KeyRing } from '../../config/secrets.js';
 import type { Row } from '../derive/declaration.js';
 import { readRow } from '../derive/rows.js';
@@ -21,20 +21,17 @@ export interface OidcRegistration {
 
 /** @returns undefined if the tenant has no such configuration */
 export async function readOidcRegistration(
-  db: ControlDb,
+  db: StatementRunner,
   keyRing: KeyRing,
   tenantid: number,
   confid: number,
 ): Promise<OidcRegistration | undefined> {
-  const row = await db('rowpost.oidc_config')
-    .where({ tenantid, confid })
-    .first<RegistrationRow | undefined>(
-      'providerid',
-      'client_id',
-      'client_secret_encrypted',
-      'redirect_uri',
-      'requires_iss',
-    );
+  const { rows } = await db.query<RegistrationRow>(
+    `select providerid, client_id, client_secret_encrypted, redirect_uri, requires_iss
+     from rowpost.oidc_config where tenantid = $1 and confid = $2`,
+    [tenantid, confid],
+  );
+  const [row] = rows;
   if (!row) return undefined;
   const provider = await readRow(db, oidcProviders, { providerid: row.providerid });
   if (!provider) throw new Error('a configuration names a provider that is missing');
@@ -65,13 +62,15 @@ export interface Discovered {
 
 /** Stores what a provider's discovery document says, unless the provider was changed in the meantime. */
 export async function storeDiscovered(
-  db: ControlDb,
+  db: StatementRunner,
   { providerid, auth_uri, jwks_uri, issuer }: OidcProvider,
   discovered: Discovered,
 ): Promise<void> {
-  await db('rowpost.oidc_providers')
-    .where({ providerid, auth_uri, jwks_uri, issuer })
-    .update({ discovered_issuer: discovered.issuer, sends_iss: discovered.sendsIss });
+  await db.query(
+    `update rowpost.oidc_providers set discovered_issuer = $5, sends_iss = $6
+     where providerid = $1 and auth_uri = $2 and jwks_uri = $3 and issuer is not distinct from $4`,
+    [providerid, auth_uri, jwks_uri, issuer, discovered.issuer, discovered.sendsIss],
+  );
 }
 
 /** Of a tenant. Anyone may open the sign-in page, which lists them. */
@@ -84,11 +83,14 @@ export interface SignInOption {
 }
 
 /** The providers that the tenant is registered with. */
-export async function listSignInOptions(db: ControlDb, tenantid: number): Promise<readonly SignInOption[]> {
-  return await db('rowpost.oidc_config as c')
-    .join('rowpost.oidc_providers as p', 'p.providerid', 'c.providerid')
-    .where({ 'c.tenantid': tenantid })
-    .orderBy(['p.name', 'c.confid'])
-    .limit(MAX_CONFIGS)
-    .select<SignInOption[]>('c.confid', 'p.name');
+export async function listSignInOptions(
+  db: StatementRunner,
+  tenantid: number,
+): Promise<readonly SignInOption[]> {
+  const { rows } = await db.query<SignInOption>(
+    `select c.confid, p.name from rowpost.oidc_config c join rowpost.oidc_providers p using (providerid)
+     where c.tenantid = $1 order by p.name, c.confid limit ${MAX_CONFIGS}`,
+    [tenantid],
+  );
+  return rows;
 }

@@ -1,6 +1,7 @@
 import type { TemplatePool } from 'rowpost-jinja2';
-import type { ControlDb } from '../../db/pool/database.js';
+import { inTransaction } from '../../db/pool/inTransaction.js';
 import { ANONYMOUS_LOGIN, isAnonymous, readPrincipal, type Principal } from '../../db/roles/principal.js';
+import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import { AppError } from '../../foundation/errors.js';
 import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
 import { readRow } from '../derive/rows.js';
@@ -58,16 +59,16 @@ export class Provisioner {
     roleid: number | undefined,
   ): Promise<number> {
     const { tenantid } = identity;
-    const { knex } = this.deps.database;
-    const known = roleid ?? (await findMapped(knex, identity));
+    const { pool } = this.deps.database;
+    const known = roleid ?? (await findMapped(pool, identity));
     if (!provisioning) return known ?? fail(notMapped('No role is mapped to this identity.'));
     requireAdmitted(provisioning, identity);
-    if (known !== undefined && (await isAsProvisioned(knex, provisioning, identity, known))) return known;
+    if (known !== undefined && (await isAsProvisioned(pool, provisioning, identity, known))) return known;
     const names = known === undefined ? await this.#renderNames(provisioning, identity) : NO_NAMES;
     return this.#limiter.run(tenantid, () =>
-      knex.transaction(async (trx) => {
-        await lockTenant(trx, tenantid);
-        return provision(trx, identity, roleid, names);
+      inTransaction(pool, async (tx) => {
+        await lockTenant(tx, tenantid);
+        return provision(tx, identity, roleid, names);
       }),
     );
   }
@@ -105,7 +106,7 @@ const NO_NAMES: Names = { name: null, login: null };
 
 /** Whether a role that signs in is in the classes of its groups already. Throws AppError OIDC_NOT_ADMITTED. */
 async function isAsProvisioned(
-  db: ControlDb,
+  db: StatementRunner,
   provisioning: Provisioning,
   identity: Identity,
   roleid: number,
@@ -121,7 +122,7 @@ async function isAsProvisioned(
  * sign-in may have made the role, and the provisioning may have changed. Throws AppError OIDC_ROLE_NOT_MAPPED, OIDC_NOT_ADMITTED.
  */
 async function provision(
-  db: ControlDb,
+  db: StatementRunner,
   identity: Identity,
   roleid: number | undefined,
   names: Names,
@@ -147,11 +148,15 @@ async function provision(
  * The role that the identity is mapped to. Throws AppError OIDC_ROLE_NOT_MAPPED if there are several, or only deleted ones, which are not
  * made again.
  */
-async function findMapped(db: ControlDb, { tenantid, confid, subId }: Identity): Promise<number | undefined> {
-  const roles = await db('rowpost.role_oidc as m')
-    .join('rowpost.role as r', (on) => on.on('r.tenantid', 'm.tenantid').on('r.roleid', 'm.roleid'))
-    .where({ 'm.tenantid': tenantid, 'm.confid': confid, 'm.sub_id': subId })
-    .select<{ roleid: number; deleted: boolean }[]>('r.roleid', 'r.deleted');
+async function findMapped(
+  db: StatementRunner,
+  { tenantid, confid, subId }: Identity,
+): Promise<number | undefined> {
+  const { rows: roles } = await db.query<{ roleid: number; deleted: boolean }>(
+    `select r.roleid, r.deleted from rowpost.role_oidc m join rowpost.role r using (tenantid, roleid)
+     where m.tenantid = $1 and m.confid = $2 and m.sub_id = $3`,
+    [tenantid, confid, subId],
+  );
   const [role, ...others] = roles.filter(({ deleted }) => !deleted);
   if (others.length > 0)
     throw notMapped('Several roles are mapped to this identity: sign in as one of them.');
@@ -186,7 +191,7 @@ function groupsOf({ groups_claim: path }: Provisioning, claims: Claims): readonl
 }
 
 /** Throws AppError OIDC_NOT_ADMITTED. */
-async function requireParent(db: ControlDb, tenantid: number, parentid: number): Promise<Principal> {
+async function requireParent(db: StatementRunner, tenantid: number, parentid: number): Promise<Principal> {
   const parent = await readPrincipal(db, tenantid, parentid);
   if (!parent || isAnonymous(parent)) throw notAdmitted('The role below which roles are made is gone.');
   return parent;
@@ -194,41 +199,42 @@ async function requireParent(db: ControlDb, tenantid: number, parentid: number):
 
 /** A role with the person's address as its login, which it did not give itself, and which is mapped to no identity of the provider. */
 async function linkRole(
-  db: ControlDb,
+  db: StatementRunner,
   { link_by_email: isLinking, parentid }: Provisioning,
   identity: Identity,
   parent: Principal,
 ): Promise<number | undefined> {
-  const { tenantid, confid, providerid, claims, subId, emailAlwaysVerified } = identity;
+  const { tenantid, providerid, claims, emailAlwaysVerified } = identity;
   const email = verifiedEmail(claims, emailAlwaysVerified);
   if (!isLinking || email === undefined) return undefined;
-  const { rows } = await db.raw<{ rows: { roleid: number }[] }>(
+  const { rows } = await db.query<{ roleid: number }>(
     `select r.roleid from rowpost.role r
-     where r.tenantid = :tenantid and not r.deleted and lower(normalize(r.login, nfkc)) = lower(normalize(:email, nfkc))
-       and exists (select from rowpost.role c where c.roleid = r.creatorid and c.login is distinct from :nobody)
+     where r.tenantid = $1 and not r.deleted and lower(normalize(r.login, nfkc)) = lower(normalize($2, nfkc))
+       and exists (select from rowpost.role c where c.roleid = r.creatorid and c.login is distinct from $3)
        and not exists (
          select from rowpost.role_oidc m join rowpost.oidc_config c using (confid)
-         where m.roleid = r.roleid and c.providerid = :providerid)`,
-    { tenantid, email, providerid, nobody: ANONYMOUS_LOGIN },
+         where m.roleid = r.roleid and c.providerid = $4)`,
+    [tenantid, email, ANONYMOUS_LOGIN, providerid],
   );
   const [role] = rows;
   if (!role || !(await isBelow(db, role.roleid, parentid))) return undefined;
   const { roleid } = role;
   if (!parent.isAdmin && (await findExcess(db, tenantid, roleid, { than: parentid, below: false })))
     return undefined;
-  await db('rowpost.role_oidc').insert({ tenantid, roleid, confid, sub_id: subId });
+  await insertMapping(db, identity, roleid);
   await endSessions(db, [roleid]);
   return roleid;
 }
 
 /** Throws AppError OIDC_NOT_ADMITTED. */
 async function makeRole(
-  db: ControlDb,
+  db: StatementRunner,
   { parentid, capabilities, classes, seats }: Provisioning,
-  { tenantid, confid, subId }: Identity,
+  identity: Identity,
   parent: Principal,
   { name, login }: Names,
 ): Promise<number> {
+  const { tenantid, confid } = identity;
   if (seats !== null && (await countRoles(db, tenantid, confid)) >= seats)
     throw notAdmitted('All seats are taken.');
   const given = [...classes.filter(isIn(parent)), ...(await classesAtCreation(db, tenantid, parentid))];
@@ -247,7 +253,7 @@ async function makeRole(
       capabilities: capabilities.filter((capability) => holds(parent, capability)),
       creatorid: null,
     });
-    await db('rowpost.role_oidc').insert({ tenantid, roleid, confid, sub_id: subId });
+    await insertMapping(db, identity, roleid);
     return roleid;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -255,12 +261,26 @@ async function makeRole(
   }
 }
 
-async function countRoles(db: ControlDb, tenantid: number, confid: number): Promise<number> {
-  const [found] = await db('rowpost.role_oidc as m')
-    .join('rowpost.role as r', (on) => on.on('r.tenantid', 'm.tenantid').on('r.roleid', 'm.roleid'))
-    .where({ 'm.tenantid': tenantid, 'm.confid': confid, 'r.deleted': false })
-    .select<{ roles: number }[]>(db.raw('count(*)::int as roles'));
-  return found?.roles ?? 0;
+async function insertMapping(
+  db: StatementRunner,
+  { tenantid, confid, subId }: Identity,
+  roleid: number,
+): Promise<void> {
+  await db.query('insert into rowpost.role_oidc (tenantid, roleid, confid, sub_id) values ($1, $2, $3, $4)', [
+    tenantid,
+    roleid,
+    confid,
+    subId,
+  ]);
+}
+
+async function countRoles(db: StatementRunner, tenantid: number, confid: number): Promise<number> {
+  const { rows } = await db.query<{ roles: number }>(
+    `select count(*)::int as roles from rowpost.role_oidc m join rowpost.role r using (tenantid, roleid)
+     where m.tenantid = $1 and m.confid = $2 and not r.deleted`,
+    [tenantid, confid],
+  );
+  return rows[0]?.roles ?? 0;
 }
 
 /** As `oidcFailure`: the message includes what to do, since the response has no field for a hint. */

@@ -1,4 +1,4 @@
-import type { ControlDb } from '../../db/pool/database.js';
+import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import { ANONYMOUS_LOGIN } from '../../db/roles/principal.js';
 import { readTenant } from '../tenants/tenants.js';
 import { findLogin, insertRole } from './roles.js';
@@ -15,7 +15,7 @@ const CAPABILITIES = [
 ];
 
 /** Creates the tenant's Nobody role if missing, below the root role. */
-export async function ensureAnonymousRole(db: ControlDb, tenantid: number): Promise<void> {
+export async function ensureAnonymousRole(db: StatementRunner, tenantid: number): Promise<void> {
   if (await findLogin(db, tenantid, ANONYMOUS_LOGIN)) return;
   const rootRoleid = (await readTenant(db, tenantid))?.root_roleid ?? null;
   await insertRole(db, {

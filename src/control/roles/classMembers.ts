@@ -11,10 +11,11 @@ const MAX_CLASSES = 10_000;
 
 /** Throws AppError BAD_USER_INPUT. */
 export async function requireClassQuota({ db, principal: { tenantid } }: ControlContext): Promise<void> {
-  const [found]: { classes: number }[] = await db('rowpost.role_class')
-    .where({ tenantid })
-    .select(db.raw('count(*)::int as classes'));
-  if (found && found.classes >= MAX_CLASSES)
+  const { rows } = await db.query<{ classes: number }>(
+    'select count(*)::int as classes from rowpost.role_class where tenantid = $1',
+    [tenantid],
+  );
+  if (rows[0] && rows[0].classes >= MAX_CLASSES)
     throw badInput('name', `A tenant has at most ${MAX_CLASSES} classes.`);
 }
 
@@ -46,42 +47,43 @@ export async function setMembers(
   const removed = before.filter((roleid) => !will.has(roleid));
   await requireKnownRoles(context, added, 'members');
   for (const roleid of [...added, ...removed]) await requireManageable(context, roleid, 'subtree');
-  const change = (roleids: readonly number[], how: 'array_append(classes, ?)' | 'array_remove(classes, ?)') =>
-    db('rowpost.role')
-      .where({ tenantid: principal.tenantid })
-      .whereIn('roleid', [...roleids])
-      .update({ classes: db.raw(how, [classid]) });
-  if (added.length > 0) await change(added, 'array_append(classes, ?)');
-  if (removed.length > 0) await change(removed, 'array_remove(classes, ?)');
+  if (added.length > 0) await db.query(JOIN_CLASS, [principal.tenantid, classid, added]);
+  if (removed.length > 0) await db.query(LEAVE_CLASS, [principal.tenantid, classid, removed]);
 }
+
+const JOIN_CLASS =
+  'update rowpost.role set classes = array_append(classes, $2) where tenantid = $1 and roleid = any ($3)';
+const LEAVE_CLASS =
+  'update rowpost.role set classes = array_remove(classes, $2) where tenantid = $1 and roleid = any ($3)';
 
 /**
  * Requires that the principal may change each holder of the class, or is that holder. This includes deleted roles, since
  * those below them still have an inherited class. Throws AppError PERMISSION_DENIED, NOT_FOUND.
  */
-export async function requireHolders(context: ControlContext, classid: number): Promise<void> {
-  const holders = await rolesIn(context, classid).orderBy('roleid').select<{ roleid: number }[]>('roleid');
-  for (const { roleid } of holders) await requireMember(context, roleid);
+export async function requireHolders(context: ControlContext, classid: number): Promise<readonly number[]> {
+  const { rows } = await context.db.query<{ roleid: number }>(
+    'select roleid from rowpost.role where tenantid = $1 and $2 = any (classes) order by roleid',
+    [context.principal.tenantid, classid],
+  );
+  const holders = rows.map(({ roleid }) => roleid);
+  for (const roleid of holders) await requireMember(context, roleid);
+  return holders;
 }
 
 /** Removes all roles from a class before it is deleted. Throws AppError PERMISSION_DENIED, NOT_FOUND, ROLE_CLASS_IN_USE. */
 export async function emptyClass(context: ControlContext, classid: number): Promise<void> {
   const { db, principal } = context;
   requireClasses(principal, [classid]);
-  await requireHolders(context, classid);
+  const holders = await requireHolders(context, classid);
   // A rule that loses its last class would apply to every role.
-  const rule: unknown = await db('rowpost.policy_rule')
-    .where({ tenantid: principal.tenantid })
-    .whereRaw('? = any (classes)', [classid])
-    .first('ruleid');
-  if (rule !== undefined) {
+  const { rows: rules } = await db.query(
+    'select from rowpost.policy_rule where tenantid = $1 and $2 = any (classes) limit 1',
+    [principal.tenantid, classid],
+  );
+  if (rules.length > 0) {
     throw new AppError('ROLE_CLASS_IN_USE', `Policy rules refer to the class ${classid}.`, {
       details: { classid },
     });
   }
-  await rolesIn(context, classid).update({ classes: db.raw('array_remove(classes, ?)', [classid]) });
-}
-
-function rolesIn({ db, principal }: ControlContext, classid: number) {
-  return db('rowpost.role').where({ tenantid: principal.tenantid }).whereRaw('? = any (classes)', [classid]);
+  await db.query(LEAVE_CLASS, [principal.tenantid, classid, holders]);
 }

@@ -1,4 +1,4 @@
-import type { ControlDb } from '../../db/pool/database.js';
+import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import { insertRole } from './roles.js';
 import { requireStrongPassword } from './passwords.js';
 import { bumpPolicyVersion, readTenant } from '../tenants/tenants.js';
@@ -53,16 +53,15 @@ export async function createRole(context: ControlContext, input: RoleInput): Pro
 
 /** The classes that a new role below `parentid` starts with. */
 export async function classesAtCreation(
-  db: ControlDb,
+  db: StatementRunner,
   tenantid: number,
   parentid: number,
 ): Promise<readonly number[]> {
-  const rows = await db('rowpost.role_class as c')
-    .join('rowpost.role as r', 'r.tenantid', 'c.tenantid')
-    .where({ 'r.tenantid': tenantid, 'r.roleid': parentid, 'c.inherit': 'creation' })
-    .whereRaw('c.classid = any (r.classes)')
-    .orderBy('c.classid')
-    .select<{ classid: number }[]>('c.classid');
+  const { rows } = await db.query<{ classid: number }>(
+    `select c.classid from rowpost.role_class c join rowpost.role r using (tenantid)
+     where tenantid = $1 and r.roleid = $2 and c.inherit = 'creation' and c.classid = any (r.classes) order by c.classid`,
+    [tenantid, parentid],
+  );
   return rows.map((row) => row.classid);
 }
 

@@ -1,4 +1,4 @@
-import type { ControlDb } from '../../db/pool/database.js';
+import type { StatementRunner } from '../../db/sql/statementRunner.js';
 
 /** Something that one role has and another lacks. */
 export interface Excess {
@@ -14,32 +14,32 @@ export interface Excess {
  * @returns undefined if `than` lacks nothing
  */
 export async function findExcess(
-  db: ControlDb,
+  db: StatementRunner,
   tenantid: number,
   roleid: number,
   { than, below }: { readonly than: number; readonly below: boolean },
 ): Promise<Excess | undefined> {
-  const { rows } = await db.raw<{ rows: Excess[] }>(EXCESS_SQL, { tenantid, roleid, than, below });
+  const { rows } = await db.query<Excess>(EXCESS_SQL, [tenantid, roleid, than, below]);
   return rows[0];
 }
 
 const EXCESS_SQL = `
   with recursive tree(roleid, deleted) as (
-    select roleid, false from rowpost.role where tenantid = :tenantid and roleid = :roleid
-    union select r.roleid, r.deleted from rowpost.role r join tree t on r.parentid = t.roleid where :below::boolean
+    select roleid, false from rowpost.role where tenantid = $1::int and roleid = $2::int
+    union select r.roleid, r.deleted from rowpost.role r join tree t on r.parentid = t.roleid where $4::boolean
   ), target as (
     -- A deleted role reaches nothing, but those below it still have its classes.
     select roleid from tree where not deleted
   ), line(start, roleid, parentid, classes) as (
     select roleid, roleid, parentid, classes from rowpost.role
-      where tenantid = :tenantid and (roleid = :than or roleid in (select roleid from target))
+      where tenantid = $1::int and (roleid = $3::int or roleid in (select roleid from target))
     union select l.start, r.roleid, r.parentid, r.classes from rowpost.role r join line l on r.roleid = l.parentid
   ), class_held(roleid, classid) as (
     select distinct l.start, c.classid from line l join rowpost.role_class c
-      on c.tenantid = :tenantid and c.classid = any (l.classes) and (c.inherit = 'full' or l.roleid = l.start)
+      on c.tenantid = $1::int and c.classid = any (l.classes) and (c.inherit = 'full' or l.roleid = l.start)
   ), rule_held(roleid, ruleid) as (
     select s.start, p.ruleid from (select distinct start from line) s join rowpost.policy_rule p
-      on p.tenantid = :tenantid and (s.start = any (p.roles)
+      on p.tenantid = $1::int and (s.start = any (p.roles)
         or exists (select from class_held h where h.roleid = s.start and h.classid = any (p.classes)))
   ), held(roleid, kind, what) as (
     select r.roleid, 'capability', unnest(r.capabilities) from rowpost.role r
@@ -48,5 +48,5 @@ const EXCESS_SQL = `
     union all select roleid, 'rule', ruleid::text from rule_held
   )
   select h.roleid, h.kind, h.what from held h join target t using (roleid)
-  where not exists (select from held o where o.roleid = :than and (o.kind, o.what) = (h.kind, h.what))
+  where not exists (select from held o where o.roleid = $3::int and (o.kind, o.what) = (h.kind, h.what))
   order by h.kind, h.roleid, h.what limit 1`;

@@ -21,7 +21,7 @@ const GUESS_WINDOW_SECONDS = 900;
  * mutations contain its current password. Throws AppError REAUTHENTICATION_REQUIRED if that is wrong, RATE_LIMITED.
  */
 export async function isReauthenticated(
-  { database: { knex, pool }, clock }: Pick<ControlEngineDeps, 'database' | 'clock'>,
+  { database: { pool }, clock }: Pick<ControlEngineDeps, 'database' | 'clock'>,
   principal: Principal,
   { authTimeMs = 0 }: ControlOptions,
   inputs: readonly MutationInput[],
@@ -40,10 +40,11 @@ export async function isReauthenticated(
     if (isRecent) return true;
     throw rateLimited('Too many wrong values of current_password.', guesses.msLeft);
   }
-  const role = await knex('rowpost.role')
-    .where({ tenantid, roleid })
-    .first<{ password_hash: string | null } | undefined>('password_hash');
-  if (!(await inLine(() => verifyPassword(password, role?.password_hash ?? null)))) {
+  const { rows } = await pool.query<{ password_hash: string | null }>(
+    'select password_hash from rowpost.role where tenantid = $1 and roleid = $2',
+    [tenantid, roleid],
+  );
+  if (!(await inLine(() => verifyPassword(password, rows[0]?.password_hash ?? null)))) {
     throw new AppError('REAUTHENTICATION_REQUIRED', 'current_password is not the password of the role.');
   }
   await uncountSignIns(pool, [key]);

@@ -1,5 +1,6 @@
-import type { ControlDb } from '../../db/pool/database.js';
 import { TOKENS_VALID_FROM_MS } from '../../db/roles/principal.js';
+import { assignments, equalities, insertion, sql } from '../../db/sql/sql.js';
+import { runSql, type StatementRunner } from '../../db/sql/statementRunner.js';
 import { isOfConstraint } from '../../db/sql/sqlState.js';
 import { badInput } from '../derive/badInput.js';
 import { mapUniqueViolation } from '../derive/mapUniqueViolation.js';
@@ -41,15 +42,15 @@ export interface Login {
 }
 
 /** Throws AppError NAME_TAKEN if another role of the tenant has the login, or one like it, BAD_USER_INPUT. @returns roleid */
-export async function insertRole(db: ControlDb, role: NewRole): Promise<number> {
+export async function insertRole(db: StatementRunner, role: NewRole): Promise<number> {
   const { passwordHash, ...values } = role;
   const columns = {
     ...values,
     password_hash: passwordHash,
-    password_createtime: passwordHash === null ? null : db.fn.now(),
+    password_createtime: passwordHash === null ? null : sql`now()`,
     password_setby: passwordHash === null ? null : role.creatorid,
   };
-  const insert = db('rowpost.role').insert(columns).returning<{ roleid: number }[]>('roleid');
+  const insert = runSql<{ roleid: number }>(db, sql`${insertion('role', columns)} returning roleid`);
   const [row] = await mapDepthViolation(mapUniqueViolation(insert, ...loginTaken(role.login)));
   if (!row) throw new Error('the role was not inserted');
   return row.roleid;
@@ -57,7 +58,7 @@ export async function insertRole(db: ControlDb, role: NewRole): Promise<number> 
 
 /** Throws AppError NAME_TAKEN if another role of the tenant has the login, or one like it, BAD_USER_INPUT. */
 export async function updateRole(
-  db: ControlDb,
+  db: StatementRunner,
   tenantid: number,
   { roleid, login }: RoleState,
   changes: RoleChanges,
@@ -65,7 +66,10 @@ export async function updateRole(
   if (Object.keys(changes).length === 0) return;
   await mapDepthViolation(
     mapUniqueViolation(
-      db('rowpost.role').where({ tenantid, roleid }).update(changes),
+      runSql(
+        db,
+        sql`update rowpost.role set ${assignments({ ...changes })} where ${equalities({ tenantid, roleid })}`,
+      ),
       // Restoring a role takes its login as well.
       ...loginTaken(changes.login ?? login),
     ),
@@ -87,56 +91,61 @@ async function mapDepthViolation<T>(write: Promise<T>): Promise<T> {
  * @param setby the role that sets it
  */
 export async function setPassword(
-  db: ControlDb,
+  db: StatementRunner,
   tenantid: number,
   roleid: number,
   passwordHash: string,
   setby: number,
 ): Promise<void> {
-  await db('rowpost.role').where({ tenantid, roleid }).update({
-    password_hash: passwordHash,
-    password_createtime: db.fn.now(),
-    password_setby: setby,
-  });
+  await db.query(
+    `update rowpost.role set password_hash = $3, password_createtime = now(), password_setby = $4
+     where tenantid = $1 and roleid = $2`,
+    [tenantid, roleid, passwordHash, setby],
+  );
 }
 
 /** Tokens and other credentials of these roles are dead within a second, on every process. */
-export async function endSessions(db: ControlDb, roleids: readonly number[]): Promise<void> {
-  await db.raw('select rowpost.end_sessions(?)', [[...roleids]]);
+export async function endSessions(db: StatementRunner, roleids: readonly number[]): Promise<void> {
+  await db.query('select rowpost.end_sessions($1)', [roleids]);
 }
 
 /** Includes deleted roles. @returns undefined if the tenant has no such role */
 export async function readRole(
-  db: ControlDb,
+  db: StatementRunner,
   tenantid: number,
   roleid: number,
 ): Promise<RoleState | undefined> {
-  return await db('rowpost.role')
-    .where({ tenantid, roleid })
-    .first<RoleState | undefined>('roleid', 'login', 'deleted');
+  const { rows } = await db.query<RoleState>(
+    'select roleid, login, deleted from rowpost.role where tenantid = $1 and roleid = $2',
+    [tenantid, roleid],
+  );
+  return rows[0];
 }
 
 /** Whether `roleid` is below `ancestor` in the tree, at any depth. */
-export async function isBelow(db: ControlDb, roleid: number, ancestor: number): Promise<boolean> {
-  const { rows } = await db.raw<{ rows: unknown[] }>(
+export async function isBelow(db: StatementRunner, roleid: number, ancestor: number): Promise<boolean> {
+  const { rows } = await db.query(
     `with recursive above(roleid) as (
-       select parentid from rowpost.role where roleid = ?
+       select parentid from rowpost.role where roleid = $1
        union select r.parentid from rowpost.role r join above a on r.roleid = a.roleid
-     ) select 1 from above where roleid = ?`,
+     ) select 1 from above where roleid = $2`,
     [roleid, ancestor],
   );
   return rows.length > 0;
 }
 
 /** @returns undefined if no undeleted role of the tenant has the login */
-export async function findLogin(db: ControlDb, tenantid: number, login: string): Promise<Login | undefined> {
-  return await db('rowpost.role as r')
-    .where({ tenantid, login, deleted: false })
-    .first<Login | undefined>(
-      'roleid',
-      'password_hash',
-      db.raw(`${TOKENS_VALID_FROM_MS} as tokens_valid_from_ms`),
-    );
+export async function findLogin(
+  db: StatementRunner,
+  tenantid: number,
+  login: string,
+): Promise<Login | undefined> {
+  const { rows } = await db.query<Login>(
+    `select roleid, password_hash, ${TOKENS_VALID_FROM_MS} as tokens_valid_from_ms
+     from rowpost.role r where tenantid = $1 and login = $2 and not deleted`,
+    [tenantid, login],
+  );
+  return rows[0];
 }
 
 function loginTaken(login: string | null): [string, { field: string }] {

@@ -1,4 +1,4 @@
-import type { ControlDb } from '../../db/pool/database.js';
+import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import { foldLogin } from './rolePermissions.js';
 import { isAnonymous } from '../../db/roles/principal.js';
 import type { ControlContext } from '../controlContext.js';
@@ -50,10 +50,11 @@ export async function readSignUp(context: ControlContext, input: RoleInput): Pro
 }
 
 /** The classes that anonymous clients may sign up into. */
-async function signupClasses(db: ControlDb, tenantid: number): Promise<ReadonlySet<number>> {
-  const rows = await db('rowpost.role_class')
-    .where({ tenantid, allow_signup: true })
-    .select<{ classid: number }[]>('classid');
+async function signupClasses(db: StatementRunner, tenantid: number): Promise<ReadonlySet<number>> {
+  const { rows } = await db.query<{ classid: number }>(
+    'select classid from rowpost.role_class where tenantid = $1 and allow_signup',
+    [tenantid],
+  );
   return new Set(rows.map((row) => row.classid));
 }
 

@@ -1,5 +1,4 @@
-import type { ControlTransaction } from '../../db/pool/database.js';
-import { connectionOf } from '../../db/pool/inTransaction.js';
+import type { TransactionClient } from '../../db/pool/inTransaction.js';
 import { WEBHOOK_KINDS } from '../email/carrierWebhook.js';
 import { readInChunks } from '../../db/cells/moving/readInChunks.js';
 import { ANONYMOUS_LOGIN } from '../../db/roles/principal.js';
@@ -38,13 +37,12 @@ type Row = Readonly<Record<string, unknown>>;
  * name existing tables is not checked: they may have been dropped since. Throws UsageError.
  */
 export async function checkImportedRows(
-  trx: ControlTransaction,
+  client: TransactionClient,
   tenantid: number,
   rules: ImportRules,
 ): Promise<void> {
   // What the columns' own checks need of a request.
-  const context = { db: trx, principal: { tenantid } } as unknown as ControlContext;
-  const client = await connectionOf(trx);
+  const context = { db: client, principal: { tenantid } } as unknown as ControlContext;
   for (const { table } of MOVING_TABLES) {
     const checks = [columnsCheck(table, context, rules), ownValue(CHECKS, table)].filter(
       (check) => check !== undefined,
@@ -137,8 +135,7 @@ function inTable(table: string, check: () => void): void {
 /** That nothing leads to another tenant's. PostgreSQL's foreign keys hold what is not in lists. */
 async function checkReferences(context: ControlContext): Promise<void> {
   const { db, principal } = context;
-  const client = await connectionOf(db as ControlTransaction);
-  const { rows } = await client.query<References>(REFERENCES, [principal.tenantid]);
+  const { rows } = await db.query<References>(REFERENCES, [principal.tenantid]);
   const [{ capabilities, classes, providers, strayRoles, strayRuleRoles } = NONE] = rows;
   try {
     if (strayRoles !== null) throw new Error(`role ${strayRoles} is not below the root role.`);

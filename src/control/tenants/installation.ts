@@ -1,4 +1,5 @@
-import type { ControlDb } from '../../db/pool/database.js';
+import type { Database } from '../../db/pool/database.js';
+import { inTransaction } from '../../db/pool/inTransaction.js';
 import { hashPassword, requireStrongPassword } from '../roles/passwords.js';
 import { insertRole } from '../roles/roles.js';
 
@@ -13,23 +14,21 @@ const ROOT_LOGIN = 'pxadmin';
  * @param hash for tests that create many installations
  */
 export async function ensureInstallation(
-  db: ControlDb,
+  pool: Database['pool'],
   password: string | undefined,
   hash = hashPassword,
 ): Promise<'exists' | 'created' | 'password-missing'> {
-  return db.transaction(async (trx) => {
-    await trx('rowpost.tenant')
-      .insert({ tenantid: INSTALLATION_TENANTID, name: 'installation' })
-      .onConflict('tenantid')
-      .ignore();
-    const tenant = await trx('rowpost.tenant')
-      .where({ tenantid: INSTALLATION_TENANTID })
-      .forUpdate()
-      .first<{ root_roleid: number | null } | undefined>('root_roleid');
-    if (tenant?.root_roleid != null) return 'exists';
+  return inTransaction(pool, async (client) => {
+    await client.query(
+      `insert into rowpost.tenant (tenantid, name) values (${INSTALLATION_TENANTID}, 'installation') on conflict (tenantid) do nothing`,
+    );
+    const { rows } = await client.query<{ root_roleid: number | null }>(
+      `select root_roleid from rowpost.tenant where tenantid = ${INSTALLATION_TENANTID} for update`,
+    );
+    if (rows[0]?.root_roleid != null) return 'exists';
     if (password === undefined) return 'password-missing';
     requireStrongPassword(password, [ROOT_LOGIN]);
-    const roleid = await insertRole(trx, {
+    const roleid = await insertRole(client, {
       tenantid: INSTALLATION_TENANTID,
       login: ROOT_LOGIN,
       name: 'installation root',
@@ -39,7 +38,10 @@ export async function ensureInstallation(
       capabilities: [],
       creatorid: null,
     });
-    await trx('rowpost.tenant').where({ tenantid: INSTALLATION_TENANTID }).update({ root_roleid: roleid });
+    await client.query(
+      `update rowpost.tenant set root_roleid = $1 where tenantid = ${INSTALLATION_TENANTID}`,
+      [roleid],
+    );
     return 'created';
   });
 }

@@ -37,6 +37,7 @@ import type { DumpEnd } from '../../db/cells/moving/clientProgram.js';
 import { fillViews, makeReferences, validateReferences } from '../../db/cells/moving/references.js';
 import { dumpSchema, type SchemaDump } from '../../db/cells/moving/schemaDump.js';
 import { createTenantSchema } from '../../db/tenants/tenantStorage.js';
+import { inTransaction } from '../../db/pool/inTransaction.js';
 import { PRINCIPAL_MAX_AGE_MS } from '../../db/roles/principal.js';
 import { UsageError } from '../../foundation/errors.js';
 import type { KeyRing } from '../../config/secrets.js';
@@ -135,7 +136,7 @@ async function requireEnds({ source, target }: MoveDeps, from: string, to: strin
 }
 
 async function requireMovable({ source }: MoveDeps, tenantid: number): Promise<void> {
-  const tenant = await readTenant(source.database.knex, tenantid);
+  const tenant = await readTenant(source.database.pool, tenantid);
   if (tenant?.schema == null) throw new UsageError(`there is no tenant ${tenantid} in this cell`);
   if (tenant.adopted) {
     throw new UsageError(
@@ -169,7 +170,7 @@ interface Places {
 
 async function placesOf({ source, target }: MoveDeps, { tenantid }: Move): Promise<Places | undefined> {
   const known =
-    (await readTenant(source.database.knex, tenantid)) ?? (await readTenant(target.database.knex, tenantid));
+    (await readTenant(source.database.pool, tenantid)) ?? (await readTenant(target.database.pool, tenantid));
   if (known?.schema == null) return undefined;
   return {
     here: await placeOf(source, tenantid, known.schema),
@@ -221,7 +222,7 @@ async function copyWhileServed(
   const ends = endsOf(deps, places);
   const followed = tables.filter(({ key }) => key.length > 0);
   const { tenantid, schema } = places.there;
-  await target.database.knex.transaction((trx) => createTenantSchema(trx, tenantid, schema));
+  await inTransaction(target.database.pool, (tx) => createTenantSchema(tx, tenantid, schema));
   await dump.restoreTables(target);
   await copyRows(ends, followed);
   await dump.restoreIndexes(target);
@@ -284,7 +285,7 @@ async function arrive(deps: MoveDeps, turned: Move): Promise<void> {
 
 /** Its login was let in to copy, whoever serves the tenant, unless it was deleted meanwhile. */
 async function settleLogin({ database }: DumpEnd, { tenantid, schema }: MovingTenant): Promise<void> {
-  const found = await readTenant(database.knex, tenantid);
+  const found = await readTenant(database.pool, tenantid);
   if (found?.schema === schema) await database.tenants.settle(tenantid, schema);
 }
 

@@ -1,5 +1,5 @@
 import { GraphQLObjectType, GraphQLString, type GraphQLFieldConfig } from 'graphql';
-import type { ControlDb } from '../../db/pool/database.js';
+import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
@@ -57,22 +57,28 @@ export const setSignInBrand: GraphQLFieldConfig<unknown, ControlContext, Partial
     const { tenantid } = principal;
     const brand = readBrand(given);
     if (Object.values(brand).every((value) => value === null)) {
-      await db(TABLE).where({ tenantid }).delete();
+      await db.query('delete from rowpost.sign_in_brand where tenantid = $1', [tenantid]);
       return null;
     }
-    await db(TABLE)
-      .insert({ tenantid, ...brand })
-      .onConflict('tenantid')
-      .merge();
+    await db.query(
+      `insert into rowpost.sign_in_brand (tenantid, name, color, logo) values ($1, $2, $3, $4)
+       on conflict (tenantid) do update set name = excluded.name, color = excluded.color, logo = excluded.logo`,
+      [tenantid, brand.name, brand.color, brand.logo],
+    );
     return brand;
   },
 };
 
-const TABLE = 'rowpost.sign_in_brand';
-
 /** Readable by anyone who opens the tenant's sign-in page. */
-export async function readSignInBrand(db: ControlDb, tenantid: number): Promise<SignInBrand | undefined> {
-  return db(TABLE).where({ tenantid }).first<SignInBrand | undefined>('name', 'color', 'logo');
+export async function readSignInBrand(
+  db: StatementRunner,
+  tenantid: number,
+): Promise<SignInBrand | undefined> {
+  const { rows } = await db.query<SignInBrand>(
+    'select name, color, logo from rowpost.sign_in_brand where tenantid = $1',
+    [tenantid],
+  );
+  return rows[0];
 }
 
 /** Throws AppError BAD_USER_INPUT. */

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { DumpEnd } from '../../db/cells/moving/clientProgram.js';
 import { dumpTables, restoreTables, serviceTriggers } from '../../db/cells/moving/tablesDump.js';
+import { inTransaction, type TransactionClient } from '../../db/pool/inTransaction.js';
 import { createTenantSchema, dropTenantSchema } from '../../db/tenants/tenantStorage.js';
 import { UsageError } from '../../foundation/errors.js';
 import type { Header, Verified } from './exportFile.js';
@@ -41,10 +42,10 @@ export async function withArchive<T>(
   if (trailer.tables === null || (await digestOf(file)) !== trailer.tables) {
     throw new UsageError(`${file} is not the archive that the export was made with`);
   }
-  await target.database.knex.transaction(async (trx) => {
-    await lockProvisioning(trx);
-    await requireAbsent(trx, header);
-    await createTenantSchema(trx, tenantid, schema);
+  await inTransaction(target.database.pool, async (client) => {
+    await lockProvisioning(client);
+    await requireAbsent(client, header);
+    await createTenantSchema(client, tenantid, schema);
   });
   try {
     await restoreTables(target, tenantid, file, { except: new Set(trailer.triggers) });
@@ -56,12 +57,12 @@ export async function withArchive<T>(
 }
 
 /** Otherwise the tables would be restored with the rights of another tenant. */
-async function requireAbsent(trx: DumpEnd['database']['knex'], { tenantid, schema }: Header): Promise<void> {
-  const found: unknown = await trx('rowpost.tenant')
-    .where({ tenantid })
-    .orWhere({ schema })
-    .first('tenantid');
-  if (found !== undefined) {
+async function requireAbsent(client: TransactionClient, { tenantid, schema }: Header): Promise<void> {
+  const { rows } = await client.query('select from rowpost.tenant where tenantid = $1 or schema = $2', [
+    tenantid,
+    schema,
+  ]);
+  if (rows.length > 0) {
     throw new UsageError(
       `this installation already has a tenant ${tenantid}, or one with the schema "${schema}"`,
     );
@@ -70,10 +71,10 @@ async function requireAbsent(trx: DumpEnd['database']['knex'], { tenantid, schem
 
 /** Unless the tenant was stored. */
 async function removeSchema({ database }: DumpEnd, { tenantid, schema }: Header): Promise<void> {
-  await database.knex.transaction(async (trx) => {
-    await lockProvisioning(trx);
-    const found: unknown = await trx('rowpost.tenant').where({ tenantid }).first('tenantid');
-    if (found === undefined) await dropTenantSchema(trx, tenantid, schema);
+  await inTransaction(database.pool, async (client) => {
+    await lockProvisioning(client);
+    const { rows } = await client.query('select from rowpost.tenant where tenantid = $1', [tenantid]);
+    if (rows.length === 0) await dropTenantSchema(client, tenantid, schema);
   });
 }
 

@@ -1,5 +1,5 @@
-import type { ControlTransaction, Database } from '../../db/pool/database.js';
-import { connectionOf, type TransactionClient } from '../../db/pool/inTransaction.js';
+import type { Database } from '../../db/pool/database.js';
+import { inTransaction, type TransactionClient } from '../../db/pool/inTransaction.js';
 import { repairCapture } from '../../db/capture/capture.js';
 import { buildCatalog } from '../../db/catalog/buildCatalog.js';
 import { readSchema } from '../../db/catalog/introspect.js';
@@ -7,7 +7,6 @@ import { isRefusedRow, isUniqueViolation } from '../../db/sql/sqlState.js';
 import { identifier, join, statement } from '../../db/sql/sql.js';
 import { grantSchema } from '../../db/tenants/adoption.js';
 import { advanceSequences, hasIdsAhead } from '../../db/tenants/idRange.js';
-import { statementRunner } from '../../db/tenants/tenantStorage.js';
 import { UsageError } from '../../foundation/errors.js';
 import type { KeyRing } from '../../config/secrets.js';
 import { decrypted, SECRET_COLUMNS } from '../storedSecrets.js';
@@ -44,9 +43,9 @@ export interface Import {
  * is an application's. Throws UsageError with a message for the operator.
  */
 export async function importTenant(database: Database, given: Import): Promise<Header> {
-  const { knex, pool, tenants } = database;
+  const { pool, tenants } = database;
   const { tenantid, schema } = given.verified.header;
-  await knex.transaction((trx) => store(trx, database, given));
+  await inTransaction(pool, (client) => store(client, database, given));
   await tenants.settle(tenantid, schema);
   // The service's triggers are not in the archive.
   const catalog = buildCatalog(schema, await readSchema(pool, schema));
@@ -54,21 +53,20 @@ export async function importTenant(database: Database, given: Import): Promise<H
   return given.verified.header;
 }
 
-async function store(trx: ControlTransaction, { tenants }: Database, given: Import): Promise<void> {
+async function store(client: TransactionClient, { tenants }: Database, given: Import): Promise<void> {
   const { verified, keys, rules, isForeign, arrival } = given;
   const { header } = verified;
   const { tenantid, schema } = header;
-  await lockProvisioning(trx);
-  const client = await connectionOf(trx);
+  await lockProvisioning(client);
   await client.query(statement`set local statement_timeout = 0`);
   await requireRelease(client, header);
   await insertAll(client, given);
   // That of the tenant to its root role, which comes later.
   await mapImportViolations('tenant', client.query(statement`set constraints all immediate`));
   await requireTenantRow(client, header);
-  if (header.adopted) await grantSchema(statementRunner(trx), { tenantid, schema });
+  if (header.adopted) await grantSchema(client, { tenantid, schema });
   else await requireOwnSchema(client, schema, (await tenants.names()).tenant(tenantid));
-  if (rules) await checkImportedRows(trx, tenantid, rules);
+  if (rules) await checkImportedRows(client, tenantid, rules);
   if (isForeign && (await hasIdsAhead(client, TABLES, tenantid))) {
     throw new UsageError(`the export has ids of this installation's own range. ${SEPARATE_RANGES}`);
   }

@@ -1,14 +1,16 @@
 import { checkAdoptable, grantSchema, releaseSchema } from '../../db/tenants/adoption.js';
-import type { ControlDb } from '../../db/pool/database.js';
+import type { Database } from '../../db/pool/database.js';
+import { inTransaction } from '../../db/pool/inTransaction.js';
+import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import { requireTenantInThisCell } from '../../db/cells/placement.js';
 import { mapUniqueViolation } from '../derive/mapUniqueViolation.js';
 import { hashPassword, requireStrongPassword } from '../roles/passwords.js';
 import { insertRole } from '../roles/roles.js';
+import { sql, statement } from '../../db/sql/sql.js';
 import {
   createTenantSchema,
   dropTenantRole,
   dropTenantSchema,
-  statementRunner,
   checkSchemaName,
   findTenantSchema,
   tenantNotFound,
@@ -39,8 +41,8 @@ export interface ListedTenant {
 }
 
 /** Provisioning changes grants on shared objects; PostgreSQL rejects concurrent changes of those. */
-export async function lockProvisioning(trx: ControlDb): Promise<void> {
-  await trx.raw('lock table rowpost.provisioning_lock in share update exclusive mode');
+export async function lockProvisioning(tx: StatementRunner): Promise<void> {
+  await tx.query('lock table rowpost.provisioning_lock in share update exclusive mode');
 }
 
 /** A new tenant whose root password is already hashed, so that a transaction need not wait for hashing. */
@@ -51,18 +53,19 @@ export type HashedTenant = Omit<NewTenant, 'rootPassword'> & { readonly rootPass
  * Throws AppError NAME_TAKEN (tenant or schema), BAD_USER_INPUT (schema name), PASSWORD_TOO_WEAK.
  */
 export async function createTenant(
-  db: ControlDb,
+  pool: Database['pool'],
   { rootPassword, ...tenant }: NewTenant,
 ): Promise<CreatedTenant> {
   if (tenant.schema !== undefined) checkSchemaName(tenant.schema);
   requireStrongPassword(rootPassword, [tenant.rootLogin, tenant.name]);
-  return createHashedTenant(db, { ...tenant, rootPasswordHash: await hashPassword(rootPassword) });
+  const hashed = { ...tenant, rootPasswordHash: await hashPassword(rootPassword) };
+  return inTransaction(pool, (tx) => createHashedTenant(tx, hashed));
 }
 
-/** As `createTenant`. */
-export async function createHashedTenant(db: ControlDb, tenant: HashedTenant): Promise<CreatedTenant> {
+/** As `createTenant`, in a transaction of the caller. */
+export async function createHashedTenant(tx: StatementRunner, tenant: HashedTenant): Promise<CreatedTenant> {
   if (tenant.schema !== undefined) checkSchemaName(tenant.schema);
-  return db.transaction((trx) => insertTenant(trx, tenant, createTenantSchema));
+  return insertTenant(tx, tenant, createTenantSchema);
 }
 
 export interface AdoptedTenant extends CreatedTenant {
@@ -75,46 +78,43 @@ export interface AdoptedTenant extends CreatedTenant {
  * AppError NAME_TAKEN (tenant, or the schema has one), BAD_USER_INPUT (schema), PASSWORD_TOO_WEAK.
  */
 export async function adoptTenant(
-  db: ControlDb,
+  pool: Database['pool'],
   { rootPassword, ...tenant }: NewTenant & { readonly schema: string },
 ): Promise<AdoptedTenant> {
   requireStrongPassword(rootPassword, [tenant.rootLogin, tenant.name]);
   const rootPasswordHash = await hashPassword(rootPassword);
-  return db.transaction(async (trx) => {
-    await checkAdoptable(statementRunner(trx), tenant.schema);
+  return inTransaction(pool, async (tx) => {
+    await checkAdoptable(tx, tenant.schema);
     let left: readonly string[] = [];
-    const created = await insertTenant(
-      trx,
-      { ...tenant, rootPasswordHash },
-      async (_trx, tenantid, schema) => {
-        await trx('rowpost.tenant').where({ tenantid }).update({ adopted: true });
-        left = await grantSchema(statementRunner(trx), { tenantid, schema });
-      },
-    );
+    const created = await insertTenant(tx, { ...tenant, rootPasswordHash }, async (_tx, tenantid, schema) => {
+      await tx.query('update rowpost.tenant set adopted = true where tenantid = $1', [tenantid]);
+      left = await grantSchema(tx, { tenantid, schema });
+    });
     return { ...created, left };
   });
 }
 
 async function insertTenant(
-  trx: ControlDb,
+  tx: StatementRunner,
   tenant: HashedTenant,
-  makeSchema: (trx: ControlDb, tenantid: number, schema: string) => Promise<void>,
+  makeSchema: (tx: StatementRunner, tenantid: number, schema: string) => Promise<void>,
 ): Promise<CreatedTenant> {
-  await lockProvisioning(trx);
-  const insert = trx('rowpost.tenant')
-    .insert({ name: tenant.name })
-    .returning<{ tenantid: number }[]>('tenantid');
-  const [row] = await mapUniqueViolation(insert, ...nameTaken(tenant.name));
+  await lockProvisioning(tx);
+  const insert = tx.query<{ tenantid: number }>(
+    'insert into rowpost.tenant (name) values ($1) returning tenantid',
+    [tenant.name],
+  );
+  const [row] = (await mapUniqueViolation(insert, ...nameTaken(tenant.name))).rows;
   if (!row) throw new Error('the tenant was not inserted');
   const { tenantid } = row;
   const schema = tenant.schema ?? `tenant_${tenantid}`;
   await mapUniqueViolation(
-    trx('rowpost.tenant').where({ tenantid }).update({ schema }),
+    tx.query('update rowpost.tenant set schema = $2 where tenantid = $1', [tenantid, schema]),
     `Another tenant has the schema "${schema}".`,
     { field: 'schema' },
   );
-  await makeSchema(trx, tenantid, schema);
-  const rootRoleid = await insertRole(trx, {
+  await makeSchema(tx, tenantid, schema);
+  const rootRoleid = await insertRole(tx, {
     tenantid,
     login: tenant.rootLogin,
     name: 'root',
@@ -124,23 +124,30 @@ async function insertTenant(
     capabilities: [],
     creatorid: null,
   });
-  await trx('rowpost.tenant').where({ tenantid }).update({ root_roleid: rootRoleid });
+  await tx.query('update rowpost.tenant set root_roleid = $2 where tenantid = $1', [tenantid, rootRoleid]);
   return { tenantid, schema, rootRoleid };
 }
 
 /** Throws AppError TENANT_NOT_FOUND, NAME_TAKEN. */
-export async function renameTenant(db: ControlDb, tenantid: number, name: string): Promise<void> {
-  const count = await mapUniqueViolation(
-    db('rowpost.tenant').where({ tenantid }).update({ name }),
+export async function renameTenant(db: StatementRunner, tenantid: number, name: string): Promise<void> {
+  const { rowCount } = await mapUniqueViolation(
+    db.query('update rowpost.tenant set name = $2 where tenantid = $1', [tenantid, name]),
     ...nameTaken(name),
   );
-  if (count === 0) throw tenantNotFound(tenantid);
+  if (rowCount === 0) throw tenantNotFound(tenantid);
 }
 
 /** Takes effect within a second on every process. Throws AppError TENANT_NOT_FOUND, also for the installation. */
-export async function suspendTenant(db: ControlDb, tenantid: number, suspended: boolean): Promise<void> {
-  const count = await db('rowpost.tenant').where({ tenantid }).whereNotNull('schema').update({ suspended });
-  if (count === 0) throw tenantNotFound(tenantid);
+export async function suspendTenant(
+  db: StatementRunner,
+  tenantid: number,
+  suspended: boolean,
+): Promise<void> {
+  const { rowCount } = await db.query(
+    'update rowpost.tenant set suspended = $2 where tenantid = $1 and schema is not null',
+    [tenantid, suspended],
+  );
+  if (rowCount === 0) throw tenantNotFound(tenantid);
 }
 
 function nameTaken(name: string): [string, { field: string }] {
@@ -148,13 +155,16 @@ function nameTaken(name: string): [string, { field: string }] {
 }
 
 /** @returns undefined if no tenant has this name */
-export async function findTenantid(db: ControlDb, name: string): Promise<number | undefined> {
-  const row = await db('rowpost.tenant').where({ name }).first<{ tenantid: number } | undefined>('tenantid');
-  return row?.tenantid;
+export async function findTenantid(db: StatementRunner, name: string): Promise<number | undefined> {
+  const { rows } = await db.query<{ tenantid: number }>(
+    'select tenantid from rowpost.tenant where name = $1',
+    [name],
+  );
+  return rows[0]?.tenantid;
 }
 
 /** Throws AppError TENANT_NOT_FOUND. */
-export async function findRootRoleid(db: ControlDb, tenantid: number): Promise<number> {
+export async function findRootRoleid(db: StatementRunner, tenantid: number): Promise<number> {
   const tenant = await readTenant(db, tenantid);
   if (tenant?.root_roleid == null) throw tenantNotFound(tenantid);
   return tenant.root_roleid;
@@ -163,70 +173,69 @@ export async function findRootRoleid(db: ControlDb, tenantid: number): Promise<n
 /**
  * Deletes a tenant with its schema and everything in it; an adopted schema is returned as it was. Throws AppError
  * TENANT_NOT_FOUND, SCHEMA_TOO_LARGE; PERMISSION_DENIED if owners of an adopted schema have to revoke grants first,
- * TRANSACTION_CONFLICT if its tables are in use all the time.
+ * TRANSACTION_CONFLICT if its tables are in use all the time. Pass a transaction.
  */
-export async function deleteTenant(db: ControlDb, tenantid: number): Promise<void> {
-  await db.transaction(async (trx) => {
-    await lockProvisioning(trx);
-    const schema = await findTenantSchema(trx, tenantid);
-    // It is not handed over meanwhile.
-    await trx.raw('select from rowpost.tenant where tenantid = ? for update', [tenantid]);
-    await requireTenantInThisCell(trx, tenantid);
-    const isAdopted = (await readTenant(trx, tenantid))?.adopted === true;
-    if (isAdopted) await trx('rowpost.tenant').where({ tenantid }).update({ adopted: false });
-    await trx('rowpost.sent_mail').where({ tenantid }).delete();
-    await trx('rowpost.tenant').where({ tenantid }).delete();
-    if (isAdopted) {
-      await releaseSchema(statementRunner(trx), { tenantid, schema });
-      await dropTenantRole(trx, tenantid);
-    } else {
-      await dropTenantSchema(trx, tenantid, schema);
-    }
-  });
+export async function deleteTenant(tx: StatementRunner, tenantid: number): Promise<void> {
+  await lockProvisioning(tx);
+  const schema = await findTenantSchema(tx, tenantid);
+  // It is not handed over meanwhile.
+  await tx.query('select from rowpost.tenant where tenantid = $1 for update', [tenantid]);
+  await requireTenantInThisCell(tx, tenantid);
+  const isAdopted = (await readTenant(tx, tenantid))?.adopted === true;
+  if (isAdopted) await tx.query('update rowpost.tenant set adopted = false where tenantid = $1', [tenantid]);
+  await tx.query('delete from rowpost.sent_mail where tenantid = $1', [tenantid]);
+  await tx.query('delete from rowpost.tenant where tenantid = $1', [tenantid]);
+  if (isAdopted) {
+    await releaseSchema(tx, { tenantid, schema });
+    await dropTenantRole(tx, tenantid);
+  } else {
+    await dropTenantSchema(tx, tenantid, schema);
+  }
 }
 
-export async function listTenants(db: ControlDb): Promise<readonly ListedTenant[]> {
-  return await listed(db).orderBy('tenantid');
+export async function listTenants(db: StatementRunner): Promise<readonly ListedTenant[]> {
+  const { rows } = await db.query<ListedTenant>(statement`${LISTED} order by tenantid`);
+  return rows;
 }
 
 /** @returns undefined when there is no such tenant. */
-export async function readTenant(db: ControlDb, tenantid: number): Promise<ListedTenant | undefined> {
-  return await listed(db).where({ tenantid }).first();
+export async function readTenant(db: StatementRunner, tenantid: number): Promise<ListedTenant | undefined> {
+  const { rows } = await db.query<ListedTenant>(statement`${LISTED} where tenantid = $1`, [tenantid]);
+  return rows[0];
 }
 
-function listed(db: ControlDb) {
-  return db('rowpost.tenant').select<ListedTenant[]>(
-    'tenantid',
-    'name',
-    'schema',
-    'root_roleid',
-    'adopted',
-    'suspended',
-  );
-}
+const LISTED = sql`select tenantid, name, schema, root_roleid, adopted, suspended from rowpost.tenant`;
 
 /**
  * Tells every process that permissions of the tenant's roles have changed. Call it in the transaction of the change. Plans
  * are cached by version, so a version must never be reused, as a plain counter would be after restoring a backup beneath
  * running processes.
  */
-export async function bumpPolicyVersion(db: ControlDb, tenantid: number): Promise<void> {
-  await db.raw(
+export async function bumpPolicyVersion(db: StatementRunner, tenantid: number): Promise<void> {
+  await db.query(
     `update rowpost.tenant
       set policy_version = greatest(policy_version + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
-      where tenantid = ?`,
+      where tenantid = $1`,
     [tenantid],
   );
 }
 
-export async function setAnonymousLogins(db: ControlDb, tenantid: number, enabled: boolean): Promise<void> {
-  await db('rowpost.tenant').where({ tenantid }).update({ anonymous_logins: enabled });
+export async function setAnonymousLogins(
+  db: StatementRunner,
+  tenantid: number,
+  enabled: boolean,
+): Promise<void> {
+  await db.query('update rowpost.tenant set anonymous_logins = $2 where tenantid = $1', [tenantid, enabled]);
 }
 
 /** @returns undefined when there is no such tenant. */
-export async function readAnonymousLogins(db: ControlDb, tenantid: number): Promise<boolean | undefined> {
-  const row = await db('rowpost.tenant')
-    .where({ tenantid })
-    .first<{ anonymous_logins: boolean } | undefined>('anonymous_logins');
-  return row?.anonymous_logins;
+export async function readAnonymousLogins(
+  db: StatementRunner,
+  tenantid: number,
+): Promise<boolean | undefined> {
+  const { rows } = await db.query<{ anonymous_logins: boolean }>(
+    'select anonymous_logins from rowpost.tenant where tenantid = $1',
+    [tenantid],
+  );
+  return rows[0]?.anonymous_logins;
 }

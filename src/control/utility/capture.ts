@@ -6,8 +6,8 @@ import {
   type GraphQLFieldConfig,
 } from 'graphql';
 import { setCapture, type Writers } from '../../db/capture/capture.js';
-import type { ControlDb, Database } from '../../db/pool/database.js';
-import { statementRunner } from '../../db/tenants/tenantStorage.js';
+import type { Database } from '../../db/pool/database.js';
+import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import type { Catalog } from '../../db/catalog/catalog.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
@@ -56,7 +56,7 @@ export const setTableCapture: GraphQLFieldConfig<unknown, ControlContext, Captur
 
 /** Call it in a transaction. Throws AppError UNKNOWN_TABLE, BAD_USER_INPUT, CAPTURE_DENIED. */
 export async function captureTable(
-  trx: ControlDb,
+  tx: StatementRunner,
   database: Database,
   what: { readonly tenantid: number; readonly catalog: Catalog; readonly table: string },
   writers: Writers,
@@ -67,5 +67,5 @@ export async function captureTable(
   if (writers === 'all' && (table.kind !== 'table' || table.primaryKey.length === 0)) {
     throw badInput('table_name', `${table.name} has no primary key: its events would not identify the row.`);
   }
-  await setCapture(statementRunner(trx), await database.tenants.names(), tenantid, table, writers);
+  await setCapture(tx, await database.tenants.names(), tenantid, table, writers);
 }

@@ -1,5 +1,5 @@
 import type { Catalog } from '../../db/catalog/catalog.js';
-import type { ControlDb } from '../../db/pool/database.js';
+import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import { isTransient } from '../../email/transientErrors.js';
 import { AppError } from '../../foundation/errors.js';
 import type { DataEngine } from '../../graphql/dataEngine.js';
@@ -27,7 +27,7 @@ interface Need {
  * sentence each. Repeats the checks made on saving, except for templates, where a missing name renders as nothing.
  */
 export async function findSettingsProblems(
-  db: ControlDb,
+  db: StatementRunner,
   engine: DataEngine,
   tenantid: number,
   schema: string,

@@ -1,4 +1,5 @@
 import { GraphQLBoolean, GraphQLNonNull, GraphQLString, type GraphQLFieldConfig } from 'graphql';
+import { inTransaction } from '../../db/pool/inTransaction.js';
 import { isAnonymous, ANONYMOUS_LOGIN } from '../../db/roles/principal.js';
 import { ensureAnonymousRole } from '../roles/anonymousRole.js';
 import { findLogin } from '../roles/roles.js';
@@ -86,11 +87,11 @@ const anonymousLogins: Utility<{ enable?: boolean | null }> = {
     if (enable == null) return readAnonymousRole(db, tenantid);
     if (!principal.isRoot) throw denied("Only the tenant's root role may change this.");
     if (!options.allowMutation) throw new AppError('METHOD_NOT_ALLOWED', 'Changes must be sent with POST.');
-    await db.transaction(async (trx) => {
-      await lockTenant(trx, tenantid);
-      if (enable) await ensureAnonymousRole(trx, tenantid);
-      await setAnonymousLogins(trx, tenantid, enable);
-      await bumpPolicyVersion(trx, tenantid);
+    await inTransaction(deps.database.pool, async (tx) => {
+      await lockTenant(tx, tenantid);
+      if (enable) await ensureAnonymousRole(tx, tenantid);
+      await setAnonymousLogins(tx, tenantid, enable);
+      await bumpPolicyVersion(tx, tenantid);
     });
     deps.principals.forget(tenantid);
     return readAnonymousRole(db, tenantid);

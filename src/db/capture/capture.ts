@@ -1,7 +1,8 @@
 import type { Pool } from 'pg';
 import { AppError } from '../../foundation/errors.js';
 import type { Catalog, Table } from '../catalog/catalog.js';
-import type { RoleNames, StatementRunner } from '../isolation/roleNames.js';
+import type { RoleNames } from '../isolation/roleNames.js';
+import type { StatementRunner } from '../sql/statementRunner.js';
 import { withLockTimeout } from '../pool/withLockTimeout.js';
 import { inTransaction } from '../pool/inTransaction.js';
 import { inOrder, quoted, statement, textConstant, type SqlText } from '../sql/sql.js';

@@ -1,4 +1,4 @@
-import type { StatementRunner } from '../isolation/roleNames.js';
+import type { StatementRunner } from '../sql/statementRunner.js';
 import { sql, statement, textConstant, wholeNumber } from '../sql/sql.js';
 
 /** A tenant with captured tables that lack triggers, or whose role may not use the schema any more. */

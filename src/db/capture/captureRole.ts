@@ -1,5 +1,6 @@
 import { ensureRole } from '../isolation/tenantRoles.js';
-import type { RoleNames, StatementRunner } from '../isolation/roleNames.js';
+import type { RoleNames } from '../isolation/roleNames.js';
+import type { StatementRunner } from '../sql/statementRunner.js';
 import { identifier, inOrder, sql, statement, textConstant } from '../sql/sql.js';
 
 /** `row_json` is of release 0.1.0, whose processes may still run. */

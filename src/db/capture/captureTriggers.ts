@@ -1,6 +1,6 @@
 import type { Table } from '../catalog/catalog.js';
 import { identifier, join, sql, statement, textConstant, type Sql, type SqlText } from '../sql/sql.js';
-import type { StatementRunner } from '../isolation/roleNames.js';
+import type { StatementRunner } from '../sql/statementRunner.js';
 
 /** By operation: PostgreSQL allows transition tables only in triggers for a single operation. */
 const TRIGGERS = {

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { StatementRunner } from '../isolation/roleNames.js';
+import type { StatementRunner } from '../sql/statementRunner.js';
 import { privilegeSql } from '../isolation/privilegeSql.js';
 import { empty, identifier, join, sql, statement, textConstant, type Sql, type SqlText } from '../sql/sql.js';
 

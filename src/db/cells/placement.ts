@@ -1,5 +1,6 @@
-import type { Knex } from 'knex';
+import type { StatementRunner } from '../sql/statementRunner.js';
 import { AppError } from '../../foundation/errors.js';
+import { statement } from '../sql/sql.js';
 import { ID_RANGE_SIZE } from '../tenants/idRange.js';
 
 interface Placement {
@@ -14,8 +15,8 @@ interface Placement {
  * Throws AppError TENANT_MOVED for a tenant of another cell, TENANT_MOVING for one that is being handed over. The truth is
  * the tenant's own row; the copy of the directory only says where else to ask.
  */
-export async function requireTenantInThisCell(knex: Knex, tenantid: number): Promise<void> {
-  const { rows } = await knex.raw<{ rows: Placement[] }>(PLACEMENT_SQL, { tenantid });
+export async function requireTenantInThisCell(db: StatementRunner, tenantid: number): Promise<void> {
+  const { rows } = await db.query<Placement>(PLACEMENT_SQL, [tenantid]);
   const [place] = rows;
   if (!place || place.held === true) return;
   if (place.base_url !== null && place.own === false) {
@@ -28,10 +29,10 @@ export async function requireTenantInThisCell(knex: Knex, tenantid: number): Pro
   throw new AppError('TENANT_MOVING', 'The tenant is moving to another cell.');
 }
 
-const PLACEMENT_SQL = `
+const PLACEMENT_SQL = statement`
   select case when t.tenantid is not null then t.moved_to is null end as held, c.base_url, c.own
   from (select) one
-    left join rowpost.tenant t on t.tenantid = :tenantid
+    left join rowpost.tenant t on t.tenantid = $1
     left join rowpost.cell c on c.name = coalesce(
-      (select cell from rowpost.cell_tenant where tenantid = :tenantid),
-      (select name from rowpost.cell where :tenantid > 0 and id_range = :tenantid / ${ID_RANGE_SIZE}))`;
+      (select cell from rowpost.cell_tenant where tenantid = $1),
+      (select name from rowpost.cell where $1 > 0 and id_range = $1 / ${ID_RANGE_SIZE}))`;

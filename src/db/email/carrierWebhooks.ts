@@ -1,4 +1,4 @@
-import type { Knex } from 'knex';
+import type { StatementRunner } from '../sql/statementRunner.js';
 import type { KeyRing } from '../../config/secrets.js';
 import { sql, statement, wholeNumber } from '../sql/sql.js';
 
@@ -9,7 +9,7 @@ const EXPIRED_AT_ONCE = 100;
 
 /** Sets or replaces the secret that verifies a carrier's reports. */
 export async function storeWebhookSecret(
-  knex: Knex,
+  db: StatementRunner,
   keyRing: KeyRing,
   given: {
     readonly tenantid: number;
@@ -19,31 +19,35 @@ export async function storeWebhookSecret(
   },
 ): Promise<void> {
   const { tenantid, kind, secret, setBy } = given;
-  const values = {
-    secret_encrypted: keyRing.encrypt(secret, webhookSecretContext(tenantid, kind)),
-    set_by: setBy,
-  };
-  await knex('rowpost.carrier_webhook')
-    .insert({ ...values, tenantid, kind })
-    .onConflict(['tenantid', 'kind'])
-    .merge({ ...values, set_time: knex.fn.now() });
+  await db.query(
+    `insert into rowpost.carrier_webhook (tenantid, kind, secret_encrypted, set_by) values ($1, $2, $3, $4)
+     on conflict (tenantid, kind) do update
+     set secret_encrypted = excluded.secret_encrypted, set_by = excluded.set_by, set_time = now()`,
+    [tenantid, kind, keyRing.encrypt(secret, webhookSecretContext(tenantid, kind)), setBy],
+  );
 }
 
 /** Without a secret every report is refused. */
-export async function deleteWebhookSecret(knex: Knex, tenantid: number, kind: string): Promise<void> {
-  await knex('rowpost.carrier_webhook').where({ tenantid, kind }).delete();
+export async function deleteWebhookSecret(
+  db: StatementRunner,
+  tenantid: number,
+  kind: string,
+): Promise<void> {
+  await db.query('delete from rowpost.carrier_webhook where tenantid = $1 and kind = $2', [tenantid, kind]);
 }
 
 /** @returns undefined when the tenant has set none, or does not exist */
 export async function readWebhookSecret(
-  knex: Knex,
+  db: StatementRunner,
   keyRing: KeyRing,
   tenantid: number,
   kind: string,
 ): Promise<string | undefined> {
-  const row = await knex('rowpost.carrier_webhook')
-    .where({ tenantid, kind })
-    .first<{ secret_encrypted: string } | undefined>('secret_encrypted');
+  const { rows } = await db.query<{ secret_encrypted: string }>(
+    'select secret_encrypted from rowpost.carrier_webhook where tenantid = $1 and kind = $2',
+    [tenantid, kind],
+  );
+  const [row] = rows;
   return row && keyRing.decrypt(row.secret_encrypted, webhookSecretContext(tenantid, kind));
 }
 
@@ -54,10 +58,12 @@ export interface WebhookTime {
 }
 
 /** The ones that the tenant has set. */
-export async function listWebhooks(knex: Knex, tenantid: number): Promise<readonly WebhookTime[]> {
-  return knex('rowpost.carrier_webhook')
-    .where({ tenantid })
-    .select<WebhookTime[]>('kind', knex.raw("to_json(set_time) #>> '{}' as set_time"));
+export async function listWebhooks(db: StatementRunner, tenantid: number): Promise<readonly WebhookTime[]> {
+  const { rows } = await db.query<WebhookTime>(
+    "select kind, to_json(set_time) #>> '{}' as set_time from rowpost.carrier_webhook where tenantid = $1",
+    [tenantid],
+  );
+  return rows;
 }
 
 /**
@@ -65,16 +71,16 @@ export async function listWebhooks(knex: Knex, tenantid: number): Promise<readon
  * @returns false if the signature belongs to another report
  */
 export async function useToken(
-  knex: Knex,
+  db: StatementRunner,
   { tenantid, token, report }: { readonly tenantid: number; readonly token: string; readonly report: string },
 ): Promise<boolean> {
-  const { rows } = await knex.raw<{ rows: { report: string }[] }>(
+  const { rows } = await db.query<{ report: string }>(
     statement`with expired as (
        delete from rowpost.webhook_token where (tenantid, token) in (
          select tenantid, token from rowpost.webhook_token where createtime < now() - ${TOKENS_KEPT}
          order by createtime limit ${wholeNumber(EXPIRED_AT_ONCE)} for update skip locked)
      )
-     insert into rowpost.webhook_token as t (tenantid, token, report) values (?, ?, ?)
+     insert into rowpost.webhook_token as t (tenantid, token, report) values ($1, $2, $3)
      on conflict (tenantid, token) do update set report = t.report returning report`,
     [tenantid, token, report],
   );

@@ -1,7 +1,8 @@
-import type { Knex } from 'knex';
 import type { Pool } from 'pg';
 import type { KeyRing } from '../../config/secrets.js';
 import { resumeTenant } from '../ledger/pause.js';
+import { assignments, insertion, sql } from '../sql/sql.js';
+import { runSql, type StatementRunner } from '../sql/statementRunner.js';
 
 /** What a tenant sends by. */
 export interface EncryptedAccounts {
@@ -16,7 +17,7 @@ export interface EncryptedAccounts {
  * responses to requests made with older accounts. Pass a transaction.
  */
 export async function storeAccounts(
-  knex: Knex,
+  db: StatementRunner,
   keyRing: KeyRing,
   given: {
     readonly tenantid: number;
@@ -38,11 +39,13 @@ export async function storeAccounts(
         transports === null ? null : keyRing.encrypt(transports, emailTransportsContext(tenantid)),
     }),
   };
-  await knex('rowpost.email_apikey')
-    .insert({ apikey_encrypted: '', ...values, tenantid })
-    .onConflict('tenantid')
-    .merge({ ...values, version: knex.raw('email_apikey.version + 1'), set_time: knex.fn.now() });
-  await resumeTenant(knex, tenantid, emailsPerSecond);
+  await runSql(
+    db,
+    sql`${insertion('email_apikey', { apikey_encrypted: '', ...values, tenantid })}
+      on conflict (tenantid) do update
+      set ${assignments(values)}, version = email_apikey.version + 1, set_time = now()`,
+  );
+  await resumeTenant(db, tenantid, emailsPerSecond);
 }
 
 export interface AccountsNow extends EncryptedAccounts {
@@ -56,26 +59,26 @@ export interface AccountsNow extends EncryptedAccounts {
 }
 
 /** @returns undefined when the tenant has set neither key nor account */
-export async function readAccounts(knex: Knex, tenantid: number): Promise<AccountsNow | undefined> {
-  return knex('rowpost.email_apikey')
-    .where({ tenantid })
-    .first<AccountsNow | undefined>(
-      'apikey_encrypted as apikeyEncrypted',
-      'accounts_encrypted as accountsEncrypted',
-      'paused_code as pausedCode',
-      'paused_reason as pausedReason',
-      knex.raw('to_json(set_time) #>> \'{}\' as "setTime"'),
-      knex.raw('coalesce(greatest(extract(epoch from wait_until - now()), 0), 0)::float8 * 1000 as "waitMs"'),
-    );
+export async function readAccounts(db: StatementRunner, tenantid: number): Promise<AccountsNow | undefined> {
+  const { rows } = await db.query<AccountsNow>(
+    `select apikey_encrypted as "apikeyEncrypted", accounts_encrypted as "accountsEncrypted", paused_code as "pausedCode",
+       paused_reason as "pausedReason", to_json(set_time) #>> '{}' as "setTime",
+       coalesce(greatest(extract(epoch from wait_until - now()), 0), 0)::float8 * 1000 as "waitMs"
+     from rowpost.email_apikey where tenantid = $1`,
+    [tenantid],
+  );
+  return rows[0];
 }
 
 /** Of all tenants that have set a key or an account. */
 export async function readAllAccounts(
-  knex: Knex,
+  db: StatementRunner,
 ): Promise<readonly (EncryptedAccounts & { readonly tenantid: number })[]> {
-  return knex('rowpost.email_apikey')
-    .orderBy('tenantid')
-    .select('tenantid', 'apikey_encrypted as apikeyEncrypted', 'accounts_encrypted as accountsEncrypted');
+  const { rows } = await db.query<EncryptedAccounts & { readonly tenantid: number }>(
+    `select tenantid, apikey_encrypted as "apikeyEncrypted", accounts_encrypted as "accountsEncrypted"
+     from rowpost.email_apikey order by tenantid`,
+  );
+  return rows;
 }
 
 export interface KeyStates {

@@ -1,4 +1,4 @@
-import type { Knex } from 'knex';
+import type { StatementRunner } from '../sql/statementRunner.js';
 
 /** A tenant's event webhook. */
 export interface EmailWebhookRow {
@@ -10,30 +10,30 @@ export interface EmailWebhookRow {
 
 /** Sets or replaces the public key that verifies the carrier's event reports. */
 export async function storeEmailWebhookKey(
-  knex: Knex,
+  db: StatementRunner,
   key: { readonly tenantid: number; readonly verificationKey: string; readonly setBy: number },
 ): Promise<void> {
-  const values = { verification_key: key.verificationKey, set_by: key.setBy };
-  await knex('rowpost.email_webhook_key')
-    .insert({ ...values, tenantid: key.tenantid })
-    .onConflict('tenantid')
-    .merge({ ...values, set_time: knex.fn.now() });
+  await db.query(
+    `insert into rowpost.email_webhook_key (tenantid, verification_key, set_by) values ($1, $2, $3)
+     on conflict (tenantid) do update
+     set verification_key = excluded.verification_key, set_by = excluded.set_by, set_time = now()`,
+    [key.tenantid, key.verificationKey, key.setBy],
+  );
 }
 
 /** Without a key every report is rejected. */
-export async function deleteEmailWebhookKey(knex: Knex, tenantid: number): Promise<void> {
-  await knex('rowpost.email_webhook_key').where({ tenantid }).delete();
+export async function deleteEmailWebhookKey(db: StatementRunner, tenantid: number): Promise<void> {
+  await db.query('delete from rowpost.email_webhook_key where tenantid = $1', [tenantid]);
 }
 
 /** @returns undefined when the tenant has no key or does not exist. */
 export async function readEmailWebhookKey(
-  knex: Knex,
+  db: StatementRunner,
   tenantid: number,
 ): Promise<EmailWebhookRow | undefined> {
-  return knex('rowpost.email_webhook_key')
-    .where({ tenantid })
-    .first<EmailWebhookRow | undefined>(
-      'verification_key',
-      knex.raw("to_json(set_time) #>> '{}' as set_time"),
-    );
+  const { rows } = await db.query<EmailWebhookRow>(
+    "select verification_key, to_json(set_time) #>> '{}' as set_time from rowpost.email_webhook_key where tenantid = $1",
+    [tenantid],
+  );
+  return rows[0];
 }

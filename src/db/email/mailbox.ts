@@ -1,6 +1,6 @@
-import type { Knex } from 'knex';
 import type { Database } from '../pool/database.js';
 import { sql, statement } from '../sql/sql.js';
+import type { StatementRunner } from '../sql/statementRunner.js';
 
 /** Email captured locally instead of sent; columns by their own names. Addresses are formatted as `Name <a@b>`. */
 export interface KeptEmail {
@@ -59,20 +59,18 @@ export type EmailSummary = Pick<
 
 /** Newest first. */
 export async function listEmail(
-  knex: Knex,
+  db: StatementRunner,
   page: { readonly limit: number; readonly offset: number; readonly tenantid?: number },
 ): Promise<readonly EmailSummary[]> {
-  const query = knex
-    .withSchema('rowpost')
-    .table('mailbox')
-    .select<EmailSummary[]>('mailid', 'tenantid', 'deliveryid', 'time', 'sender', 'recipients', 'subject')
-    .orderBy('mailid', 'desc')
-    .limit(page.limit)
-    .offset(page.offset);
-  if (page.tenantid !== undefined) void query.where({ tenantid: page.tenantid });
-  return query;
+  const { rows } = await db.query<EmailSummary>(
+    `select mailid, tenantid, deliveryid, time, sender, recipients, subject from rowpost.mailbox
+     where $1::int is null or tenantid = $1 order by mailid desc limit $2 offset $3`,
+    [page.tenantid ?? null, page.limit, page.offset],
+  );
+  return rows;
 }
 
-export async function readEmail(knex: Knex, mailid: string): Promise<OpenedEmail | undefined> {
-  return knex.withSchema('rowpost').table('mailbox').where({ mailid }).first<OpenedEmail>();
+export async function readEmail(db: StatementRunner, mailid: string): Promise<OpenedEmail | undefined> {
+  const { rows } = await db.query<OpenedEmail>('select * from rowpost.mailbox where mailid = $1', [mailid]);
+  return rows[0];
 }

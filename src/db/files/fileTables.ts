@@ -1,4 +1,4 @@
-import type { Knex } from 'knex';
+import type { StatementRunner } from '../sql/statementRunner.js';
 
 export interface FileTable {
   /** SQL names. */
@@ -8,13 +8,14 @@ export interface FileTable {
 
 /** Turns a table into a file table, or changes its file column. */
 export async function setFileTable(
-  knex: Knex,
+  db: StatementRunner,
   tenantid: number,
   creatorid: number,
   { table, column }: FileTable,
 ): Promise<void> {
-  await knex('rowpost.file_table')
-    .insert({ tenantid, table_name: table, column_name: column, creatorid })
-    .onConflict(['tenantid', 'table_name'])
-    .merge(['column_name']);
+  await db.query(
+    `insert into rowpost.file_table (tenantid, table_name, column_name, creatorid) values ($1, $2, $3, $4)
+     on conflict (tenantid, table_name) do update set column_name = excluded.column_name`,
+    [tenantid, table, column, creatorid],
+  );
 }

@@ -1,4 +1,4 @@
-import type { Fixed } from '../sql/sql.js';
+import type { StatementRunner } from '../sql/statementRunner.js';
 
 /** PostgreSQL roles of this installation. */
 export interface RoleNames {
@@ -12,14 +12,6 @@ export interface RoleNames {
   tenant(tenantid: number): string;
   /** The prefix of all tenants' role names. */
   readonly tenantPrefix: string;
-}
-
-/** Anything that runs statements: a pool, a connection, or a knex transaction. */
-export interface StatementRunner {
-  query<const T extends string>(
-    text: T & Fixed<T>,
-    values?: unknown[],
-  ): PromiseLike<{ readonly rows: readonly unknown[] }>;
 }
 
 /**

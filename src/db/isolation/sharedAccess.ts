@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientBase, Pool, PoolClient } from 'pg';
 import type { Connector } from '../pool/connector.js';
-import type { RoleNames, StatementRunner } from './roleNames.js';
+import type { RoleNames } from './roleNames.js';
+import type { StatementRunner } from '../sql/statementRunner.js';
 import { findNotPlain } from './plainSchema.js';
 import { identifier, quoted, statement } from '../sql/sql.js';
 import { inTransaction } from '../pool/inTransaction.js';

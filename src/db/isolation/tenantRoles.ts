@@ -1,7 +1,9 @@
 import { AppError } from '../../foundation/errors.js';
 import { DUPLICATE_OBJECT, INSUFFICIENT_PRIVILEGE, isUniqueViolation, sqlState } from '../sql/sqlState.js';
 import { identifier, quoted, sql, statement, textConstant, type Sql, type SqlText } from '../sql/sql.js';
-import type { RoleNames, StatementRunner } from './roleNames.js';
+import { attempt } from '../pool/inTransaction.js';
+import type { StatementRunner } from '../sql/statementRunner.js';
+import type { RoleNames } from './roleNames.js';
 
 /**
  * Creates the tenant's role with the privileges of every tenant's role. Call it in a transaction; idempotent. Throws AppError
@@ -42,13 +44,11 @@ export async function ensureSharedRole(runner: StatementRunner, { shared }: Role
 /** Creates a role that can't log in yet, and makes the service a member of it. */
 export async function ensureRole(runner: StatementRunner, role: string): Promise<void> {
   if (!(await exists(runner, role))) {
-    await runner.query('savepoint make_role');
-    try {
-      await runner.query(statement`create role ${identifier(role)} nologin noinherit`);
-    } catch (error) {
-      if (sqlState(error) !== DUPLICATE_OBJECT && !isUniqueViolation(error)) throw error;
-      await runner.query('rollback to savepoint make_role');
-    }
+    await attempt(
+      runner,
+      () => runner.query(statement`create role ${identifier(role)} nologin noinherit`),
+      (error) => sqlState(error) === DUPLICATE_OBJECT || isUniqueViolation(error),
+    );
   }
   // Since PostgreSQL 16, a role's creator is a member that can't SET ROLE to it, and doesn't have its privileges, without granting
   // itself that. Before, the latter is up to the service's own role.

@@ -1,10 +1,10 @@
-import type { Knex } from 'knex';
 import type { HeldDelivery } from './deliveryKey.js';
 import type { Ledger } from '../pool/ledgerPool.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { assignRateLimitSlots } from './rateLimitSlots.js';
 import { trackDeliveries } from './track.js';
 import { sql, statement } from '../sql/sql.js';
+import type { StatementRunner } from '../sql/statementRunner.js';
 
 /**
  * Pauses a tenant because the carrier rejects its key. A response about an older key is ignored.
@@ -89,17 +89,21 @@ const PAUSE_DELIVERIES = {
  * @param emailsPerSecond 0 for no limit
  * @returns the number of deliveries resumed
  */
-export async function resumeTenant(knex: Knex, tenantid: number, emailsPerSecond: number): Promise<number> {
+export async function resumeTenant(
+  db: StatementRunner,
+  tenantid: number,
+  emailsPerSecond: number,
+): Promise<number> {
   // Two statements: the second one sees every delivery that was paused before we locked the key row.
-  await knex.raw(
-    `update rowpost.email_apikey set paused_code = null, paused_reason = null, wait_until = null where tenantid = ?`,
+  await db.query(
+    `update rowpost.email_apikey set paused_code = null, paused_reason = null, wait_until = null where tenantid = $1`,
     [tenantid],
   );
-  const result = await knex.raw<{ rowCount: number }>(
+  const { rowCount } = await db.query(
     `update rowpost.delivery set state = 'pending', error_code = null, error = null, next_attempt = now(), due = now()
-      where tenantid = ? and state = 'paused'`,
+      where tenantid = $1 and state = 'paused'`,
     [tenantid],
   );
-  await assignRateLimitSlots(knex, tenantid, emailsPerSecond);
-  return result.rowCount;
+  await assignRateLimitSlots(db, tenantid, emailsPerSecond);
+  return rowCount ?? 0;
 }

@@ -1,6 +1,6 @@
-import type { Knex } from 'knex';
 import { sameDelivery } from './manyDeliveries.js';
 import { sql, statement, type Sql } from '../sql/sql.js';
+import type { StatementRunner } from '../sql/statementRunner.js';
 
 /** Deliveries with a slot within this time wait in the queue. The relay queues the others when their slot is near. */
 export const QUEUE_AHEAD_SECONDS = 5;
@@ -34,21 +34,21 @@ const gapSql = (perSecond: Sql): Sql => sql`interval '1 second' / nullif(${perSe
  * @param emailsPerSecond 0 for no limit: nothing changes
  */
 export async function assignRateLimitSlots(
-  knex: Knex,
+  db: StatementRunner,
   tenantid: number,
   emailsPerSecond: number,
 ): Promise<void> {
   if (emailsPerSecond === 0) return;
-  await knex.raw(ASSIGN_SLOTS, { tenantid, emailsPerSecond });
+  await db.query(ASSIGN_SLOTS, [tenantid, emailsPerSecond]);
 }
 
 // From the same counter as those of new deliveries.
 const ASSIGN_SLOTS = statement`
-  with batch as (select :tenantid::int as tenantid), guarded as materialized (
+  with batch as (select $1::int as tenantid), guarded as materialized (
     select tenantid, deliveryid, createtime, deliveryid as position, null as code, false as trips from rowpost.delivery
-    where tenantid = :tenantid and state = 'pending' and tracked and due <= now()
+    where tenantid = $1 and state = 'pending' and tracked and due <= now()
       and (next_attempt is null or next_attempt <= now())
-  ), ${rateLimitSlotsSql(sql`:emailsPerSecond::int`)}
+  ), ${rateLimitSlotsSql(sql`$2::int`)}
   update rowpost.delivery d
   set next_attempt = slot, due = greatest(slot - interval '${QUEUE_AHEAD_SECONDS} seconds', now())
   from scheduled s

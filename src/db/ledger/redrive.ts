@@ -1,4 +1,4 @@
-import type { Knex } from 'knex';
+import type { StatementRunner } from '../sql/statementRunner.js';
 import { AppError } from '../../foundation/errors.js';
 import { sameDelivery } from './manyDeliveries.js';
 import { assignRateLimitSlots } from './rateLimitSlots.js';
@@ -7,16 +7,16 @@ import { sql, statement, toText } from '../sql/sql.js';
 
 /**
  * Redrives a delivery that has ended in any state, subject to the tenant's rate limit. Adds a history entry and resets
- * the attempt count. Throws AppError NOT_FOUND or REDRIVE_NOT_ALLOWED.
+ * the attempt count. Pass a transaction. Throws AppError NOT_FOUND or REDRIVE_NOT_ALLOWED.
  * @param emailsPerSecond 0 for no limit
  */
 export async function redriveDelivery(
-  knex: Knex,
+  db: StatementRunner,
   tenantid: number,
   deliveryid: string,
   emailsPerSecond: number,
 ): Promise<void> {
-  const [row] = await redrive(knex, tenantid, [deliveryid], emailsPerSecond);
+  const [row] = await redrive(db, tenantid, [deliveryid], emailsPerSecond);
   if (!row) throw new AppError('NOT_FOUND', `the tenant has no delivery ${deliveryid}`);
   if (!row.redriven) {
     throw new AppError('REDRIVE_NOT_ALLOWED', `delivery ${deliveryid} is still "${row.state}"`, {
@@ -26,35 +26,33 @@ export async function redriveDelivery(
 }
 
 /**
- * Redrives those of the deliveries that have ended, subject to the tenant's rate limit.
+ * Redrives those of the deliveries that have ended, subject to the tenant's rate limit. Pass a transaction.
  * @param emailsPerSecond 0 for no limit
  * @returns the number redriven
  */
 export async function redriveDeliveries(
-  knex: Knex,
+  db: StatementRunner,
   tenantid: number,
   deliveryids: readonly string[],
   emailsPerSecond: number,
 ): Promise<number> {
   if (deliveryids.length === 0) return 0;
-  const rows = await redrive(knex, tenantid, deliveryids, emailsPerSecond);
+  const rows = await redrive(db, tenantid, deliveryids, emailsPerSecond);
   return rows.filter((row) => row.redriven).length;
 }
 
-function redrive(
-  knex: Knex,
+async function redrive(
+  db: StatementRunner,
   tenantid: number,
   deliveryids: readonly string[],
   emailsPerSecond: number,
 ): Promise<readonly Redriven[]> {
-  const keys = { tenantid, ids: [...deliveryids] };
-  return knex.transaction(async (transaction) => {
-    await transaction.raw(LOCK, keys);
-    await transaction.raw(TRACK, keys);
-    const { rows } = await transaction.raw<{ rows: Redriven[] }>(REDRIVE, keys);
-    await assignRateLimitSlots(transaction, tenantid, emailsPerSecond);
-    return rows;
-  });
+  const keys = [tenantid, deliveryids];
+  await db.query(LOCK, keys);
+  await db.query(TRACK, keys);
+  const { rows } = await db.query<Redriven>(REDRIVE, keys);
+  await assignRateLimitSlots(db, tenantid, emailsPerSecond);
+  return rows;
 }
 
 interface Redriven {
@@ -64,7 +62,7 @@ interface Redriven {
 }
 
 const FOUND = sql`select tenantid, deliveryid, createtime, state from rowpost.delivery
-  where tenantid = :tenantid and deliveryid = any (:ids::bigint[])`;
+  where tenantid = $1 and deliveryid = any ($2::bigint[])`;
 const LOCK = statement`${FOUND} order by deliveryid for update`;
 const TRACK = toText(trackSql(FOUND));
 

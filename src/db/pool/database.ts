@@ -1,4 +1,3 @@
-import type { Knex } from 'knex';
 import type pg from 'pg';
 import type { Logger } from '../../foundation/observability/log.js';
 import { stopAll } from '../../foundation/lifecycle/shutdown.js';
@@ -8,7 +7,6 @@ import { createConnector, type Connector } from './connector.js';
 import { createLedger, PLANNER_OPTIONS, type Ledger } from './ledgerPool.js';
 import { passwordFromCommand } from './passwordCommand.js';
 import { hideChannels } from './hideChannels.js';
-import { openKnex } from './openKnex.js';
 import { openReplica } from '../failover/openReplica.js';
 import type { Replica } from '../failover/replica.js';
 import { Replicas } from '../failover/replicas.js';
@@ -21,10 +19,6 @@ import { Transactions } from './transactions.js';
 /** The schema in which BullMQ keeps its tables when PostgreSQL is the queue. */
 export const QUEUE_SCHEMA = 'bullmq';
 
-/** Access to the control tables, outside a transaction or in that of a request's mutations. */
-export type ControlDb = Knex;
-export type ControlTransaction = Knex.Transaction;
-
 /** All access to PostgreSQL. A process opens no other connections, except to cancel a statement that takes too long. */
 export interface Database {
   readonly tenants: TenantConnections;
@@ -32,9 +26,8 @@ export interface Database {
   readonly transactions: Transactions;
   /** Standbys that serve reads; none by default. */
   readonly replicas: Replicas;
-  /** The service's own connections, also used by knex. No tenant's statement runs on them. */
+  /** The service's own connections. No tenant's statement runs on them. */
   readonly pool: pg.Pool;
-  readonly knex: Knex;
   /** Outbox, batches and deliveries. */
   readonly ledger: Ledger;
   /** The ledger's connections, which bypass a pooler. */
@@ -119,7 +112,6 @@ export function openDatabase(options: DatabaseOptions): Database {
     pipeline: true,
     options: `${startupOptions} ${PLANNER_OPTIONS}`,
   });
-  const knex = openKnex(pool, log);
   const ofTenants = { keyRing, max: budget.tenants, acquireTimeoutMs: poolTimeoutMs, log };
   const tenants = new TenantConnections({
     ...ofTenants,
@@ -162,7 +154,6 @@ export function openDatabase(options: DatabaseOptions): Database {
     transactions,
     replicas,
     pool,
-    knex,
     ledger: createLedger(ledgerPool),
     ledgerPool,
     poolUse: (): readonly PoolUse[] => [
@@ -183,7 +174,6 @@ export function openDatabase(options: DatabaseOptions): Database {
       await stopAll(watches);
       await replicas.close();
       await tenants.close();
-      await knex.destroy();
       await Promise.all([pool.end(), ledgerPool.end()]);
     },
   };

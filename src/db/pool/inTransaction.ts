@@ -1,5 +1,5 @@
-import type { Knex } from 'knex';
 import type { Pool, PoolClient } from 'pg';
+import type { StatementRunner } from '../sql/statementRunner.js';
 
 /** A connection inside a transaction. */
 export type TransactionClient = PoolClient;
@@ -17,16 +17,33 @@ export async function inTransaction<T>(
     client.release();
     return result;
   } catch (error) {
-    // Its transaction is still open, or the connection is broken.
-    client.release(true);
+    const isOver = await client.query('rollback').then(
+      () => true,
+      () => false,
+    );
+    // Otherwise the connection is broken.
+    client.release(!isOver);
     throw error;
   }
 }
 
-/** The connection of knex's transaction, for cursors and for statements whose values are $1, $2, …. */
-export function connectionOf(trx: Knex.Transaction): Promise<TransactionClient> {
-  const { client } = trx as unknown as {
-    readonly client: { acquireConnection(): Promise<TransactionClient> };
-  };
-  return client.acquireConnection();
+/**
+ * Runs statements in the caller's transaction, which continues without their effects if they fail with an expected error.
+ * @returns whether they succeeded
+ */
+export async function attempt(
+  client: StatementRunner,
+  work: () => Promise<unknown>,
+  isExpected: (error: unknown) => boolean,
+): Promise<boolean> {
+  await client.query('savepoint attempt');
+  try {
+    await work();
+  } catch (error) {
+    if (!isExpected(error)) throw error;
+    await client.query('rollback to savepoint attempt');
+    return false;
+  }
+  await client.query('release savepoint attempt');
+  return true;
 }

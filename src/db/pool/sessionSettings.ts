@@ -1,4 +1,5 @@
-import type { RoleNames, StatementRunner } from '../isolation/roleNames.js';
+import type { RoleNames } from '../isolation/roleNames.js';
+import type { StatementRunner } from '../sql/statementRunner.js';
 import { identifier, join, sql, statement, textConstant } from '../sql/sql.js';
 
 /** Settings that every session must have, by name. The items of a list are separated by a comma and a space. */

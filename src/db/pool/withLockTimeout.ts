@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../foundation/errors.js';
 import { LOCK_NOT_AVAILABLE, sqlState } from '../sql/sqlState.js';
-import type { StatementRunner } from '../isolation/roleNames.js';
+import type { StatementRunner } from '../sql/statementRunner.js';
 
 /**
  * Everybody who uses a table queues behind a session that waits for its lock. Less than PostgreSQL's `deadlock_timeout`,

@@ -1,8 +1,8 @@
-import type { Knex } from 'knex';
 import { LRUCache } from 'lru-cache';
 import { cacheLookups } from '../../foundation/observability/metrics.js';
 import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
 import { requireTenantInThisCell } from '../cells/placement.js';
+import type { StatementRunner } from '../sql/statementRunner.js';
 
 /** A policy rule that applies to a principal. Rules only grant; several add up. */
 export interface GrantedRule {
@@ -75,7 +75,7 @@ export class PrincipalSource {
   #purgedAtMs = -Infinity;
 
   constructor(
-    private readonly knex: Knex,
+    private readonly db: StatementRunner,
     private readonly now: () => number = Date.now,
   ) {
     this.#principals = new LRUCache({
@@ -100,7 +100,7 @@ export class PrincipalSource {
   reload(tenantid: number, roleid: number): Promise<Principal | undefined> {
     const key = `${tenantid}:${roleid}`;
     this.#purge();
-    const principal = this.#reads.run(tenantid, () => readPrincipal(this.knex, tenantid, roleid));
+    const principal = this.#reads.run(tenantid, () => readPrincipal(this.db, tenantid, roleid));
     this.#principals.set(key, principal);
     // Failed reads are not cached; a newer one stays.
     principal.catch(() => {
@@ -118,7 +118,7 @@ export class PrincipalSource {
 
   /** As the database says now. Throws AppError TENANT_MOVED, TENANT_MOVING. */
   requireTenantInThisCell(tenantid: number): Promise<void> {
-    return requireTenantInThisCell(this.knex, tenantid);
+    return requireTenantInThisCell(this.db, tenantid);
   }
 
   forgetAll(): void {
@@ -157,20 +157,16 @@ interface PrincipalRow {
 
 /** Not from a cache. Throws AppError TENANT_MOVED, TENANT_MOVING. */
 export async function readPrincipal(
-  knex: Knex,
+  db: StatementRunner,
   tenantid: number,
   roleid: number,
 ): Promise<Principal | undefined> {
-  const { rows } = await knex.raw<{ rows: PrincipalRow[] }>(PRINCIPAL_SQL, {
-    tenantid,
-    roleid,
-    nobody: ANONYMOUS_LOGIN,
-  });
+  const { rows } = await db.query<PrincipalRow>(PRINCIPAL_SQL, [tenantid, roleid, ANONYMOUS_LOGIN]);
   const row = rows[0];
   if (!row || row.is_moved) {
-    await requireTenantInThisCell(knex, tenantid);
+    await requireTenantInThisCell(db, tenantid);
     // It arrived between the two statements.
-    return row && readPrincipal(knex, tenantid, roleid);
+    return row && readPrincipal(db, tenantid, roleid);
   }
   return {
     tenantid,
@@ -196,7 +192,7 @@ export async function readPrincipal(
 const PRINCIPAL_SQL = `
   select t.name as tenant_name, r.login, r.parentid, r.classes || inherited.classes as classes, r.capabilities,
     coalesce((select array_agg(c.roleid order by c.roleid) from rowpost.role c
-      where c.parentid = r.roleid and not c.deleted and (r.login is distinct from :nobody or t.root_roleid = r.roleid)), '{}')::text as children,
+      where c.parentid = r.roleid and not c.deleted and (r.login is distinct from $3::text or t.root_roleid = r.roleid)), '{}')::text as children,
     t.root_roleid is not distinct from r.roleid as is_root, t.moved_to is not null as is_moved, t.suspended, r.read_replica, t.schema, t.policy_version::text,
     ${TOKENS_VALID_FROM_MS} as tokens_valid_from_ms, extract(epoch from r.restored)::float8 * 1000 as restored_ms,
     coalesce((select json_agg(json_build_object('ruleid', p.ruleid, 'capabilities', p.capabilities,
@@ -221,5 +217,5 @@ const PRINCIPAL_SQL = `
           select p.roleid, p.parentid, p.classes from rowpost.role p join above a on p.roleid = a.parentid
         ) select unnest(classes) from above)
     ) inherited
-  where r.tenantid = :tenantid and r.roleid = :roleid and not r.deleted
-    and (r.login is distinct from :nobody or t.anonymous_logins or t.root_roleid = r.roleid)`;
+  where r.tenantid = $1 and r.roleid = $2 and not r.deleted
+    and (r.login is distinct from $3::text or t.anonymous_logins or t.root_roleid = r.roleid)`;

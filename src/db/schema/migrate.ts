@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Knex } from 'knex';
+import type { Pool } from 'pg';
 import { UsageError } from '../../foundation/errors.js';
+import { openKnex } from './openKnex.js';
 
 // Resolves from both src/ and dist/.
 const MIGRATIONS_DIR = fileURLToPath(new URL('../../../migrations', import.meta.url));
@@ -28,11 +30,12 @@ const PATIENCE_MS = 120_000;
  * @returns the names of the applied migrations
  */
 export async function migrate(
-  knex: Knex,
+  pool: Pool,
   patienceMs = PATIENCE_MS,
   directory = MIGRATIONS_DIR,
 ): Promise<readonly string[]> {
-  await knex.raw('create schema if not exists rowpost');
+  await pool.query('create schema if not exists rowpost');
+  const knex = openKnex(pool);
   const applied: string[] = [];
   let until = performance.now() + patienceMs;
   for (let tries = 0; ; tries++) {
@@ -56,7 +59,7 @@ export async function migrate(
  */
 async function applyNext(knex: Knex, directory: string, fromOutbox: boolean): Promise<readonly string[]> {
   return knex.transaction(async (trx) => {
-    const pending = await pendingMigrations(trx, directory);
+    const pending = await listPending(trx, directory);
     if (pending.length === 0) return [];
     await trx.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
     if (fromOutbox && pending !== 'all') await trx.raw('lock table rowpost.outbox');
@@ -81,10 +84,11 @@ const TOO_OLD =
   'the schema "rowpost" of this database was made by a build from before version 0.1.0, which can\'t be upgraded: use an empty database';
 
 /** Names of this build's pending migrations; 'all' if the database was never set up. Throws UsageError if it can't be brought up to date. */
-export async function pendingMigrations(
-  knex: Knex,
-  directory = MIGRATIONS_DIR,
-): Promise<readonly string[] | 'all'> {
+export async function pendingMigrations(pool: Pool): Promise<readonly string[] | 'all'> {
+  return listPending(openKnex(pool), MIGRATIONS_DIR);
+}
+
+async function listPending(knex: Knex, directory: string): Promise<readonly string[] | 'all'> {
   // Listing them would create knex's table, which only `rowpost release` has the privileges for.
   const { rows } = await knex.raw<{ rows: { present: boolean }[] }>(
     `select to_regclass('rowpost.migration') is not null as present`,

@@ -6,8 +6,8 @@ import { toAppError } from './toAppError.js';
 const CONNECTION_LOST = /Connection terminated|timeout exceeded when trying to connect|Connection ended/;
 
 /**
- * The public form of an error from the control tables; undefined if it did not come from the database. knex puts the
- * statement into the message, so the message itself is never exposed.
+ * The public form of an error from the control tables; undefined if it did not come from the database. Its message may hold
+ * names and values, so it is never exposed.
  */
 export function explainControlError(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
@@ -23,7 +23,6 @@ export function explainControlError(error: unknown): AppError | undefined {
 function isConnectionLoss(error: Error): boolean {
   const code = (error as { code?: unknown }).code;
   return (
-    error.name === 'KnexTimeoutError' ||
     error instanceof NoPrimaryError ||
     CONNECTION_LOST.test(error.message) ||
     (typeof code === 'string' && /^E[A-Z]{3,}$/.test(code))

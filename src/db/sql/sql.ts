@@ -126,14 +126,48 @@ export function param(slot: Slot, type: string): Sql {
   return new Sql(['', `::${checkedType(type)}`], [slot]);
 }
 
-/** A parameter whose type PostgreSQL infers. */
-export function untypedParam(slot: Slot): Sql {
-  return new Sql(['', ''], [slot]);
-}
-
 /** The same value on every run. */
 export function constant(value: unknown, type: string): Sql {
   return param(() => value, type);
+}
+
+/** The same value on every run, of the type that PostgreSQL infers; or what is computed in SQL. */
+export function value(given: unknown): Sql {
+  return given instanceof Sql ? given : new Sql(['', ''], [() => given]);
+}
+
+/** Values by column; those that are undefined are left out. */
+type ColumnValues = Readonly<Record<string, unknown>>;
+
+const given = (values: ColumnValues): [string, unknown][] =>
+  Object.entries(values).filter(([, each]) => each !== undefined);
+
+/** `insert into rowpost.table (…) values (…)` */
+export function insertion(table: string, values: ColumnValues): Sql {
+  const columns = given(values);
+  return sql`insert into ${identifier('rowpost', table)} (${join(
+    columns.map(([name]) => identifier(name)),
+    ', ',
+  )}) values (${join(
+    columns.map(([, each]) => value(each)),
+    ', ',
+  )})`;
+}
+
+/** `"a" = …, "b" = …` */
+export function assignments(values: ColumnValues): Sql {
+  return join(
+    given(values).map(([name, each]) => assignment(name, value(each))),
+    ', ',
+  );
+}
+
+/** `"a" = … and "b" = …` */
+export function equalities(values: ColumnValues): Sql {
+  return join(
+    given(values).map(([name, each]) => sql`${identifier(name)} = ${value(each)}`),
+    ' and ',
+  );
 }
 
 /** An integer in the statement's text, for values that the planner must know, such as a limit. Otherwise use `param`. */

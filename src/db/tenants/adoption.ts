@@ -1,7 +1,9 @@
 import { missingGrants } from '../catalog/grants.js';
 import { readCaptureStates, triggersToDrop } from '../capture/captureTriggers.js';
+import { attempt } from '../pool/inTransaction.js';
 import { withLockTimeout, withoutLockWait } from '../pool/withLockTimeout.js';
-import { readRoleNames, type StatementRunner } from '../isolation/roleNames.js';
+import { readRoleNames } from '../isolation/roleNames.js';
+import type { StatementRunner } from '../sql/statementRunner.js';
 import { ensureTenantRole } from '../isolation/tenantRoles.js';
 import { identifier, sql, statement, textConstant, type Sql, type SqlText } from '../sql/sql.js';
 import { INSUFFICIENT_PRIVILEGE, sqlState } from '../sql/sqlState.js';
@@ -44,7 +46,7 @@ export async function grantSchema(
   await ensureTenantRole(runner, names, adopted.tenantid);
   const statements = await statementsToAdopt(runner, adopted);
   await withoutLockWait(runner, async () => {
-    for (const each of statements) await attempt(runner, each);
+    await runAllowed(runner, statements);
   });
   return statementsToAdopt(runner, adopted);
 }
@@ -96,7 +98,7 @@ interface MissingRight {
 export async function releaseSchema(runner: StatementRunner, adopted: AdoptedSchema): Promise<void> {
   const statements = await statementsToRelease(runner, adopted);
   await withLockTimeout(runner, async () => {
-    for (const each of statements) await attempt(runner, each);
+    await runAllowed(runner, statements);
   });
   const left = await statementsToRelease(runner, adopted);
   if (left.length === 0) return;
@@ -231,13 +233,7 @@ function isNoExtension(catalog: string, oid: Sql): Sql {
 }
 
 /** Skips what the service may not do. */
-async function attempt(runner: StatementRunner, grant: SqlText): Promise<void> {
-  await runner.query(statement`savepoint attempt`);
-  try {
-    await runner.query(grant);
-    await runner.query(statement`release savepoint attempt`);
-  } catch (error) {
-    if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
-    await runner.query(statement`rollback to savepoint attempt`);
-  }
+async function runAllowed(runner: StatementRunner, grants: readonly SqlText[]): Promise<void> {
+  const isDenied = (error: unknown): boolean => sqlState(error) === INSUFFICIENT_PRIVILEGE;
+  for (const grant of grants) await attempt(runner, () => runner.query(grant), isDenied);
 }

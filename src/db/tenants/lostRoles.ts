@@ -1,7 +1,8 @@
 import type { Pool } from 'pg';
 import { ensureCaptureRole } from '../capture/captureRole.js';
 import { inTransaction } from '../pool/inTransaction.js';
-import { readRoleNames, type RoleNames, type StatementRunner } from '../isolation/roleNames.js';
+import { readRoleNames, type RoleNames } from '../isolation/roleNames.js';
+import type { StatementRunner } from '../sql/statementRunner.js';
 import { ensureRole, ensureTenantRole } from '../isolation/tenantRoles.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import {

@@ -22,8 +22,8 @@ export async function runTenantSql(
   database: Database,
   { tenantid, sql }: { readonly tenantid: number; readonly sql: string },
 ): Promise<{ schema: string }> {
-  const schema = await findTenantSchema(database.knex, tenantid);
-  await requireTenantInThisCell(database.knex, tenantid);
+  const schema = await findTenantSchema(database.pool, tenantid);
+  await requireTenantInThisCell(database.pool, tenantid);
   await database.tenants.changeSchema(tenantid, async (client) => {
     await prepareSession(client, schema);
     await client.query(statement`begin`);

@@ -1,8 +1,8 @@
-import type { Knex } from 'knex';
-import type { ClientBase } from 'pg';
 import { AppError } from '../../foundation/errors.js';
 import { QUEUE_SCHEMA } from '../pool/database.js';
-import { readRoleNames, type StatementRunner } from '../isolation/roleNames.js';
+import { attempt } from '../pool/inTransaction.js';
+import { readRoleNames } from '../isolation/roleNames.js';
+import type { StatementRunner } from '../sql/statementRunner.js';
 import { ensureTenantRole } from '../isolation/tenantRoles.js';
 import { identifier, statement } from '../sql/sql.js';
 import { sqlState } from '../sql/sqlState.js';
@@ -28,51 +28,32 @@ export function checkSchemaName(schema: string): void {
 }
 
 /** The tenant's PostgreSQL schema. Throws AppError TENANT_NOT_FOUND, also for the installation, which has none. */
-export async function findTenantSchema(knex: Knex, tenantid: number): Promise<string> {
-  const row = await knex('rowpost.tenant')
-    .where({ tenantid })
-    .first<{ schema: string | null } | undefined>('schema');
-  if (row?.schema == null) throw tenantNotFound(tenantid);
-  return row.schema;
+export async function findTenantSchema(db: StatementRunner, tenantid: number): Promise<string> {
+  const { rows } = await db.query<{ schema: string | null }>(
+    'select schema from rowpost.tenant where tenantid = $1',
+    [tenantid],
+  );
+  const schema = rows[0]?.schema;
+  if (schema == null) throw tenantNotFound(tenantid);
+  return schema;
 }
 
 export function tenantNotFound(tenantid: number): AppError {
   return new AppError('TENANT_NOT_FOUND', `There is no tenant ${tenantid}.`, { details: { tenantid } });
 }
 
-/** Runs statements on knex's connection, verbatim: in its own text, names with a question mark would be parameters. */
-export function statementRunner(trx: Knex): StatementRunner {
-  const connections = trx.client as KnexConnections;
-  return {
-    async query(text: string, values?: unknown[]) {
-      const connection = await connections.acquireConnection();
-      try {
-        // Its connection is another's by now.
-        if (trx.isTransaction === true && (trx as Knex.Transaction).isCompleted())
-          throw new Error('the transaction has ended');
-        // eslint-disable-next-line rowpost/static-sql -- `StatementRunner` takes no other
-        return await connection.query<object>(text, values);
-      } finally {
-        await connections.releaseConnection(connection);
-      }
-    },
-  };
-}
-
-/** A transaction has one connection, and does not release it. */
-interface KnexConnections {
-  acquireConnection(): Promise<ClientBase>;
-  releaseConnection(connection: ClientBase): Promise<void>;
-}
-
 /** Creates the tenant's role, and the schema that it owns. Throws AppError BAD_USER_INPUT (its name), NAME_TAKEN. */
-export async function createTenantSchema(trx: Knex, tenantid: number, schema: string): Promise<void> {
+export async function createTenantSchema(
+  tx: StatementRunner,
+  tenantid: number,
+  schema: string,
+): Promise<void> {
   checkSchemaName(schema);
-  const role = await createRole(trx, tenantid);
+  const names = await readRoleNames(tx);
+  await ensureTenantRole(tx, names, tenantid);
+  const role = names.tenant(tenantid);
   try {
-    await statementRunner(trx).query(
-      statement`create schema ${identifier(schema)} authorization ${identifier(role)}`,
-    );
+    await tx.query(statement`create schema ${identifier(schema)} authorization ${identifier(role)}`);
   } catch (error) {
     if (sqlState(error) !== DUPLICATE_SCHEMA) throw error;
     throw new AppError('NAME_TAKEN', `The database already has a schema "${schema}".`, {
@@ -82,29 +63,21 @@ export async function createTenantSchema(trx: Knex, tenantid: number, schema: st
   }
 }
 
-async function createRole(trx: Knex, tenantid: number): Promise<string> {
-  const runner = statementRunner(trx);
-  const names = await readRoleNames(runner);
-  await ensureTenantRole(runner, names, tenantid);
-  return names.tenant(tenantid);
-}
-
 /**
  * Drops the schema with its contents, and the role unless it owns something in another database. A tenant may have dropped its
  * schema: whoever else made one of that name keeps it. Throws AppError SCHEMA_TOO_LARGE.
  */
-export async function dropTenantSchema(trx: Knex, tenantid: number, schema: string): Promise<void> {
-  const runner = statementRunner(trx);
-  const role = (await readRoleNames(runner)).tenant(tenantid);
-  await limitObjects(runner, schema, role);
-  await endSessions(runner, role);
-  const { rows } = await runner.query(
+export async function dropTenantSchema(tx: StatementRunner, tenantid: number, schema: string): Promise<void> {
+  const role = (await readRoleNames(tx)).tenant(tenantid);
+  await limitObjects(tx, schema, role);
+  await endSessions(tx, role);
+  const { rows } = await tx.query(
     statement`select from pg_catalog.pg_namespace n join pg_catalog.pg_roles r on r.oid = n.nspowner
       where n.nspname = $1::text::name and r.rolname in ($2::text::name, current_user)`,
     [schema, role],
   );
-  if (rows.length > 0) await runner.query(statement`drop schema ${identifier(schema)} cascade`);
-  await dropTenantRole(trx, tenantid);
+  if (rows.length > 0) await tx.query(statement`drop schema ${identifier(schema)} cascade`);
+  await dropTenantRole(tx, tenantid);
 }
 
 /** PostgreSQL locks each object that it drops, and has one table of locks for all sessions. Throws AppError SCHEMA_TOO_LARGE. */
@@ -154,14 +127,12 @@ async function endSessions(runner: StatementRunner, role: string): Promise<void>
 }
 
 /** Drops the tenant's role with its grants, unless it owns something in another database. */
-export async function dropTenantRole(trx: Knex, tenantid: number): Promise<void> {
-  const role = (await readRoleNames(statementRunner(trx))).tenant(tenantid);
-  await statementRunner(trx).query(statement`drop owned by ${identifier(role)}`);
-  try {
-    await trx.transaction(async (savepoint) => {
-      await statementRunner(savepoint).query(statement`drop role ${identifier(role)}`);
-    });
-  } catch (error) {
-    if (sqlState(error) !== DEPENDENT_OBJECTS) throw error;
-  }
+export async function dropTenantRole(tx: StatementRunner, tenantid: number): Promise<void> {
+  const role = (await readRoleNames(tx)).tenant(tenantid);
+  await tx.query(statement`drop owned by ${identifier(role)}`);
+  await attempt(
+    tx,
+    () => tx.query(statement`drop role ${identifier(role)}`),
+    (error) => sqlState(error) === DEPENDENT_OBJECTS,
+  );
 }

@@ -5,6 +5,7 @@ import { KeyRing } from '../../../src/config/secrets.js';
 import { runRowpost } from '../../support/rowpostProcess.js';
 import { TEST_SECRET_KEYS } from '../../support/testConfig.js';
 import { WebFixture } from '../webFixture.js';
+import { knexOf } from '../../support/knexOf.js';
 
 const WEEK_SECONDS = 7 * 86_400;
 
@@ -22,12 +23,12 @@ describe('rotation of the token signing key', () => {
   afterEach(() => fixture.stop());
 
   const kids = async (): Promise<string[]> =>
-    fixture.testDatabase.database.knex('rowpost.signing_key').orderBy('createtime').pluck('kid');
+    knexOf(fixture.testDatabase.database)('rowpost.signing_key').orderBy('createtime').pluck('kid');
 
   it('keeps sessions alive and signs new tokens with the new key', async () => {
     const before = await fixture.signIn(tenantid);
-    const { knex } = fixture.testDatabase.database;
-    const { kid, deleted } = await rotateSigningKey(knex, KeyRing.parse(TEST_SECRET_KEYS), WEEK_SECONDS);
+    const { pool } = fixture.testDatabase.database;
+    const { kid, deleted } = await rotateSigningKey(pool, KeyRing.parse(TEST_SECRET_KEYS), WEEK_SECONDS);
     expect(deleted).to.deep.equal([]);
     passedMs = 61_000;
     const after = await fixture.signIn(tenantid);
@@ -43,10 +44,11 @@ describe('rotation of the token signing key', () => {
   });
 
   it('deletes a key once every token it signed has expired', async () => {
-    const { knex } = fixture.testDatabase.database;
+    const { pool } = fixture.testDatabase.database;
+    const knex = knexOf(fixture.testDatabase.database);
     const [first] = await kids();
     const rotate = (): ReturnType<typeof rotateSigningKey> =>
-      rotateSigningKey(knex, KeyRing.parse(TEST_SECRET_KEYS), WEEK_SECONDS);
+      rotateSigningKey(pool, KeyRing.parse(TEST_SECRET_KEYS), WEEK_SECONDS);
     const { kid: second } = await rotate();
     await knex('rowpost.signing_key').update({ createtime: knex.raw("createtime - interval '7 days'") });
     expect((await rotate()).deleted).to.deep.equal([]);

@@ -5,6 +5,7 @@ import { insertSigningKey } from '../../../src/db/roles/signIn/signingKeys.js';
 import { KeyRing } from '../../../src/config/secrets.js';
 import { TEST_SECRET_KEYS } from '../../support/testConfig.js';
 import { textAt, WebFixture, type AuthBody, type Json } from '../webFixture.js';
+import { knexOf } from '../../support/knexOf.js';
 
 /** A clock that tests move. */
 class MovingClock {
@@ -161,7 +162,7 @@ describe('tokens', () => {
     const roleid = await makeRole('leaver');
     const { access_token } = await fixture.signIn(tenant.tenantid, 'leaver', 'first of two');
     expect((await query(`Bearer ${access_token}`))[0]).to.equal(200);
-    await fixture.testDatabase.database.knex('rowpost.role').where({ roleid }).update({ deleted: true });
+    await knexOf(fixture.testDatabase.database)('rowpost.role').where({ roleid }).update({ deleted: true });
     clock.offsetMs = 1_000;
     expect(await codeOf(`Bearer ${access_token}`)).to.deep.equal([401, 'TOKEN_REVOKED']);
   });
@@ -183,7 +184,7 @@ describe('tokens', () => {
 
   it('signed with a key created by another process are accepted, and those of the old key remain valid', async () => {
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
-    await insertSigningKey(fixture.testDatabase.database.knex, KeyRing.parse(TEST_SECRET_KEYS), {
+    await insertSigningKey(fixture.testDatabase.database.pool, KeyRing.parse(TEST_SECRET_KEYS), {
       kid: 'rotated',
       publicJwk: { ...(await exportJWK(publicKey)) },
       privateJwk: { ...(await exportJWK(privateKey)) },

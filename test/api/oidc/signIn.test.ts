@@ -4,6 +4,7 @@ import { at } from '../webFixture.js';
 import { HttpBrowser } from './support/httpBrowser.js';
 import { MisbehavingProvider } from './support/misbehavingProvider.js';
 import { OidcFixture, type FailureBody } from './support/oidcFixture.js';
+import { knexOf } from '../../support/knexOf.js';
 
 const RETURN_TO = 'https://app.example.com/signed-in?theme=dark';
 
@@ -109,7 +110,7 @@ describe('POST /oidc and its callback', () => {
     it('stores no state, cookie or verifier in plain text', async () => {
       const response = await post({});
       const [cookie] = response.headers.getSetCookie();
-      const { knex } = fixture.web.testDatabase.database;
+      const knex = knexOf(fixture.web.testDatabase.database);
       const rows = JSON.stringify(await knex('rowpost.oidc_sign_in').select());
       expect(rows).not.to.include(new URL(response.headers.get('location')!).searchParams.get('state')!);
       expect(rows).not.to.include(/=([\w-]{43});/.exec(cookie!)![1]!);
@@ -123,7 +124,7 @@ describe('POST /oidc and its callback', () => {
     });
 
     it("refuses another tenant's confid", async () => {
-      const other = await createTestTenant(fixture.web.testDatabase.database.knex, {
+      const other = await createTestTenant(fixture.web.testDatabase.database.pool, {
         name: 'other',
         rootLogin: 'root',
         rootPassword: 'correct horse',
@@ -215,7 +216,7 @@ describe('POST /oidc and its callback', () => {
       await expectFailure(await keepsCookies.send(callback), 400, 'OIDC_STATE_INVALID');
 
       const late = await untilCallback();
-      const { knex } = fixture.web.testDatabase.database;
+      const knex = knexOf(fixture.web.testDatabase.database);
       await knex('rowpost.oidc_sign_in').update({ expires: knex.raw("now() - interval '1 second'") });
       await expectFailure(await late.browser.send(late.callback), 400, 'OIDC_STATE_INVALID');
     });
@@ -271,7 +272,7 @@ describe('POST /oidc and its callback', () => {
   });
 
   it('deletes abandoned sign-ins', async () => {
-    const { knex } = fixture.web.testDatabase.database;
+    const knex = knexOf(fixture.web.testDatabase.database);
     await post({});
     await knex('rowpost.oidc_sign_in').update({ expires: knex.raw("now() - interval '1 second'") });
     await post({});

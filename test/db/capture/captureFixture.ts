@@ -2,6 +2,7 @@ import pg from 'pg';
 import { captureTable } from '../../../src/control/utility/capture.js';
 import type { Writers } from '../../../src/db/capture/capture.js';
 import { openShop, type Shop } from '../../graphql/support/shop.js';
+import { inTransaction } from '../../../src/db/pool/inTransaction.js';
 
 export interface CapturedEvent {
   readonly tenantid: number;
@@ -45,7 +46,7 @@ export async function openCaptureFixture(ddl: string, captured: readonly string[
   };
   const capture: CaptureFixture['capture'] = async (table, writers) => {
     const catalog = await shop.engine.introspect(tenantid, schema);
-    await database.knex.transaction((trx) =>
+    await inTransaction(database.pool, (trx) =>
       captureTable(trx, database, { tenantid, catalog, table }, writers),
     );
   };

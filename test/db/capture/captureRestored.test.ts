@@ -10,6 +10,7 @@ import { testServer } from '../../support/postgresServer.js';
 import { databaseUrl, openTestDatabase } from '../../support/templateDatabase.js';
 import { testConfig, testLog } from '../../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
+import { inTransaction } from '../../../src/db/pool/inTransaction.js';
 
 const COPY = `restored_${process.pid}`;
 
@@ -37,15 +38,15 @@ describe('a captured table in a dump', () => {
   before(async () => {
     // The oldest server that is supported, whose dumps any pg_dump makes, into the newest.
     origin = await createTestDatabase({ postgres: 15 });
-    const { knex } = origin.database;
-    tenant = await createTestTenant(knex, { name: 'shop', rootLogin: 'root', rootPassword: 'correct horse' });
+    const { pool } = origin.database;
+    tenant = await createTestTenant(pool, { name: 'shop', rootLogin: 'root', rootPassword: 'correct horse' });
     const { tenantid, schema } = tenant;
     const sql = `create type mood as enum ('glad', 'sad'); create table item (id int primary key, name text);
       create type pair as (mood mood, n int); create table felt (id int primary key, mood mood, pair pair)`;
     await runTenantSql(origin.database, { tenantid, sql });
     const catalog = await engineOf(origin.database).introspect(tenantid, schema);
     for (const table of ['item', 'felt']) {
-      await knex.transaction((trx) =>
+      await inTransaction(pool, (trx) =>
         captureTable(trx, origin.database, { tenantid, catalog, table }, 'all'),
       );
     }

@@ -122,7 +122,7 @@ for (const major of [15, 18] as const) {
 
     it('is told so: what belongs to another role, and what its own has lost', async () => {
       const database = openTestDatabase(urlOf(ROLE));
-      await migrate(database.knex);
+      await migrate(database.pool);
       await database.close();
       const other = `${ROLE}_other`;
       await server.run(`create role ${other} login createrole password 'weak'`);

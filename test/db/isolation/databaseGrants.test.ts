@@ -43,11 +43,11 @@ describe('the privilege to connect to the database', () => {
   });
 
   it('is requested from the owner for roles that lack it', async () => {
-    const { pool, knex, tenants } = test.database;
+    const { pool, tenants } = test.database;
     const { shared, ...names } = await tenants.names();
     await server.run(`revoke all on database ${database} from public, ${shared}; ${leaving}`);
     await pool.query('create schema crm');
-    const tenant = await adoptTenant(knex, {
+    const tenant = await adoptTenant(pool, {
       name: 'crm',
       schema: 'crm',
       rootLogin: 'root',

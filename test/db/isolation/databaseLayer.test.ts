@@ -19,7 +19,7 @@ for (const access of ['shared', 'own'] as const) {
     before(async () => {
       shop = await openShop('create table own (id int primary key); insert into own values (1)');
       const { database } = shop.test;
-      const other = await createTestTenant(database.knex, {
+      const other = await createTestTenant(database.pool, {
         name: 'other',
         rootLogin: 'root',
         rootPassword: 'correct horse',

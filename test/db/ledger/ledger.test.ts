@@ -22,6 +22,8 @@ import {
   writeEvents,
   type TestTenant,
 } from '../../delivery/pipelineSetup.js';
+import { knexOf } from '../../support/knexOf.js';
+import { inTransaction } from '../../../src/db/pool/inTransaction.js';
 
 const LONG_MS = 60_000;
 const LOST = { maxAttempts: 12, limit: 100, idempotentCarriers: ['resend'] };
@@ -93,21 +95,18 @@ describe('delivery: the ledger (contract 5.6)', () => {
   const finish = async (key: DeliveryKey, rest: Partial<AttemptFinish>) =>
     (await finishAttempts(ledger, [finishOf(key, rest)]))[0];
   const read = async (key: DeliveryKey) =>
-    (await db.database
-      .knex('rowpost.email_delivery')
+    (await knexOf(db.database)('rowpost.email_delivery')
       .where({ deliveryid: key.deliveryid })
       .first()) as Record<string, unknown>;
   const attempts = async (key: DeliveryKey) =>
-    (await db.database
-      .knex('rowpost.email_attempt')
+    (await knexOf(db.database)('rowpost.email_attempt')
       .where({ deliveryid: key.deliveryid })
       .orderBy('attempt')) as Record<string, unknown>[];
   const expireLease = async (key: DeliveryKey) => {
     await trackDeliveries(ledger, [key]);
-    await db.database
-      .knex('rowpost.delivery')
+    await knexOf(db.database)('rowpost.delivery')
       .where({ deliveryid: key.deliveryid })
-      .update({ due: db.database.knex.raw(`now() - interval '1 second'`) });
+      .update({ due: knexOf(db.database).raw(`now() - interval '1 second'`) });
   };
 
   it('records each event and rule once, whichever worker evaluates the batch and whatever fails', async () => {
@@ -155,7 +154,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
     const failure = { code: 'CONDITION_FAILED', message: 'column gone' };
     const { ready } = await closeBatch(ledger, batch, [{ eventid, ruleid, failure }], NO_LIMITS);
     expect(ready).to.deep.equal([]);
-    const row: unknown = await db.database.knex('rowpost.email_delivery').where({ ruleid }).first();
+    const row: unknown = await knexOf(db.database)('rowpost.email_delivery').where({ ruleid }).first();
     expect(row).to.include({
       state: 'failed',
       error_code: 'CONDITION_FAILED',
@@ -318,7 +317,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
   });
 
   it('loads what it records, if it is little', async () => {
-    await db.database.knex('rowpost.email_suppression').insert({
+    await knexOf(db.database)('rowpost.email_suppression').insert({
       tenantid: tenant.tenantid,
       address: 'gone@example.com',
       source: 'manual',
@@ -344,8 +343,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       return { eventids: events.map((event) => event.eventid), batch };
     };
     const recorded = async () =>
-      (await db.database
-        .knex('rowpost.delivery')
+      (await knexOf(db.database)('rowpost.delivery')
         .select('eventid', 'ruleid')
         .where({ tenantid: tenant.tenantid })
         .orderBy('deliveryid')) as { eventid: string; ruleid: string }[];
@@ -356,7 +354,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
         await createRule(db.database, tenant, { emailType: 'two' }),
       ];
       const disabled = await createRule(db.database, tenant, { emailType: 'disabled' });
-      await db.database.knex('rowpost.email_rule').where({ ruleid: disabled }).update({ enabled: false });
+      await knexOf(db.database)('rowpost.email_rule').where({ ruleid: disabled }).update({ enabled: false });
       await createRule(db.database, tenant, { emailType: 'elsewhere', targets: ['elsewhere'] });
       await createRule(db.database, tenant, { emailType: 'deleted', operations: ['delete'] });
       const { eventids, batch } = await writeBatch(3);
@@ -399,7 +397,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
         condition: 'new.id > 1',
       });
       const disabled = await createRule(db.database, tenant, { emailType: 'b', condition: 'new.id > 1' });
-      await db.database.knex('rowpost.email_rule').where({ ruleid: disabled }).update({ enabled: false });
+      await knexOf(db.database)('rowpost.email_rule').where({ ruleid: disabled }).update({ enabled: false });
       const { batch } = await writeBatch(1);
       expect((await closePlainBatch(ledger, batch, NO_LIMITS))?.ready).to.have.length(1);
     });
@@ -407,7 +405,9 @@ describe('delivery: the ledger (contract 5.6)', () => {
     it('of a tenant whose schema is gone records nothing', async () => {
       await createRule(db.database, tenant);
       const { batch } = await writeBatch(1);
-      await db.database.knex('rowpost.tenant').where({ tenantid: tenant.tenantid }).update({ schema: null });
+      await knexOf(db.database)('rowpost.tenant')
+        .where({ tenantid: tenant.tenantid })
+        .update({ schema: null });
       expect(await closePlainBatch(ledger, batch, NO_LIMITS)).to.equal(undefined);
       expect(await recorded()).to.deep.equal([]);
     });
@@ -415,7 +415,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
     it('of a tenant whose rules are gone records nothing', async () => {
       const ruleid = await createRule(db.database, tenant);
       const { batch } = await writeBatch(1);
-      await db.database.knex('rowpost.email_rule').where({ ruleid }).delete();
+      await knexOf(db.database)('rowpost.email_rule').where({ ruleid }).delete();
       expect(await closePlainBatch(ledger, batch, NO_LIMITS)).to.equal(undefined);
       expect((await loadBatch(ledger, batch))?.done).to.equal(true);
       expect(await recorded()).to.deep.equal([]);
@@ -425,7 +425,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
   it('reads, starts and finishes deliveries of several days together', async () => {
     await createRule(db.database, tenant);
     await writeEvents(db.database, tenant, 3);
-    await db.database.knex.raw(
+    await knexOf(db.database).raw(
       `update rowpost.outbox set time = time + (eventid % 3) * interval '1 day' where tenantid = ?`,
       [tenant.tenantid],
     );
@@ -532,7 +532,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       }
       expect((await attempts(sending)).map((row) => row['outcome'])).to.deep.equal(['paused']);
       expect(await attempts(waiting)).to.deep.equal([]);
-      expect(await resumeTenant(db.database.knex, tenant.tenantid, 0)).to.equal(2);
+      expect(await inTransaction(db.database.pool, (tx) => resumeTenant(tx, tenant.tenantid, 0))).to.equal(2);
       expect(await read(sending)).to.include({ state: 'pending', error_code: null });
       const [loaded] = await loadDeliveries(ledger, [sending]);
       expect(loaded!.accounts!.pausedCode).to.equal(null);
@@ -553,7 +553,7 @@ describe('delivery: the ledger (contract 5.6)', () => {
       const { key } = await deliver();
       await start(key, 0);
       await finish(key, { state: 'failed', outcome: 'rejected', errorCode: 'CARRIER_400', error: 'bad' });
-      await redriveDelivery(db.database.knex, tenant.tenantid, key.deliveryid, 0);
+      await inTransaction(db.database.pool, (tx) => redriveDelivery(tx, tenant.tenantid, key.deliveryid, 0));
       expect(await read(key)).to.include({ state: 'pending', attempts: 0, starts: 2, error_code: null });
       expect(await start(key, 2)).to.equal(true);
       await finish(key, { starts: 3 });
@@ -571,9 +571,9 @@ describe('delivery: the ledger (contract 5.6)', () => {
         [tenant.tenantid, 'REDRIVE_NOT_ALLOWED'],
         [other.tenantid, 'NOT_FOUND'],
       ] as const) {
-        const error = await redriveDelivery(db.database.knex, tenantid, key.deliveryid, 0).catch(
-          (e: unknown) => e,
-        );
+        const error = await inTransaction(db.database.pool, (tx) =>
+          redriveDelivery(tx, tenantid, key.deliveryid, 0),
+        ).catch((e: unknown) => e);
         expect(error).to.include({ code });
       }
     });

@@ -10,6 +10,7 @@ import { pollOutbox } from '../../../src/db/outbox/pollOutbox.js';
 import { createRule, createTenant, writeEvents, type TestTenant } from '../../delivery/pipelineSetup.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import { fixed } from '../../../src/db/sql/sql.js';
+import { inTransaction } from '../../../src/db/pool/inTransaction.js';
 
 const LIMITS = { batchEvents: 100, pollEvents: 10_000 };
 
@@ -124,12 +125,12 @@ describe('the backlog', () => {
 
   it('counts what was resumed or redriven from then on', async () => {
     await deliver(2, { state: 'paused', createtime: '-1 day', due: null });
-    await resumeTenant(db.database.knex, tenant.tenantid, 0);
+    await inTransaction(db.database.pool, (tx) => resumeTenant(tx, tenant.tenantid, 0));
     await deliver(1, { state: 'failed', createtime: '-1 day', due: null });
     const { rows } = await db.database.pool.query<{ id: string }>(
       `select deliveryid::text as id from rowpost.delivery where state = 'failed'`,
     );
-    await redriveDelivery(db.database.knex, tenant.tenantid, rows[0]!.id, 0);
+    await inTransaction(db.database.pool, (tx) => redriveDelivery(tx, tenant.tenantid, rows[0]!.id, 0));
     const backlog = await readBacklog(ledger);
     expect(backlog).to.include({ waiting: 3 });
     expect(backlog.waitingSeconds).to.be.within(0, 30);

@@ -6,6 +6,7 @@ import { pollOutbox, type Poll } from '../../../src/db/outbox/pollOutbox.js';
 import { waitFor } from '../../support/waitFor.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import { createRule, createTenant, writeEvents, type TestTenant } from '../../delivery/pipelineSetup.js';
+import { knexOf } from '../../support/knexOf.js';
 
 const INSERT = `insert into rowpost.outbox (tenantid, roleid, operation, target, key)
   select $1, 1, 'insert', 'customer', '{}' from generate_series(1, $2::int) returning eventid`;
@@ -71,10 +72,10 @@ describe('delivery: the relay finds each committed event once', () => {
     await writeEvents(db.database, silent, 5);
     await writeEvents(db.database, tenant, 5, { operation: 'delete' });
     await writeEvents(db.database, tenant, 5, { target: 'elsewhere' });
-    await db.database.knex('rowpost.email_rule').update({ enabled: false });
+    await knexOf(db.database)('rowpost.email_rule').update({ enabled: false });
     await writeEvents(db.database, tenant, 5);
     expect(await pollOnce()).to.deep.include({ events: 20, batches: [] });
-    await db.database.knex('rowpost.email_rule').update({ enabled: true });
+    await knexOf(db.database)('rowpost.email_rule').update({ enabled: true });
     // What was passed over does not come back.
     expect(await pollOnce()).to.deep.include({ events: 0, batches: [] });
   });

@@ -11,7 +11,7 @@ describe('names without a schema', () => {
   let tenant: CreatedTenant;
   before(async () => {
     test = await createTestDatabase();
-    tenant = await createTestTenant(test.database.knex, {
+    tenant = await createTestTenant(test.database.pool, {
       name: 'own',
       rootLogin: 'root',
       rootPassword: 'correct horse',

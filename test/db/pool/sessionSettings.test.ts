@@ -42,7 +42,7 @@ describe('a database with the defaults of an old application', () => {
   });
 
   it('serves exact values, and events with the same', async () => {
-    const { tenantid, schema, rootRoleid } = await createTestTenant(database.knex, {
+    const { tenantid, schema, rootRoleid } = await createTestTenant(database.pool, {
       name: 'old',
       rootLogin: 'root',
       rootPassword: 'correct horse',
@@ -56,7 +56,7 @@ describe('a database with the defaults of an old application', () => {
       onCommitted: () => undefined,
     });
     await engine.introspect(tenantid, schema);
-    const root = (await new PrincipalSource(database.knex).load(tenantid, rootRoleid))!;
+    const root = (await new PrincipalSource(database.pool).load(tenantid, rootRoleid))!;
     const ask = async (query: string): Promise<string> =>
       (await engine.execute(root, { query }, { allowMutation: true })).body;
     const row = '"at":"0.30000000000000004","f":0.36666667,"b":"AP8=","t":"\\\\","i":"P1M2D"';

@@ -30,36 +30,36 @@ describe('migrations', () => {
     await db.database.pool.query(
       `insert into rowpost.migration (name, batch, migration_time) values ('9999_of_a_newer_release.js', 99, now())`,
     );
-    expect(await pendingMigrations(db.database.knex)).to.deep.equal([]);
+    expect(await pendingMigrations(db.database.pool)).to.deep.equal([]);
   });
 
   it('are listed while the database lacks them', async () => {
     const { rows } = await db.database.pool.query<{ name: string }>(
       `delete from rowpost.migration where id = (select max(id) from rowpost.migration) returning name`,
     );
-    expect(await pendingMigrations(db.database.knex)).to.deep.equal([rows[0]!.name]);
+    expect(await pendingMigrations(db.database.pool)).to.deep.equal([rows[0]!.name]);
   });
 
   it('refuse a schema from before the first release, and change nothing', async () => {
-    const { knex, pool } = db.database;
+    const { pool } = db.database;
     await pool.query(`update rowpost.migration set name = '0001_control.js'`);
-    const refused = await migrate(knex).catch((error: unknown) => String(error));
+    const refused = await migrate(pool).catch((error: unknown) => String(error));
     expect(refused).to.match(/^UsageError: .* made by a build from before version 0\.1\.0/);
   });
 
   it('are not applied twice', async () => {
-    const { knex } = db.database;
-    expect(await migrate(knex)).to.deep.equal([]);
-    expect(await migrate(knex, PATIENCE_MS, later)).to.deep.equal(['0002_outbox_note.js']);
-    expect(await migrate(knex, PATIENCE_MS, later)).to.deep.equal([]);
+    const { pool } = db.database;
+    expect(await migrate(pool)).to.deep.equal([]);
+    expect(await migrate(pool, PATIENCE_MS, later)).to.deep.equal(['0002_outbox_note.js']);
+    expect(await migrate(pool, PATIENCE_MS, later)).to.deep.equal([]);
   });
 
   it('yield to a session waiting behind them, and are applied once it has ended', async () => {
-    const { knex, pool } = db.database;
+    const { pool } = db.database;
     const writer = await pool.connect();
     await writer.query(`begin; insert into rowpost.outbox (tenantid, operation, target, key)
       values (0, 'insert', 'orders', '{}')`);
-    const migrated = migrate(knex, PATIENCE_MS, later);
+    const migrated = migrate(pool, PATIENCE_MS, later);
     await delay(1_500);
     // Behind a migration that waits nobody else would get this lock.
     await pool.query(`set lock_timeout = 1000; select count(*) from rowpost.outbox; reset lock_timeout`);
@@ -69,11 +69,11 @@ describe('migrations', () => {
   });
 
   it('report what to do about a held lock, and change nothing', async () => {
-    const { knex, pool } = db.database;
+    const { pool } = db.database;
     const before = await pool.query('select name from rowpost.migration order by id');
     const holder = await pool.connect();
     await holder.query('begin; lock table rowpost.outbox in share mode');
-    const error = await migrate(knex, 100, later).catch((thrown: unknown) => thrown);
+    const error = await migrate(pool, 100, later).catch((thrown: unknown) => thrown);
     expect(String(error)).to.include('other sessions hold locks');
     await holder.query('rollback');
     holder.release();

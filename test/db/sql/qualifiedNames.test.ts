@@ -11,6 +11,7 @@ const OF_TENANTS = ['graphql', 'db/catalog', 'db/files/sweepFiles.ts', 'control/
 /** Of the service's own tables, and of catalogs that it reads in sessions of its own. */
 const OF_SERVICE = [
   'control/email/redrive.ts',
+  'control/email/suppress.ts',
   'db/catalog/composites.ts',
   'db/catalog/introspect.ts',
   'db/catalog/typeSql.ts',

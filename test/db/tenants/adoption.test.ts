@@ -13,6 +13,7 @@ import { PrincipalSource, type Principal } from '../../../src/db/roles/principal
 import { createDataEngine, type DataEngine } from '../../../src/graphql/dataEngine.js';
 import { testConfig, testLog } from '../../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
+import { inTransaction } from '../../../src/db/pool/inTransaction.js';
 
 const TABLES = `
   create domain amount as numeric(12, 2) check (value >= 0);
@@ -72,9 +73,9 @@ describe('an application-owned schema', () => {
   });
 
   const adopt = (schema: string, name = schema): Promise<AdoptedTenant> =>
-    adoptTenant(test.database.knex, { name, schema, rootLogin: 'root', rootPassword: 'correct horse' });
+    adoptTenant(test.database.pool, { name, schema, rootLogin: 'root', rootPassword: 'correct horse' });
   const rootOf = async ({ tenantid, rootRoleid }: AdoptedTenant): Promise<Principal> =>
-    (await new PrincipalSource(test.database.knex).load(tenantid, rootRoleid))!;
+    (await new PrincipalSource(test.database.pool).load(tenantid, rootRoleid))!;
   const ask = async (tenant: AdoptedTenant, query: string): Promise<string> =>
     (await engine.execute(await rootOf(tenant), { query }, { allowMutation: true })).body;
   const failure = async (work: Promise<unknown>): Promise<{ code: string }> => {
@@ -87,7 +88,7 @@ describe('an application-owned schema', () => {
   const capture = async (tenant: AdoptedTenant, table: string): Promise<void> => {
     const catalog = await engine.introspect(tenant.tenantid, tenant.schema);
     const { tenantid } = tenant;
-    await test.database.knex.transaction((trx) =>
+    await inTransaction(test.database.pool, (trx) =>
       captureTable(trx, test.database, { tenantid, catalog, table }, 'all'),
     );
   };
@@ -110,7 +111,7 @@ describe('an application-owned schema', () => {
 
   it('takes no long name for the schema that PostgreSQL would shorten it to', async () => {
     const schema = 's'.repeat(63);
-    await createTestTenant(test.database.knex, {
+    await createTestTenant(test.database.pool, {
       name: 'long',
       schema,
       rootLogin: 'root',
@@ -131,7 +132,7 @@ describe('an application-owned schema', () => {
     ]) {
       expect(await failure(adopt(schema)), schema).to.have.property('code', 'BAD_USER_INPUT');
     }
-    const own = await createTestTenant(test.database.knex, {
+    const own = await createTestTenant(test.database.pool, {
       name: 'own',
       rootLogin: 'root',
       rootPassword: 'correct horse',
@@ -174,12 +175,11 @@ describe('an application-owned schema', () => {
     });
 
     it('is released once its owner has revoked the grants', async () => {
-      expect(await failure(deleteTenant(test.database.knex, tenant.tenantid))).to.have.property(
-        'code',
-        'PERMISSION_DENIED',
-      );
+      expect(
+        await failure(inTransaction(test.database.pool, (tx) => deleteTenant(tx, tenant.tenantid))),
+      ).to.have.property('code', 'PERMISSION_DENIED');
       await app.query((await statementsToRelease(test.database.pool, tenant)).join(';'));
-      await deleteTenant(test.database.knex, tenant.tenantid);
+      await inTransaction(test.database.pool, (tx) => deleteTenant(tx, tenant.tenantid));
       expect(await described('shop')).to.equal(found);
       const { rows } = await test.database.pool.query('select 1 from pg_roles where rolname = $1', [
         (await test.database.tenants.names()).tenant(tenant.tenantid),
@@ -344,7 +344,7 @@ describe('an application-owned schema', () => {
     });
 
     it('is released unchanged', async () => {
-      await deleteTenant(test.database.knex, crm.tenantid);
+      await inTransaction(test.database.pool, (tx) => deleteTenant(tx, crm.tenantid));
       expect(await described('crm')).to.equal(found);
       await app.query('insert into crm.orders (customer_id) values (1)');
       expect((await app.query('select count(*)::int as n from crm.customer')).rows).to.deep.equal([{ n: 2 }]);
@@ -367,7 +367,7 @@ describe('an application-owned schema', () => {
       .and.contain('revoke all on schema "renamed"')
       .and.contain('revoke all on table "archive"."moved"')
       .and.contain('revoke all on table "renamed"."kept"');
-    await deleteTenant(test.database.knex, tenant.tenantid);
+    await inTransaction(test.database.pool, (tx) => deleteTenant(tx, tenant.tenantid));
     const { rows } = await pool.query(
       `select tgname from pg_trigger where tgrelid = 'archive.moved'::regclass and not tgisinternal`,
     );
@@ -383,7 +383,7 @@ describe('an application-owned schema', () => {
     expect(await ask(tenant, 'mutation { create_thing(input: {id: 1}) { id } }')).to.equal(
       '{"data":{"create_thing":{"id":"1"}}}',
     );
-    await deleteTenant(test.database.knex, tenant.tenantid);
+    await inTransaction(test.database.pool, (tx) => deleteTenant(tx, tenant.tenantid));
     expect((await pool.query('select * from public.thing')).rows).to.deep.equal([{ id: 1 }]);
   });
 });

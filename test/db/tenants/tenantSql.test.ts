@@ -25,7 +25,7 @@ describe('the script of a tenant', () => {
   let tenant: CreatedTenant;
   before(async () => {
     test = await createTestDatabase();
-    tenant = await createTenant(test.database.knex, {
+    tenant = await createTenant(test.database.pool, {
       name: 'scripts',
       rootLogin: 'root',
       rootPassword: 'correct horse',

@@ -93,7 +93,7 @@ const endpoint = createFilesEndpoint({
   log: testLog,
   clock: systemClock,
   keyRing: KeyRing.parse(TEST_SECRET_KEYS),
-  principals: new PrincipalSource(database.knex),
+  principals: new PrincipalSource(database.pool),
   engine: watched,
   storage,
   leases: createObjectLeases(database, testLog),

@@ -58,8 +58,8 @@ export async function openShop(
 ): Promise<Shop> {
   const budget = budgetOf(settings);
   const test = await createTestDatabase(postgres === undefined ? { budget } : { budget, postgres });
-  const { knex, pool } = test.database;
-  const tenant = await createTestTenant(knex, {
+  const { pool } = test.database;
+  const tenant = await createTestTenant(pool, {
     name: 'shop',
     rootLogin: 'root',
     rootPassword: 'correct horse',
@@ -75,7 +75,7 @@ export async function openShop(
     log: testLog,
     onCommitted: () => (commits += 1),
   });
-  const root = await new PrincipalSource(knex).load(tenant.tenantid, tenant.rootRoleid);
+  const root = await new PrincipalSource(pool).load(tenant.tenantid, tenant.rootRoleid);
   if (!root) throw new Error('the tenant has no root role');
   const ask: Shop['ask'] = async (query, variables, principal = root) => {
     const response = await engine.execute(

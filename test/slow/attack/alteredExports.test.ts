@@ -12,6 +12,7 @@ import { KeyRing } from '../../../src/config/secrets.js';
 import { testConfig, testKeyRing } from '../../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import { generator } from '../../support/randomNumbers.js';
+import { inTransaction } from '../../../src/db/pool/inTransaction.js';
 
 // Of another installation's range.
 const TENANT = 20_000_500;
@@ -335,8 +336,8 @@ describe('attack: an export is altered, so that its import gives a tenant more t
 
   before(async () => {
     test = await createTestDatabase();
-    const { knex, pool } = test.database;
-    const victim = await createTestTenant(knex, {
+    const { pool } = test.database;
+    const victim = await createTestTenant(pool, {
       name: 'victim',
       rootLogin: 'root',
       rootPassword: 'correct horse',
@@ -354,7 +355,7 @@ describe('attack: an export is altered, so that its import gives a tenant more t
     };
     // The victim has what a row of the attacker's may refer to.
     await pool.query(`insert into rowpost.role_class (tenantid, name) values (${victim.tenantid}, 'staff')`);
-    await knex.transaction((trx) => createTenantSchema(trx, TENANT, SCHEMA));
+    await inTransaction(pool, (trx) => createTenantSchema(trx, TENANT, SCHEMA));
     unchanged = await stateOf(test);
   });
   after(() => test.drop());
@@ -389,12 +390,12 @@ describe('attack: an export is altered, so that its import gives a tenant more t
       if ((error as Error).name !== 'UsageError' && (error as Error).name !== 'AppError') throw error;
       return (error as Error).message;
     }
-    const { pool, knex } = test.database;
+    const { pool } = test.database;
     await pool.query('delete from rowpost.file where tenantid = $1', [TENANT]);
-    await deleteTenant(knex, TENANT);
+    await inTransaction(pool, (tx) => deleteTenant(tx, TENANT));
     // What it owns goes with its role.
     await pool.query(`drop schema if exists ${SCHEMA}`);
-    await knex.transaction((trx) => createTenantSchema(trx, TENANT, SCHEMA));
+    await inTransaction(pool, (trx) => createTenantSchema(trx, TENANT, SCHEMA));
     return undefined;
   };
 
@@ -429,8 +430,8 @@ describe('attack: an export is altered, so that its import gives a tenant more t
 
   it('by any change of a signed file', async () => {
     const lines: string[] = [];
-    const { pool, knex } = test.database;
-    const made = await createTestTenant(knex, {
+    const { pool } = test.database;
+    const made = await createTestTenant(pool, {
       name: 'signed',
       rootLogin: 'root',
       rootPassword: 'correct horse',
@@ -438,8 +439,8 @@ describe('attack: an export is altered, so that its import gives a tenant more t
     await exportTenant(pool, { tenantid: made.tenantid, keyRing: testKeyRing }, (line) =>
       Promise.resolve(void lines.push(line)),
     );
-    await knex.transaction(async (trx) => {
-      await trx('rowpost.tenant').where({ tenantid: made.tenantid }).delete();
+    await inTransaction(pool, async (trx) => {
+      await trx.query('delete from rowpost.tenant where tenantid = $1', [made.tenantid]);
       await dropTenantSchema(trx, made.tenantid, made.schema);
     });
     for (const [index, line] of lines.entries()) {

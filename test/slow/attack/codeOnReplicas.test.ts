@@ -45,7 +45,7 @@ describe('attack: code that reaches a replica while a transaction there has swit
   });
 
   it('is not run by the shared login', async () => {
-    const { tenantid, schema } = await createTestTenant(database.knex, {
+    const { tenantid, schema } = await createTestTenant(database.pool, {
       name: 'shop',
       rootLogin: 'root',
       rootPassword: 'correct horse',

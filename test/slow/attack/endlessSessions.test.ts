@@ -21,7 +21,7 @@ describe('attack: a tenant starts statements that PostgreSQL does not end', () =
     const { database } = test;
     const [attacker, other] = await Promise.all(
       ['attacker', 'other'].map((name) =>
-        createTestTenant(database.knex, { name, rootLogin: 'root', rootPassword: 'correct horse' }),
+        createTestTenant(database.pool, { name, rootLogin: 'root', rootPassword: 'correct horse' }),
       ),
     );
     const brief = new Transactions(database.tenants, {

@@ -34,7 +34,7 @@ describe('attack: a BRIN index whose function does not end when autovacuum calls
   for (const { work, index, table } of cases) {
     it(`in a ${work}, holds a worker until it is ended, once`, async () => {
       const named = { name: work, rootLogin: 'root', rootPassword: 'correct horse' };
-      const { tenantid, schema } = await createTestTenant(database.knex, named);
+      const { tenantid, schema } = await createTestTenant(database.pool, named);
       await runTenantSql(database, {
         tenantid,
         sql: `create function slow(a int) returns int immutable language plpgsql as $$ begin

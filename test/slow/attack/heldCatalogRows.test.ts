@@ -11,6 +11,7 @@ import { copyPreparedCluster, PREPARED_TEMPLATE, throwawayDataDir } from '../../
 import { runSql } from '../../support/runSql.js';
 import { databaseUrl, openTestDatabase } from '../../support/templateDatabase.js';
 import { waitFor } from '../../support/waitFor.js';
+import { inTransaction } from '../../../src/db/pool/inTransaction.js';
 
 /**
  * Whoever may use a schema, function or database may say `revoke … from public` there. That revokes nothing, but writes the object's row
@@ -50,7 +51,7 @@ describe('attack: a transaction that holds rows of the catalog', () => {
   let count = 0;
   const made = async (): Promise<number> => {
     const named = { name: `tenant ${++count}`, rootLogin: 'root', rootPassword: 'correct horse' };
-    return (await createTestTenant(database.knex, named)).tenantid;
+    return (await createTestTenant(database.pool, named)).tenantid;
   };
   /** As the relay does. */
   const guarded = async <T>(work: Promise<T>, patience?: ConstructorParameters<typeof ServerGuard>[2]) => {
@@ -106,7 +107,7 @@ describe('attack: a transaction that holds rows of the catalog', () => {
 
   it('ends with the tenant', async () => {
     await holder.query('revoke usage on schema rowpost_tenant from public');
-    await deleteTenant(database.knex, holdingTenant);
+    await inTransaction(database.pool, (tx) => deleteTenant(tx, holdingTenant));
   });
 
   it('does not keep autovacuum from all databases', async () => {

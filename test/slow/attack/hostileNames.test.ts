@@ -14,6 +14,7 @@ import {
 import { findLostRoles } from '../../../src/db/tenants/lostRoles.js';
 import { testKeyRing } from '../../support/testConfig.js';
 import { openShop, type Shop } from '../../graphql/support/shop.js';
+import { inTransaction } from '../../../src/db/pool/inTransaction.js';
 
 const id = (name: string): string => pg.escapeIdentifier(name);
 const text = (value: string): string => pg.escapeLiteral(value);
@@ -137,7 +138,7 @@ describe('attack: names of a tenant that would be SQL', () => {
         )
       ).body;
     const capture = (table: Table, writers: 'api' | 'all'): Promise<void> =>
-      database.knex.transaction((trx) =>
+      inTransaction(database.pool, (trx) =>
         captureTable(trx, database, { tenantid, catalog, table: table.name }, writers),
       );
     for (const table of catalog.tables.values()) {
@@ -173,7 +174,7 @@ describe('attack: names of a tenant that would be SQL', () => {
           { v: { parent: 5, [enumColumn.name]: 'other' } },
         );
         expect(changed, about).to.contain('"parent":5').and.to.contain('"other"');
-        await setFileTable(database.knex, tenantid, root.roleid, { table: table.sqlName, column: 'file' });
+        await setFileTable(database.pool, tenantid, root.roleid, { table: table.sqlName, column: 'file' });
       }
       const deleted = await ask(`mutation { delete_${table.name}(${key.name}: 5) { ${key.name} } }`);
       expect(deleted, about).to.contain('"5"');
@@ -241,7 +242,7 @@ describe('attack: names of a tenant that would be SQL', () => {
         await owner.query(`set role ${id(role)}; set search_path = ${id(schema)}`);
         await owner.query(objectsNamed(schema, schema, n));
         await owner.query('reset role; reset search_path');
-        const tenant = await adoptTenant(database.knex, {
+        const tenant = await adoptTenant(database.pool, {
           name: `adopted ${n}`,
           schema,
           rootLogin: 'root',
@@ -253,13 +254,13 @@ describe('attack: names of a tenant that would be SQL', () => {
         await adoptionWarnings(database.pool, schema);
         const catalog = await shop.engine.introspect(tenantid, schema);
         const table = [...catalog.tables.values()].find(({ columns }) => columns.has('parent'))!;
-        await database.knex.transaction((trx) =>
+        await inTransaction(database.pool, (trx) =>
           captureTable(trx, database, { tenantid, catalog, table: table.name }, 'all'),
         );
         await owner.query(`begin; ${(await statementsToRelease(database.pool, tenant)).join(';\n')}`);
         expect(await statementsToRelease(owner, tenant), schema).to.deep.equal([]);
         await owner.query('rollback');
-        await deleteTenant(database.knex, tenantid);
+        await inTransaction(database.pool, (tx) => deleteTenant(tx, tenantid));
         expect(await trapsIn('crm')).to.deep.equal([]);
         await owner.query(
           `drop schema ${id(schema)} cascade; drop owned by ${id(role)}; drop role ${id(role)}`,

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { WebFixture, type GraphqlResult } from '../../api/webFixture.js';
 import { MisbehavingProvider, type Misbehavior } from '../../api/oidc/support/misbehavingProvider.js';
 import { OidcFixture, type FailureBody, type ProviderInput } from '../../api/oidc/support/oidcFixture.js';
+import { knexOf } from '../../support/knexOf.js';
 
 const EMAIL = 'a@example.com';
 
@@ -107,7 +108,7 @@ describe('attack: an identity the provider does not vouch for', () => {
 describe('attack: a provider as it was saved before', () => {
   it('needs email_verified after the upgrade, and has no issuer until its next sign-in', async () => {
     const fixture = await WebFixture.start();
-    const knex = fixture.testDatabase.database.knex;
+    const knex = knexOf(fixture.testDatabase.database);
     const uris = {
       auth_uri: 'https://a.example',
       token_uri: 'https://a.example',

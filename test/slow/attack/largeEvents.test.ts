@@ -16,6 +16,7 @@ import {
   type Pipeline,
 } from '../../delivery/pipelineSetup.js';
 import { formatted } from '../../../src/db/sql/sql.js';
+import { knexOf } from '../../support/knexOf.js';
 
 /** A row of 600 MB in an event ended every worker: it fits into no string. */
 describe('attack: events of any size', () => {
@@ -71,8 +72,7 @@ describe('attack: events of any size', () => {
         const { sent = 0, failed = 0 } = await countStates(db.database, tenant.tenantid);
         return sent === 6 && failed === 2;
       });
-      const failures = await db.database
-        .knex('rowpost.email_delivery')
+      const failures = await knexOf(db.database)('rowpost.email_delivery')
         .where({ tenantid: tenant.tenantid, state: 'failed' })
         .orderBy('deliveryid')
         .select('key', 'error_code');
@@ -108,7 +108,7 @@ describe('attack: events of any size', () => {
         create trigger add after insert on note for each row execute function add()`,
     });
     await engine.introspect(tenantid, schema);
-    const root = await new PrincipalSource(db.database.knex).load(tenantid, rootRoleid);
+    const root = await new PrincipalSource(db.database.pool).load(tenantid, rootRoleid);
     const query = 'mutation { create_note(input: {id: 1}) { id } }';
     const { body } = await engine.execute(root!, { query }, { allowMutation: true });
     expect(body).to.contain('"CHECK_VIOLATION"');
@@ -119,7 +119,7 @@ describe('attack: events of any size', () => {
     for (const query of [
       (text: string) => ledger.query({ text: formatted(text) }, []),
       (text: string) => db.database.pool.query(text),
-      (text: string) => db.database.knex.raw(text),
+      (text: string) => knexOf(db.database).raw(text),
     ]) {
       const outcome = await query(`select repeat('x', 150000000) as text`).then(
         () => 'read',

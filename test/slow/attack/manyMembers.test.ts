@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { at, WebFixture } from '../../api/webFixture.js';
 import { cpuTimer } from '../../support/cpuTime.js';
+import { knexOf } from '../../support/knexOf.js';
 
 const MEMBERS = 20_000;
 const IDS = 50_000;
@@ -30,7 +31,7 @@ describe('attack: long lists of members and classes', () => {
       'mutation { create_role_class(input: {name: "all"}) { classid } }',
     );
     const classid = Number(at(made, 'data.create_role_class.classid'));
-    await fixture.testDatabase.database.knex.raw(
+    await knexOf(fixture.testDatabase.database).raw(
       `insert into rowpost.role (tenantid, name, parentid, classes, capabilities)
        select t.tenantid, 'member', t.root_roleid, array[?::int], '{}' from rowpost.tenant t, generate_series(1, ?::int)
        where t.tenantid = ?`,
@@ -49,7 +50,7 @@ describe('attack: long lists of members and classes', () => {
   });
 
   it('do not hold the process while they are compared with the classes of the caller', async () => {
-    const { knex } = fixture.testDatabase.database;
+    const knex = knexOf(fixture.testDatabase.database);
     const { rows } = await knex.raw<{ rows: { classid: number }[] }>(
       `insert into rowpost.role_class (tenantid, name) select ?::int, 'class ' || n from generate_series(1, ?::int) n returning classid`,
       [tenantid, CLASSES],

@@ -3,6 +3,7 @@ import { deleteTenant } from '../../../src/control/tenants/tenants.js';
 import { createTestTenant } from '../../support/createTestTenant.js';
 import type { AppError } from '../../../src/foundation/errors.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
+import { inTransaction } from '../../../src/db/pool/inTransaction.js';
 
 /** PostgreSQL takes a lock for each object that it drops: to delete such a tenant failed, and the writes of others at that time too. */
 describe('attack: a tenant with more objects than PostgreSQL has locks', () => {
@@ -34,21 +35,23 @@ describe('attack: a tenant with more objects than PostgreSQL has locks', () => {
     ],
   ] as const) {
     it(`is not deleted before most of its ${what} are dropped`, async () => {
-      const { knex, tenants } = test.database;
+      const { pool, tenants } = test.database;
       const named = { name: what, rootLogin: 'root', rootPassword: 'correct horse' };
-      const { tenantid, schema } = await createTestTenant(knex, named);
+      const { tenantid, schema } = await createTestTenant(pool, named);
       const session = await tenants.connectDirectly(tenantid);
       try {
         await session.query("set statement_timeout = '60s'");
         await session.query(create.replace('$.', `${schema}.`));
-        const failure = await deleteTenant(knex, tenantid).catch((error: unknown) => error as AppError);
+        const failure = await inTransaction(pool, (tx) => deleteTenant(tx, tenantid)).catch(
+          (error: unknown) => error as AppError,
+        );
         expect(failure).to.have.property('code', 'SCHEMA_TOO_LARGE');
         for (let part = 0; part < (what === 'large objects' ? 8 : 1); part++)
           await session.query(drop.replace('$.', `${schema}.`));
       } finally {
         await session.end();
       }
-      await deleteTenant(knex, tenantid);
+      await inTransaction(pool, (tx) => deleteTenant(tx, tenantid));
     });
   }
 });

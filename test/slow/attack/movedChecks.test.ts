@@ -40,7 +40,7 @@ if (HAS_PG_DUMP) {
 
     it('which run as the tenant alone, at both ends, and every row arrives', async () => {
       const { database } = deps.source;
-      const { tenantid, schema } = await createTestTenant(database.knex, {
+      const { tenantid, schema } = await createTestTenant(database.pool, {
         name: 'mallory',
         rootLogin: 'root',
         rootPassword: 'correct horse',
@@ -63,7 +63,7 @@ if (HAS_PG_DUMP) {
 
     it('nor has the target drop a schema of the same name that is not the tenant’s', async () => {
       const { database } = deps.source;
-      const { tenantid } = await createTestTenant(database.knex, {
+      const { tenantid } = await createTestTenant(database.pool, {
         name: 'namesake',
         rootLogin: 'root',
         rootPassword: 'correct horse',

@@ -10,6 +10,7 @@ import { runRowpost } from '../../support/rowpostProcess.js';
 import { testEnv } from '../../support/testConfig.js';
 import { createTestDatabase } from '../../support/testDatabase.js';
 import { waitFor } from '../../support/waitFor.js';
+import { knexOf } from '../../support/knexOf.js';
 
 const WEAK = [
   'x',
@@ -73,9 +74,9 @@ describe('attack: weak passwords', () => {
   it('are refused by the commands, and for pxadmin at the first start', async () => {
     const { url, database } = await createTestDatabase();
     for (const work of [
-      () => ensureInstallation(database.knex, 'short'),
-      () => ensureInstallation(database.knex, 'pxadmin1'),
-      () => createTenant(database.knex, { name: 'a', rootLogin: 'root', rootPassword: 'secret' }),
+      () => ensureInstallation(database.pool, 'short'),
+      () => ensureInstallation(database.pool, 'pxadmin1'),
+      () => createTenant(database.pool, { name: 'a', rootLogin: 'root', rootPassword: 'secret' }),
     ]) {
       const error: unknown = await work().catch((reason: unknown) => reason);
       expect(error).to.be.instanceOf(AppError).and.to.include({ code: 'PASSWORD_TOO_WEAK' });
@@ -93,7 +94,7 @@ describe('attack: weak passwords', () => {
   });
 
   it('set earlier still sign in', async () => {
-    const { knex } = fixture.testDatabase.database;
+    const knex = knexOf(fixture.testDatabase.database);
     const password_hash = await hashPassword('x');
     await knex('rowpost.role').insert({ tenantid, login: 'old', password_hash, capabilities: ['login'] });
     expect((await fixture.signIn(tenantid, 'old', 'x')).tenantid).to.equal(tenantid);

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { ensureAnonymousRole } from '../../../src/control/roles/anonymousRole.js';
 import { codeOf, WebFixture } from '../../api/webFixture.js';
 import { cpuTimer } from '../../support/cpuTime.js';
+import { knexOf } from '../../support/knexOf.js';
 
 const PASSWORDS = 10;
 
@@ -15,11 +16,12 @@ describe('attack: passwords that the sender may not set', () => {
 
   before(async () => {
     fixture = await WebFixture.start({ env: { SIGN_INS_PER_ADDRESS: '0' } });
-    const { knex } = fixture.testDatabase.database;
+    const { pool } = fixture.testDatabase.database;
+    const knex = knexOf(fixture.testDatabase.database);
     const { tenantid } = await fixture.createTenant('shop', '');
     root = (await fixture.signIn(tenantid)).access_token;
     await knex('rowpost.tenant').where({ tenantid }).update({ anonymous_logins: true });
-    await ensureAnonymousRole(knex, tenantid);
+    await ensureAnonymousRole(pool, tenantid);
     await fixture.control(
       root,
       'mutation { create_role(input: { login: "ada", password: "kr3Rr9fd2pQ" }) { roleid } }',

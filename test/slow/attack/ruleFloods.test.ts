@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import type { Knex } from 'knex';
+import type { Pool } from 'pg';
 import { PrincipalSource } from '../../../src/db/roles/principal.js';
 import { at, textAt, WebFixture, type GraphqlResult } from '../../api/webFixture.js';
 
@@ -50,8 +50,8 @@ describe('attack: rules that are large together', () => {
 
   it('of roles that are gone from memory a second later, although nobody asks for those roles again', async () => {
     let nowMs = 1_000_000;
-    const knex = { raw: () => Promise.resolve({ rows: [{ capabilities: [], rules: [] }] }) };
-    const source = new PrincipalSource(knex as unknown as Knex, () => nowMs);
+    const pool = { query: () => Promise.resolve({ rows: [{ capabilities: [], rules: [] }] }) };
+    const source = new PrincipalSource(pool as unknown as Pool, () => nowMs);
     const loaded = async (): Promise<WeakRef<object>> => new WeakRef((await source.load(1, 1)) ?? {});
     const principal = await loaded();
     nowMs += 1_000;

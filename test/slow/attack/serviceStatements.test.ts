@@ -80,13 +80,13 @@ if (HAS_PG_DUMP) {
     });
 
     const ask = async (document: string): Promise<void> => {
-      const root = await new PrincipalSource(test.database.knex).load(tenant.tenantid, tenant.rootRoleid);
+      const root = await new PrincipalSource(test.database.pool).load(tenant.tenantid, tenant.rootRoleid);
       const { body } = await engine.execute(root!, { query: document }, { allowMutation: true });
       expect(body).to.not.contain('"errors"');
     };
     const capture = async ({ tenantid, schema }: CreatedTenant, writers: 'all' | 'api'): Promise<void> => {
       const catalog = await engine.introspect(tenantid, schema);
-      await test.database.knex.transaction((trx) =>
+      await inTransaction(test.database.pool, (trx) =>
         captureTable(trx, test.database, { tenantid, catalog, table: 'item' }, writers),
       );
     };
@@ -96,7 +96,7 @@ if (HAS_PG_DUMP) {
     };
     const end = () => ({ database: test.database, url: test.url });
     const create = (name: string): Promise<CreatedTenant> =>
-      createTestTenant(test.database.knex, { name, rootLogin: 'root', rootPassword: 'correct horse' });
+      createTestTenant(test.database.pool, { name, rootLogin: 'root', rootPassword: 'correct horse' });
 
     const operations: readonly Operation[] = [
       {
@@ -185,7 +185,7 @@ if (HAS_PG_DUMP) {
       {
         what: 'deletes a tenant',
         statements: '`drop schema … cascade`, `drop owned`, `drop role`',
-        run: () => deleteTenant(test.database.knex, tenant.tenantid),
+        run: () => inTransaction(test.database.pool, (tx) => deleteTenant(tx, tenant.tenantid)),
       },
       {
         what: 'imports a tenant',
@@ -232,7 +232,7 @@ if (HAS_PG_DUMP) {
         statements: '`grant`, `alter default privileges`, `create trigger`; `select` from `pg_catalog`',
         run: async () => {
           const of = { name: 'app', rootLogin: 'root', rootPassword: 'correct horse', schema: 'app' };
-          adopted = await adoptTenant(test.database.knex, of);
+          adopted = await adoptTenant(test.database.pool, of);
           await adoptionWarnings(test.database.pool, 'app');
           await statementsToAdopt(test.database.pool, adopted);
           await capture(adopted, 'all');
@@ -243,7 +243,7 @@ if (HAS_PG_DUMP) {
         statements: '`drop trigger`, `revoke`, `drop owned`, `drop role`',
         run: async () => {
           await statementsToRelease(test.database.pool, adopted);
-          await deleteTenant(test.database.knex, adopted.tenantid);
+          await inTransaction(test.database.pool, (tx) => deleteTenant(tx, adopted.tenantid));
         },
       },
     ];

@@ -5,6 +5,7 @@ import { removeSignInCounts } from '../../../src/db/roles/signIn/signInCounts.js
 import { AppError } from '../../../src/foundation/errors.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture, type WebFixtureOptions } from '../../api/webFixture.js';
 import { testConfig, testLog } from '../../support/testConfig.js';
+import { knexOf } from '../../support/knexOf.js';
 
 describe('attack: sign-in limits as a weapon', () => {
   let fixture: WebFixture;
@@ -18,7 +19,7 @@ describe('attack: sign-in limits as a weapon', () => {
   const attempt = async (address: string, login: string, password: string): Promise<number> =>
     (await fixture.postJson('/auth', { tenantid, login, password }, { 'x-forwarded-for': address })).status;
   const counts = async (): Promise<readonly { key: Buffer; count: number }[]> =>
-    fixture.testDatabase.database.knex('rowpost.sign_in_count').select('key', 'count');
+    knexOf(fixture.testDatabase.database)('rowpost.sign_in_count').select('key', 'count');
 
   it('lets the legitimate user in after 60 wrong guesses from one address', async () => {
     await start();
@@ -72,7 +73,8 @@ describe('attack: sign-in limits as a weapon', () => {
 
   it('keeps a bounded number of counts', async () => {
     await start();
-    const { knex, pool } = fixture.testDatabase.database;
+    const { pool } = fixture.testDatabase.database;
+    const knex = knexOf(fixture.testDatabase.database);
     await knex.raw(`insert into rowpost.sign_in_count
       select sha256(i::text::bytea), 1, now() + make_interval(secs => i) from generate_series(-10, 100) i`);
     await removeSignInCounts(pool, 40);

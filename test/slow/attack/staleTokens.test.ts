@@ -6,6 +6,7 @@ import { PRINCIPAL_MAX_AGE_MS } from '../../../src/db/roles/principal.js';
 import { AppError } from '../../../src/foundation/errors.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture, type AuthBody } from '../../api/webFixture.js';
 import { waitFor } from '../../support/waitFor.js';
+import { knexOf } from '../../support/knexOf.js';
 
 /**
  * Whoever has stolen a refresh token or a password may use it all the time. What they get within the second in which a process
@@ -27,7 +28,7 @@ describe('attack: tokens asked for while the password is changed', () => {
   /** As another process does. */
   async function changePassword(password: string): Promise<void> {
     await setPassword(
-      fixture.testDatabase.database.knex,
+      fixture.testDatabase.database.pool,
       tenantid,
       roleid,
       await hashPassword(password, 4),
@@ -82,7 +83,7 @@ describe('attack: tokens asked for while the password is changed', () => {
   });
 
   it('end although the clocks of processes differ', async () => {
-    const { knex } = fixture.testDatabase.database;
+    const knex = knexOf(fixture.testDatabase.database);
     // When the clock of PostgreSQL was ahead.
     const ahead = knex.raw("now() + interval '1 hour'");
     await knex('rowpost.role').where({ roleid }).update({ tokens_valid_from: ahead });

@@ -47,7 +47,7 @@ describe('uncommitted code', () => {
     it(`of another tenant, ${what}, does so too, although it has lost its rights`, async () => {
       const { database } = shop.test;
       const { tenantid, schema } = shop.tenant;
-      const other = await createTestTenant(database.knex, {
+      const other = await createTestTenant(database.pool, {
         name: `with ${what}`,
         rootLogin: 'root',
         rootPassword: 'correct horse',

@@ -166,7 +166,7 @@ describe('docs/tutorials/existing-database.md, with the built program', () => {
   /** A rule that emails the word of each row that is inserted or updated. @returns a token of the tenant's root */
   async function emailWords(schema: string, table: string): Promise<string> {
     const root = { rootLogin: 'root', rootPassword: ROOT_PASSWORD };
-    const { tenantid, rootRoleid } = await adoptTenant(test.database.knex, { name: schema, schema, ...root });
+    const { tenantid, rootRoleid } = await adoptTenant(test.database.pool, { name: schema, schema, ...root });
     const bearer = await signIn(tenantid);
     await control(
       `mutation {

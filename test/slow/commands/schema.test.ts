@@ -30,7 +30,7 @@ describe('rowpost schema', () => {
   before(async () => {
     testDatabase = await createTestDatabase();
     const { database } = testDatabase;
-    const tenant = await createTestTenant(database.knex, {
+    const tenant = await createTestTenant(database.pool, {
       name: 'shop',
       rootLogin: 'root',
       rootPassword: 'correct horse battery',

@@ -20,6 +20,8 @@ import {
   writeEvents,
   type TestTenant,
 } from '../../delivery/pipelineSetup.js';
+import { knexOf } from '../../support/knexOf.js';
+import { inTransaction } from '../../../src/db/pool/inTransaction.js';
 
 const STRIKES = 200;
 /** Lost responses of one delivery, one after the other. */
@@ -70,17 +72,18 @@ describe('delivery: lost responses, by carrier', function () {
     await db.drop();
   });
   const setAccount = (carriers: Account) =>
-    storeAccounts(db.database.knex, keyRing, {
-      tenantid: tenant.tenantid,
-      transports: JSON.stringify([carriers]),
-      setBy: tenant.roleid,
-      emailsPerSecond: 0,
-    });
+    inTransaction(db.database.pool, (tx) =>
+      storeAccounts(tx, keyRing, {
+        tenantid: tenant.tenantid,
+        transports: JSON.stringify([carriers]),
+        setBy: tenant.roleid,
+        emailsPerSecond: 0,
+      }),
+    );
   const allSent = async (count = STRIKES) =>
     (await countStates(db.database, tenant.tenantid))['sent'] === count;
   const attempts = () =>
-    db.database
-      .knex('rowpost.email_attempt')
+    knexOf(db.database)('rowpost.email_attempt')
       .where({ tenantid: tenant.tenantid })
       .select<{ deliveryid: string; outcome: string; carrier: string; error: string | null }[]>(
         'deliveryid',
@@ -120,7 +123,7 @@ describe('delivery: lost responses, by carrier', function () {
     await writeEvents(db.database, tenant, 1);
     await waitFor('the email', () => allSent(1));
     const [{ deliveryid } = { deliveryid: '' }] = await attempts();
-    await redriveDeliveries(db.database.knex, tenant.tenantid, [deliveryid], 0);
+    await inTransaction(db.database.pool, (tx) => redriveDeliveries(tx, tenant.tenantid, [deliveryid], 0));
     await waitFor('the second email', () => taken.size === 2);
     await pipeline.stop();
   });

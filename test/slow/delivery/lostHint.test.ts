@@ -34,7 +34,7 @@ describe('delivery: a queue that refuses the hint at a retry', () => {
       log: pino({ level: 'debug' }, { write: (line) => lines.push(line) }),
       clock: systemClock,
       keyRing,
-      principals: new PrincipalSource(db.database.knex),
+      principals: new PrincipalSource(db.database.pool),
       engine: noEngine,
       templates: plainRenderer,
       queue: refusingHints(pipeline.queue),

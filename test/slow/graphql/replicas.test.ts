@@ -79,20 +79,20 @@ describe('reads on a replica', () => {
   const followed = (of = database): Promise<unknown> =>
     waitFor('a replica that follows', () => (of.replicas.lags()[0]?.lagMs ?? Infinity) < 1_500);
   const openTenant = async (name: string, sql: string): Promise<[CreatedTenant, Principal]> => {
-    const made = await createTestTenant(database.knex, {
+    const made = await createTestTenant(database.pool, {
       name,
       rootLogin: 'root',
       rootPassword: 'correct horse',
     });
     await runTenantSql(database, { tenantid: made.tenantid, sql });
-    const principal = await new PrincipalSource(database.knex).load(made.tenantid, made.rootRoleid);
+    const principal = await new PrincipalSource(database.pool).load(made.tenantid, made.rootRoleid);
     return [made, principal!];
   };
 
   before(async () => {
     postgres = await startReplicatedPostgres();
     ({ database, engine } = open(MAX_LAG_MS));
-    await ensureInstallation(database.knex, 'installation root');
+    await ensureInstallation(database.pool, 'installation root');
     [tenant, root] = await openTenant('shop', 'create table note (id int primary key)');
   });
   after(async () => {

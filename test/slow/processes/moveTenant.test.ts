@@ -12,6 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/testDatabas
 import { waitFor } from '../../support/waitFor.js';
 import { createFleet, emailsPerOrder, setUpConfirmations, type Fleet } from '../../processes/fleet.js';
 import { openRecipes, type Recipes } from '../../processes/recipes.js';
+import { inTransaction } from '../../../src/db/pool/inTransaction.js';
 
 /** Debian's package `postgresql-client` has it; that of version 15 can't dump a newer server. */
 const HAS_PG_DUMP = spawnSync('pg_dump', ['--version']).status === 0;
@@ -200,7 +201,7 @@ if (HAS_PG_DUMP) {
       before(async () => {
         whole = await readFile(file('tenant.jsonl'), 'utf8');
         lines = whole.trimEnd().split('\n');
-        await deleteTenant(there.database.knex, 1);
+        await inTransaction(there.database.pool, (tx) => deleteTenant(tx, 1));
         await there.database.pool.query('delete from rowpost.file');
       });
 

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import knexFactory from 'knex';
 import pg from 'pg';
 import { createConnector, type Connector } from '../../pool/connector.js';
+import { openKnex } from '../../schema/openKnex.js';
 import { asStartupOptions, SEARCH_PATH } from '../../pool/sessionSettings.js';
 import { startListening } from '../../pool/listening.js';
 import { UsageError } from '../../../foundation/errors.js';
@@ -89,9 +89,8 @@ function isMissingSchema(error: unknown): boolean {
 
 /** Brings the directory's tables up to date. @returns the names of the applied migrations */
 export async function migrateDirectory({ pool }: Directory): Promise<readonly string[]> {
-  const knex = knexFactory({ client: 'pg', connectionPool: pool });
-  await knex.raw(`create schema if not exists ${SCHEMA}`);
-  const [, applied] = (await knex.migrate.latest({
+  await pool.query(`create schema if not exists ${SCHEMA}`);
+  const [, applied] = (await openKnex(pool).migrate.latest({
     directory: MIGRATIONS_DIR,
     schemaName: SCHEMA,
     tableName: 'migration',

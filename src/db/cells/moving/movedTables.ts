@@ -1,4 +1,4 @@
-import type { StatementRunner } from '../../isolation/roleNames.js';
+import type { StatementRunner } from '../../sql/statementRunner.js';
 import { identifier, sql, statement, textConstant, type Sql, type SqlText } from '../../sql/sql.js';
 
 /** A table of a tenant's schema whose rows move. Partitions move with the table they belong to. */

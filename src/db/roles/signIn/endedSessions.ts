@@ -1,9 +1,9 @@
-import type { Knex } from 'knex';
+import type { StatementRunner } from '../../sql/statementRunner.js';
 
 /** @param tokenHash SHA-256 of the session's token */
-export async function isSessionEnded(knex: Knex, tokenHash: Buffer): Promise<boolean> {
-  const row: unknown = await knex('rowpost.ended_session').where({ token_hash: tokenHash }).first('tenantid');
-  return row !== undefined;
+export async function isSessionEnded(db: StatementRunner, tokenHash: Buffer): Promise<boolean> {
+  const { rows } = await db.query('select from rowpost.ended_session where token_hash = $1', [tokenHash]);
+  return rows.length > 0;
 }
 
 interface EndedSession {
@@ -18,12 +18,12 @@ const MARGIN_MS = 3_600_000;
 
 /** Ends a session on every process. Those whose tokens have expired are forgotten. */
 export async function endSession(
-  knex: Knex,
+  db: StatementRunner,
   { tokenHash, tenantid, expiresAtMs }: EndedSession,
 ): Promise<void> {
-  await knex('rowpost.ended_session').where('expires', '<', knex.fn.now()).delete();
-  await knex('rowpost.ended_session')
-    .insert({ token_hash: tokenHash, tenantid, expires: new Date(expiresAtMs + MARGIN_MS) })
-    .onConflict('token_hash')
-    .ignore();
+  await db.query('delete from rowpost.ended_session where expires < now()');
+  await db.query(
+    'insert into rowpost.ended_session (token_hash, tenantid, expires) values ($1, $2, $3) on conflict (token_hash) do nothing',
+    [tokenHash, tenantid, new Date(expiresAtMs + MARGIN_MS)],
+  );
 }

@@ -1,4 +1,4 @@
-import type { Knex } from 'knex';
+import type { StatementRunner } from '../../sql/statementRunner.js';
 
 /**
  * A sign-in that waits for the provider. Holds only hashes and ciphertext, so reading the table is not enough to complete
@@ -28,21 +28,34 @@ const SWEPT = 100;
  * @param stateHash SHA-256 of `state`
  */
 export async function storeOidcSignIn(
-  knex: Knex,
+  db: StatementRunner,
   stateHash: Buffer,
   signIn: OidcSignIn,
   lifetimeSeconds: number,
 ): Promise<void> {
-  await knex.raw(
+  await db.query(
     `delete from rowpost.oidc_sign_in where state_hash in (
-       select state_hash from rowpost.oidc_sign_in where expires < now() limit ? for update skip locked)`,
+       select state_hash from rowpost.oidc_sign_in where expires < now() limit $1 for update skip locked)`,
     [SWEPT],
   );
-  await knex('rowpost.oidc_sign_in').insert({
-    ...signIn,
-    state_hash: stateHash,
-    expires: knex.raw("now() + ? * interval '1 second'", [lifetimeSeconds]),
-  });
+  await db.query(
+    `insert into rowpost.oidc_sign_in (state_hash, expires, tenantid, roleid, confid, nonce, code_verifier_encrypted, browser_hash,
+       return_to, redirect_uri, tokens_valid_from_ms)
+     values ($1, now() + $2 * interval '1 second', $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    [
+      stateHash,
+      lifetimeSeconds,
+      signIn.tenantid,
+      signIn.roleid,
+      signIn.confid,
+      signIn.nonce,
+      signIn.code_verifier_encrypted,
+      signIn.browser_hash,
+      signIn.return_to,
+      signIn.redirect_uri,
+      signIn.tokens_valid_from_ms,
+    ],
+  );
 }
 
 /**
@@ -51,12 +64,12 @@ export async function storeOidcSignIn(
  * @returns undefined if it is unknown, used, expired or another browser's
  */
 export async function takeOidcSignIn(
-  knex: Knex,
+  db: StatementRunner,
   stateHash: Buffer,
   browserHash: Buffer,
 ): Promise<OidcSignIn | undefined> {
-  const { rows } = await knex.raw<{ rows: (OidcSignIn & { expired: boolean })[] }>(
-    `delete from rowpost.oidc_sign_in where state_hash = ? and browser_hash = ?
+  const { rows } = await db.query<OidcSignIn & { expired: boolean }>(
+    `delete from rowpost.oidc_sign_in where state_hash = $1 and browser_hash = $2
      returning tenantid, roleid, confid, nonce, code_verifier_encrypted, browser_hash, return_to, redirect_uri, tokens_valid_from_ms,
        expires < now() as expired`,
     [stateHash, browserHash],

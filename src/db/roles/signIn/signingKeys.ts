@@ -1,6 +1,8 @@
-import type { Knex } from 'knex';
+import type { Pool } from 'pg';
 import { UsageError } from '../../../foundation/errors.js';
 import type { KeyRing } from '../../../config/secrets.js';
+import { inTransaction } from '../../pool/inTransaction.js';
+import type { StatementRunner } from '../../sql/statementRunner.js';
 
 /** A key that signs tokens. JWK members as in RFC 7517; the private key includes the public one. */
 export interface StoredSigningKey {
@@ -16,10 +18,13 @@ interface SigningKeyRow {
 }
 
 /** All keys, newest first: the newest signs, all verify. */
-export async function readSigningKeys(knex: Knex, keyRing: KeyRing): Promise<readonly StoredSigningKey[]> {
-  const rows = (await knex('rowpost.signing_key')
-    .select('kid', 'public_jwk', 'private_jwk_encrypted')
-    .orderBy([{ column: 'createtime', order: 'desc' }, { column: 'kid' }])) as SigningKeyRow[];
+export async function readSigningKeys(
+  db: StatementRunner,
+  keyRing: KeyRing,
+): Promise<readonly StoredSigningKey[]> {
+  const { rows } = await db.query<SigningKeyRow>(
+    'select kid, public_jwk, private_jwk_encrypted from rowpost.signing_key order by createtime desc, kid',
+  );
   return rows.map((row) => ({
     kid: row.kid,
     publicJwk: row.public_jwk,
@@ -31,9 +36,9 @@ export async function readSigningKeys(knex: Knex, keyRing: KeyRing): Promise<rea
 }
 
 /** Throws UsageError if this installation's secrets were encrypted with other SECRET_KEYS. A new installation has no secrets. */
-export async function requireKeysOf(knex: Knex, keyRing: KeyRing): Promise<void> {
+export async function requireKeysOf(db: StatementRunner, keyRing: KeyRing): Promise<void> {
   try {
-    await readSigningKeys(knex, keyRing);
+    await readSigningKeys(db, keyRing);
   } catch (error) {
     const { code, message } = error as { readonly code?: unknown; readonly message: string };
     // An error of PostgreSQL or the network.
@@ -43,24 +48,34 @@ export async function requireKeysOf(knex: Knex, keyRing: KeyRing): Promise<void>
 }
 
 /** Stores a key, which is used for signing from now on. */
-export async function insertSigningKey(knex: Knex, keyRing: KeyRing, key: StoredSigningKey): Promise<void> {
-  await knex('rowpost.signing_key').insert({
-    kid: key.kid,
-    public_jwk: JSON.stringify(key.publicJwk),
-    private_jwk_encrypted: keyRing.encrypt(JSON.stringify(key.privateJwk), signingKeyContext(key.kid)),
-  });
+export async function insertSigningKey(
+  db: StatementRunner,
+  keyRing: KeyRing,
+  key: StoredSigningKey,
+): Promise<void> {
+  await db.query(
+    'insert into rowpost.signing_key (kid, public_jwk, private_jwk_encrypted) values ($1, $2, $3)',
+    [
+      key.kid,
+      JSON.stringify(key.publicJwk),
+      keyRing.encrypt(JSON.stringify(key.privateJwk), signingKeyContext(key.kid)),
+    ],
+  );
 }
 
 /**
  * Deletes keys that were replaced longer ago than this.
  * @returns their ids
  */
-export async function deleteReplacedKeys(knex: Knex, idleSeconds: number): Promise<readonly string[]> {
-  const { rows } = await knex.raw<{ rows: { kid: string }[] }>(
+export async function deleteReplacedKeys(
+  db: StatementRunner,
+  idleSeconds: number,
+): Promise<readonly string[]> {
+  const { rows } = await db.query<{ kid: string }>(
     `delete from rowpost.signing_key where kid in (
        select kid from (
          select kid, lead(createtime) over (order by createtime, kid desc) as replaced from rowpost.signing_key
-       ) k where replaced < now() - ? * interval '1 second')
+       ) k where replaced < now() - $1 * interval '1 second')
      returning kid`,
     [idleSeconds],
   );
@@ -69,14 +84,14 @@ export async function deleteReplacedKeys(knex: Knex, idleSeconds: number): Promi
 
 /** Creates the first key if there is none. Safe for several processes starting at once. */
 export async function ensureSigningKey(
-  knex: Knex,
+  pool: Pool,
   keyRing: KeyRing,
   generate: () => Promise<StoredSigningKey>,
 ): Promise<void> {
-  await knex.transaction(async (trx) => {
-    await trx.raw('lock table rowpost.provisioning_lock in share update exclusive mode');
-    const existing: unknown = await trx('rowpost.signing_key').first('kid');
-    if (existing === undefined) await insertSigningKey(trx, keyRing, await generate());
+  await inTransaction(pool, async (client) => {
+    await client.query('lock table rowpost.provisioning_lock in share update exclusive mode');
+    const { rows } = await client.query('select from rowpost.signing_key limit 1');
+    if (rows.length === 0) await insertSigningKey(client, keyRing, await generate());
   });
 }
 

@@ -113,7 +113,7 @@ describe('a tenant that is handed over to another cell', () => {
   });
 
   it('is told to ask the cell that the directory names, also where it never was', async () => {
-    const { knex, pool } = shop.test.database;
+    const { pool } = shop.test.database;
     await fence(9);
     await pool.query(`insert into rowpost.cell_tenant values ($1, 'there')`, [moving.tenantid]);
     const reply = await shop.ask(READ);
@@ -122,7 +122,7 @@ describe('a tenant that is handed over to another cell', () => {
       code: 'TENANT_MOVED',
       base_url: 'http://there.example',
     });
-    const principals = new PrincipalSource(knex);
+    const principals = new PrincipalSource(pool);
     const codes = await Promise.all(
       [moving.tenantid, 10_000_001].map((tenantid) =>
         principals.load(tenantid, 1).then(

@@ -7,6 +7,7 @@ import { adoptTenant, deleteTenant, type AdoptedTenant } from '../../../../src/c
 import { createDataEngine, type DataEngine } from '../../../../src/graphql/dataEngine.js';
 import { testConfig, testLog } from '../../../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../../../support/testDatabase.js';
+import { inTransaction } from '../../../../src/db/pool/inTransaction.js';
 
 /** Half of LOCK_TIMEOUT_MS, for which everybody else waited before. */
 const LONG_MS = 2_500;
@@ -28,7 +29,7 @@ describe('tables of an application that is running', () => {
     );
     const { database } = test;
     engine = createDataEngine({ database, config: testConfig(), log: testLog, onCommitted: () => undefined });
-    tenant = await adoptTenant(database.knex, {
+    tenant = await adoptTenant(database.pool, {
       name: 'crm',
       schema: 'crm',
       rootLogin: 'root',
@@ -42,7 +43,7 @@ describe('tables of an application that is running', () => {
 
   async function capture(table: string, writers: Writers): Promise<void> {
     const catalog = await engine.introspect(tenant.tenantid, tenant.schema);
-    await test.database.knex.transaction((trx) =>
+    await inTransaction(test.database.pool, (trx) =>
       captureTable(trx, test.database, { tenantid: tenant.tenantid, catalog, table }, writers),
     );
   }
@@ -70,7 +71,7 @@ describe('tables of an application that is running', () => {
   for (const [what, change] of [
     ['captured', () => capture('visit', 'all')],
     ['no longer captured', () => capture('visit', 'api')],
-    ['released', () => deleteTenant(test.database.knex, tenant.tenantid)],
+    ['released', () => inTransaction(test.database.pool, (tx) => deleteTenant(tx, tenant.tenantid))],
   ] as const) {
     it(`can be used while one waits to be ${what}`, async () => {
       if (what === 'released') for (const table of ['orders', 'visit']) await capture(table, 'all');
@@ -81,7 +82,7 @@ describe('tables of an application that is running', () => {
   it('can be changed while their schema can not be adopted, because one is being changed', async () => {
     await app.query('create schema shop; create table shop.bill (id int); create table shop.item (id int)');
     const adopt = (): Promise<AdoptedTenant> =>
-      adoptTenant(test.database.knex, {
+      adoptTenant(test.database.pool, {
         name: 'shop',
         schema: 'shop',
         rootLogin: 'root',
@@ -109,7 +110,7 @@ describe('tables of an application that is running', () => {
     await app.query(
       'drop schema crm cascade; create schema crm; create table crm.visit (id serial primary key)',
     );
-    tenant = await adoptTenant(test.database.knex, {
+    tenant = await adoptTenant(test.database.pool, {
       name: 'again',
       schema: 'crm',
       rootLogin: 'root',
