@@ -145,7 +145,6 @@ export async function createRig(options: RigOptions): Promise<Rig> {
     SHUTDOWN_GRACE_MS: String(GRACE_MS),
     // What a carrier or a query refuses for the moment is retried soon: the default's backoff, which doubles each time, would
     // dominate recovery times, and some emails would not be sent by the end.
-    BACKOFF_BASE_MS: '1000',
     BACKOFF_CAP_MS: '3000',
     PG_POOL: '10',
     RENDER_PROCESSES: '1',

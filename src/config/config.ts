@@ -4,6 +4,8 @@ import path from 'node:path';
 import { parseStorageUrl } from './storageUrl.js';
 import { ownValue } from '../foundation/ownValue.js';
 import { passwordWeakness } from '../foundation/passwordRules.js';
+import { CONSTANTS, deriveSettings } from './constants.js';
+import { FORMER_SETTINGS } from './formerSettings.js';
 import { SETTINGS } from './settings.js';
 import type { Setting } from './settings/setting.js';
 
@@ -11,7 +13,9 @@ type Values = { -readonly [K in keyof typeof SETTINGS]: (typeof SETTINGS)[K]['fa
 
 /** All settings, read once by main and passed in. `embedded` is true if no DATABASE_URL is given. */
 export type Config = Readonly<
-  Omit<Values, 'baseUrl' | 'cellUrl' | 'host' | 'healthHost' | 'mailTransport' | 'storageUrl'>
+  Omit<Values, 'baseUrl' | 'cellUrl' | 'host' | 'healthHost' | 'mailTransport' | 'storageUrl'> &
+    typeof CONSTANTS &
+    ReturnType<typeof deriveSettings>
 > & {
   readonly production: boolean;
   readonly embedded: boolean;
@@ -23,6 +27,8 @@ export type Config = Readonly<
   readonly storageUrl: string;
   /** Base URLs of carriers' APIs, by their setting. */
   readonly carrierUrls: Readonly<Record<string, string | undefined>>;
+  /** What to say of those that are given and no longer used. */
+  readonly formerSettings: readonly string[];
 };
 
 /** What a production process listens on unless told otherwise: platforms and containers connect from other machines. */
@@ -46,8 +52,6 @@ export function readConfig(
   ) as unknown as Values;
   const production = env['NODE_ENV'] === 'production';
   const embedded = values.databaseUrl === undefined;
-  if (values.listDefaultLimit > values.listMaxLimit)
-    problems.push('LIST_DEFAULT_LIMIT is above LIST_MAX_LIMIT');
   if ((!embedded || production) && values.secretKeys === undefined) {
     problems.push('SECRET_KEYS is required: id:base64-of-32-bytes (see .env.example)');
   }
@@ -61,8 +65,14 @@ export function readConfig(
   const baseUrl = values.baseUrl ?? new URL(`http://localhost:${values.port}`).origin;
   const host = values.host ?? (production ? ALL_ADDRESSES : LOOPBACK);
   return {
+    ...CONSTANTS,
+    ...deriveSettings(values),
     ...values,
     carrierUrls,
+    formerSettings: Object.entries(FORMER_SETTINGS)
+      .filter(([name]) => (ownValue(env, name) ?? '') !== '')
+      .map(([name, instead]) => `${name} is no longer a setting, so remove it: ${instead}`),
+    listDefaultLimit: Math.min(CONSTANTS.listDefaultLimit, values.listMaxLimit),
     production,
     embedded,
     host,

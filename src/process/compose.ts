@@ -57,6 +57,7 @@ export async function openInstallation(
   patienceMs = role === 'command' ? 0 : Infinity,
 ): Promise<Installation> {
   const log = createLogger(config.logLevel, processName);
+  for (const former of config.formerSettings) log.warn(former);
   const tracing = role === 'command' ? undefined : await startTracing(process.env, processName, log);
   const budget = divideConnections(config.pgPool, role, config.redisUrl === undefined);
   const backend = await openBackend(config, log);

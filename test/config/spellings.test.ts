@@ -7,6 +7,7 @@ import { CARRIER_SETTINGS, loadConfig } from '../../src/process/loadConfig.js';
 import { parseDatabaseUrl } from '../../src/config/databaseUrl.js';
 import { parseRedisUrl } from '../../src/config/redisAddress.js';
 import { KeyRing } from '../../src/config/secrets.js';
+import { FORMER_SETTINGS } from '../../src/config/formerSettings.js';
 import { SETTINGS } from '../../src/config/settings.js';
 import { parseStorageUrl } from '../../src/config/storageUrl.js';
 import { ConfigError } from '../../src/foundation/errors.js';
@@ -312,11 +313,9 @@ const OF: Readonly<Record<string, readonly Spellings[]>> = {
   // Below the least of the others.
   BODY_LIMIT_BYTES: [times(WHOLE, 100)],
   MAX_RESPONSE_BYTES: [times(WHOLE, 100)],
-  MAX_RESPONSES_IN_FLIGHT_BYTES: [times(WHOLE, 100)],
   LEASE_MS: [at(times(WHOLE, 100), LARGEST)],
   RENDER_PROCESSES: [{ ...WHOLE, plain: '12', same: ['012'], odd: ['12.0'] }],
   FILE_MAX_BYTES: [at(WHOLE, 5_368_709_120)],
-  LIST_DEFAULT_LIMIT: [WHOLE],
   LIST_MAX_LIMIT: [at(WHOLE, LARGEST)],
   ...Object.fromEntries(
     CARRIER_SETTINGS.map(({ env }) => [
@@ -399,6 +398,17 @@ function problemsOf(env: string, text: string): readonly string[] {
   }
 }
 
+/** Of an environment with these variables. */
+function problemsOfAll(env: Readonly<Record<string, string>>): readonly string[] {
+  try {
+    loadConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
 describe('the spelling of a setting', () => {
   for (const { env, fallback } of [...Object.values<Setting<unknown>>(SETTINGS), ...CARRIER_SETTINGS]) {
     it(`is equal to the plain one or refused with its name: ${env}`, () => {
@@ -418,6 +428,24 @@ describe('the spelling of a setting', () => {
       }
     });
   }
+
+  it('that was one is named, with what holds instead; empty, it is none', () => {
+    const former = Object.keys(FORMER_SETTINGS);
+    const named = (value: string): readonly string[] =>
+      loadConfig(Object.fromEntries(former.map((name) => [name, value]))).formerSettings;
+    expect(named('1').map((text) => text.split(' is no longer a setting, ')[0])).to.deep.equal(former);
+    expect(named('')).to.deep.equal([]);
+    const settings = Object.values(SETTINGS).map(({ env }) => env);
+    expect(settings.filter((env) => former.includes(env))).to.deep.equal([]);
+    for (const instead of Object.values(FORMER_SETTINGS)) {
+      const [named] = /[A-Z]+(?:_[A-Z]+)+/.exec(instead) ?? [];
+      if (named !== undefined) expect(settings).to.include(named);
+    }
+  });
+
+  it('are at most sixty', () => {
+    expect(Object.keys(SETTINGS)).to.have.length.at.most(60);
+  });
 
   it('of BASE_URL without one is that of its port', () => {
     expect(loadConfig({ PORT: '80' }).baseUrl).to.equal('http://localhost');

@@ -1,12 +1,11 @@
 // A worker in a process of its own, for tests that kill or stop it. Started by `forkWorker`.
 import { systemClock } from '../../src/foundation/clock.js';
-import { loadConfig } from '../../src/process/loadConfig.js';
 import { openDatabase } from '../../src/db/pool/database.js';
 import type { Ledger, LedgerStatement } from '../../src/db/pool/ledgerPool.js';
 import { PrincipalSource } from '../../src/db/roles/principal.js';
 import { openQueue } from '../../src/queue/openQueue.js';
 import { startWorker, type WorkerDeps } from '../../src/worker/worker.js';
-import { TEST_BUDGET, testLog } from '../support/testConfig.js';
+import { TEST_BUDGET, testConfig, testLog } from '../support/testConfig.js';
 import { keyRing, noEngine, plainRenderer } from './pipelineSetup.js';
 
 const DYING_MS = 300;
@@ -37,7 +36,7 @@ function stopAtStart(ledger: Ledger): Ledger {
   };
 }
 
-const config = loadConfig(process.env);
+const config = testConfig(process.env);
 const opened = openDatabase({
   url: config.databaseUrl ?? '',
   budget: TEST_BUDGET,

@@ -165,7 +165,7 @@ describe('files: downloads', () => {
     expect(received).to.be.within(1, LARGE - 1);
   });
 
-  it('is aborted below 64 KiB per FILE_STALL_MS, and continues above', async () => {
+  it('is aborted below 64 KiB in fileStallMs, and continues above', async () => {
     const timers: NodeJS.Timeout[] = [];
     const server = createServer((req, res) => {
       const watch = endSlowDownload(res, STALL_MS);

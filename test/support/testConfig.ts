@@ -1,4 +1,5 @@
 import type { Config } from '../../src/config/config.js';
+import { SETTINGS } from '../../src/config/settings.js';
 import { loadConfig } from '../../src/process/loadConfig.js';
 import { divideConnections, type ConnectionBudget } from '../../src/db/pool/connectionBudget.js';
 import { KeyRing } from '../../src/config/secrets.js';
@@ -40,7 +41,28 @@ export function testEnv(overrides: Readonly<Record<string, string>> = {}): Reado
   };
 }
 
-/** Settings as a process would read them. Give DATABASE_URL where something uses `config.databaseUrl`. */
-export function testConfig(overrides: Readonly<Record<string, string>> = {}): Config {
-  return loadConfig(testEnv(overrides));
+/**
+ * Settings as a process would read them. Give DATABASE_URL where something uses `config.databaseUrl`. A constant of the
+ * configuration may be overridden like a setting: RELAY_POLL_MS for `relayPollMs`.
+ */
+export function testConfig(overrides: Readonly<Record<string, string | undefined>> = {}): Config {
+  const given = Object.entries(testEnv()).concat(
+    Object.entries(overrides).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value] as const],
+    ),
+  );
+  const constants = given.flatMap(([name, value]) => {
+    const field = name.toLowerCase().replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+    return NO_SETTINGS.has(field) ? [[name, field, value] as const] : [];
+  });
+  const env = Object.fromEntries(
+    given.filter(([name]) => !constants.some(([constant]) => constant === name)),
+  );
+  return {
+    ...loadConfig(env),
+    ...Object.fromEntries(constants.map(([, field, value]) => [field, Number(value)])),
+  };
 }
+
+/** Fields of the configuration that no setting of the same name gives. */
+const NO_SETTINGS = new Set(Object.keys(loadConfig({})).filter((field) => !Object.hasOwn(SETTINGS, field)));

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** Minimum progress of an upload or download per `FILE_STALL_MS`. */
+/** Minimum progress of an upload or download per `fileStallMs`. */
 export const MIN_BYTES_PER_INTERVAL = 65_536;
 
 /** Aborts a download that is too slow: it ties up a file and a socket. */

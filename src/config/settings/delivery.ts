@@ -18,25 +18,7 @@ export const DELIVERY = {
     'Processes that render templates, of each web process and worker.',
   ),
   relayBatch: setting('RELAY_BATCH', integer(1, 5_000), 100, 'Maximum events in one batch.'),
-  relayPollMs: setting(
-    'RELAY_POLL_MS',
-    integer(5),
-    100,
-    'How often the relay polls for events if nothing wakes it.',
-  ),
-  reconcileMs: setting(
-    'RECONCILE_MS',
-    integer(100),
-    5_000,
-    'How often the reconciler compares unfinished work with the queue.',
-  ),
   maxAttempts: setting('MAX_ATTEMPTS', integer(1, 1000), 12, 'Attempts before a delivery is `failed`.'),
-  backoffBaseMs: setting(
-    'BACKOFF_BASE_MS',
-    integer(10),
-    2_000,
-    'First retry backoff; doubles with every attempt, with full jitter.',
-  ),
   backoffCapMs: setting('BACKOFF_CAP_MS', integer(100), 3_600_000, 'Maximum retry backoff.'),
   leaseMs: setting(
     'LEASE_MS',
@@ -49,12 +31,6 @@ export const DELIVERY = {
     integer(0, 100_000),
     0,
     'Rate limit for the emails of each tenant, per second; further ones are delayed, without affecting other tenants. 0 for no limit.',
-  ),
-  ruleFiresPerMinute: setting(
-    'RULE_FIRES_PER_MINUTE',
-    integer(0, 1_000_000),
-    60,
-    'How often a rule may fire for one record within a minute; further deliveries are skipped as a loop. 0 for no limit.',
   ),
   queuePrefix: setting('QUEUE_PREFIX', text, 'rowpost', "Prefix of the queue's keys in Redis."),
   graceMs: setting('SHUTDOWN_GRACE_MS', integer(100), 25_000, 'Time to finish work in flight after SIGTERM.'),

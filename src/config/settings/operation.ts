@@ -23,12 +23,6 @@ export const OPERATION = {
     60,
     '`rowpost doctor` and `/readyz` report a backlog in which something has waited longer than this, in seconds; 0 for no alarm.',
   ),
-  logLinesPerSecond: setting(
-    'LOG_LINES_PER_SECOND',
-    integer(0),
-    50,
-    'Maximum log lines per second and process for requests, the same again for rejected requests, and likewise for deliveries. The rest are only counted. Failed requests, deliveries that failed permanently and internal errors have limits of their own, 50 each.',
-  ),
   logLevel: setting(
     'LOG_LEVEL',
     oneOf<LogLevel>('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),

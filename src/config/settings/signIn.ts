@@ -51,13 +51,7 @@ export const SIGN_IN = {
     'SIGN_IN_FAILURES_PER_LOGIN',
     integer(0),
     50,
-    'Wrong passwords for one login from one address (one /64 for IPv6) in a quarter of an hour; 0 for no limit.',
-  ),
-  signInFailuresBeforeDelay: setting(
-    'SIGN_IN_FAILURES_BEFORE_DELAY',
-    integer(0),
-    500,
-    'Wrong passwords for one login from all addresses in a quarter of an hour before further attempts have to wait, up to 5 s; 0 for no wait.',
+    'Wrong passwords for one login from one address (one /64 for IPv6) in a quarter of an hour. After ten times as many from all addresses, further attempts wait, up to 5 s. 0 for no limit.',
   ),
 
   // Sign-in through identity providers
@@ -68,12 +62,6 @@ export const SIGN_IN = {
     'Whether identity providers may be in a private network and use plain http, even in production.',
   ),
 
-  oidcTimeoutMs: setting(
-    'OIDC_TIMEOUT_MS',
-    integer(100, 60_000),
-    5_000,
-    'Timeout of a call to an identity provider, from name resolution to the last byte.',
-  ),
   oidcReturnOrigins: setting(
     'OIDC_RETURN_ORIGINS',
     tenantOrigins,

@@ -14,7 +14,7 @@ export interface TransactionRequest {
   /** The tenant whose role runs the statements; null for the service's own. */
   readonly tenantid: number | null;
   readonly mode: 'read' | 'write';
-  /** Maximum duration of each statement of a read of the service's own, instead of STATEMENT_TIMEOUT_MS. */
+  /** Maximum duration of each statement of a read of the service's own, instead of `statementTimeoutMs`. */
   readonly statementTimeoutMs?: number | undefined;
   readonly statements: readonly TransactionStatement[];
   /** Whether a write only inserts rows. Quick ones of a tenant then share transactions, unless one of them fails. */

@@ -91,7 +91,7 @@ describe('unique documents', function () {
   }
 });
 
-describe('unique documents, by settings', function () {
+describe('unique documents, by quota', function () {
   const FIELDS = 190;
   let fixture: WebFixture;
 
@@ -106,7 +106,7 @@ describe('unique documents, by settings', function () {
   });
   after(() => fixture.stop());
 
-  it('have the quotas of PLANNING_MS_PER_SECOND and ANONYMOUS_PLANNING_MS_PER_SECOND', async () => {
+  it('have the quotas of the configuration', async () => {
     const tables = 'create table secret (id int primary key)';
     const { tenantid } = await fixture.createTenant('hostile', tables);
     const { access_token: root } = await fixture.signIn(tenantid);

@@ -58,7 +58,7 @@ describe('docs/tutorials/existing-database.md, with the built program', () => {
   before(async function () {
     test = await createTestDatabase();
     const { pool } = test.database;
-    env = { ...documentedSettings(), DATABASE_URL: test.url, RELAY_POLL_MS: '50' };
+    env = { ...documentedSettings(), DATABASE_URL: test.url };
     const { rows } = await pool.query<{ oid: number; name: string }>(
       'select oid, datname as name from pg_database where datname = current_database()',
     );

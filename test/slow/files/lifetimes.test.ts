@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { startProcess } from '../../support/rowpostProcess.js';
+import { systemClock } from '../../../src/foundation/clock.js';
+import { openQueue } from '../../../src/queue/openQueue.js';
+import { startRelay } from '../../../src/relay/relay.js';
+import { testConfig, testLog } from '../../support/testConfig.js';
 import { waitFor } from '../../support/waitFor.js';
 import { onFixture, openFileShop, type FileJson, type FileShop } from '../../files/fileShop.js';
 
@@ -49,21 +52,25 @@ describe('files: lifetimes of URLs and bytes', () => {
     expect((await fetch(link)).status).to.equal(410);
   });
 
-  it('bytes of rows deleted with SQL: FILE_ORPHAN_SECONDS, checked every FILE_SWEEP_MS', async () => {
+  it('bytes of rows deleted with SQL', async () => {
     await shop.store('of-three.txt', 'three', 3);
     const before = (await shop.objects()).length;
     await shop.sql('delete from doc where id = 3');
-    const relay = await startProcess(['relay'], {
+    const { database } = shop.fixture.testDatabase;
+    const config = testConfig({
       DATABASE_URL: shop.fixture.testDatabase.url,
       STORAGE_URL: `file:${shop.folder}`,
       FILE_SWEEP_MS: '100',
       FILE_ORPHAN_SECONDS: '2',
     });
+    const queue = await openQueue(config, database, testLog);
+    const relay = startRelay({ config, log: testLog, clock: systemClock, database, queue });
     const startedMs = Date.now();
     await delay(SECOND);
     expect(await shop.objects()).to.have.length(before);
     await waitFor('its bytes to go', async () => (await shop.objects()).length === before - 1);
     expect(Date.now() - startedMs).to.be.above(1.5 * SECOND);
-    await relay.kill('SIGTERM');
+    await relay.stop();
+    await queue.close();
   });
 });

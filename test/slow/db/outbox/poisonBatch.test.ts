@@ -6,7 +6,7 @@ import { pollOutbox } from '../../../../src/db/outbox/pollOutbox.js';
 import { TenantLimiter } from '../../../../src/foundation/limits/tenantLimiter.js';
 import { evaluateRules } from '../../../../src/worker/evaluateBatch.js';
 import { startFakeProvider } from '../../../support/fakeProvider.js';
-import { testLog } from '../../../support/testConfig.js';
+import { testConfig, testLog } from '../../../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../../../support/testDatabase.js';
 import { waitFor } from '../../../support/waitFor.js';
 import {
@@ -21,7 +21,6 @@ import {
   writeEvents,
   type TestTenant,
 } from '../../../delivery/pipelineSetup.js';
-import { loadConfig } from '../../../../src/process/loadConfig.js';
 
 describe('a batch of events that ends its workers', () => {
   let db: TestDatabase;
@@ -91,7 +90,8 @@ describe('a batch of events that ends its workers', () => {
     expect(await begin(batch, false)).to.equal(false);
     for (let again = 1; again < 5; again++) expect(await begin(batch, true)).to.equal(false);
     expect(await begin(batch, true)).to.equal(true);
-    const error = 'each worker or database session that evaluated this rule for the change ended while doing so';
+    const error =
+      'each worker or database session that evaluated this rule for the change ended while doing so';
     expect(await errors()).to.deep.equal([
       {
         ruleid: conditional,
@@ -125,7 +125,7 @@ describe('a batch of events that ends its workers', () => {
     });
     await createRule(db.database, tenant, { condition: "new.name != ''" });
     await write('Ada', 'deadly', 'Grace');
-    const pipeline = await startPipeline(db.database, loadConfig(env), { workers: 0 });
+    const pipeline = await startPipeline(db.database, testConfig(env), { workers: 0 });
     try {
       // Whoever keeps processes running starts a new one for each that ends.
       let deaths = 0;
