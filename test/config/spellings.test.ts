@@ -398,17 +398,6 @@ function problemsOf(env: string, text: string): readonly string[] {
   }
 }
 
-/** Of an environment with these variables. */
-function problemsOfAll(env: Readonly<Record<string, string>>): readonly string[] {
-  try {
-    loadConfig(env);
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-}
-
 describe('the spelling of a setting', () => {
   for (const { env, fallback } of [...Object.values<Setting<unknown>>(SETTINGS), ...CARRIER_SETTINGS]) {
     it(`is equal to the plain one or refused with its name: ${env}`, () => {

@@ -144,6 +144,7 @@ export async function handOverSchema(
 const OPEN_TO_PUBLIC = [
   'clean_session',
   'has_capture_trigger',
+  'in_utc',
   'is_captured',
   'refuse',
   'tenantid',
