@@ -25,10 +25,7 @@ export interface EngineOptions {
   readonly onCommitted?: () => void;
 }
 
-/**
- * A tenant's requests in flight for each connection that it may use: quick ones share connections and transactions, the more the
- * better (reads: +20 to +40 % at 16 and 64 in flight).
- */
+/** A tenant's requests in flight for each connection that it may use: quick ones share connections and transactions. */
 const REQUESTS_PER_CONNECTION = 4;
 
 /** What all requests of a process share: connections, caches and limits. */

@@ -27,10 +27,7 @@ const MAX_CONNECTIONS_PER_TENANT = 4;
 const MIN_READS_TOGETHER = 4;
 const MAX_READS_TOGETHER = 8;
 
-/**
- * The same for inserts, whose time contains the commit. Sharing doubles the throughput of creates at 64 in flight (+40 % at 16):
- * switching roles and committing are more than half of what PostgreSQL does for one.
- */
+/** The same for inserts, whose time contains the commit. */
 const QUICK_INSERT_MS = 10;
 
 /** A request that waits for its outcome. */
