@@ -19,6 +19,7 @@ const ALONE = [
   'test/slow/attack/hugeTransaction.test.ts',
   'test/slow/attack/largePreviews.test.ts',
   'test/slow/attack/longVersions.test.ts',
+  'test/slow/attack/lostTriggers.test.ts',
   'test/slow/attack/printedTogether.test.ts',
   'test/slow/attack/reportFloods.test.ts',
   'test/slow/attack/slowEmails.test.ts',

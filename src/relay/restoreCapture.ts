@@ -6,8 +6,10 @@ import { grantSchema } from '../db/tenants/adoption.js';
 import type { Logger } from '../foundation/observability/log.js';
 import { tablesNotCaptured } from '../foundation/observability/metrics.js';
 
-/** A tenant whose tables could not be mended, for want of a right or a lock, is tried again after so long. */
+/** A tenant whose tables could not be mended, for want of a right or a lock, or that lose their triggers again, is tried again after so long. */
 const RETRY_MS = 10_000;
+/** Or after as many times as long as it took: the tables of others wait meanwhile. */
+const PAUSE_FACTOR = 10;
 
 /**
  * Restores the triggers and grants of captured tables that a migration of an application has dropped and created again, has
@@ -19,6 +21,7 @@ export class CaptureRestorer {
 
   constructor(
     private readonly deps: { readonly database: Pick<Database, 'pool' | 'tenants'>; readonly log: Logger },
+    private readonly retryMs = RETRY_MS,
   ) {
     const { pool, tenants } = deps.database;
     this.#catalogs = new CatalogStore({ pool, tenants, log: deps.log, checkMs: 0 });
@@ -39,7 +42,7 @@ export class CaptureRestorer {
   async #restore(lost: LostCapture): Promise<void> {
     const { tenantid, schema, tables } = lost;
     const { log, database } = this.deps;
-    this.#retryAtMs.set(tenantid, performance.now() + RETRY_MS);
+    const startedAtMs = performance.now();
     try {
       if (lost.lacksUsage) await inTransaction(database.pool, (client) => grantSchema(client, lost));
       const { problems } = await this.#catalogs.introspect(tenantid, schema);
@@ -54,6 +57,8 @@ export class CaptureRestorer {
       );
     } finally {
       this.#catalogs.forget(tenantid);
+      const nowMs = performance.now();
+      this.#retryAtMs.set(tenantid, nowMs + Math.max(this.retryMs, PAUSE_FACTOR * (nowMs - startedAtMs)));
     }
   }
 }

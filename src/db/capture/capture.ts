@@ -77,12 +77,14 @@ export async function repairCapture(
   const problems: string[] = [];
   const tables = new Map([...catalog.tables.values()].map((table) => [table.sqlName, table]));
   await inTransaction(pool, (runner) => ensureCaptureRole(runner, names));
+  let patienceMs = LOCK_TIMEOUT_MS;
   for (const state of states) {
     const table = tables.get(state.table);
     if (!table || isSettled(tenantid, table, state)) continue;
+    const startedAtMs = performance.now();
     try {
       await inTransaction(pool, async (runner) => {
-        await runner.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+        await runner.query(statement`set local lock_timeout = ${Math.ceil(patienceMs)}`);
         await store(runner, tenantid, table.sqlName);
         await createTriggers(runner, names, tenantid, table, state.parts);
         if (state.isStored && state.parts.some(lacksTriggers))
@@ -90,6 +92,7 @@ export async function repairCapture(
       });
     } catch (error) {
       if (!(error instanceof AppError) && sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
+      patienceMs = Math.max(1, patienceMs - (performance.now() - startedAtMs));
       problems.push(`${table.name} is not captured as it should be: ${(error as Error).message}`);
     }
   }
@@ -124,7 +127,10 @@ export async function readCapture(
   };
 }
 
-/** Short, because writers queue behind a session that waits for a lock on their table. The next read of the tables retries. */
+/**
+ * Short, because writers queue behind a session that waits for a lock on their table, and for all tables together, because other
+ * tenants' wait as well. The next read of the tables retries.
+ */
 const LOCK_TIMEOUT_MS = 300;
 
 /** A trigger with other arguments captures nevertheless, as after a table was renamed. */

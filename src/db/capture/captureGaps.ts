@@ -1,5 +1,6 @@
 import type { StatementRunner } from '../sql/statementRunner.js';
 import { sql, statement, textConstant, wholeNumber } from '../sql/sql.js';
+import { partitionTree } from './partitionTree.js';
 
 /** A tenant with captured tables that lack triggers, or whose role may not use the schema any more. */
 export interface LostCapture {
@@ -11,27 +12,29 @@ export interface LostCapture {
   readonly tables: readonly string[];
 }
 
+/** Of a tenant's tables and partitions; of more, the rest is not watched. Everybody's are watched by one statement. */
+const MAX_WATCHED = 10_000;
+
 /** Of all tenants, in one statement. Throws what the driver throws. @param tenantPrefix of the names of tenants' roles */
 export async function findLostCapture(
   runner: StatementRunner,
   { tenantPrefix }: { readonly tenantPrefix: string },
 ): Promise<readonly LostCapture[]> {
   const { rows } = await runner.query(statement`
-    with captured as materialized (
-      select t.tenantid, w.table_name, c.oid, c.relkind
-      from rowpost.captured_table w join rowpost.tenant t using (tenantid) join pg_catalog.pg_namespace n on n.nspname = t.schema::name
-        join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = w.table_name::name
-      where c.relkind in ('r', 'p') and not c.relispartition and t.moved_to is null
-    ), part as (
-      select tenantid, table_name, oid from captured
-      union all
-      select c.tenantid, c.table_name, p.relid from captured c cross join lateral pg_catalog.pg_partition_tree(c.oid) p
-      where c.relkind = 'p' and p.relid <> c.oid
-    ), lost as (
-      select tenantid, array_agg(distinct table_name order by table_name) as tables from part p
-      where (select count(distinct g.tgtype) from pg_catalog.pg_trigger g
+    with lost as (
+      select t.tenantid, array_agg(distinct p.table_name order by p.table_name) as tables
+      from (select distinct tenantid from rowpost.captured_table) w join rowpost.tenant t using (tenantid)
+        join pg_catalog.pg_namespace n on n.nspname = t.schema::name
+        cross join lateral (
+          select c.table_name, p.oid from rowpost.captured_table c
+            cross join lateral (select r.oid from pg_catalog.pg_class r where r.relname = c.table_name::name
+              and r.relnamespace = n.oid and r.relkind in ('r', 'p') and not r.relispartition offset 0) r
+            cross join lateral ${partitionTree(sql`r.oid`)} p
+          where c.tenantid = t.tenantid limit ${MAX_WATCHED}
+        ) p
+      where t.moved_to is null and (select count(distinct g.tgtype) from pg_catalog.pg_trigger g
         where g.tgrelid = p.oid and g.tgfoid = 'rowpost.capture_rows'::regproc and g.tgtype in (4, 8, 16, 32)) < 4
-      group by tenantid
+      group by t.tenantid
     )
     select t.tenantid, t.schema, t.adopted, u.lacks as "lacksUsage", coalesce(l.tables, '{}') as tables
     from rowpost.tenant t join pg_catalog.pg_namespace n on n.nspname = t.schema::name
@@ -46,13 +49,14 @@ export async function findLostCapture(
 /** Opens a gap for each lost table that has none, since the check before this one, and records this one. Throws what the driver throws. */
 export async function recordCheck(runner: StatementRunner, lost: readonly LostCapture[]): Promise<void> {
   for (const { tenantid, tables } of lost) {
-    for (const table of tables) {
-      await runner.query(statement`
-        insert into rowpost.capture_gap (tenantid, table_name, since)
-        select ${wholeNumber(tenantid)}, ${textConstant(table)}, ${LAST_CHECK}
-        where not exists (select from rowpost.capture_gap
-          where tenantid = ${wholeNumber(tenantid)} and table_name = ${textConstant(table)} and until is null)`);
-    }
+    await runner.query(
+      statement`
+      insert into rowpost.capture_gap (tenantid, table_name, since)
+      select ${wholeNumber(tenantid)}, l.name, ${LAST_CHECK} from unnest($1::text[]) l(name)
+      where not exists (select from rowpost.capture_gap g
+        where g.tenantid = ${wholeNumber(tenantid)} and g.table_name = l.name and g.until is null)`,
+      [tables],
+    );
   }
   await runner.query('insert into rowpost.capture_check default values');
 }

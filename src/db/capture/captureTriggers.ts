@@ -1,6 +1,7 @@
 import type { Table } from '../catalog/catalog.js';
 import { identifier, join, sql, statement, textConstant, type Sql, type SqlText } from '../sql/sql.js';
 import type { StatementRunner } from '../sql/statementRunner.js';
+import { partitionTree } from './partitionTree.js';
 
 /** By operation: PostgreSQL allows transition tables only in triggers for a single operation. */
 const TRIGGERS = {
@@ -114,7 +115,7 @@ function statesSql(tenantid: number, schema: string): SqlText {
             order by g.tgenabled in ('O', 'A') desc, g.oid), '[]')
           from pg_catalog.pg_trigger g where g.tgrelid = p.oid and g.tgfoid = 'rowpost.capture_rows'::regproc))
         order by p.oid)
-      from (select c.oid union select relid from pg_catalog.pg_partition_tree(c.oid)) t
+      from ${partitionTree(sql`c.oid`)} t
         join pg_catalog.pg_class p on p.oid = t.oid join pg_catalog.pg_namespace n on n.oid = p.relnamespace) as parts
     from captured c order by c.name`;
 }
