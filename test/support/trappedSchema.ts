@@ -6,6 +6,7 @@ export interface Sprung {
   readonly login: string;
   readonly role: string;
   readonly statement: string;
+  readonly isReadOnly: boolean;
 }
 
 const CHANNEL = 'traps';
@@ -15,7 +16,9 @@ const CHANNEL = 'traps';
  */
 export async function setTraps(pool: Pool, listener?: ClientBase): Promise<void> {
   await listener?.query(`listen ${CHANNEL}`);
-  listener?.on('notification', ({ payload = '{}' }) => notified.push(JSON.parse(payload) as Sprung));
+  listener?.on('notification', ({ payload = '{}' }) =>
+    notified.push({ ...(JSON.parse(payload) as Sprung), isReadOnly: true }),
+  );
   await pool.query(`
     create schema traps;
     create table traps.sprung (trap text, login text default session_user, role text default current_user,
@@ -25,7 +28,7 @@ export async function setTraps(pool: Pool, listener?: ClientBase): Promise<void>
 
 /** Since the last call. */
 export async function sprungTraps(pool: Pool): Promise<readonly Sprung[]> {
-  const { rows } = await pool.query<Sprung>('select * from traps.sprung');
+  const { rows } = await pool.query<Sprung>('select *, false as "isReadOnly" from traps.sprung');
   await pool.query('delete from traps.sprung');
   return [...rows, ...notified.splice(0)];
 }
@@ -37,6 +40,8 @@ const notified: Sprung[] = [];
  * it is written down. Rows are added by `TRAPPED_ROWS`.
  */
 export const trappedSchema = (schema: string): string => `
+  -- Also for the role that converts values.
+  grant usage on schema ${schema} to public;
   create function ${schema}.note(trap text) returns void language plpgsql as
     $$ begin insert into traps.sprung (trap) values (note.trap);
     exception when read_only_sql_transaction then perform pg_notify('${CHANNEL}', json_build_object('trap', note.trap,
@@ -54,6 +59,7 @@ export const trappedSchema = (schema: string): string => `
   create cast (${schema}.word as json) with function ${schema}.word_json(${schema}.word);
   create domain ${schema}.checked as text check (${schema}.ok('domain'));
   create type ${schema}.pair as (a ${schema}.checked, w ${schema}.word);
+  create domain ${schema}.checked_pair as ${schema}.pair check (${schema}.seen('domain', (value).a) is not null);
   create type ${schema}.span as range (subtype = text);
 
   -- Operators that would be found if the schema were searched.
@@ -66,7 +72,8 @@ export const trappedSchema = (schema: string): string => `
 
   create table ${schema}.item (id int primary key, w ${schema}.word default 'one',
     note text default ${schema}.seen('default', 'x') check (${schema}.ok('check')),
-    c ${schema}.checked default 'c', p ${schema}.pair, s ${schema}.span, l text collate ${schema}.own,
+    c ${schema}.checked default 'c', p ${schema}.pair, q ${schema}.checked_pair default '(c,one)', s ${schema}.span,
+    l text collate ${schema}.own,
     g text generated always as (${schema}.seen('generated column', note)) stored);
   create index on ${schema}.item (${schema}.seen('index', note));
   create index on ${schema}.item (id) where ${schema}.ok('index predicate');
