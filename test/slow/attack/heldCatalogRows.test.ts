@@ -5,7 +5,9 @@ import { deleteTenant } from '../../../src/control/tenants/tenants.js';
 import { createTestTenant } from '../../support/createTestTenant.js';
 import { ServerGuard, type EndedSession } from '../../../src/db/isolation/serverGuard.js';
 import type { Database } from '../../../src/db/pool/database.js';
+import { identifier, statement } from '../../../src/db/sql/sql.js';
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
+import { findTenantSchema } from '../../../src/db/tenants/tenantStorage.js';
 import { startEmbeddedPostgres } from '../../../src/embedded/postgres.js';
 import { copyPreparedCluster, PREPARED_TEMPLATE, throwawayDataDir } from '../../support/preparedCluster.js';
 import { runSql } from '../../support/runSql.js';
@@ -128,6 +130,29 @@ describe('attack: a transaction that holds rows of the catalog', () => {
     const patience = { serviceMs: 60_000, autovacuumMs: 500, transactions: 200_000_000 };
     expect(await guarded(delay(2_000), patience)).to.deep.equal([await roleOf(holdingTenant)]);
     await waitFor('autovacuum to go on', async () => !(await isWaiting()));
+  });
+
+  it('nor does a lock on tables that have to be vacuumed against wraparound, for which autovacuum waits', async () => {
+    await runTenantSql(database, {
+      tenantid: holdingTenant,
+      sql: 'create table frozen (id int) with (autovacuum_freeze_max_age = 100000)',
+    });
+    const schema = await findTenantSchema(database.knex, holdingTenant);
+    await holder.query(statement`lock table ${identifier(schema, 'frozen')} in access exclusive mode`);
+    for (let part = 0; part < 11; part++) {
+      await database.pool.query(
+        'do $$ begin for n in 1..10000 loop perform pg_current_xact_id(); commit; end loop; end $$',
+      );
+    }
+    await waitFor('autovacuum to wait', async () => {
+      const { rowCount } = await database.pool.query(
+        `select from pg_locks l join pg_stat_activity a using (pid)
+         where not l.granted and l.locktype = 'relation' and a.usesysid is null`,
+      );
+      return (rowCount ?? 0) > 0;
+    });
+    const patience = { serviceMs: 60_000, autovacuumMs: 500, transactions: 200_000_000 };
+    expect(await guarded(delay(2_000), patience)).to.deep.equal([await roleOf(holdingTenant)]);
   });
 
   it('ends when PostgreSQL would run out of transaction ids', async () => {
