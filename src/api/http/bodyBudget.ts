@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError } from '../../foundation/errors.js';
 import { TenantLimiter, type Reservation } from '../../foundation/limits/tenantLimiter.js';
 
@@ -18,14 +18,36 @@ export type ReserveBytes = (bytes: number) => void;
 export class BodyBudget {
   readonly #tenants = new TenantLimiter({ max: MAX_TENANTS_BYTES });
   readonly #anonymous = new TenantLimiter<string>({ max: MAX_ANONYMOUS_BYTES });
+  /** Of anonymous clients, the oldest first. */
+  readonly #arriving = new Set<{ readonly req: IncomingMessage; readonly release: () => void }>();
 
   ofTenant(tenantid: number, res: ServerResponse): ReserveBytes {
     return untilClosed(this.#tenants.open(tenantid), res);
   }
 
-  /** @param sender the client's address, or what they have in common */
+  /**
+   * If no memory is left, the connections of the oldest bodies that are still arriving are broken: those of carriers arrive within
+   * moments, and whoever sends slowly from many addresses keeps nobody out.
+   * @param sender the client's address, or what they have in common
+   */
   ofAnonymous(sender: string, res: ServerResponse): ReserveBytes {
-    return untilClosed(this.#anonymous.open(sender), res);
+    const { reserve, release } = this.#anonymous.open(sender);
+    const body = { req: res.req, release };
+    this.#arriving.add(body);
+    res.once('close', () => this.#arriving.delete(body));
+    const reserveFirst = (bytes: number): boolean => {
+      let fits = reserve(bytes);
+      for (const other of this.#arriving) {
+        if (fits || this.#anonymous.held <= MAX_ANONYMOUS_BYTES) break;
+        if (other === body || other.req.complete) continue;
+        this.#arriving.delete(other);
+        other.release();
+        other.req.destroy();
+        fits = reserve(0);
+      }
+      return fits;
+    };
+    return untilClosed({ reserve: reserveFirst, release }, res);
   }
 }
 
