@@ -10,6 +10,10 @@ export interface Address {
 /** Limits that email servers must accept (RFC 5321, 4.5.3.1). */
 const MAX_LOCAL_BYTES = 64;
 const MAX_ADDRESS_CHARACTERS = 254;
+/** Of a domain, between its dots (RFC 1035, 2.3.4). */
+const MAX_LABEL_CHARACTERS = 63;
+/** As `domainToASCII` takes them (UTS #46). */
+const DOTS = /[.。．｡]/;
 
 /**
  * In one text, and in all lists of an email: ample for the 1,000 recipients that carriers take. Reading 2,000,000, as one
@@ -171,8 +175,9 @@ function normalize(text: string): string | undefined {
   const local = unmarkValues(email.slice(0, at));
   if (at < 1 || Buffer.byteLength(local) > MAX_LOCAL_BYTES || !LOCAL_PART.test(local)) return undefined;
   const host = unmarkValues(email.slice(at + 1));
-  // Punycode encoding takes quadratic time. No character shrinks by more than half, so a longer one would be too long anyway.
+  // Punycode takes quadratic time for each label. No character shrinks by more than half, so a longer one would be too long anyway.
   if (host.length > 2 * MAX_ADDRESS_CHARACTERS || !HOST.test(host)) return undefined;
+  if (host.split(DOTS).some((label) => label.length > 2 * MAX_LABEL_CHARACTERS)) return undefined;
   const domain = domainToASCII(host);
   if (!DOMAIN.test(domain)) return undefined;
   const normalized = `${local}@${domain}`;
