@@ -39,7 +39,7 @@ const originInList = (item: string): string => {
   if (address?.path === '') return address.origin;
   throw new Error('is not a list of origins such as https://app.example.com');
 };
-export const origins = (value: string): readonly string[] => [...new Set(list(value).map(originInList))];
+const origins = (value: string): readonly string[] => [...new Set(list(value).map(originInList))];
 /** An origin whose pages a service trusts: for one tenant, or for all. */
 export interface TenantOrigin {
   readonly origin: string;
