@@ -47,6 +47,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
       'rowpost tenant release --tenant <id> [--print-sql]    Deletes the tenant and releases its adopted schema.',
       'rowpost tenant sql --tenant <id> -f <file>',
       'rowpost tenant capture --tenant <id> --table <table> --writers api|all    Sets whose changes become events.',
+      'rowpost tenant capture --tenant <id> --table <pattern,…> [--except <pattern,…>] --writers api|all [--print-sql]    The same for many tables: in a pattern, * stands for any text. Run it again to continue.',
       'rowpost tenant suspend --tenant <id>    Blocks all access; email for earlier changes is still sent.',
       'rowpost tenant resume --tenant <id>',
       'rowpost tenant export --tenant <id> --file <file> [--tables <file>]    Writes its settings, and its tables unless they are adopted: see docs/how-to/backup.md.',

@@ -13,6 +13,7 @@ import { objectTypes } from './derive/objectTypes.js';
 import { OBJECTS } from './objects/index.js';
 import { setSignInBrand } from './tenants/signInBrand.js';
 import { setTableCapture } from './utility/capture.js';
+import { setManyCaptures } from './utility/captureTables.js';
 import { setFileTable } from './utility/fileTable.js';
 import { utilityQueries } from './utility/utility.js';
 
@@ -32,6 +33,7 @@ const UTILITY_MUTATIONS: ControlFields = {
   set_email_webhook: setEmailWebhook,
   set_file_table: setFileTable,
   set_capture: setTableCapture,
+  set_captures: setManyCaptures,
   set_sign_in_brand: setSignInBrand,
   send_test_email: sendTestEmail,
   ...emailDrafts,

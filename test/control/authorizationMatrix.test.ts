@@ -188,6 +188,7 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
         'Utility { set_file_table(table_name: "note", column_name: "id") { table_name } }',
       'Utility.set_sign_in_brand': 'Utility { set_sign_in_brand(name: "Shop") { name } }',
       'Utility.set_capture': 'Utility { set_capture(table_name: "note", writers: api) { table_name } }',
+      'Utility.set_captures': 'Utility { set_captures(tables: ["no*"], writers: api) { table } }',
       'Utility.send_test_email':
         'Utility { send_test_email(email_type: "hello", to: "a@example.com", context: {}) { sent } }',
       'Utility.save_email_draft': 'Utility { save_email_draft(email_type: "d", input: {subject: "x"}) }',
@@ -197,11 +198,12 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
     };
   }
 
-  /** Past the question whether the caller may: there is no delivery, and what calls a carrier goes alone. */
+  /** Past the question whether the caller may: there is no delivery, and what can't be rolled back goes alone. */
   const ALLOWED_YET = new Map([
     ['Utility.redrive_email_delivery', 'NOT_FOUND'],
     ['Utility.send_test_email', 'BAD_USER_INPUT'],
     ['Utility.set_email_transport', 'BAD_USER_INPUT'],
+    ['Utility.set_captures', 'BAD_USER_INPUT'],
   ]);
   /** Objects that are read, with the field that tells them apart. */
   const LISTS = Object.fromEntries(

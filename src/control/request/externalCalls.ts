@@ -2,12 +2,16 @@ import { Kind, type OperationDefinitionNode, type SelectionSetNode } from 'graph
 import { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
 
-/** Mutations of `Utility` that call an external service before they change anything here. */
-const EXTERNAL_CALLS: ReadonlySet<string> = new Set(['send_test_email', 'set_email_transport']);
+/** Mutations of `Utility` that call an external service before they change anything here, or change tables one by one. */
+const EXTERNAL_CALLS: ReadonlySet<string> = new Set([
+  'send_test_email',
+  'set_email_transport',
+  'set_captures',
+]);
 
 /**
- * Whether the document's only mutation is an external call, which can't be rolled back. It runs outside a transaction: the
- * provider may be slow, and a transaction would occupy a connection.
+ * Whether the document's only mutation is one of these, which can't be rolled back. It runs outside a transaction: the
+ * provider may be slow, and a transaction would occupy a connection, or keep all the tables locked.
  */
 export function isExternalCall(operation: OperationDefinitionNode): boolean {
   const utility = onlyField(operation.selectionSet);
@@ -19,7 +23,7 @@ export function isExternalCall(operation: OperationDefinitionNode): boolean {
 export function requireOnlyMutation({ isTransaction }: ControlContext, mutation: string): void {
   if (isTransaction) {
     throw new AppError('BAD_USER_INPUT', `${mutation} must be the only mutation of its request.`, {
-      hint: 'Send it in a request of its own, without fragments: it calls an external service.',
+      hint: 'Send it in a request of its own, without fragments: it can not be rolled back.',
     });
   }
 }

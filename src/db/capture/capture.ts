@@ -24,6 +24,7 @@ export type Writers = 'api' | 'all';
  * Switches capture of a table on or off. Call it in a transaction: writers to the table wait for its end, and the change
  * applies to them from then on. Throws AppError CAPTURE_DENIED if the table belongs to another role, BAD_USER_INPUT if it
  * has foreign partitions, TRANSACTION_CONFLICT if it is in use all the time, or what the driver throws.
+ * @param patienceMs how long it tries to lock the table
  */
 export async function setCapture(
   runner: StatementRunner,
@@ -31,23 +32,21 @@ export async function setCapture(
   tenantid: number,
   table: Table,
   writers: Writers,
+  patienceMs?: number,
 ): Promise<void> {
   if (writers === 'all') {
     await store(runner, tenantid, table.sqlName);
     await ensureCaptureRole(runner, names);
   }
-  const states = await readCaptureStates(runner, { tenantid, schema: table.schema });
-  const parts = states.find((state) => state.table === table.sqlName)?.parts ?? [];
-  if (writers === 'all') {
-    await withLockTimeout(runner, () => createTriggers(runner, names, tenantid, table, parts));
-    return;
-  }
-  await withLockTimeout(runner, async () => {
-    for (const part of parts) await run(runner, triggersToDrop(part), part, names);
-  });
-  await runner.query(
-    statement`delete from rowpost.captured_table where tenantid = ${tenantid} and table_name = ${textConstant(table.sqlName)}`,
-  );
+  const [state] = await readCaptureStates(runner, { tenantid, schema: table.schema }, [table.sqlName]);
+  const parts = state?.parts ?? [];
+  const change = async (): Promise<void> => {
+    if (writers === 'all') await createTriggers(runner, names, tenantid, table, parts);
+    else for (const part of parts) await run(runner, triggersToDrop(part), part, names);
+  };
+  await withLockTimeout(runner, change, patienceMs);
+  if (writers === 'all') return;
+  await runner.query(removed(tenantid, table.sqlName));
 }
 
 /** @returns the SQL names of the tables whose changes are all captured */
@@ -140,14 +139,33 @@ function lacksTriggers({ triggers }: CapturedPart): boolean {
   );
 }
 
-function isSettled(tenantid: number, table: Table, { isStored, parts }: CaptureState): boolean {
+/** Whether a table is captured as it should be, if at all. */
+export function isSettled(tenantid: number, table: Table, { isStored, parts }: CaptureState): boolean {
   return isStored && parts.every((part) => triggersToRepair(tenantid, table, part).length === 0);
 }
 
 async function store(runner: StatementRunner, tenantid: number, sqlName: string): Promise<void> {
-  await runner.query(
-    statement`insert into rowpost.captured_table (tenantid, table_name) values (${tenantid}, ${textConstant(sqlName)}) on conflict do nothing`,
-  );
+  await runner.query(stored(tenantid, sqlName));
+}
+
+function stored(tenantid: number, sqlName: string): SqlText {
+  return statement`insert into rowpost.captured_table (tenantid, table_name) values (${tenantid}, ${textConstant(sqlName)}) on conflict do nothing`;
+}
+
+function removed(tenantid: number, sqlName: string): SqlText {
+  return statement`delete from rowpost.captured_table where tenantid = ${tenantid} and table_name = ${textConstant(sqlName)}`;
+}
+
+/** What `setCapture` runs for a table of this state; a superuser may run it instead. */
+export function statementsToCapture(
+  tenantid: number,
+  table: Table,
+  { parts }: CaptureState,
+  writers: Writers,
+): readonly SqlText[] {
+  return writers === 'all'
+    ? [stored(tenantid, table.sqlName), ...parts.flatMap((part) => triggersToRepair(tenantid, table, part))]
+    : [...parts.flatMap(triggersToDrop), removed(tenantid, table.sqlName)];
 }
 
 async function createTriggers(

@@ -39,12 +39,16 @@ export interface CaptureState {
   readonly parts: readonly CapturedPart[];
 }
 
-/** The existing tables of a schema that are captured or should be. Throws what the driver throws. */
+/**
+ * The existing tables of a schema that are captured or should be. Throws what the driver throws.
+ * @param tables SQL names: only these, whether captured or not
+ */
 export async function readCaptureStates(
   runner: StatementRunner,
   { tenantid, schema }: { readonly tenantid: number; readonly schema: string },
+  tables?: readonly string[],
 ): Promise<readonly CaptureState[]> {
-  const { rows } = await runner.query(statesSql(tenantid, schema));
+  const { rows } = await runner.query(statesSql(tenantid, schema, tables));
   return rows as readonly CaptureState[];
 }
 
@@ -95,7 +99,11 @@ function nameOf({ schema, name }: CapturedPart): Sql {
 }
 
 /** Partitions may be in other schemas. The bits of tgtype: 4 insert, 8 delete, 16 update, 32 truncate; others for each row, or before. */
-function statesSql(tenantid: number, schema: string): SqlText {
+function statesSql(tenantid: number, schema: string, tables?: readonly string[]): SqlText {
+  const isMeant = tables
+    ? sql`c.relname::text in (${join(tables.map(textConstant), ', ')})`
+    : sql`(w.tenantid is not null or exists (select from pg_catalog.pg_trigger g
+          where g.tgrelid = c.oid and g.tgfoid = 'rowpost.capture_rows'::regproc))`;
   return statement`
     with captured as (
       select c.oid, c.relname::text as name, w.tenantid is not null as is_stored from pg_catalog.pg_depend d
@@ -104,8 +112,7 @@ function statesSql(tenantid: number, schema: string): SqlText {
       where d.refclassid = 'pg_catalog.pg_namespace'::regclass
         and d.refobjid = (select oid from pg_catalog.pg_namespace where nspname = ${textConstant(schema)})
         and c.relkind in ('r', 'p') and not c.relispartition
-        and (w.tenantid is not null or exists (select from pg_catalog.pg_trigger g
-          where g.tgrelid = c.oid and g.tgfoid = 'rowpost.capture_rows'::regproc))
+        and ${isMeant}
     )
     select c.name as table, c.is_stored as "isStored", (select json_agg(json_build_object(
         'schema', n.nspname, 'name', p.relname, 'isForeign', p.relkind = 'f', 'owner', pg_catalog.pg_get_userbyid(p.relowner),

@@ -7,7 +7,7 @@ import type { StatementRunner } from '../sql/statementRunner.js';
  * Everybody who uses a table queues behind a session that waits for its lock. Less than PostgreSQL's `deadlock_timeout`,
  * so that it is never an application's transaction that is ended.
  */
-const LOCK_TIMEOUT_MS = 300;
+export const LOCK_TIMEOUT_MS = 300;
 const PAUSE_MS = 200;
 const PATIENCE_MS = 10_000;
 
@@ -16,8 +16,12 @@ const PATIENCE_MS = 10_000;
  * all locks that `change` took are released, and it runs again after a pause. Throws AppError TRANSACTION_CONFLICT, and what
  * `change` throws.
  */
-export async function withLockTimeout(runner: StatementRunner, change: () => Promise<void>): Promise<void> {
-  const until = performance.now() + PATIENCE_MS;
+export async function withLockTimeout(
+  runner: StatementRunner,
+  change: () => Promise<void>,
+  patienceMs = PATIENCE_MS,
+): Promise<void> {
+  const until = performance.now() + patienceMs;
   for (;;) {
     await runner.query(`savepoint before_locks; set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
     try {

@@ -137,7 +137,7 @@ describe('attack: a transaction that holds rows of the catalog', () => {
       tenantid: holdingTenant,
       sql: 'create table frozen (id int) with (autovacuum_freeze_max_age = 100000)',
     });
-    const schema = await findTenantSchema(database.knex, holdingTenant);
+    const schema = await findTenantSchema(database.pool, holdingTenant);
     await holder.query(statement`lock table ${identifier(schema, 'frozen')} in access exclusive mode`);
     for (let part = 0; part < 11; part++) {
       await database.pool.query(

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { captureTable } from '../../../src/control/utility/capture.js';
 import type { CreatedTenant } from '../../../src/control/tenants/tenants.js';
+import { inTransaction } from '../../../src/db/pool/inTransaction.js';
 import { findLostCapture } from '../../../src/db/capture/captureGaps.js';
 import { identifier, inOrder, statement } from '../../../src/db/sql/sql.js';
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
@@ -17,7 +18,7 @@ describe("attack: a tenant keeps others' captured tables without triggers", () =
   before(async () => {
     shop = await openShop('');
     const named = { name: 'other', rootLogin: 'root', rootPassword: 'correct horse' };
-    other = await createTestTenant(shop.test.database.knex, named);
+    other = await createTestTenant(shop.test.database.pool, named);
     await runTenantSql(shop.test.database, {
       tenantid: other.tenantid,
       sql: 'create table t (id int primary key)',
@@ -29,7 +30,7 @@ describe("attack: a tenant keeps others' captured tables without triggers", () =
   const capture = async ({ tenantid, schema }: CreatedTenant, table: string): Promise<void> => {
     const { database } = shop.test;
     const catalog = await shop.engine.introspect(tenantid, schema);
-    await database.knex.transaction((trx) =>
+    await inTransaction(database.pool, (trx) =>
       captureTable(trx, database, { tenantid, catalog, table }, 'all'),
     );
   };
