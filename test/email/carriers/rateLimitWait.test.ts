@@ -65,23 +65,24 @@ describe('email: how long a carrier asks to wait', () => {
     });
   }
 
-  it('as it comes through a server', async () => {
-    const server = http.createServer((request, response) => {
-      request.resume();
-      response.writeHead(429, { 'Retry-After': '40', 'X-RateLimit-Reset': ['40', '1'] }).end();
+  for (const reset of [['40'], ['40', '1']])
+    it(`as it comes through a server: ${reset.join()}`, async () => {
+      const server = http.createServer((request, response) => {
+        request.resume();
+        response.writeHead(429, { 'Retry-After': '40', 'X-RateLimit-Reset': reset }).end();
+      });
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const carrier = openCarrier(postmark, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      const address = { email: 'ada@example.com', name: '' };
+      const email = { tenantid: 1, deliveryid: '1', subject: '', html: '', cc: [], bcc: [], loaded: [] };
+      const outcome = await carrier.send(
+        { ...email, sender: address, recipients: [address] },
+        { account: { kind: 'postmark', apikey: 'key' }, deadlineMs: 2_000, mayStart: () => true },
+      );
+      expect(outcome).to.deep.equal({ kind: 'rate_limited', httpStatus: 429, waitMs: 40_000 });
+      carrier.close();
+      server.close();
+      await once(server, 'close');
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const carrier = openCarrier(postmark, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    const address = { email: 'ada@example.com', name: '' };
-    const email = { tenantid: 1, deliveryid: '1', subject: '', html: '', cc: [], bcc: [], loaded: [] };
-    const outcome = await carrier.send(
-      { ...email, sender: address, recipients: [address] },
-      { account: { kind: 'postmark', apikey: 'key' }, deadlineMs: 2_000, mayStart: () => true },
-    );
-    expect(outcome).to.deep.equal({ kind: 'rate_limited', httpStatus: 429, waitMs: 40_000 });
-    carrier.close();
-    server.close();
-    await once(server, 'close');
-  });
 });
