@@ -11,6 +11,7 @@ export const SECRETS = {
   resend: `whsec_${Buffer.from('canary-secret-of-resend').toString('base64')}`,
   mailgun: 'canary-key-of-mailgun',
   postmark: 'canary-password-of-postmark',
+  brevo: 'canary-password-of-brevo',
   ses: 'arn:aws:sns:eu-central-1:123456789012:email-events',
 } as const;
 export const SNS_HOST = 'https://sns.eu-central-1.amazonaws.com';
@@ -105,6 +106,15 @@ export const BOUNCES = {
     Details: 'no such user',
     Metadata: { deliveryid, tenantid: String(tenantid) },
   }),
+  brevo: (deliveryid: string, tenantid: number) => ({
+    event: 'hard_bounce',
+    email: 'ada@example.com',
+    id: 26224,
+    'message-id': '<202611271200.12345678901@smtp-relay.mailin.fr>',
+    ts_epoch: Date.now(),
+    reason: 'no such user',
+    'X-Mailin-custom': JSON.stringify({ deliveryid, tenantid: String(tenantid) }),
+  }),
   ses: (deliveryid: string, tenantid: number) => ({
     eventType: 'Bounce',
     bounce: {
@@ -137,6 +147,8 @@ export const SIGNED_BOUNCES: Readonly<
   mailgun: (deliveryid, tenantid, secret) =>
     fromMailgun(BOUNCES.mailgun(deliveryid, tenantid), undefined, secret),
   postmark: (deliveryid, tenantid, secret) => fromPostmark(BOUNCES.postmark(deliveryid, tenantid), secret),
+  brevo: (deliveryid, tenantid, secret = SECRETS.brevo) =>
+    fromPostmark(BOUNCES.brevo(deliveryid, tenantid), secret),
   // What is signed names the topic.
   ses: (deliveryid, tenantid) => fromSes(BOUNCES.ses(deliveryid, tenantid)),
 };

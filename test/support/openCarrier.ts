@@ -21,5 +21,6 @@ export const ACCOUNTS: Readonly<Record<string, Account>> = {
   ses: { kind: 'ses', accessKeyId: 'id', secretAccessKey: 'key', region: 'eu-central-1' },
   resend: { kind: 'resend', apikey: 'key' },
   postmark: { kind: 'postmark', apikey: 'key' },
+  brevo: { kind: 'brevo', apikey: 'key' },
   mailgun: { kind: 'mailgun', apikey: 'key', domain: 'mg.example.com', region: 'us' },
 };

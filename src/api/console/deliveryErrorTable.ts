@@ -102,13 +102,13 @@ export const DELIVERY_ERRORS: readonly DeliveryErrorRow[] = [
   {
     codes: '`ATTACHMENT_EMPTY`',
     state: '`failed`',
-    why: 'a file to attach has no bytes, and the carrier (SendGrid, Postmark) takes no such files',
+    why: 'a file to attach has no bytes, and the carrier (SendGrid, Postmark, Brevo) takes no such files',
     whatToDo: 'attach it only if it has some, or link to it',
   },
   {
     codes: '`EMAIL_NOT_SUPPORTED`',
     state: '`failed`',
-    why: 'the carrier takes fewer reply-to addresses, or no files that are shown within the email',
+    why: 'the carrier (Brevo) takes one reply-to address, and no files that are shown within the email',
     whatToDo: 'change the email type, or use another carrier',
   },
   {

@@ -28,6 +28,9 @@ export function encodeMailbox({ email, name }: Address): string {
   return `${encodeWords(name)} <${email}>`;
 }
 
+/** A name in ASCII, as encoded words if it has to be. */
+export const encodeName = (name: string): string => (isPlainText(name) ? name : encodeWords(name));
+
 function encodeWords(text: string): string {
   return piecesOf(text)
     .map((piece) => `=?UTF-8?B?${Buffer.from(piece).toString('base64')}?=`)

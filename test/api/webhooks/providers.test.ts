@@ -37,6 +37,16 @@ const ses = (eventType: string, part: string, rest: object = {}): object => ({
   mail: { timestamp: TIME, destination: [ADA], tags: { deliveryid: ['42'], tenantid: ['7'] } },
 });
 
+const brevo = (event: string, rest: object = {}): object => ({
+  event,
+  email: ADA,
+  id: 26224,
+  'message-id': '<2026@smtp-relay.mailin.fr>',
+  ts_epoch: Date.parse(TIME),
+  'X-Mailin-custom': JSON.stringify(IDS),
+  ...rest,
+});
+
 /** Reports as the carriers document them, and what is recorded; null for what is ignored. */
 const REPORTS: readonly (readonly [string, object, Partial<EmailEvent> | null])[] = [
   [
@@ -157,6 +167,33 @@ const REPORTS: readonly (readonly [string, object, Partial<EmailEvent> | null])[
     { event: 'click', url: 'https://example.com/' },
   ],
   ['mailgun', mailgun('accepted'), null],
+  ['brevo', brevo('delivered'), { event: 'delivered' }],
+  // In its documentation's example, the time is in seconds.
+  ['brevo', brevo('delivered', { ts_epoch: Date.parse(TIME) / 1000 }), { event: 'delivered' }],
+  [
+    'brevo',
+    brevo('hard_bounce', { reason: 'gone' }),
+    { event: 'bounce', type: 'bounce', reason: 'gone', suppress: { address: ADA, source: 'bounce' } },
+  ],
+  ['brevo', brevo('invalid_email'), { event: 'bounce', suppress: { address: ADA, source: 'bounce' } }],
+  ['brevo', brevo('soft_bounce'), { event: 'bounce', type: 'blocked', suppress: null }],
+  ['brevo', brevo('deferred', { reason: 'greylisted' }), { event: 'deferred', reason: 'greylisted' }],
+  ['brevo', brevo('blocked'), { event: 'dropped', type: null, suppress: null }],
+  ['brevo', brevo('error', { reason: 'x' }), { event: 'dropped', reason: 'x', suppress: null }],
+  ['brevo', brevo('spam'), { event: 'spamreport', suppress: { address: ADA, source: 'spamreport' } }],
+  [
+    'brevo',
+    brevo('unsubscribed'),
+    { event: 'unsubscribe', suppress: { address: ADA, source: 'unsubscribe' } },
+  ],
+  ['brevo', brevo('opened'), { event: 'open', suppress: null }],
+  [
+    'brevo',
+    brevo('click', { link: 'https://example.com/' }),
+    { event: 'click', url: 'https://example.com/' },
+  ],
+  ['brevo', brevo('request'), null],
+  ['brevo', brevo('constructor'), null],
   [
     'ses',
     ses('Delivery', 'delivery', { recipients: [ADA], smtpResponse: '250 ok' }),
@@ -250,11 +287,20 @@ describe('carrier webhooks', () => {
     for (const [kind, report] of [
       ['postmark', postmark('Delivery', { Metadata: null })],
       ['ses', { eventType: 'Delivery', email: 'x', delivery: 7 }],
+      ['brevo', brevo('delivered', { 'X-Mailin-custom': '[' })],
+      ['brevo', brevo('delivered', { ts_epoch: 'soon' })],
       ['mailgun', { 'event-data': [] }],
       ['resend', { type: 'email.bounced', data: null }],
     ] as const) {
       expect(read(kind, report).events, kind).to.deep.equal([]);
     }
+  });
+
+  it('of one opening under two names is one event', () => {
+    const [first, second] = ['unique_opened', 'opened'].map((event) => read('brevo', brevo(event)).events[0]);
+    expect(first).to.deep.equal(second);
+    const later = read('brevo', brevo('opened', { ts_epoch: Date.parse(TIME) + 1 })).events[0];
+    expect(later?.providerEventId).to.not.equal(first?.providerEventId);
   });
 
   it('about more recipients than an email has are cut off', () => {

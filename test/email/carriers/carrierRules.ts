@@ -47,8 +47,11 @@ const RESEND = 'https://resend.com/docs/api-reference/emails/send-email';
 const SES = 'https://docs.aws.amazon.com/ses/latest/APIReference-V2';
 const MAILGUN = 'https://documentation.mailgun.com/docs/mailgun/user-manual';
 
+const BREVO = 'https://developers.brevo.com/reference/send-transac-email';
+const ANYMAIL_BREVO = 'https://github.com/anymail/django-anymail/blob/main/anymail/backends/brevo.py';
+
 export const CARRIER_RULES: Readonly<
-  Record<'sendgrid' | 'postmark' | 'resend' | 'ses' | 'mailgun', readonly CarrierRule[]>
+  Record<'sendgrid' | 'postmark' | 'resend' | 'ses' | 'mailgun' | 'brevo', readonly CarrierRule[]>
 > = {
   sendgrid: [
     {
@@ -197,6 +200,32 @@ export const CARRIER_RULES: Readonly<
       source: `${MAILGUN}/tracking-messages/track-tagging`,
       values: every('tags.*'),
       holds: matches(/^[ -~]{1,128}$/),
+    },
+  ],
+  brevo: [
+    {
+      says: 'a name with both punctuation and characters beyond ASCII is dropped; as encoded words it is kept',
+      source: ANYMAIL_BREVO,
+      values: every('sender.name', 'to.*.name', 'cc.*.name', 'bcc.*.name', 'replyTo.name'),
+      holds: matches(ASCII),
+    },
+    {
+      says: 'one reply-to address',
+      source: BREVO,
+      values: every('replyTo'),
+      holds: (value) => typeof (value as { email?: unknown }).email === 'string',
+    },
+    {
+      says: 'attachments have a name and base64',
+      source: BREVO,
+      values: every('attachment.*.name', 'attachment.*.content'),
+      holds: (value) => value !== '',
+    },
+    {
+      says: 'header values are text in ASCII',
+      source: ANYMAIL_BREVO,
+      values: every('headers.*'),
+      holds: matches(ASCII),
     },
   ],
 };

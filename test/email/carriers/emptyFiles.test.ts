@@ -55,7 +55,7 @@ describe('email: an attachment of 0 bytes', () => {
     maxConnections: 1,
   });
   /** They refuse an email that has such a file. */
-  const REFUSE = ['sendgrid', 'postmark'];
+  const REFUSE = ['sendgrid', 'postmark', 'brevo'];
   for (const { kind, title } of CARRIERS) {
     const takes = !REFUSE.includes(kind);
     it(`${title}: ${takes ? 'is sent' : 'is refused before the call'}`, async () => {

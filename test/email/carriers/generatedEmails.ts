@@ -5,6 +5,7 @@ import type { Address } from '../../../src/email/addresses.js';
 import type { Account } from '../../../src/email/carriers/account.js';
 import type { CarrierDefinition, LoadedEmail } from '../../../src/email/carriers/carrier.js';
 import { exceedsLimits } from '../../../src/email/carriers/limits.js';
+import { brevo } from '../../../src/email/carriers/brevo/brevo.js';
 import { mailgun } from '../../../src/email/carriers/mailgun/mailgun.js';
 import { postmark } from '../../../src/email/carriers/postmark/postmark.js';
 import { resend } from '../../../src/email/carriers/resend/resend.js';
@@ -68,12 +69,17 @@ export function testGeneratedEmails(seed: number, count: number): void {
       const carrier = openCarrier(definition, api.url);
       opened.push(carrier);
       for (const [index, email] of emails.entries()) {
-        const refused = exceedsLimits(email, definition.limits);
+        const refused = exceedsLimits({ ...email, attachments: email.loaded }, definition.limits);
         const outcome =
           refused ?? (await carrier.send(email, { account, deadlineMs: 30_000, mayStart: () => true }));
         if (outcome.kind === 'rejected') {
           const isEmpty = email.loaded.some(({ size }) => size === 0);
+          const { maxReplyTo = Infinity, allowsInlineFiles = true } = definition.limits;
+          const isUnsupported =
+            (email.replyTo ?? []).length > maxReplyTo ||
+            (!allowsInlineFiles && email.loaded.some(({ contentId }) => contentId !== undefined));
           if (hasUtf8Address(email)) expect(outcome.code).to.equal('ADDRESS_NOT_ASCII');
+          else if (outcome.code === 'EMAIL_NOT_SUPPORTED') expect(isUnsupported).to.equal(true);
           else expect(isEmpty, `email ${index}: ${outcome.message}`).to.equal(true);
           continue;
         }
@@ -232,6 +238,39 @@ export function testGeneratedEmails(seed: number, count: number): void {
       });
     });
 
+    it('Brevo', async () => {
+      await sendAll(brevo, { kind: 'brevo', apikey: 'k' }, (email) => {
+        const request = bodyOf(api);
+        requireRules('brevo', request);
+        const body = request as unknown as BrevoBody;
+        const read = ({ email: address, name = '' }: Named): Address => ({
+          email: address,
+          name: wordsOf(name),
+        });
+        const { 'X-Mailin-custom': labels = '', ...headers } = body.headers;
+        expect(JSON.parse(labels)).to.deep.equal({
+          ...(email.deliveryid === null ? {} : { deliveryid: email.deliveryid }),
+          tenantid: String(email.tenantid),
+        });
+        expect((body.bcc ?? []).map(read)).to.deep.equal(email.bcc);
+        expect(body.tags ?? []).to.deep.equal(email.categories);
+        const { files, ...expected } = expectedOf(email);
+        expect({
+          from: [read(body.sender)],
+          to: body.to.map(read),
+          cc: (body.cc ?? []).map(read),
+          replyTo: [body.replyTo ?? []].flat().map(read),
+          subject: body.subject,
+          html: body.htmlContent,
+          text: body.textContent ?? null,
+          headers: decoded(headers),
+        }).to.deep.equal({ ...expected, html: email.html, text: email.text ?? null });
+        expect((body.attachment ?? []).map(({ name, content }) => [name, content])).to.deep.equal(
+          files.map(({ filename, base64 }) => [filename, base64]),
+        );
+      });
+    });
+
     it('Resend', async () => {
       const account = { kind: 'resend', apikey: 'k' } as const;
       await sendAll(resend, account, async (email) => {
@@ -261,6 +300,20 @@ export function testGeneratedEmails(seed: number, count: number): void {
       });
     });
   });
+}
+
+interface BrevoBody {
+  readonly sender: Named;
+  readonly to: readonly Named[];
+  readonly cc?: readonly Named[];
+  readonly bcc?: readonly Named[];
+  readonly replyTo?: Named;
+  readonly subject: string;
+  readonly htmlContent: string;
+  readonly textContent?: string;
+  readonly headers: Record<string, string>;
+  readonly tags?: readonly string[];
+  readonly attachment?: readonly { readonly name: string; readonly content: string }[];
 }
 
 interface SendgridBody {

@@ -2,6 +2,7 @@ import { simpleParser } from 'mailparser';
 import { expect } from 'chai';
 import type { Account } from '../../../src/email/carriers/account.js';
 import type { Carrier, CarrierDefinition, LoadedEmail } from '../../../src/email/carriers/carrier.js';
+import { brevo } from '../../../src/email/carriers/brevo/brevo.js';
 import { mailgun } from '../../../src/email/carriers/mailgun/mailgun.js';
 import { postmark } from '../../../src/email/carriers/postmark/postmark.js';
 import { resend } from '../../../src/email/carriers/resend/resend.js';
@@ -127,6 +128,43 @@ const MAILGUN: Fixtures = [
   [413, '', { kind: 'rejected', code: 'CARRIER_413' }],
   [429, { message: 'x' }, { kind: 'rate_limited', waitMs: 7_000 }, { 'retry-after': '7' }],
   [500, { message: 'x' }, { kind: 'retry', ambiguous: true }],
+];
+
+const BREVO: Fixtures = [
+  [
+    201,
+    { messageId: '<2026@smtp-relay.mailin.fr>' },
+    { kind: 'sent', providerMessageId: '<2026@smtp-relay.mailin.fr>' },
+  ],
+  [
+    400,
+    { code: 'invalid_parameter', message: 'email is not valid in to' },
+    { kind: 'rejected', code: 'CARRIER_400', message: 'email is not valid in to' },
+  ],
+  [
+    400,
+    {
+      code: 'invalid_parameter',
+      message: 'Sending has been rejected because the sender you used shop@example.com is not valid.',
+    },
+    { kind: 'rejected', code: 'SENDER_NOT_VERIFIED' },
+  ],
+  [400, { code: 'not_enough_credits', message: 'x' }, { kind: 'tenant_paused', code: 'CREDITS_EXCEEDED' }],
+  [
+    401,
+    { code: 'unauthorized', message: KEY },
+    { kind: 'tenant_paused', code: 'APIKEY_REFUSED', message: '[key]' },
+  ],
+  [402, { code: 'not_enough_credits', message: 'x' }, { kind: 'tenant_paused', code: 'CREDITS_EXCEEDED' }],
+  [
+    403,
+    { code: 'account_under_validation', message: 'x' },
+    { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' },
+  ],
+  [413, '', { kind: 'rejected', code: 'CARRIER_413' }],
+  [429, { message: 'x' }, { kind: 'rate_limited', waitMs: 7_000 }, { 'x-sib-ratelimit-reset': '7' }],
+  [429, { code: 'unauthorized' }, { kind: 'rate_limited', waitMs: 9_000 }, { 'retry-after': '9' }],
+  [500, { code: 'permission_denied', message: 'x' }, { kind: 'retry', ambiguous: true }],
 ];
 
 describe('delivery: through HTTP carriers', () => {
@@ -325,6 +363,41 @@ describe('delivery: through HTTP carriers', () => {
       ]);
       expect(parsed.attachments.map(({ filename }) => filename)).to.have.members(['a.txt', 'l.png']);
       expect(parsed.bcc).to.equal(undefined);
+    });
+  });
+
+  describe('Brevo', () => {
+    const account = { kind: 'brevo', apikey: KEY } as const;
+    behaves(account, brevo, BREVO, '/v3/account');
+
+    it('receives the whole email', async () => {
+      api.reply = () => ({ status: 201, body: { messageId: '1' } });
+      const carrier = openCarrier(brevo, api.url);
+      await carrier.send(EMAIL, { account, deadlineMs: 400, mayStart: () => true });
+      carrier.close();
+      const { method, path, headers, body } = api.calls.at(-1)!;
+      expect([method, path]).to.deep.equal(['POST', '/v3/smtp/email']);
+      expect(headers).to.include({ 'api-key': KEY });
+      expect(JSON.parse(body.toString())).to.deep.equal({
+        sender: { email: 'shop@example.com', name: '=?UTF-8?B?VGhlIEdyw7xuZSBTaG9w?=' },
+        to: [{ email: 'ada@example.com', name: 'Ada' }, { email: 'bob@example.com' }],
+        cc: [{ email: 'cc@example.com' }],
+        bcc: [{ email: 'log@example.com' }],
+        replyTo: { email: 'help@example.com' },
+        subject: 'Grüße',
+        htmlContent: '<p>Grüße</p>',
+        textContent: 'Grüße',
+        headers: {
+          'Auto-Submitted': 'auto-generated',
+          'X-Note': '=?UTF-8?B?w5xuw68=?=',
+          'X-Mailin-custom': '{"deliveryid":"42","tenantid":"7"}',
+        },
+        tags: ['orders', 'not a tag!'],
+        attachment: [
+          { name: 'a.txt', content: 'aGk=' },
+          { name: 'l.png', content: 'aGk=' },
+        ],
+      });
     });
   });
 });

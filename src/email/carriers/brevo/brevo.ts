@@ -1,0 +1,108 @@
+import type { Address } from '../../addresses.js';
+import { encodeHeader, encodeName } from '../../message/encodedWords.js';
+import { keyField, type AccountOf } from '../account.js';
+import type { LoadedEmail } from '../carrier.js';
+import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
+import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
+import type { SendOutcome } from '../sending.js';
+import { reports } from './reports.js';
+
+const FIELDS = { apikey: keyField() };
+type BrevoAccount = AccountOf<'brevo', typeof FIELDS>;
+
+/** Not idempotent: it keeps a key for 15 minutes, and a retry may come later. */
+export const brevo = httpCarrier<BrevoAccount>({
+  kind: 'brevo',
+  title: 'Brevo',
+  fields: FIELDS,
+  limits: {
+    maxRecipients: 99,
+    maxBytes: 20_000_000,
+    allowsUtf8Addresses: false,
+    allowsEmptyFiles: false,
+    maxReplyTo: 1,
+    allowsInlineFiles: false,
+  },
+  headerPrefixes: ['brevo', 'mailin', 'sib'],
+  baseUrls: [
+    baseUrlSetting('BREVO_BASE_URL', 'https://api.brevo.com/', 'the Brevo API; set it to use a test server'),
+  ],
+  reports,
+  toRequest: (email, account) => ({
+    method: 'POST',
+    url: '/v3/smtp/email',
+    headers: headersOf(account),
+    body: toBody(email),
+  }),
+  readResponse,
+  verifyRequest: (account) => ({ method: 'GET', url: '/v3/account', headers: headersOf(account) }),
+  describe,
+});
+
+function headersOf({ apikey }: BrevoAccount) {
+  return { 'api-key': apikey, Accept: 'application/json', 'Content-Type': 'application/json' };
+}
+
+function toBody(email: LoadedEmail): object {
+  const headers = Object.entries(email.headers ?? {}).map(
+    ([name, value]) => [name, encodeHeader(name, value)] as const,
+  );
+  const labels = {
+    ...(email.deliveryid === null ? {} : { deliveryid: email.deliveryid }),
+    tenantid: String(email.tenantid),
+  };
+  const [replyTo] = email.replyTo ?? [];
+  return {
+    sender: toBrevoAddress(email.sender),
+    to: email.recipients.map(toBrevoAddress),
+    ...(email.cc.length > 0 ? { cc: email.cc.map(toBrevoAddress) } : {}),
+    ...(email.bcc.length > 0 ? { bcc: email.bcc.map(toBrevoAddress) } : {}),
+    ...(replyTo ? { replyTo: toBrevoAddress(replyTo) } : {}),
+    subject: email.subject,
+    htmlContent: email.html,
+    ...(email.text === undefined ? {} : { textContent: email.text }),
+    // Returned in reports.
+    headers: { ...Object.fromEntries(headers), 'X-Mailin-custom': JSON.stringify(labels) },
+    ...(email.categories && email.categories.length > 0 ? { tags: email.categories } : {}),
+    ...(email.loaded.length > 0
+      ? { attachment: email.loaded.map(({ filename, base64 }) => ({ name: filename, content: base64 })) }
+      : {}),
+  };
+}
+
+/** Brevo drops a name with both punctuation and characters beyond ASCII, unless it is encoded already. */
+const toBrevoAddress = ({ email, name }: Address): object =>
+  name === '' ? { email } : { email, name: encodeName(name) };
+
+/** By the documented error codes, some of which come with more than one status. */
+const PAUSED: ReadonlyMap<unknown, string> = new Map([
+  ['unauthorized', 'APIKEY_REFUSED'],
+  ['not_enough_credits', 'CREDITS_EXCEEDED'],
+  ['account_under_validation', 'ACCOUNT_BLOCKED'],
+  ['permission_denied', 'ACCOUNT_BLOCKED'],
+]);
+const PAUSED_BY_STATUS: ReadonlyMap<number, string> = new Map([
+  [401, 'APIKEY_REFUSED'],
+  [402, 'CREDITS_EXCEEDED'],
+  [403, 'ACCOUNT_BLOCKED'],
+]);
+
+function readResponse(response: CarrierResponse): SendOutcome {
+  const { status, headers, body } = response;
+  const message = describe(response);
+  const { code, messageId } = fieldsOf(body);
+  if (status >= 200 && status < 300) return sentAs(messageId, status);
+  const paused =
+    status < 500 && status !== 429 ? (PAUSED.get(code) ?? PAUSED_BY_STATUS.get(status)) : undefined;
+  if (paused !== undefined) return { kind: 'tenant_paused', httpStatus: status, code: paused, message };
+  if (status === 400 && /\bsender\b.*\bvalid/i.test(message)) {
+    return { kind: 'rejected', httpStatus: status, code: 'SENDER_NOT_VERIFIED', message };
+  }
+  // Brevo has its own name for when the period of its rate limit ends.
+  const reset = headers['x-sib-ratelimit-reset'];
+  return readCommonStatus({ ...response, headers: { 'x-ratelimit-reset': reset, ...headers } }, message);
+}
+
+function describe({ status, body }: CarrierResponse): string {
+  return wordsOf(fieldsOf(body)['message'], status);
+}
