@@ -6,7 +6,7 @@ import { ownValue } from '../../foundation/ownValue.js';
 import { secretsIn, type Account } from './account.js';
 import type { CarrierDefinition, LoadedEmail } from './carrier.js';
 import { readExchange, verificationOf, type CarrierResponse } from './exchangeOutcome.js';
-import { newExchange, CarrierClient, type CarrierRequest } from './carrierClient.js';
+import { CarrierClient, type CarrierRequest } from './carrierClient.js';
 import type { SendOutcome } from './sending.js';
 
 /** A carrier that accepts an email in one HTTP request. */
@@ -51,7 +51,7 @@ export function httpCarrier<A extends Account>(carrier: HttpCarrier<A>): Carrier
           const { account } = context;
           const baseUrl = baseUrlOf(account);
           const request = await carrier.toRequest(email, account, baseUrl);
-          const exchange = await clients.memo(baseUrl).call(request, context).catch(newExchange);
+          const exchange = await clients.memo(baseUrl).call(request, context);
           const outcome = readExchange(
             exchange,
             (response) => carrier.readResponse(response, email),
@@ -60,10 +60,9 @@ export function httpCarrier<A extends Account>(carrier: HttpCarrier<A>): Carrier
           return carrier.isIdempotent ? withoutDuplicate(outcome) : outcome;
         },
         async verify(account, deadlineMs) {
-          const options = { deadlineMs, mayStart: () => true };
           const baseUrl = baseUrlOf(account);
           const request = await carrier.verifyRequest(account, baseUrl);
-          const exchange = await clients.memo(baseUrl).call(request, options).catch(newExchange);
+          const exchange = await clients.memo(baseUrl).call(request, { deadlineMs });
           const { status, headers, body } = exchange;
           if (status !== undefined && carrier.recognizes?.({ status, headers, body }) === true) {
             return { ok: true };

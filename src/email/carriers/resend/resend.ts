@@ -52,7 +52,6 @@ function headersOf({ apikey }: ResendAccount) {
   return {
     Authorization: `Bearer ${apikey}`,
     'Content-Type': 'application/json',
-    'User-Agent': 'rowpost',
   };
 }
 

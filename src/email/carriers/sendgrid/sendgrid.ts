@@ -8,7 +8,7 @@ import { encodeHeader } from '../../message/encodedWords.js';
 import { readExchange, verificationOf } from '../exchangeOutcome.js';
 import { baseUrlSetting } from '../httpCarrier.js';
 import { MAX_EMAIL_BYTES } from '../../message/emailSize.js';
-import { newExchange, CarrierClient, type Exchange, type CarrierRequest } from '../carrierClient.js';
+import { CarrierClient, failedExchange, type Exchange, type CarrierRequest } from '../carrierClient.js';
 import { describeBody, readSendgridResponse } from './sendgridResponse.js';
 import type { EmailMessage, SendContext } from '../sending.js';
 import { reports } from './reports.js';
@@ -40,13 +40,13 @@ export const sendgrid: CarrierDefinition<SendgridAccount> = {
     const client = new CarrierClient(carrierUrls['SENDGRID_BASE_URL'] ?? '');
     return {
       async send(email, context) {
-        const exchange = await createService(client, context).send(toSendgrid(email)).catch(newExchange);
+        const exchange = await createService(client, context).send(toSendgrid(email)).catch(failedExchange);
         return readExchange(exchange, readSendgridResponse, [context.account.apikey]);
       },
       async verify({ apikey }, deadlineMs) {
         const headers = { ...defaultHeaders, Authorization: `Bearer ${apikey}` };
         const request = { method: 'GET', url: '/v3/scopes', headers };
-        const exchange = await client.call(request, { deadlineMs, mayStart: () => true }).catch(newExchange);
+        const exchange = await client.call(request, { deadlineMs });
         return verificationOf(exchange, describeBody, [apikey]);
       },
       close: () => client.close(),

@@ -2,6 +2,7 @@ import { verify, X509Certificate, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../../foundation/errors.js';
 import { ownValue } from '../../../foundation/ownValue.js';
+import { HttpClient } from '../../../foundation/net/httpClient.js';
 import { TenantLimiter } from '../../../foundation/limits/tenantLimiter.js';
 import { textOf, type Json } from '../reports/events.js';
 import {
@@ -21,7 +22,6 @@ const MAX_CERTIFICATES = 100;
 /** Limits on fetches: a tenant may name certificates that don't exist, and has one at a time, so that another may have the other. */
 const FETCHES = { max: 2, waiting: 50, waitMs: 10_000 };
 const FETCH_MS = 5_000;
-const MAX_RESPONSE_BYTES = 64 * 1024;
 const ALGORITHMS: Readonly<Record<string, string>> = { '1': 'sha1', '2': 'sha256' };
 export const TOPIC =
   /^arn:aws(?:-cn|-us-gov)?:sns:([a-z]{2,4}(?:-[a-z]{2,12}){1,3}-\d{1,2}):\d{12}:[\w-]{1,256}$/;
@@ -126,18 +126,11 @@ function toSign(message: Json, fields: readonly string[]): string {
     .join('');
 }
 
+/** Certificates and responses have a few kilobytes. */
+const SNS = new HttpClient({ allowPrivateNetwork: false, maxResponseBytes: 64 * 1024 });
+
 async function readSns(url: URL): Promise<string> {
-  const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(FETCH_MS) });
-  if (response.status !== 200 || !response.body) {
-    await response.body?.cancel();
-    throw new Error(`SNS responded with ${response.status}`);
-  }
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of response.body as AsyncIterable<Uint8Array>) {
-    parts.push(part);
-    bytes += part.length;
-    if (bytes > MAX_RESPONSE_BYTES) throw new Error('SNS sent too much');
-  }
-  return Buffer.concat(parts).toString('utf8');
+  const { status, text } = await SNS.call({ method: 'GET', url, headers: {} }, { deadlineMs: FETCH_MS });
+  if (status === 200 && text !== undefined) return text;
+  throw new Error(`SNS responded with ${status ?? 'nothing'}`);
 }
