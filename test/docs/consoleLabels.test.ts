@@ -2,13 +2,14 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { expect } from 'chai';
 
 const ROOT = new URL('../../', import.meta.url);
-const SOURCES = 'src/api/console/';
+const SOURCES = ['src/api/console/', 'src/control/objects/', 'src/email/carriers/'];
 
 /** All texts that the console may show: its views, and what they are given. */
-const TEXTS = readdirSync(new URL(SOURCES, ROOT), { encoding: 'utf8', recursive: true })
-  .filter((name) => /\.(liquid|ts)$/.test(name))
-  .map((name) => readFileSync(new URL(SOURCES + name, ROOT), 'utf8'))
-  .join('\n');
+const TEXTS = SOURCES.flatMap((folder) =>
+  readdirSync(new URL(folder, ROOT), { encoding: 'utf8', recursive: true })
+    .filter((name) => /\.(liquid|ts)$/.test(name))
+    .map((name) => readFileSync(new URL(folder + name, ROOT), 'utf8')),
+).join('\n');
 
 describe('docs/how-to/console.md', () => {
   const page = readFileSync(new URL('docs/how-to/console.md', ROOT), 'utf8');

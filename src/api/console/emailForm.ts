@@ -1,3 +1,6 @@
+import { getNamedType, isObjectType } from 'graphql';
+import type { Column, FormControl } from '../../control/derive/declaration.js';
+import { emailTypes } from '../../control/objects/emailTypes.js';
 import { readKeyText } from '../../control/explain/readKeyText.js';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
@@ -6,77 +9,39 @@ import { textOf, type Values } from './formValues.js';
 import { readQueries } from './queryBlocks.js';
 import { findStarter, type Starter } from './starters.js';
 
-/** How a field of an email type appears in the form: a list has one item per line, an object is JSON, queries have blocks. */
-interface FormField {
+/** A field of the form: a column of email types, or a member of `options`. */
+interface FormField extends FormControl {
   readonly name: string;
-  readonly label: string;
-  readonly kind: 'line' | 'area' | 'list' | 'json' | 'choice' | 'queries';
-  readonly choices?: readonly string[];
-  readonly note?: string;
+  readonly choices?: readonly string[] | undefined;
   /** Shown below the fields that every email has. */
-  readonly isFurther?: boolean;
+  readonly isFurther: boolean;
 }
 
+/** What every email has, in this order. */
+const FIRST = ['email_type', 'subject', 'preheader', 'sender', 'recipients', 'template', 'queries'];
+const COLUMNS = Object.entries<Column>(emailTypes.columns);
+const FIELDS = COLUMNS.flatMap(([column, { control, memberControls, oneOf: choices }]) =>
+  Object.entries({ ...(control && { [column]: control }), ...memberControls }).map(
+    ([name, each]): FormField => ({ ...each, name, choices, isFurther: !FIRST.includes(name) }),
+  ),
+);
+
 export const EMAIL_FIELDS: readonly FormField[] = [
-  { name: 'email_type', label: 'Name', kind: 'line' },
-  { name: 'subject', label: 'Subject', kind: 'line' },
-  { name: 'preheader', label: 'Preheader', kind: 'line', note: 'Shown next to the subject in the inbox.' },
-  { name: 'sender', label: 'From', kind: 'line', note: 'Such as Shop <shop@example.com>' },
-  { name: 'recipients', label: 'To', kind: 'list', note: 'One per line.' },
-  { name: 'template', label: 'Template (HTML)', kind: 'area' },
-  { name: 'queries', label: 'Queries', kind: 'queries' },
-  {
-    name: 'text',
-    label: 'Text part',
-    kind: 'area',
-    note: 'Generated from the HTML if empty; "none" sends no text part.',
-    isFurther: true,
-  },
-  { name: 'cc', label: 'Cc', kind: 'list', note: 'One per line.', isFurther: true },
-  { name: 'bcc', label: 'Bcc', kind: 'list', note: 'One per line.', isFurther: true },
-  { name: 'reply_to', label: 'Reply to', kind: 'line', isFurther: true },
-  {
-    name: 'attachments',
-    label: 'Attachments',
-    kind: 'list',
-    note: 'Names of queries or columns, one per line.',
-    isFurther: true,
-  },
-  {
-    name: 'headers',
-    label: 'Headers',
-    kind: 'json',
-    note: 'A JSON object of templates by name.',
-    isFurther: true,
-  },
-  { name: 'categories', label: 'Categories', kind: 'list', note: 'One per line.', isFurther: true },
-  {
-    name: 'locale',
-    label: 'Language',
-    kind: 'line',
-    note: 'Empty, or a template such as {{ customer[0].language }}. de-AT selects the email NAME_de_AT, else NAME_de, else this one.',
-    isFurther: true,
-  },
-  {
-    name: 'unsubscribe',
-    label: 'Unsubscribe',
-    kind: 'choice',
-    choices: ['none', 'type', 'all'],
-    note: 'What recipients can unsubscribe from with one click: email of this type, or all email with such a link. Meant for email that recipients did not request individually.',
-    isFurther: true,
-  },
-  { name: 'syntax', label: 'Syntax', kind: 'choice', choices: ['jinja2', 'liquid'], isFurther: true },
-  {
-    name: 'undefined',
-    label: 'Missing names',
-    kind: 'choice',
-    choices: ['lenient', 'strict'],
-    note: 'lenient renders nothing, strict fails the delivery.',
-    isFurther: true,
-  },
+  ...FIRST.flatMap((first) => FIELDS.filter(({ name }) => name === first)),
+  ...FIELDS.filter(({ isFurther }) => isFurther),
 ];
 
-const OPTIONS: ReadonlySet<string> = new Set(['cc', 'bcc']);
+/** GraphQL: the columns that the form edits. */
+export const EMAIL_SELECTION = COLUMNS.filter(([, column]) => column.control ?? column.memberControls)
+  .map(([name, { output }]) => {
+    const type = output && getNamedType(output);
+    return isObjectType(type) ? `${name} { ${Object.keys(type.getFields()).join(' ')} }` : name;
+  })
+  .join(' ');
+
+const OPTIONS: ReadonlySet<string> = new Set(
+  COLUMNS.flatMap(([, { memberControls = {} }]) => Object.keys(memberControls)),
+);
 
 /** The form's texts for a saved email type. */
 export function textsOf(type: Values): Record<string, string> {

@@ -11,6 +11,7 @@ import {
   DRAFT_ARGS,
   DRAFT_PASSED,
   EMAIL_FIELDS,
+  EMAIL_SELECTION,
   fieldOf,
   inputOf,
   PROBLEM,
@@ -32,8 +33,7 @@ const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
   email_types(filter: $filter, ordering: ["email_type"], limit: $limit, offset: $offset) { email_type subject createtime }
 }`;
 const ONE = `query ($filter: String, $sentAs: String) {
-  email_types(filter: $filter, limit: 1) { email_type template subject recipients sender options { cc bcc } attachments
-    text preheader reply_to headers categories locale unsubscribe syntax undefined version queries { query filter ordering limit offset outvar } }
+  email_types(filter: $filter, limit: 1) { ${EMAIL_SELECTION} version }
   email_rule(filter: $sentAs, limit: 1) { email_type operations targets query_roleid }
   email_delivery(filter: $sentAs, ordering: ["deliveryid desc"], limit: 1) { target key operation }
 }`;
@@ -234,10 +234,10 @@ async function showForm({ query, show }: Visit, state: FormState, status = 200):
     rows: tables.includes(table) ? await readRecentRows(query, table) : [],
     operations: OPERATIONS,
     at,
-    fields: fields.filter(({ isFurther }) => isFurther !== true),
+    fields: fields.filter(({ isFurther }) => !isFurther),
     blocks: queryBlocks(JSON.parse(texts['queries'] || '[]') as [], problem?.field),
-    further: fields.filter(({ isFurther }) => isFurther === true),
-    isFurtherOpen: fields.some((field) => field.isFurther === true && (field.wrong || isFilled(field))),
+    further: fields.filter(({ isFurther }) => isFurther),
+    isFurtherOpen: fields.some((field) => field.isFurther && (field.wrong || isFilled(field))),
   };
   await show('email', values, { status, script: 'preview.js', hasEditor: true });
 }
@@ -247,7 +247,7 @@ function isFilled({
   choices,
 }: {
   readonly value: string;
-  readonly choices?: readonly string[];
+  readonly choices?: readonly string[] | undefined;
 }): boolean {
   return value !== '' && value !== '{}' && value !== choices?.[0];
 }

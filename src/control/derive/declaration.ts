@@ -117,6 +117,18 @@ export interface Column {
   readonly derived?: true;
   /** Not a column: passed from the input to the object's own functions. */
   readonly inputOnly?: true;
+
+  /** How the console's form edits it. */
+  readonly control?: FormControl;
+  /** Instead, if it is an object: how the form edits its members. */
+  readonly memberControls?: Readonly<Record<string, FormControl>>;
+}
+
+/** A list has one item per line, an object is JSON, a choice is one of `oneOf`, and queries have blocks. */
+export interface FormControl {
+  readonly kind: 'line' | 'area' | 'list' | 'json' | 'choice' | 'queries';
+  readonly label: string;
+  readonly note?: string;
 }
 
 /** Rows of another object. Pairs are the SQL names of columns that must be equal, from this table to the other one. */

@@ -46,9 +46,20 @@ export const emailTypes = controlObject({
       required: true,
       read: readPlainName,
       unique: true,
+      control: { kind: 'line', label: 'Name' },
     },
-    template: { type: 'text', input: 'The HTML body, a template.', required: true },
-    subject: { type: 'text', input: 'The subject line, a template.', required: true },
+    template: {
+      type: 'text',
+      input: 'The HTML body, a template.',
+      required: true,
+      control: { kind: 'area', label: 'Template (HTML)' },
+    },
+    subject: {
+      type: 'text',
+      input: 'The subject line, a template.',
+      required: true,
+      control: { kind: 'line', label: 'Subject' },
+    },
     recipients: {
       type: 'jsonb',
       output: addressesType,
@@ -58,14 +69,21 @@ export const emailTypes = controlObject({
       },
       required: true,
       read: readRecipients,
+      control: { kind: 'list', label: 'To', note: 'One per line.' },
     },
-    sender: { type: 'text', input: 'The From address; may be templated.', required: true },
+    sender: {
+      type: 'text',
+      input: 'The From address; may be templated.',
+      required: true,
+      control: { kind: 'line', label: 'From', note: 'Such as Shop <shop@example.com>' },
+    },
     queries: {
       type: 'jsonb',
       output: new GraphQLList(emailQueryType),
       input: { type: new GraphQLList(emailQueryInput) },
       fallback: [],
       read: readQueries,
+      control: { kind: 'queries', label: 'Queries' },
     },
     options: {
       type: 'jsonb',
@@ -73,6 +91,10 @@ export const emailTypes = controlObject({
       input: { type: emailOptionsInput },
       fallback: {},
       read: readOptions,
+      memberControls: {
+        cc: { kind: 'list', label: 'Cc', note: 'One per line.' },
+        bcc: { kind: 'list', label: 'Bcc', note: 'One per line.' },
+      },
     },
     attachments: {
       type: 'jsonb',
@@ -84,23 +106,31 @@ export const emailTypes = controlObject({
       },
       fallback: [],
       read: readAttachments,
+      control: { kind: 'list', label: 'Attachments', note: 'Names of queries or columns, one per line.' },
     },
     text: {
       type: 'text',
       input:
         'The plain-text part, a template. Generated from the HTML if omitted; the word `none` sends HTML only.',
       read: blankToNull,
+      control: {
+        kind: 'area',
+        label: 'Text part',
+        note: 'Generated from the HTML if empty; "none" sends no text part.',
+      },
     },
     preheader: {
       type: 'text',
       input:
         'Preview text that email clients show next to the subject, a template. Inserted as hidden text at the start of the HTML.',
       read: blankToNull,
+      control: { kind: 'line', label: 'Preheader', note: 'Shown next to the subject in the inbox.' },
     },
     reply_to: {
       type: 'text',
       input: 'Reply-To: one or more addresses; may be templated.',
       read: blankToNull,
+      control: { kind: 'line', label: 'Reply to' },
     },
     headers: {
       type: 'jsonb',
@@ -108,6 +138,7 @@ export const emailTypes = controlObject({
         'Additional headers: an object of templates by header name, such as `{"List-ID": "<news.example.com>"}`.',
       fallback: {},
       read: readHeaders,
+      control: { kind: 'json', label: 'Headers', note: 'A JSON object of templates by name.' },
     },
     categories: {
       type: 'jsonb',
@@ -118,29 +149,46 @@ export const emailTypes = controlObject({
       },
       fallback: [],
       read: readCategories,
+      control: { kind: 'list', label: 'Categories', note: 'One per line.' },
     },
     syntax: {
       type: 'text',
       input: 'Template language: `jinja2` (default) or `liquid`.',
       oneOf: ['jinja2', 'liquid'],
+      control: { kind: 'choice', label: 'Syntax' },
     },
     undefined: {
       type: 'text',
       input:
         'How templates treat missing names and attributes: `lenient` (default) renders nothing, `strict` fails the delivery.',
       oneOf: ['lenient', 'strict'],
+      control: {
+        kind: 'choice',
+        label: 'Missing names',
+        note: 'lenient renders nothing, strict fails the delivery.',
+      },
     },
     locale: {
       type: 'text',
       input:
         'Language of the email; may be templated: `{{ customer[0].language }}`. `de-AT` selects the email type `<name>_de_AT`, else `<name>_de`, else this one.',
       read: blankToNull,
+      control: {
+        kind: 'line',
+        label: 'Language',
+        note: 'Empty, or a template such as {{ customer[0].language }}. de-AT selects the email NAME_de_AT, else NAME_de, else this one.',
+      },
     },
     unsubscribe: {
       type: 'text',
       input:
         'What the one-click unsubscribe link covers: `none` (default; no link), email of this `type`, or `all` email of types with an unsubscribe link.',
       oneOf: ['none', 'type', 'all'],
+      control: {
+        kind: 'choice',
+        label: 'Unsubscribe',
+        note: 'What recipients can unsubscribe from with one click: email of this type, or all email with such a link. Meant for email that recipients did not request individually.',
+      },
     },
     version: { type: 'int4', required: true, description: 'Version number, incremented on every save.' },
     based_on: {
