@@ -190,6 +190,7 @@ export const emailTypes = controlObject({
         note: 'What recipients can unsubscribe from with one click: email of this type, or all email with such a link. Meant for email that recipients did not request individually.',
       },
     },
+    notes: { type: 'text', input: 'For its authors; not sent.', control: { kind: 'area', label: 'Notes' } },
     version: { type: 'int4', required: true, description: 'Version number, incremented on every save.' },
     based_on: {
       type: 'int4',
