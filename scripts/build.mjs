@@ -72,8 +72,8 @@ for (const { path: file, text } of [...modules.outputFiles, ...renderer.outputFi
   mkdirSync(path.dirname(file), { recursive: true });
   writeFileSync(file, isPackage ? packageText(text) : text);
 }
-// Templates of pages, which are read where the code that renders them lies.
-for (const views of ['api/console/views', 'api/pages/views']) {
+// Templates, which are read where the code that renders them lies.
+for (const views of ['api/console/views', 'api/console/starters', 'api/pages/views']) {
   cpSync(path.join(source, views), path.join(dist, views), { recursive: true });
 }
 console.log(`built dist/ in ${((Date.now() - started) / 1000).toFixed(1)} s`);
