@@ -40,7 +40,7 @@ export function fromMailgun(event: object, at = seconds(), secret: string = SECR
   return { headers: JSON_TYPE, body: JSON.stringify(body) };
 }
 
-export function fromPostmark(report: object, secret: string = SECRETS.postmark): Posted {
+function fromPostmark(report: object, secret: string = SECRETS.postmark): Posted {
   const authorization = `Basic ${Buffer.from(`rowpost:${secret}`).toString('base64')}`;
   return { headers: { ...JSON_TYPE, authorization }, body: JSON.stringify(report) };
 }

@@ -164,7 +164,8 @@ function readResponseInto(exchange: Exchange, response: http.IncomingMessage, ma
     if (exchange.tooLarge) response.destroy();
   });
   response.once('end', () => {
-    exchange.text = new TextDecoder().decode(received.toBuffer());
+    // It may have come with the bytes beyond the limit.
+    if (!exchange.tooLarge) exchange.text = new TextDecoder().decode(received.toBuffer());
   });
   response.on('error', (error) => {
     exchange.error = error;
