@@ -196,7 +196,7 @@ export const SQL_STATE_EXAMPLES: readonly SqlStateExample[] = [
     '44000',
     'insert into positives values (3, 1, 1)',
     'CHECK_VIOLATION',
-    'The row breaks a check of the view.',
+    'The row violates a check of the view.',
   ],
   [
     '54001',

@@ -72,7 +72,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
     usage: [
       'rowpost redrive --tenant <id> --delivery <id>    One delivery, whatever its outcome.',
       'rowpost redrive --tenant <id> --filter <expr>    All failed, skipped or unknown deliveries that match the filter.',
-      'rowpost redrive --paused <tenant id>|all    Paused deliveries, with unchanged accounts, once the carrier accepts them again.',
+      'rowpost redrive --paused <tenant id>|all    Paused deliveries, once the carrier accepts the unchanged account again.',
     ],
     load: async () => (await import('./redrive.js')).redrive,
   },

@@ -31,7 +31,7 @@ const CODES = {
   ],
   IDEMPOTENCY_KEY_REUSED: [
     422,
-    'Generate a new key, such as a UUID, for each request, and repeat both unchanged.',
+    'Generate a new key, such as a UUID, for each new request, and send the same key only with the same request.',
   ],
   IDEMPOTENCY_RESPONSE_NOT_KEPT: [
     410,
@@ -62,7 +62,7 @@ const CODES = {
     400,
     'Compare the document with the SDL that /auth returns. Tables are at /query; roles, emails, rules and deliveries at /roles_pbac.',
   ],
-  PERSISTED_QUERY_NOT_SUPPORTED: [400, 'Send the query itself: a hash of it is not enough.'],
+  PERSISTED_QUERY_NOT_SUPPORTED: [400, 'Send the query itself, not only its hash.'],
   DOCUMENT_TOO_COMPLEX: [400, 'Split the request: the document is too deep, too wide or too costly.'],
   BAD_USER_INPUT: [400, 'Correct the value that the message names.'],
   PERMISSION_DENIED: [403, 'Ask an administrator of the tenant for a policy rule or a capability.'],
@@ -81,7 +81,7 @@ const CODES = {
   UNIQUE_VIOLATION: [409, 'Another row has this value.'],
   FOREIGN_KEY_VIOLATION: [409, 'The referenced row is missing, or this row is still referenced.'],
   NOT_NULL_VIOLATION: [400, 'Give the column a value.'],
-  CHECK_VIOLATION: [400, 'The row breaks a check constraint of the table.'],
+  CHECK_VIOLATION: [400, 'The row violates a check constraint of the table.'],
   TRANSACTION_CONFLICT: [409, 'Nothing was changed. Send the request again.'],
   READ_ONLY_TABLE: [400, 'Views and tables without a primary key are read-only.'],
 

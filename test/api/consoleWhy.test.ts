@@ -39,7 +39,7 @@ describe('the console’s “Why did nothing happen?”', () => {
 
   it('says once that nothing is recorded, and shows the key of a link from a row as people type it', async () => {
     const html = await browser.page(path('orders', '{"order_id":"999"}'));
-    expect(html.match(/No change of this row is recorded/g)).to.have.length(1);
+    expect(html.match(/No change to this row is recorded/g)).to.have.length(1);
     expect(html).to.include('name="key" value="999"').and.include('orders, order_id = 999</dd>');
   });
 

@@ -162,11 +162,11 @@ describe('Utility.explain_event', () => {
       { name: 'old.total', value: 5 },
     ]);
     expect(unmet?.explanation).to.equal(
-      'The condition does not hold. It reads other rows, not recorded here: new.customer.name.',
+      'The condition is false. It reads other rows, whose values at that time are not recorded: new.customer.name.',
     );
     expect(failing?.explanation).to.match(/^the rule's condition: /);
-    expect(inserts?.explanation).to.equal('The rule reacts to insert, delete, and this is update.');
-    expect(customers?.explanation).to.equal('The rule is about customer, not orders.');
+    expect(inserts?.explanation).to.equal('The rule is for insert, delete, not update.');
+    expect(customers?.explanation).to.equal('The rule is for customer, not orders.');
 
     const batches = await relay();
     const queued = await explain('orders', { id: 7 });
@@ -248,7 +248,7 @@ describe('Utility.explain_event', () => {
     await runTenantSql(fixture.testDatabase.database, { tenantid: tenant.tenantid, sql });
     const before = await explain('orders', 8);
     expect([before.writers, before.row_exists, before.events]).to.deep.equal(['api', true, []]);
-    expect(before.notes[0]).to.include('changes by SQL are not').and.include('writers: all');
+    expect(before.notes[0]).to.include('changes made with SQL are not').and.include('writers: all');
     await done('mutation { Utility { set_capture(table_name: "orders", writers: all) { writers } } }');
     await runTenantSql(fixture.testDatabase.database, {
       tenantid: tenant.tenantid,
@@ -419,7 +419,7 @@ describe('Utility.explain_event', () => {
       await pipeline();
       const text = await run('--table', 'orders', '--key', '7');
       expect(text).to.match(
-        /^orders \{"id":7\}\ncaptured: mutations of \/query\nrow: exists\nnote: Only mutations of \/query are captured.*\n\n/,
+        /^orders \{"id":7\}\ncaptured: mutations of \/query\nrow: exists\nnote: Only mutations at \/query are captured.*\n\n/,
       );
       expect(text).to.match(/^\d{4}-\d\d-\d\dT\S+ insert by role \d+: compared with the rules$/m);
       expect(text).to.match(/^ {2}rule \d+ "all inserts": matched\. The rule matched: delivery \d+\.$/m);

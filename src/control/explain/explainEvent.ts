@@ -178,7 +178,7 @@ async function evaluateConditions(
 
 function readOnlyNote({ name, kind }: Table): string {
   return kind === 'view'
-    ? `${name} is a view: nothing is written to it, so it has no events. Ask for the tables that it reads.`
+    ? `${name} is a view: nothing is written to it, so it has no events. Query the tables that it reads.`
     : `${name} has no primary key: it is read-only here, and has no events.`;
 }
 
@@ -189,8 +189,8 @@ function captureNotes(
 ): readonly string[] {
   if (writers === 'all') return problems;
   const who = isWritable(table)
-    ? 'Only mutations of /query are captured, changes by SQL are not.'
-    : 'Nothing is captured: mutations of /query can not write to the table.';
+    ? 'Only mutations at /query are captured; changes made with SQL are not.'
+    : "Nothing is captured, because mutations at /query can't write to the table.";
   return [
     `${who} To capture every writer from now on: set_capture(table_name: "${table.name}", writers: all), or rowpost tenant capture --tenant ${tenantid} --table ${table.name} --writers all.`,
   ];
@@ -204,11 +204,11 @@ function historyNotes(
   if (events.length === 0) {
     if (!row.exists) notes.push(`${row.target} has no row with this key now.`);
     notes.push(
-      `No change of this row is recorded. Changes are kept for ${row.retentionDays} days (RETENTION_DAYS), whether a rule matched or not; older ones are gone, and those before the table was captured were never recorded.`,
+      `No change to this row is recorded. Changes are kept for ${row.retentionDays} days (RETENTION_DAYS), whether a rule matched or not; older ones are gone, and those before the table was captured were never recorded.`,
     );
   }
   if (!hasMore && searchedSince !== null) notes.push(`Only changes since ${searchedSince} were searched.`);
   if (rules.length === 0) notes.push('The tenant has no email rule.');
-  if (rulesLeftOut > 0) notes.push(`${rulesLeftOut} more rules are left out.`);
+  if (rulesLeftOut > 0) notes.push(`${rulesLeftOut} more rules are not listed.`);
   return notes;
 }

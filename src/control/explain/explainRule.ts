@@ -9,7 +9,7 @@ export const REASONS = {
   other_operation: "The rule's operations do not include the operation of the change.",
   disabled: 'The rule is disabled.',
   made_after: 'The rule was created after the change.',
-  condition_false: "The rule's condition is not met.",
+  condition_false: "The rule's condition is false.",
   condition_failed: "The rule's condition could not be evaluated.",
   changed_since: 'The rule matches now, but did not when the event was evaluated.',
   not_evaluated: "There was no time left to evaluate the rule's condition.",
@@ -102,14 +102,14 @@ function ofDelivery({ deliveryid, error_code, error }: RowDelivery): Explanation
 function plainReason(rule: TenantRule, event: EventOfTable): Explanation | undefined {
   const { operation, target, progress, timeSeconds } = event;
   if (!rule.targets.includes(target)) {
-    return ['other_table', `The rule is about ${listed(rule.targets)}, not ${target}.`];
+    return ['other_table', `The rule is for ${listed(rule.targets)}, not ${target}.`];
   }
   if (!covers(rule, event)) {
-    return ['other_operation', `The rule reacts to ${listed(rule.operations)}, and this is ${operation}.`];
+    return ['other_operation', `The rule is for ${listed(rule.operations)}, not ${operation}.`];
   }
   if (!rule.enabled) return ['disabled', 'The rule is disabled.'];
   if (progress === 'evaluated' && rule.createdSeconds > timeSeconds) {
-    return ['made_after', 'The rule was made after the change.'];
+    return ['made_after', 'The rule was created after the change.'];
   }
   return undefined;
 }
@@ -125,15 +125,17 @@ function ofCondition(
   }
   if (conditionResult === false) {
     const elsewhere =
-      related.length > 0 ? ` It reads other rows, not recorded here: ${listed(related)}.` : '';
-    return ['condition_false', neverHolds ?? `The condition does not hold.${elsewhere}`];
+      related.length > 0
+        ? ` It reads other rows, whose values at that time are not recorded: ${listed(related)}.`
+        : '';
+    return ['condition_false', neverHolds ?? `The condition is false.${elsewhere}`];
   }
   if (typeof conditionResult === 'object') return ['condition_failed', conditionResult.message];
   if (progress === 'evaluated') {
-    const then = 'When the event was compared with it, it was disabled or different';
+    const then = 'When the event was evaluated, the rule was disabled or different';
     return [
       'changed_since',
-      `The rule matches as it is now. ${then}, or rows that its condition reads were.`,
+      `The rule matches now. ${then}, or rows that its condition reads were different.`,
     ];
   }
   const whom = progress === 'waiting' ? 'the relay' : 'a worker';

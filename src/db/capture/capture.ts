@@ -112,11 +112,11 @@ export async function readCapture(
     return [
       ...(triggersToRepair(tenantid, table, part).length > 0
         ? [
-            `Capture triggers of ${name} are not as they should be; that is mended when the tables are next read.`,
+            `The capture triggers of ${name} are not as they should be; they are repaired when the tables are next read.`,
           ]
         : []),
       ...(part.triggers.some(({ isEnabled }) => !isEnabled)
-        ? [`Triggers of ${name} are disabled: changes by SQL are not captured meanwhile.`]
+        ? [`Triggers of ${name} are disabled: changes made with SQL are not captured meanwhile.`]
         : []),
     ];
   });

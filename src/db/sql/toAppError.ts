@@ -146,7 +146,7 @@ const BY_STATE: Readonly<
   // A view's `with check option`
   '44000': (_error, place) => [
     'CHECK_VIOLATION',
-    `The row breaks a check of ${locationName(place) ?? 'the view'}.`,
+    `The row violates a check of ${locationName(place) ?? 'the view'}.`,
   ],
   '23P01': (error, place) => [
     'UNIQUE_VIOLATION',
