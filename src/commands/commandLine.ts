@@ -45,7 +45,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
       'rowpost tenant adopt --name <name> --schema <schema> --root-login <login> --root-password-file <file> [--print-sql]',
       'rowpost tenant adopt --schema <schema> --print-sql    Prints the grants that the owners of its tables still have to run.',
       'rowpost tenant release --tenant <id> [--print-sql]    Deletes the tenant and releases its adopted schema.',
-      'rowpost tenant sql --tenant <id> -f <file>',
+      'rowpost tenant sql --tenant <id> -f <file>    Runs a script as the tenant; - for stdin.',
       'rowpost tenant capture --tenant <id> --table <table> --writers api|all    Sets whose changes become events.',
       'rowpost tenant capture --tenant <id> --table <pattern,…> [--except <pattern,…>] --writers api|all [--print-sql]    The same for many tables: in a pattern, * stands for any text. Run it again to continue.',
       'rowpost tenant suspend --tenant <id>    Blocks all access; email for earlier changes is still sent.',

@@ -1,4 +1,5 @@
 import { open, readFile, rm } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
 import { withInstallation } from '../process/compose.js';
 import { lockTenant } from '../control/lockTenant.js';
 import {
@@ -144,7 +145,7 @@ async function sql(args: readonly string[]): Promise<number> {
   const file = required(options, 'file');
   const script = decodeScript(
     file,
-    await readFile(file).catch((error: unknown) => {
+    await (file === '-' ? buffer(process.stdin) : readFile(file)).catch((error: unknown) => {
       throw new UsageError(`can't read ${file}: ${errorCode(error)}`);
     }),
   );

@@ -6,6 +6,7 @@ import { tenant as tenantCommand } from '../../../src/commands/tenant.js';
 import type { CreatedTenant } from '../../../src/control/tenants/tenants.js';
 import { WebFixture, type Json } from '../../api/webFixture.js';
 import { capturedOutput } from '../../support/capturedOutput.js';
+import { runRowpost } from '../../support/rowpostProcess.js';
 import { testEnv } from '../../support/testConfig.js';
 
 const TABLES = `
@@ -79,6 +80,18 @@ describe('rowpost tenant sql: the problems it prints', () => {
     );
     return (JSON.parse(printed) as { problems: readonly string[] }).problems;
   }
+
+  it('are found in a script from stdin', async () => {
+    await emailType('plain');
+    await emailRule('stocked', { targets: ['stock'] });
+    const { code, stdout, stderr } = await runRowpost(
+      ['tenant', 'sql', '--tenant', String(tenant.tenantid), '-f', '-'],
+      testEnv({ DATABASE_URL: fixture.testDatabase.url }),
+      'drop table stock;',
+    );
+    expect(code, stderr).to.equal(0);
+    expect((JSON.parse(stdout) as { problems: readonly string[] }).problems).to.have.length(1);
+  });
 
   it('name each setting with what it refers to and is gone', async () => {
     await emailType('plain');
