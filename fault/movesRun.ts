@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { waitFor } from '../test/support/waitFor.js';
 import { CELL_NAMES, otherCell, startCells, type CellName, type CellsRig } from './moves/cells.js';
-import { strikeMove, type MadeMove, type Strike } from './moves/moveTenant.js';
+import { strikeMove, type MadeMove, type Pause, type Strike } from './moves/moveTenant.js';
 import { startShopLoad, type ShopLoad } from './moves/shopLoad.js';
 
 export interface MovesOptions {
@@ -27,8 +27,9 @@ export interface MovesResult {
   readonly duplicates: number;
   /** What clients must not meet, and tenants held by no cell or by two. */
   readonly wrong: readonly string[];
-  /** Pauses as the command says, sorted, of moves that nothing disturbed. */
+  /** As the command says, sorted, of moves that nothing disturbed. */
   readonly pausesMs: readonly number[];
+  readonly closedMs: readonly number[];
   /** The other cell's orders a second while one is down, as a share of before. */
   readonly otherRate: number | undefined;
 }
@@ -57,19 +58,25 @@ export async function runMoves({
       const move = await strikeMove(rig, load.shop.tenantid, from, strike, Math.random);
       made.push(move);
       say(
-        `  ${turn + 1}: tenant ${load.shop.tenantid} out of ${from}, killed: ${strike}, ${move.end}${move.pauseMs === undefined ? '' : `, pause ${move.pauseMs} ms`}, longest order ${load.takeLongestMs()} ms`,
+        `  ${turn + 1}: tenant ${load.shop.tenantid} out of ${from}, killed: ${strike}, ${move.end}${move.pause === undefined ? '' : `, pause ${move.pause.pauseMs} ms, closed ${move.pause.closedMs} ms`}, longest order ${load.takeLongestMs()} ms`,
       );
     }
     const otherRate = killSeconds === 0 ? undefined : await killOne(rig, loads, killSeconds);
     await Promise.all(loads.map((load) => load.stop()));
-    return { ...(await check(rig, loads)), moves: made, pausesMs: pausesOf(made), otherRate };
+    return {
+      ...(await check(rig, loads)),
+      moves: made,
+      pausesMs: sorted(made, 'pauseMs'),
+      closedMs: sorted(made, 'closedMs'),
+      otherRate,
+    };
   } finally {
     await rig.stop();
   }
 }
 
-const pausesOf = (made: readonly MadeMove[]): readonly number[] =>
-  made.flatMap(({ pauseMs }) => pauseMs ?? []).sort((one, other) => one - other);
+const sorted = (made: readonly MadeMove[], name: keyof Pause): readonly number[] =>
+  made.flatMap(({ pause }) => pause?.[name] ?? []).sort((one, other) => one - other);
 
 /** The cell whose own PostgreSQL says that it holds the tenant: one, and only one. */
 async function holderOf(rig: CellsRig, tenantid: number): Promise<CellName> {

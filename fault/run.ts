@@ -63,13 +63,19 @@ function print(result: RunResult<unknown>, rows: string): void {
 /** @returns whether nothing was lost, sent twice or wrong */
 async function moveTenants(): Promise<boolean> {
   const result = await runMoves({ ...options, strikes: STRIKES, killSeconds: options.seconds, say });
-  const { moves, orders, emails, lost, double, duplicates, wrong, pausesMs, otherRate } = result;
-  const at = (share: number): string => String(pausesMs[Math.ceil(pausesMs.length * share) - 1] ?? 'none');
+  const { moves, orders, emails, lost, double, duplicates, wrong, pausesMs, closedMs, otherRate } = result;
+  const at = (times: readonly number[], share: number): string =>
+    String(times[Math.ceil(times.length * share) - 1] ?? 'none');
   say(`\n${moves.length} moves, ${moves.filter(({ end }) => end === 'aborted').length} of them aborted`);
   say(
     `${orders} orders, ${emails} emails; ${lost.length} lost, ${double.length} double, ${wrong.length} wrong; ${duplicates} sent again, on record as ambiguous`,
   );
-  say(`pause of ${pausesMs.length} undisturbed moves: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`);
+  for (const [what, times] of [
+    ['writes refused', pausesMs],
+    ['closed', closedMs],
+  ] as const) {
+    say(`${what} in ${times.length} undisturbed moves: p50 ${at(times, 0.5)} ms, p99 ${at(times, 0.99)} ms`);
+  }
   say(`a cell killed: the other took ${Math.round(100 * (otherRate ?? 0))} % of its orders`);
   const complaints = [...lost, ...double, ...wrong];
   for (const complaint of complaints.slice(0, 20)) say(`BROKEN  ${complaint}`);

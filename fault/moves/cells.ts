@@ -42,7 +42,11 @@ export interface CellsRig {
 
 const WORKERS = 2;
 const PG_POOL = '10';
-const TABLES = `create table orders (order_id int primary key, note text not null default 'new');`;
+/** What was sold before makes the copy last, so that the command is killed in the middle of it. */
+const TABLES = `
+  create table orders (order_id int primary key, note text not null default 'new');
+  create table past (past_id int primary key, note text not null);
+  insert into past select n, repeat(md5(n::text), 3) from generate_series(1, 50000) n;`;
 
 /** pg_dump of Debian 12 reads no server newer than this. */
 const POSTGRES = 15;

@@ -12,8 +12,17 @@ export interface MadeMove {
   /** How it went on: run again, or aborted. */
   readonly end: 'moved' | 'aborted';
   /** As the command said; of moves that nothing disturbed. */
-  readonly pauseMs: number | undefined;
+  readonly pause: Pause | undefined;
 }
+
+/** How long writes were refused, and, at the end of that, reads as well. */
+export interface Pause {
+  readonly pauseMs: number;
+  readonly closedMs: number;
+}
+
+/** How long each step takes, with some margin: the command is killed at random within it. */
+const STEP_MS: Readonly<Record<Strike, number>> = { copying: 3_000, fenced: 1_200, turned: 300, none: 0 };
 
 /** Moves a tenant out of the cell, kills the command at a step, and brings the move to an end. */
 export async function strikeMove(
@@ -31,26 +40,28 @@ export async function strikeMove(
   const said = Promise.all([child.stdout, child.stderr].map(async (part) => (part ? text(part) : '')));
   if (strike !== 'none') {
     await Promise.race([stepOf(rig, tenantid, strike), closed]);
-    await delay(random() * 600);
+    await delay(random() * STEP_MS[strike]);
     child.kill('SIGKILL');
   }
   const [code] = await closed;
   const [stdout = '', stderr = ''] = await said;
-  if (code === 0) return { strike, end: 'moved', pauseMs: pauseIn(stdout) };
+  if (code === 0) return { strike, end: 'moved', pause: strike === 'none' ? pauseIn(stdout) : undefined };
   if (strike === 'none') throw new Error(`the move failed:\n${stderr}`);
   if (random() < 0.4) {
     const aborted = await runRowpost([...move, '--abort'], env);
-    if (aborted.code === 0) return { strike, end: 'aborted', pauseMs: undefined };
+    if (aborted.code === 0) return { strike, end: 'aborted', pause: undefined };
     if (!/already|not being moved/.test(aborted.stderr)) throw new Error(`not aborted:\n${aborted.stderr}`);
   }
-  if (await isAt(rig, tenantid, otherCell(from))) return { strike, end: 'moved', pauseMs: undefined };
+  if (await isAt(rig, tenantid, otherCell(from))) return { strike, end: 'moved', pause: undefined };
   const again = await runRowpost([...move, ...to], env);
   if (again.code !== 0) throw new Error(`the move could not be resumed:\n${again.stderr}`);
-  return { strike, end: 'moved', pauseMs: undefined };
+  return { strike, end: 'moved', pause: undefined };
 }
 
-function pauseIn(stdout: string): number {
-  return (JSON.parse(stdout) as { pause_ms: number }).pause_ms;
+/** The second line; the first is the estimate. */
+function pauseIn(stdout: string): Pause {
+  const said = JSON.parse(stdout.split('\n')[1] ?? '') as { pause_ms: number; closed_ms: number };
+  return { pauseMs: said.pause_ms, closedMs: said.closed_ms };
 }
 
 /** Resolves once the newest move of the tenant is at the step. */

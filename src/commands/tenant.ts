@@ -10,7 +10,12 @@ import {
   readTenant,
   suspendTenant,
 } from '../control/tenants/tenants.js';
-import { abortMove, moveTenantToCell } from '../control/tenants/moveToCell.js';
+import {
+  abortMove,
+  estimateMove,
+  moveTenantToCell,
+  type MoveEstimate,
+} from '../control/tenants/moveToCell.js';
 import { linesOf, verifyExport } from '../control/tenants/exportFile.js';
 import { withArchive, writeArchive } from '../control/tenants/tablesArchive.js';
 import { exportTenant } from '../control/tenants/tenantExport.js';
@@ -349,20 +354,34 @@ async function importFromFile(args: readonly string[]): Promise<number> {
   });
 }
 
-/** To another cell, while the tenant is served. Prints one JSON line: {"tenantid":…,"cell":…,"pause_ms":…}. */
+/**
+ * To another cell. Prints one JSON line with an estimate, {"tenantid":…,"bytes":…,"estimated_pause_ms":…}, and, unless that is
+ * all, one with the result: {"tenantid":…,"cell":…,"pause_ms":…,"closed_ms":…}.
+ */
 async function move(args: readonly string[]): Promise<number> {
-  const options = readOptions(args, ['tenant', 'to'], { flags: ['abort'] });
+  const options = readOptions(args, ['tenant', 'to'], { flags: ['abort', 'estimate'] });
   const tenantid = requiredTenant(options);
-  if ((options.abort === true) === (options.to !== undefined))
-    throw new ArgumentError('--to or --abort is given');
+  const { to } = options;
+  if ((options.abort === true) === (to !== undefined)) throw new ArgumentError('--to or --abort is given');
+  const announce = ({ bytes, pauseMs }: MoveEstimate): void => {
+    printJson({ tenantid, bytes, estimated_pause_ms: pauseMs });
+  };
   return withCells(async (deps) => {
-    if (options.to === undefined) {
+    if (to === undefined) {
       await abortMove(deps, tenantid);
       printJson({ tenantid, broken_off: true });
       return;
     }
-    const { cell, pauseMs } = await moveTenantToCell(deps, tenantid, options.to);
-    printJson({ tenantid, cell, ...(pauseMs === undefined ? {} : { pause_ms: pauseMs }) });
+    if (options.estimate === true) {
+      announce(await estimateMove(deps, tenantid, to));
+      return;
+    }
+    const { cell, pauseMs, closedMs } = await moveTenantToCell(deps, tenantid, to, announce);
+    printJson({
+      tenantid,
+      cell,
+      ...(pauseMs === undefined ? {} : { pause_ms: pauseMs, closed_ms: closedMs }),
+    });
   });
 }
 

@@ -49,7 +49,7 @@ export function execute(
   return withCurrentCatalog(engine.catalogs, principal, async (catalog) => {
     const planOwner = planOwnerOf(principal);
     const planned = await planning.run(planOwner, planRequest(engine, principal, catalog, request));
-    if (planned.plan.kind === 'mutation') await admitMutation(planned, options);
+    if (planned.plan.kind === 'mutation') await admitMutation(principal, planned, options);
     const introspections = await introspectFields(engine, planOwner, planned, options.reservation);
     const execution = await limiter.run(principal.tenantid, () =>
       runPlan(engine, principal, catalog, planned, { ...options, introspections }),
@@ -82,12 +82,14 @@ export async function runPlan(
   return assemble(plan, { results, utilities, introspections });
 }
 
-/** Throws AppError METHOD_NOT_ALLOWED, IDEMPOTENCY_KEY_REUSED, RATE_LIMITED. */
+/** Throws AppError METHOD_NOT_ALLOWED, TENANT_MOVING, IDEMPOTENCY_KEY_REUSED, RATE_LIMITED. */
 async function admitMutation(
+  { areWritesHeld }: Principal,
   planned: PlannedRequest,
   { allowMutation, idempotency, allowance }: ExecuteOptions,
 ): Promise<void> {
   if (!allowMutation) throw new AppError('METHOD_NOT_ALLOWED', 'Mutations must be sent with POST.');
+  if (areWritesHeld) throw new AppError('TENANT_MOVING', 'The tenant is moving to another cell.');
   requireNewKey(idempotency);
   // A kept key is a row as well.
   await allowance?.spend('rows', Math.max(rowsToWrite(planned), idempotency ? 1 : 0));

@@ -1,12 +1,17 @@
-import { requireTenantInThisCell } from '../db/cells/placement.js';
-import { INSUFFICIENT_PRIVILEGE, isServerError, isSessionEnd } from '../db/sql/sqlState.js';
+import { requireNoHold, requireTenantInThisCell } from '../db/cells/placement.js';
+import {
+  INSUFFICIENT_PRIVILEGE,
+  isServerError,
+  isSessionEnd,
+  LOCK_NOT_AVAILABLE,
+} from '../db/sql/sqlState.js';
 import type { PostgresError } from '../db/sql/toAppError.js';
 import { AppError } from '../foundation/errors.js';
 import type { Engine } from './engine.js';
 
 /**
  * In a cell, a tenant that was handed over has no rights, and a moment later no rows: its caller gets the address of its cell, not
- * the error of PostgreSQL. If it is still here, its move may have been undone since, so a statement without rights runs once more.
+ * the error of PostgreSQL; and so does a writer that had waited for a hold. If it is still here, its move may have been undone since, so a statement without rights runs once more.
  */
 export async function redirectIfMoved<T>(
   { isCell, pool }: Pick<Engine, 'isCell' | 'pool'>,
@@ -19,6 +24,7 @@ export async function redirectIfMoved<T>(
     } catch (error) {
       const refusal = refusalBehind(error);
       if (!isCell || !refusal) throw error;
+      if (refusal.code === LOCK_NOT_AVAILABLE) await requireNoHold(pool, tenantid);
       await requireTenantInThisCell(pool, tenantid);
       if (attempt === 2 || refusal.code !== INSUFFICIENT_PRIVILEGE) throw error;
     }

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { captureTable } from '../../src/control/utility/capture.js';
 import { createTestTenant } from '../support/createTestTenant.js';
-import { fenceTenant, structureOf } from '../../src/db/cells/moving/handOver.js';
+import { endOfEarlierTransactions, fenceTenant, structureOf } from '../../src/db/cells/moving/handOver.js';
+import { withWritesHeld } from '../../src/db/cells/moving/writeHold.js';
 import { openShop, type Shop } from '../graphql/support/shop.js';
 import { inTransaction } from '../../src/db/pool/inTransaction.js';
 
@@ -26,7 +27,10 @@ describe('attack: a tenant keeps a transaction open that wrote to a captured tab
     try {
       await session.query(`begin; insert into ${schema}.notes values (1)`);
       const startedMs = performance.now();
-      await fenceTenant(database.pool, moving, { move: 1, movedTo: 'there', structure });
+      await withWritesHeld(database.pool, moving, (hold) =>
+        fenceTenant(hold, database.pool, moving, { move: 1, movedTo: 'there', structure }),
+      );
+      await endOfEarlierTransactions(database.pool);
       expect(performance.now() - startedMs).to.be.below(10_000);
     } finally {
       await session.end();

@@ -146,6 +146,13 @@ const FENCES: readonly Mutant[] = [
     tests: ['test/db/cells/moving/handOver.test.ts'],
   },
   {
+    name: 'a tenant is written to while its tables are copied to another cell',
+    within: 'withWritesHeld',
+    pattern: /in share mode/,
+    replacement: 'in access share mode',
+    tests: ['test/db/cells/moving/writeHold.test.ts'],
+  },
+  {
     name: 'a batch is done twice',
     within: 'CLOSE',
     pattern: /(\$\{isMovedSql\([^)]*\)\}) on conflict do nothing/,

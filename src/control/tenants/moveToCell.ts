@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { copyDirectory } from '../../db/cells/directory/copyDirectory.js';
@@ -12,33 +15,22 @@ import {
   type Move,
 } from '../../db/cells/directory/moves.js';
 import { carryHistory, carryOpen, endOfAttempts } from '../../db/cells/moving/carryLedger.js';
-import { copyRows, copySequences, type Ends } from '../../db/cells/moving/copyRows.js';
-import {
-  applyChanges,
-  copyKeyless,
-  noteChanges,
-  stopNotingChanges,
-} from '../../db/cells/moving/followChanges.js';
 import {
   activateTenant,
+  endOfEarlierTransactions,
   fenceTenant,
   structureOf,
   unfenceTenant,
   type MovingTenant,
 } from '../../db/cells/moving/handOver.js';
 import { leaveCell } from '../../db/cells/moving/leaveCell.js';
-import {
-  listTables,
-  otherWriters,
-  ownedByOthers,
-  type MovedTable,
-} from '../../db/cells/moving/movedTables.js';
+import { measureTables, otherWriters, ownedByOthers } from '../../db/cells/moving/movedTables.js';
 import type { DumpEnd } from '../../db/cells/moving/clientProgram.js';
-import { fillViews, makeReferences, validateReferences } from '../../db/cells/moving/references.js';
-import { dumpSchema, type SchemaDump } from '../../db/cells/moving/schemaDump.js';
+import { copySequences } from '../../db/cells/moving/sequences.js';
+import { dumpTables, restoreTables, serviceTriggers } from '../../db/cells/moving/tablesDump.js';
+import { endHold, FORGOTTEN_MS, withWritesHeld } from '../../db/cells/moving/writeHold.js';
 import { createTenantSchema } from '../../db/tenants/tenantStorage.js';
 import { inTransaction } from '../../db/pool/inTransaction.js';
-import { PRINCIPAL_MAX_AGE_MS } from '../../db/roles/principal.js';
 import { UsageError } from '../../foundation/errors.js';
 import type { KeyRing } from '../../config/secrets.js';
 import { verifyExport } from './exportFile.js';
@@ -54,52 +46,80 @@ export interface MoveDeps {
   readonly keyRing: KeyRing;
 }
 
-interface MoveResult {
-  readonly cell: string;
-  /** How long nobody served the tenant; undefined if an earlier run of the command had stopped it. */
-  readonly pauseMs: number | undefined;
+/** What a move will take, before it begins. */
+export interface MoveEstimate {
+  /** Of the tenant's tables, with their indexes. */
+  readonly bytes: number;
+  readonly pauseMs: number;
 }
 
-/** A round with fewer changes takes less time than what the pause needs anyway. */
-const FEW_CHANGES = 200;
-const MAX_ROUNDS = 1_000;
-/** With a margin. After this time, no process serves the tenant from its cache. */
-const FORGOTTEN_MS = PRINCIPAL_MAX_AGE_MS + 100;
+interface MoveResult {
+  readonly cell: string;
+  /** How long the tenant's writes were refused; undefined if an earlier run of the command had stopped it. */
+  readonly pauseMs: number | undefined;
+  /** How long it was not served at all, at the end of that. */
+  readonly closedMs: number | undefined;
+}
+
+/** Whatever the size: processes forget the tenant twice, and pg_dump and pg_restore start. */
+const LEAST_PAUSE_MS = 2_500;
+/** Dumped and restored with indexes: half of what two idle cores do. A busy machine takes several times as long. */
+const BYTES_PER_MS = 30_000;
 
 /**
  * Moves a tenant from the source to the target. A move that an earlier run left unfinished is completed if the directory had
  * been turned, and otherwise undone and started again. Throws UsageError, AppError or what pg throws; then run it again.
+ * @param announce called before anything is done
  */
-export function moveTenantToCell(deps: MoveDeps, tenantid: number, to: string): Promise<MoveResult> {
+export function moveTenantToCell(
+  deps: MoveDeps,
+  tenantid: number,
+  to: string,
+  announce: (estimate: MoveEstimate) => void = () => undefined,
+): Promise<MoveResult> {
   return withTenantMoves(deps.directory, tenantid, async () => {
     const open = await readOpenMove(deps.directory, tenantid);
     if (open?.step === 'turned') {
       await requireEnds(deps, open.source, open.target);
       await arrive(deps, open);
-      return { cell: open.target, pauseMs: undefined };
+      return { cell: open.target, pauseMs: undefined, closedMs: undefined };
     }
     if (open) await undo(deps, open);
-    const own = await readOwnCell(deps.source.database.pool);
-    if (!own) throw new UsageError('this installation has not joined a directory: see docs/how-to/cells.md');
-    if (own.name === to) throw new UsageError(`tenant ${tenantid} moves from "${to}": give another cell`);
-    await requireEnds(deps, own.name, to);
+    announce(await estimateMove(deps, tenantid, to));
+    const { name } = await ownCellOf(deps);
     await copyDirectory(deps.directory, deps.target.database.pool, to);
-    await requireMovable(deps, tenantid);
-    const move = await beginMove(deps.directory, { tenantid, source: own.name, target: to });
+    const move = await beginMove(deps.directory, { tenantid, source: name, target: to });
     try {
       return await run(deps, move);
     } catch (error) {
-      await undoFailedMove(deps, tenantid, error);
+      await undoFailedMove(deps, move, error);
       throw error;
     }
   });
 }
 
+/** Throws UsageError when the tenant can't be moved. */
+export async function estimateMove(deps: MoveDeps, tenantid: number, to: string): Promise<MoveEstimate> {
+  const own = await ownCellOf(deps);
+  if (own.name === to) throw new UsageError(`tenant ${tenantid} moves from "${to}": give another cell`);
+  await requireEnds(deps, own.name, to);
+  const { schema } = await requireMovable(deps, tenantid);
+  const bytes = await measureTables(deps.source.database.pool, schema);
+  return { bytes, pauseMs: Math.round(LEAST_PAUSE_MS + bytes / BYTES_PER_MS) };
+}
+
+async function ownCellOf({ source }: MoveDeps): Promise<{ readonly name: string }> {
+  const own = await readOwnCell(source.database.pool);
+  if (!own) throw new UsageError('this installation has not joined a directory: see docs/how-to/cells.md');
+  return own;
+}
+
 /** Throws UsageError if that fails as well: then the tenant may be fenced, and served by no cell. */
-async function undoFailedMove(deps: MoveDeps, tenantid: number, failure: unknown): Promise<void> {
+async function undoFailedMove(deps: MoveDeps, { tenantid, moveid }: Move, failure: unknown): Promise<void> {
   try {
     const open = await readOpenMove(deps.directory, tenantid);
-    if (open && open.step !== 'turned') await undo(deps, open);
+    // Unless another command has taken over.
+    if (open?.moveid === moveid && open.step !== 'turned') await undo(deps, open);
   } catch (error) {
     const reasons = [failure, error].map((each) => (each instanceof Error ? each.message : String(each)));
     throw new UsageError(
@@ -135,7 +155,7 @@ async function requireEnds({ source, target }: MoveDeps, from: string, to: strin
   }
 }
 
-async function requireMovable({ source }: MoveDeps, tenantid: number): Promise<void> {
+async function requireMovable({ source }: MoveDeps, tenantid: number): Promise<MovingTenant> {
   const tenant = await readTenant(source.database.pool, tenantid);
   if (tenant?.schema == null) throw new UsageError(`there is no tenant ${tenantid} in this cell`);
   if (tenant.adopted) {
@@ -153,9 +173,10 @@ async function requireMovable({ source }: MoveDeps, tenantid: number): Promise<v
   const writers = await otherWriters(source.database.pool, moving);
   if (writers.length > 0) {
     throw new UsageError(
-      `${writers.join(', ')} may write to the tenant's tables, which nothing would stop during the move: revoke that first`,
+      `${writers.join(', ')} may write to the tenant's tables, which nothing would stop once it has moved: revoke that first`,
     );
   }
+  return moving;
 }
 
 async function placeOf({ database }: DumpEnd, tenantid: number, schema: string): Promise<MovingTenant> {
@@ -181,74 +202,73 @@ async function placesOf({ source, target }: MoveDeps, { tenantid }: Move): Promi
 async function run(deps: MoveDeps, copying: Move): Promise<MoveResult> {
   const places = await placesOf(deps, copying);
   if (!places) throw new UsageError(`there is no tenant ${copying.tenantid} in this cell`);
-  const { here, there } = places;
+  const { there } = places;
   const [from, to] = [deps.source.database.pool, deps.target.database.pool];
   if (!(await leaveCell(to, there, copying.moveid))) {
     throw new UsageError(`tenant ${copying.tenantid} is served by both cells: see docs/how-to/cells.md`);
   }
-  const tables = await listTables(from, here.schema);
-  await noteChanges(from, here, tables);
-  const structure = await structureOf(from, here);
-  const dump = await dumpSchema(deps.source, here);
+  const { fenced, heldAt, fencedAt } = await copyTables(deps, copying, places);
+  await endOfEarlierTransactions(from);
+  await copyRest(deps, fenced, places);
+  await delay(Math.max(0, FORGOTTEN_MS - (performance.now() - fencedAt)));
+  const turned = await switchDirectory(deps.directory, fenced);
+  await activateTenant(to, turned.tenantid, turned.moveid);
+  const activeAt = performance.now();
+  await arrive(deps, turned);
+  return {
+    cell: turned.target,
+    pauseMs: Math.round(activeAt - heldAt),
+    closedMs: Math.round(activeAt - fencedAt),
+  };
+}
+
+interface Fenced {
+  readonly fenced: Move;
+  /** By `performance.now()`. */
+  readonly heldAt: number;
+  readonly fencedAt: number;
+}
+
+/** Copies the tables while writes to them are held, and fences the tenant with the end of the hold. */
+async function copyTables(
+  { directory, source, target }: MoveDeps,
+  copying: Move,
+  { here, there }: Places,
+): Promise<Fenced> {
+  const { tenantid, schema } = here;
+  const { pool } = source.database;
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-move-'));
+  const file = path.join(folder, 'tables.dump');
+  let fenced = copying;
+  let heldAt = 0;
+  let fencedAt = 0;
   try {
-    await copyWhileServed(deps, places, tables, dump);
-    const fenced = await advanceMove(deps.directory, copying, 'fenced');
-    const stoppedAt = performance.now();
-    await fenceTenant(from, here, { move: fenced.moveid, movedTo: fenced.target, structure });
-    const fencedAt = performance.now();
-    await copyRest(deps, fenced, places, tables, dump);
-    await delay(Math.max(0, FORGOTTEN_MS - (performance.now() - fencedAt)));
-    const turned = await switchDirectory(deps.directory, fenced);
-    await activateTenant(to, turned.tenantid, turned.moveid);
-    const pauseMs = Math.round(performance.now() - stoppedAt);
-    await arrive(deps, turned);
-    return { cell: turned.target, pauseMs };
+    await inTransaction(target.database.pool, (tx) => createTenantSchema(tx, tenantid, there.schema));
+    await source.database.tenants.changeSchema(tenantid, async (session) => {
+      heldAt = performance.now();
+      await withWritesHeld(pool, here, async (hold) => {
+        const structure = await structureOf(pool, here);
+        await dumpTables(session, source.url, schema, file);
+        await restoreTables(target, tenantid, file, await serviceTriggers(pool, schema));
+        fenced = await advanceMove(directory, copying, 'fenced');
+        await fenceTenant(hold, pool, here, { move: fenced.moveid, movedTo: fenced.target, structure });
+        fencedAt = performance.now();
+      });
+    });
   } finally {
-    await dump.delete();
+    await rm(folder, { recursive: true });
   }
+  return { fenced, heldAt, fencedAt };
 }
 
-function endsOf({ source, target }: MoveDeps, places: Places): Ends {
-  return { source: source.database, target: target.database, ...places };
-}
-
-async function copyWhileServed(
-  deps: MoveDeps,
-  places: Places,
-  tables: readonly MovedTable[],
-  dump: SchemaDump,
-): Promise<void> {
-  const { target } = deps;
-  const ends = endsOf(deps, places);
-  const followed = tables.filter(({ key }) => key.length > 0);
-  const { tenantid, schema } = places.there;
-  await inTransaction(target.database.pool, (tx) => createTenantSchema(tx, tenantid, schema));
-  await dump.restoreTables(target);
-  await copyRows(ends, followed);
-  await dump.restoreIndexes(target);
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    if ((await applyChanges(ends, tables, false)) < FEW_CHANGES) return;
-  }
-  throw new UsageError("the tenant's rows change faster than they are copied");
-}
-
-/** During the pause. */
+/** While nobody serves the tenant. */
 async function copyRest(
-  deps: MoveDeps,
+  { source, target, keyRing }: MoveDeps,
   { tenantid, source: cell, moveid }: Move,
-  places: Places,
-  tables: readonly MovedTable[],
-  dump: SchemaDump,
+  { there }: Places,
 ): Promise<void> {
-  const { source, target, keyRing } = deps;
-  const ends = endsOf(deps, places);
-  const [from, to] = [ends.source.pool, ends.target.pool];
-  while ((await applyChanges(ends, tables, true)) > 0);
-  await copyKeyless(ends, tables);
-  await copySequences(ends);
-  await makeReferences(ends);
-  await fillViews(ends);
-  await dump.restoreTriggers(target);
+  const [from, to] = [source.database.pool, target.database.pool];
+  await copySequences(source.database, target.database, there);
   await endOfAttempts(source.database.ledger, tenantid);
   const lines: string[] = [];
   const keep = (line: string): Promise<void> => {
@@ -278,7 +298,6 @@ async function arrive(deps: MoveDeps, turned: Move): Promise<void> {
   if (places) {
     await carryHistory(from, to, turned.tenantid);
     await leaveCell(from, places.here, turned.moveid);
-    await validateReferences(deps.target.database, places.there);
   }
   await advanceMove(deps.directory, turned, 'done');
 }
@@ -296,8 +315,8 @@ async function undo(deps: MoveDeps, open: Move): Promise<void> {
   const aborting = open.step === 'aborting' ? open : await advanceMove(deps.directory, open, 'aborting');
   const places = await placesOf(deps, open);
   if (places) {
+    await endHold(deps.source.database.pool, open.tenantid);
     await unfenceTenant(deps.source.database.pool, places.here, open.moveid);
-    await stopNotingChanges(deps.source.database.pool, places.here);
     await settleLogin(deps.source, places.here);
     await leaveCell(deps.target.database.pool, places.there, open.moveid);
   }

@@ -16,7 +16,9 @@ export async function writeArchive(
   file: string,
 ): Promise<{ readonly digest: string; readonly triggers: ReadonlySet<string> }> {
   try {
-    await dumpTables(source, tenant, file);
+    await source.database.tenants.changeSchema(tenant.tenantid, (session) =>
+      dumpTables(session, source.url, tenant.schema, file),
+    );
   } finally {
     // Its login was let in, whoever serves it.
     await source.database.tenants.settle(tenant.tenantid, tenant.schema);
@@ -48,7 +50,7 @@ export async function withArchive<T>(
     await createTenantSchema(client, tenantid, schema);
   });
   try {
-    await restoreTables(target, tenantid, file, { except: new Set(trailer.triggers) });
+    await restoreTables(target, tenantid, file, new Set(trailer.triggers));
     return await store();
   } catch (error) {
     await removeSchema(target, header);

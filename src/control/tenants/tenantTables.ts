@@ -64,11 +64,12 @@ export const STAYING_TABLES: ReadonlySet<string> = new Set([
   'email_event',
   'email_pace',
   'mailbox',
-  'move_change',
+  'move_change', // of 0.1.0
   'oidc_sign_in',
   'outbox',
   'relay_batch',
   'sent_mail',
   'tenant_access', // computed by each installation
   'upload',
+  'write_hold', // of a running move
 ]);

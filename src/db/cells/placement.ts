@@ -26,8 +26,23 @@ export async function requireTenantInThisCell(db: StatementRunner, tenantid: num
   }
   // Unknown, and not known to be elsewhere either.
   if (place.held === null) return;
-  throw new AppError('TENANT_MOVING', 'The tenant is moving to another cell.');
+  throw moving();
 }
+
+const moving = (): AppError => new AppError('TENANT_MOVING', 'The tenant is moving to another cell.');
+
+/** SQL of tenant `t`: whether there is a hold, whose session has not ended. */
+export const WRITES_HELD = `
+  exists (select from rowpost.write_hold h, pg_catalog.pg_stat_get_activity(h.pid) a
+    where h.tenantid = t.tenantid and a.backend_start = h.backend_start)`;
+
+/** Throws AppError TENANT_MOVING while a move holds the writes to the tenant's tables. */
+export async function requireNoHold(db: StatementRunner, tenantid: number): Promise<void> {
+  const { rows } = await db.query(HOLD_SQL, [tenantid]);
+  if (rows.length > 0) throw moving();
+}
+
+const HOLD_SQL = `select from rowpost.tenant t where t.tenantid = $1 and ${WRITES_HELD}`;
 
 const PLACEMENT_SQL = statement`
   select case when t.tenantid is not null then t.moved_to is null end as held, c.base_url, c.own

@@ -168,8 +168,7 @@ select 'member' from pg_catalog.pg_auth_members m where m.roleid = (select oid f
   and m.member not in (select oid from trusted) and m.member is distinct from (select oid from pg_catalog.pg_roles where rolname = $2)
 union all
 select 'trigger' from relation r join pg_catalog.pg_trigger t on t.tgrelid = r.oid
-where not t.tgisinternal and (t.tgqual is not null
-  or t.tgfoid not in ('rowpost.capture_rows'::regproc, 'rowpost.note_move_change'::regproc))
+where not t.tgisinternal and (t.tgqual is not null or t.tgfoid <> 'rowpost.capture_rows'::regproc)
 union all
 select 'rule' from relation r join pg_catalog.pg_rewrite w on w.ev_class = r.oid
 union all

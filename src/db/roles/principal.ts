@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { cacheLookups } from '../../foundation/observability/metrics.js';
 import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
-import { requireTenantInThisCell } from '../cells/placement.js';
+import { requireTenantInThisCell, WRITES_HELD } from '../cells/placement.js';
 import type { StatementRunner } from '../sql/statementRunner.js';
 
 /** A policy rule that applies to a principal. Rules only grant; several add up. */
@@ -32,6 +32,8 @@ export interface Principal {
   readonly isAdmin: boolean;
   /** All access to the tenant is blocked; its email is still sent. */
   readonly isSuspended: boolean;
+  /** A move to another cell holds the writes to the tenant's tables. */
+  readonly areWritesHeld: boolean;
   /** Its queries may be served by a replica. */
   readonly readsReplica: boolean;
   /** The tenant's PostgreSQL schema; null for the installation, tenant 0. */
@@ -147,6 +149,7 @@ interface PrincipalRow {
   is_root: boolean;
   is_moved: boolean;
   suspended: boolean;
+  writes_held: boolean;
   read_replica: boolean;
   schema: string | null;
   policy_version: string;
@@ -180,6 +183,7 @@ export async function readPrincipal(
     isRoot: row.is_root,
     isAdmin: row.is_root || row.capabilities.includes('admin'),
     isSuspended: row.suspended,
+    areWritesHeld: row.writes_held,
     readsReplica: row.read_replica,
     schema: row.schema,
     policyVersion: row.policy_version,
@@ -194,6 +198,7 @@ const PRINCIPAL_SQL = `
     coalesce((select array_agg(c.roleid order by c.roleid) from rowpost.role c
       where c.parentid = r.roleid and not c.deleted and (r.login is distinct from $3::text or t.root_roleid = r.roleid)), '{}')::text as children,
     t.root_roleid is not distinct from r.roleid as is_root, t.moved_to is not null as is_moved, t.suspended, r.read_replica, t.schema, t.policy_version::text,
+    ${WRITES_HELD} as writes_held,
     ${TOKENS_VALID_FROM_MS} as tokens_valid_from_ms, extract(epoch from r.restored)::float8 * 1000 as restored_ms,
     coalesce((select json_agg(json_build_object('ruleid', p.ruleid, 'capabilities', p.capabilities,
         'targets', p.targets, 'filter', p.filter) order by p.ruleid)

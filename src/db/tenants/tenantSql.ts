@@ -15,7 +15,7 @@ const NONE_APPLIED = 'none of it was applied';
 /**
  * Runs an SQL script logged in as the tenant's role, with its schema as the search path, in one transaction unless it ends that
  * itself; the script can't switch to another role. It is read as psql reads it. No shared connection serves the tenant in the
- * meantime: introspect afterwards, which decides whether one may again. Throws AppError TENANT_NOT_FOUND, or TENANT_SQL_FAILED
+ * meantime: introspect afterwards, which decides whether one may again. Throws AppError TENANT_NOT_FOUND, TENANT_MOVED, TENANT_MOVING, or TENANT_SQL_FAILED
  * with PostgreSQL's message, line and column, and what was applied.
  */
 export async function runTenantSql(
@@ -23,8 +23,9 @@ export async function runTenantSql(
   { tenantid, sql }: { readonly tenantid: number; readonly sql: string },
 ): Promise<{ schema: string }> {
   const schema = await findTenantSchema(database.pool, tenantid);
-  await requireTenantInThisCell(database.pool, tenantid);
   await database.tenants.changeSchema(tenantid, async (client) => {
+    // A move, too, keeps others from changing the schema until it has ended.
+    await requireTenantInThisCell(database.pool, tenantid);
     await prepareSession(client, schema);
     await client.query(statement`begin`);
     await runScript(client, sql.replace(/^\uFEFF/, ''));

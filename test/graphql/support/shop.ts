@@ -137,6 +137,7 @@ export function roleWith(
     isRoot: false,
     isAdmin: false,
     isSuspended: false,
+    areWritesHeld: false,
     readsReplica: false,
     rules: rules.map((rule, index) => ({ ruleid: index + 1, filter: null, ...rule })),
   };

@@ -13,10 +13,16 @@ import { adoptTenant, deleteTenant, type CreatedTenant } from '../../../src/cont
 import { createTestTenant } from '../../support/createTestTenant.js';
 import { captureTable } from '../../../src/control/utility/capture.js';
 import { inTransaction } from '../../../src/db/pool/inTransaction.js';
-import { noteChanges, stopNotingChanges } from '../../../src/db/cells/moving/followChanges.js';
 import { fenceTenant, structureOf, unfenceTenant } from '../../../src/db/cells/moving/handOver.js';
 import { leaveCell } from '../../../src/db/cells/moving/leaveCell.js';
-import { listTables, otherWriters, ownedByOthers } from '../../../src/db/cells/moving/movedTables.js';
+import {
+  listTables,
+  measureTables,
+  otherWriters,
+  ownedByOthers,
+} from '../../../src/db/cells/moving/movedTables.js';
+import { copySequences } from '../../../src/db/cells/moving/sequences.js';
+import { withWritesHeld } from '../../../src/db/cells/moving/writeHold.js';
 import { PrincipalSource } from '../../../src/db/roles/principal.js';
 import {
   adoptionWarnings,
@@ -140,34 +146,28 @@ if (HAS_PG_DUMP) {
         statements: '`select` from `pg_catalog`',
         run: async () => {
           await listTables(test.database.pool, tenant.schema);
+          await measureTables(test.database.pool, tenant.schema);
           await otherWriters(test.database.pool, await moving());
           await ownedByOthers(test.database.pool, await moving());
         },
       },
       {
-        what: 'notes changes during a move',
-        statements: '`create trigger`, `drop trigger`, and its trigger `rowpost.note_move_change`',
-        run: async () => {
-          const { pool } = test.database;
-          const here = await moving();
-          await noteChanges(pool, here, await listTables(pool, here.schema));
-          await runTenantSql(test.database, {
-            tenantid: here.tenantid,
-            sql: 'update item set id = id + 10; delete from item where id = 17; truncate item; insert into item (id) values (1)',
-          });
-          await stopNotingChanges(pool, here);
-        },
-      },
-      {
-        what: 'fences a tenant that moves, and undoes it',
+        what: 'holds the writes of a tenant that moves, fences it, and undoes it',
         statements: '`lock table`, `grant`, `revoke`',
         run: async () => {
           const { pool } = test.database;
           const here = await moving();
           const structure = await structureOf(pool, here);
-          await fenceTenant(pool, here, { move: 1, movedTo: 'there', structure });
+          await withWritesHeld(pool, here, (hold) =>
+            fenceTenant(hold, pool, here, { move: 1, movedTo: 'there', structure }),
+          );
           await unfenceTenant(pool, here, 1);
         },
+      },
+      {
+        what: 'copies the sequences of a tenant that moves',
+        statements: '`select` from `pg_catalog`; `setval` as the tenant',
+        run: async () => copySequences(test.database, test.database, await moving()),
       },
       {
         what: 'exports a tenant',

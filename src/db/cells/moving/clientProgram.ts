@@ -13,30 +13,28 @@ export interface DumpEnd {
 }
 
 /**
- * Runs pg_dump logged in as the tenant: what it sends may run the tenant's code, whatever its objects are called. Meanwhile no
- * shared connection serves the tenant, and so nothing ends its login. Throws UsageError when the program is missing, older than
- * the server, or fails.
+ * Runs pg_dump or pg_restore logged in as the tenant, as a session that is open: what they send may run the tenant's code,
+ * whatever its objects are called. Throws UsageError when the program is missing, older than the server, or fails.
  */
-export function dumpAsTenant(
-  { database, url }: DumpEnd,
-  tenantid: number,
+export function runAsTenant(
+  session: pg.Client,
+  url: DumpEnd['url'],
+  program: 'pg_dump' | 'pg_restore',
   args: readonly string[],
 ): Promise<string> {
-  return database.tenants.changeSchema(tenantid, (session) =>
-    runProgram('pg_dump', args, connectionEnv(session, url)),
-  );
+  return runProgram(program, args, connectionEnv(session, url));
 }
 
-/** Runs pg_restore likewise, into a schema that nothing serves yet. */
-export async function restoreAsTenant(
-  { database, url }: DumpEnd,
+/** Runs `work` with a session of the tenant's, whoever serves it. */
+export async function withTenantSession<T>(
+  { tenants }: Database,
   tenantid: number,
-  args: readonly string[],
-): Promise<string> {
-  const session = await database.tenants.connectDirectly(tenantid);
+  work: (session: pg.Client) => Promise<T>,
+): Promise<T> {
+  const session = await tenants.connectDirectly(tenantid);
   session.on('error', () => undefined);
   try {
-    return await runProgram('pg_restore', args, connectionEnv(session, url));
+    return await work(session);
   } finally {
     await session.end();
   }

@@ -2,10 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { UsageError } from '../../../foundation/errors.js';
 import { readFingerprint } from '../../catalog/fingerprint.js';
-import { inTransaction } from '../../pool/inTransaction.js';
-import { LOCK_NOT_AVAILABLE, sqlState } from '../../sql/sqlState.js';
-import { identifier, join, sql, statement, textConstant } from '../../sql/sql.js';
-import { listTables } from './movedTables.js';
+import { inTransaction, type TransactionClient } from '../../pool/inTransaction.js';
+import { identifier, sql, statement, textConstant } from '../../sql/sql.js';
 
 /** A tenant in one cell. */
 export interface MovingTenant {
@@ -15,11 +13,7 @@ export interface MovingTenant {
   readonly role: string;
 }
 
-/** Below PostgreSQL's deadlock_timeout: where a request and the fence wait for each other, the fence gives way. */
-const LOCK_TIMEOUT_MS = 300;
-const DEADLOCK = '40P01';
-const RETRY_MS = 200;
-/** The tenant's transactions end earlier, at REQUEST_TIMEOUT_MS. */
+/** Requests, which change control tables, end earlier, at REQUEST_TIMEOUT_MS. */
 const PATIENCE_MS = 60_000;
 const POLL_MS = 10;
 
@@ -32,11 +26,12 @@ export function structureOf(pool: Pool, { schema }: MovingTenant): Promise<strin
 }
 
 /**
- * Takes the tenant's rights on its tables and says where it went, in one transaction that waits for all writers: what they
- * committed is there, and nothing is written or read by the tenant afterwards, whatever a process remembers. Throws
- * UsageError when the structure is not the expected one any more, or writers don't end.
+ * Takes the tenant's rights on its tables and says where it went, in the transaction that holds its writes: what writers had
+ * committed is copied, and from its commit on nothing is written or read by the tenant, whatever a process remembers. Throws
+ * UsageError when the structure is not the expected one any more, or another command has moved the tenant since.
  */
 export async function fenceTenant(
+  client: TransactionClient,
   pool: Pool,
   tenant: MovingTenant,
   {
@@ -46,61 +41,33 @@ export async function fenceTenant(
   }: { readonly move: number; readonly movedTo: string; readonly structure: string },
 ): Promise<void> {
   const { tenantid, schema, role } = tenant;
-  const until = performance.now() + PATIENCE_MS;
-  for (;;) {
-    try {
-      await inTransaction(pool, async (client) => {
-        await client.query(statement`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
-        // Whoever changes the schema holds it.
-        await client.query(statement`insert into rowpost.tenant_access values ($1) on conflict do nothing`, [
-          tenantid,
-        ]);
-        await client.query(statement`select from rowpost.tenant_access where tenantid = $1 for update`, [
-          tenantid,
-        ]);
-        // For update: control mutations hold a key share.
-        const { rowCount } = await client.query(
-          statement`select from rowpost.tenant where tenantid = $1 and moved_to is null and move < $2 for update`,
-          [tenantid, move],
-        );
-        if (rowCount === 0) throw new UsageError(`tenant ${tenantid} is not here, or was moved again`);
-        const tables = await listTables(client, schema);
-        if (tables.length > 0) {
-          const names = tables.map(({ name }) => identifier(schema, name));
-          await client.query(statement`lock table ${join(names, ', ')} in share mode`);
-        }
-        if ((await structureOf(pool, tenant)) !== structure) {
-          throw new UsageError('the structure of the tables changed during the move: run the command again');
-        }
-        const all = sql`on all tables in schema ${identifier(schema)}`;
-        await client.query(statement`revoke all ${all} from ${identifier(role)}`);
-        // Through the role it has no rights any more, and backups go on.
-        await client.query(statement`grant select ${all} to current_user`);
-        await client.query(
-          statement`update rowpost.tenant set moved_to = $2, move = $3 where tenantid = $1`,
-          [tenantid, movedTo, move],
-        );
-      });
-      break;
-    } catch (error) {
-      if (sqlState(error) !== LOCK_NOT_AVAILABLE && sqlState(error) !== DEADLOCK) throw error;
-      if (performance.now() > until) {
-        throw new UsageError(
-          "transactions on the tenant's tables don't end: see pg_stat_activity, and run the command again",
-        );
-      }
-      await delay(RETRY_MS * (0.5 + Math.random()));
-    }
+  await client.query(statement`set local lock_timeout = ${PATIENCE_MS}`);
+  // Waits for transactions that changed control tables: they have a lock on the row, or refer to it.
+  const { rowCount } = await client.query(
+    statement`select from rowpost.tenant where tenantid = $1 and moved_to is null and move < $2 for update`,
+    [tenantid, move],
+  );
+  if (rowCount === 0) throw new UsageError(`tenant ${tenantid} is not here, or was moved again`);
+  if ((await structureOf(pool, tenant)) !== structure) {
+    throw new UsageError('the structure of the tables changed during the move: run the command again');
   }
-  await endOfEarlierTransactions(pool);
+  const all = sql`on all tables in schema ${identifier(schema)}`;
+  await client.query(statement`revoke all ${all} from ${identifier(role)}`);
+  // Through the role it has no rights any more, and backups go on.
+  await client.query(statement`grant select ${all} to current_user`);
+  await client.query(statement`update rowpost.tenant set moved_to = $2, move = $3 where tenantid = $1`, [
+    tenantid,
+    movedTo,
+    move,
+  ]);
 }
 
 /**
- * Statements that ask whether the tenant is handed over lock the table of tenants before they take their snapshot. So those
+ * To be called after a fence. Statements that ask whether the tenant is handed over lock the table of tenants before they take their snapshot. So those
  * that lock it later know, and of those that hold it the earlier ones are waited for: they are short. Only the service asks:
  * writers of captured tables, of any tenant, lock the table for as long as their transactions last.
  */
-async function endOfEarlierTransactions(pool: Pool): Promise<void> {
+export async function endOfEarlierTransactions(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ now: string }>(statement`select clock_timestamp()::text as now`);
   const until = performance.now() + PATIENCE_MS;
   while (performance.now() < until) {

@@ -3,7 +3,6 @@ import { inTransaction } from '../../pool/inTransaction.js';
 import { sqlState } from '../../sql/sqlState.js';
 import { identifier, statement } from '../../sql/sql.js';
 import { forgetLedger } from './carryLedger.js';
-import { stopNotingChanges } from './followChanges.js';
 import type { MovingTenant } from './handOver.js';
 
 const DEPENDENT_OBJECTS = '2BP01';
@@ -31,7 +30,6 @@ export async function leaveCell(pool: Pool, tenant: MovingTenant, before: number
     return true;
   });
   if (!isGone) return false;
-  await stopNotingChanges(pool, tenant);
   await endSessions(pool, role);
   await inTransaction(pool, async (client) => {
     await client.query(statement`set local statement_timeout = 0`);

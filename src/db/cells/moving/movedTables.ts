@@ -1,44 +1,28 @@
 import type { StatementRunner } from '../../sql/statementRunner.js';
-import { identifier, sql, statement, textConstant, type Sql, type SqlText } from '../../sql/sql.js';
+import { sql, statement, textConstant, type Sql } from '../../sql/sql.js';
 
-/** A table of a tenant's schema whose rows move. Partitions move with the table they belong to. */
-export interface MovedTable {
-  readonly name: string;
-  /** A FROM item: without the rows of tables that inherit from it. */
-  readonly from: Sql;
-  /** SQL names of the columns that rows are inserted with. */
-  readonly columns: readonly string[];
-  /** Of the primary key; none for a table without one. */
-  readonly key: readonly string[];
+/** @returns the names of a schema's tables. Partitions belong to their table. */
+export async function listTables(runner: StatementRunner, schema: string): Promise<readonly string[]> {
+  const { rows } = await runner.query(statement`
+    select c.relname::text as name from pg_catalog.pg_class c
+    where c.relnamespace = ${oidOf(schema)} and c.relkind in ('r', 'p') and not c.relispartition order by c.relname`);
+  return (rows as readonly { readonly name: string }[]).map(({ name }) => name);
 }
 
-export async function listTables(runner: StatementRunner, schema: string): Promise<readonly MovedTable[]> {
-  const { rows } = await runner.query(tablesSql(schema));
-  return (rows as readonly (Omit<MovedTable, 'from'> & { readonly partitioned: boolean })[]).map(
-    ({ partitioned, ...table }) => ({
-      ...table,
-      from: partitioned ? identifier(schema, table.name) : sql`only ${identifier(schema, table.name)}`,
-    }),
-  );
+/** @returns the bytes that a schema's tables and indexes take, in PostgreSQL's files */
+export async function measureTables(runner: StatementRunner, schema: string): Promise<number> {
+  const { rows } = await runner.query(statement`
+    select coalesce(sum(pg_catalog.pg_total_relation_size(c.oid)), 0)::float8 as bytes from pg_catalog.pg_class c
+    where c.relnamespace = ${oidOf(schema)} and c.relkind in ('r', 'm')`);
+  return (rows as readonly { readonly bytes: number }[])[0]?.bytes ?? 0;
 }
-
-const tablesSql = (schema: string): SqlText => statement`
-  select c.relname::text as name, c.relkind = 'p' as partitioned,
-    array(select a.attname::text from pg_catalog.pg_attribute a
-      where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum) as columns,
-    array(select a.attname::text from pg_catalog.pg_index i
-      join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum = any (i.indkey::int2[])
-      where i.indrelid = c.oid and i.indisprimary order by a.attnum) as key
-  from pg_catalog.pg_class c
-  where c.relnamespace = ${oidOf(schema)} and c.relkind in ('r', 'p') and not c.relispartition
-  order by c.relname`;
 
 const oidOf = (schema: string): Sql =>
   sql`(select oid from pg_catalog.pg_namespace where nspname = ${textConstant(schema)}::name)`;
 const roleOf = (role: string): Sql =>
   sql`(select oid from pg_catalog.pg_roles where rolname = ${textConstant(role)}::name)`;
 
-/** @returns roles besides the tenant's and the service's that may change its tables: a fence does not stop them */
+/** @returns roles besides the tenant's and the service's that may change its tables: after the hold, nothing would stop them */
 export async function otherWriters(
   runner: StatementRunner,
   { schema, role }: { readonly schema: string; readonly role: string },

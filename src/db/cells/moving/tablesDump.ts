@@ -1,63 +1,59 @@
 import { rm, writeFile } from 'node:fs/promises';
+import type pg from 'pg';
 import type { Pool } from 'pg';
 import { quoted, statement } from '../../sql/sql.js';
-import { dumpAsTenant, restoreAsTenant, runProgram, type DumpEnd } from './clientProgram.js';
+import { runAsTenant, runProgram, withTenantSession, type DumpEnd } from './clientProgram.js';
 
-/** Writes an archive of the tenant's schema. Throws UsageError when pg_dump is missing, older than the server, or fails. */
+/**
+ * Writes an archive of the tenant's schema, logged in as the tenant, whom no shared connection may serve meanwhile: nothing ends
+ * its login then. Throws UsageError when pg_dump is missing, older than the server, or fails.
+ */
 export async function dumpTables(
-  source: DumpEnd,
-  { tenantid, schema }: { readonly tenantid: number; readonly schema: string },
+  session: pg.Client,
+  url: DumpEnd['url'],
+  schema: string,
   file: string,
-  options: readonly string[] = [],
 ): Promise<void> {
   const schemaOnly = `--schema=${quoted(schema)}`;
-  await dumpAsTenant(source, tenantid, [
-    ...['--format=custom', '--no-owner', '--no-acl', schemaOnly, `--file=${file}`],
-    ...options,
+  const fast = '--compress=1';
+  await runAsTenant(session, url, 'pg_dump', [
+    ...['--format=custom', fast, '--no-owner', '--no-acl', schemaOnly, `--file=${file}`],
   ]);
 }
 
 /** Of an archive's table of contents: `3412; 2620 16398 TRIGGER schema table name owner`. Names are the tenant's choice. */
-const ENTRY = /^\d+; (?<catalog>\d+) (?<oid>\d+) (?<kind>[A-Z ]+) /;
+const ENTRY = /^\d+; (?<catalog>\d+) (?<oid>\d+) /;
 const OF_TRIGGERS = '2620';
 const OF_SCHEMAS = '2615';
 
 /**
- * Restores what an archive has of the sections into the tenant's schema, which exists. Throws UsageError when pg_restore
- * fails: then nothing of these sections is there.
+ * Restores an archive into the tenant's schema, which exists and which nothing serves yet, logged in as the tenant. Throws
+ * UsageError when pg_restore fails: then nothing of it is there.
  * @param except oids of triggers, as `serviceTriggers` lists them
  */
 export async function restoreTables(
-  target: DumpEnd,
+  { database, url }: DumpEnd,
   tenantid: number,
   file: string,
-  { except, section, wanted }: RestoredPart,
+  except: ReadonlySet<string>,
 ): Promise<void> {
-  const sections = section === undefined ? [] : [`--section=${section}`];
-  const entries = await runProgram('pg_restore', ['--list', ...sections, file]);
+  const entries = await runProgram('pg_restore', ['--list', file]);
   const chosen = entries.split('\n').filter((entry) => {
-    const { catalog, oid = '', kind = '' } = ENTRY.exec(entry)?.groups ?? {};
-    if (catalog === undefined || catalog === OF_SCHEMAS) return false;
-    return !(catalog === OF_TRIGGERS && except.has(oid)) && (wanted?.(kind) ?? true);
+    const { catalog, oid = '' } = ENTRY.exec(entry)?.groups ?? {};
+    return catalog !== undefined && catalog !== OF_SCHEMAS && !(catalog === OF_TRIGGERS && except.has(oid));
   });
   if (chosen.length === 0) return;
   const list = `${file}.list`;
   try {
     await writeFile(list, chosen.join('\n'), { mode: 0o600 });
-    await restoreAsTenant(target, tenantid, [
-      ...['--no-owner', '--no-acl', '--single-transaction', `--use-list=${list}`, '--dbname=', file],
-    ]);
+    await withTenantSession(database, tenantid, (session) =>
+      runAsTenant(session, url, 'pg_restore', [
+        ...['--no-owner', '--no-acl', '--single-transaction', `--use-list=${list}`, '--dbname=', file],
+      ]),
+    );
   } finally {
     await rm(list, { force: true });
   }
-}
-
-interface RestoredPart {
-  readonly except: ReadonlySet<string>;
-  /** All of them by default. */
-  readonly section?: 'pre-data' | 'post-data';
-  /** By kind, such as `FK CONSTRAINT`. */
-  readonly wanted?: (kind: string) => boolean;
 }
 
 /** The oids of the service's own triggers on the schema's tables, which only the service may create. */

@@ -6,12 +6,14 @@ import { loadDeliveries } from '../../../../src/db/ledger/loadDeliveries.js';
 import { startSending } from '../../../../src/db/ledger/startSending.js';
 import { pollOutbox } from '../../../../src/db/outbox/pollOutbox.js';
 import {
+  endOfEarlierTransactions,
   fenceTenant,
   structureOf,
   unfenceTenant,
   type MovingTenant,
 } from '../../../../src/db/cells/moving/handOver.js';
 import { leaveCell } from '../../../../src/db/cells/moving/leaveCell.js';
+import { withWritesHeld } from '../../../../src/db/cells/moving/writeHold.js';
 import { PrincipalSource } from '../../../../src/db/roles/principal.js';
 import { createRule, createTenant, NO_LIMITS, writeEvents } from '../../../delivery/pipelineSetup.js';
 import { openShop, type Shop } from '../../../graphql/support/shop.js';
@@ -39,9 +41,13 @@ describe('a tenant that is handed over to another cell', () => {
   });
   after(() => shop.close());
 
-  const fence = async (move: number): Promise<void> => {
+  const fence = async (move: number, structure?: string): Promise<void> => {
     const { pool } = shop.test.database;
-    await fenceTenant(pool, moving, { move, movedTo: 'there', structure: await structureOf(pool, moving) });
+    const expected = structure ?? (await structureOf(pool, moving));
+    await withWritesHeld(pool, moving, (hold) =>
+      fenceTenant(hold, pool, moving, { move, movedTo: 'there', structure: expected }),
+    );
+    await endOfEarlierTransactions(pool);
   };
   const codeOf = async (query: string): Promise<string | undefined> =>
     (await shop.ask(query)).errors?.[0]?.extensions.code;
@@ -72,9 +78,7 @@ describe('a tenant that is handed over to another cell', () => {
     const { pool } = shop.test.database;
     const structure = await structureOf(pool, moving);
     await shop.sql('alter table notes add column more text');
-    const refused = await fenceTenant(pool, moving, { move: 6, movedTo: 'there', structure }).catch(
-      (error: unknown) => error,
-    );
+    const refused = await fence(6, structure).catch((error: unknown) => error);
     expect(refused).to.have.property('message').that.contains('structure');
     expect(await codeOf(READ)).to.equal(undefined);
   });
@@ -84,7 +88,7 @@ describe('a tenant that is handed over to another cell', () => {
     await client.query(`begin; insert into ${moving.schema}.notes (id) values (3)`);
     let isFenced = false;
     const fencing = fence(7).then(() => (isFenced = true));
-    await shop.test.database.pool.query('select pg_sleep(0.5)');
+    await shop.test.database.pool.query('select pg_sleep(1.5)');
     expect(isFenced).to.equal(false);
     await client.query('commit');
     client.release();
@@ -112,9 +116,30 @@ describe('a tenant that is handed over to another cell', () => {
     expect(await rows()).to.equal(4);
   });
 
+  it('runs no script that waited for its move, as the target would not have what the script does', async () => {
+    const { database } = shop.test;
+    let script: Promise<string> = Promise.resolve('');
+    await database.tenants.changeSchema(moving.tenantid, async () => {
+      script = shop.sql('create table late (id int)').then(
+        () => 'run',
+        (error: unknown) => (error as { code: string }).code,
+      );
+      await waitFor('the script to wait', async () => {
+        const { rowCount } = await database.pool.query(
+          `select from pg_locks l join pg_stat_activity a using (pid)
+           where not l.granted and a.datname = current_database() and a.query like '%tenant_access%'`,
+        );
+        return (rowCount ?? 0) > 0;
+      });
+      await fence(20);
+    });
+    expect(await script).to.equal('TENANT_MOVING');
+    await unfenceTenant(database.pool, moving, 20);
+  });
+
   it('is told to ask the cell that the directory names, also where it never was', async () => {
     const { pool } = shop.test.database;
-    await fence(9);
+    await fence(21);
     await pool.query(`insert into rowpost.cell_tenant values ($1, 'there')`, [moving.tenantid]);
     const reply = await shop.ask(READ);
     expect(reply.status).to.equal(421);
