@@ -354,8 +354,8 @@ const SIGN_INS: readonly Mutant[] = [
   {
     name: 'a sign-in is finished by another browser',
     within: 'takeOidcSignIn',
-    pattern: /and browser_hash = \?/,
-    replacement: 'and (browser_hash = ? or true)',
+    pattern: /and browser_hash = \$2/,
+    replacement: 'and (browser_hash = $2 or true)',
     tests: [SIGN_IN],
   },
   {

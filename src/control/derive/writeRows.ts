@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { assignments, equalities, identifier, insertion, join, sql, type Sql } from '../../db/sql/sql.js';
+import { assignments, equalities, identifier, insertInto, join, sql, type Sql } from '../../db/sql/sql.js';
 import { runSql, type StatementRunner } from '../../db/sql/statementRunner.js';
 import { isForeignKeyViolation } from '../../db/sql/sqlState.js';
 import { ownValue } from '../../foundation/ownValue.js';
@@ -27,7 +27,7 @@ export async function insertRow(
     ...storedValues(object, drawn, values, deps.keyRing),
   };
   const returned = key.map((name) => identifier(name));
-  const insert = runSql<Key>(db, sql`${insertion(table, row)} returning ${join(returned, ', ')}`);
+  const insert = runSql<Key>(db, sql`${insertInto(table, row)} returning ${join(returned, ', ')}`);
   const [inserted] = await mapWriteViolations(object, values, insert);
   if (!inserted) throw new Error(`the row of ${table} was not inserted`);
   return inserted;

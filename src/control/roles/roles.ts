@@ -1,5 +1,5 @@
 import { TOKENS_VALID_FROM_MS } from '../../db/roles/principal.js';
-import { assignments, equalities, insertion, sql } from '../../db/sql/sql.js';
+import { assignments, equalities, insertInto, sql } from '../../db/sql/sql.js';
 import { runSql, type StatementRunner } from '../../db/sql/statementRunner.js';
 import { isOfConstraint } from '../../db/sql/sqlState.js';
 import { badInput } from '../derive/badInput.js';
@@ -50,7 +50,7 @@ export async function insertRole(db: StatementRunner, role: NewRole): Promise<nu
     password_createtime: passwordHash === null ? null : sql`now()`,
     password_setby: passwordHash === null ? null : role.creatorid,
   };
-  const insert = runSql<{ roleid: number }>(db, sql`${insertion('role', columns)} returning roleid`);
+  const insert = runSql<{ roleid: number }>(db, sql`${insertInto('role', columns)} returning roleid`);
   const [row] = await mapDepthViolation(mapUniqueViolation(insert, ...loginTaken(role.login)));
   if (!row) throw new Error('the role was not inserted');
   return row.roleid;

@@ -8,7 +8,7 @@ export function partitionTree(table: Sql): Sql {
   return sql`(
     with recursive tree(oid) as (
       select ${table}
-      union all
+      union
       select i.inhrelid from tree cross join lateral (
         select i.inhrelid from pg_catalog.pg_inherits i where i.inhparent = tree.oid and not i.inhdetachpending
           and (select c.relispartition from pg_catalog.pg_class c where c.oid = i.inhrelid) offset 0

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { KeyRing } from '../../config/secrets.js';
 import { resumeTenant } from '../ledger/pause.js';
-import { assignments, insertion, sql } from '../sql/sql.js';
+import { assignments, insertInto, sql } from '../sql/sql.js';
 import { runSql, type StatementRunner } from '../sql/statementRunner.js';
 
 /** What a tenant sends by. */
@@ -41,7 +41,7 @@ export async function storeAccounts(
   };
   await runSql(
     db,
-    sql`${insertion('email_apikey', { apikey_encrypted: '', ...values, tenantid })}
+    sql`${insertInto('email_apikey', { apikey_encrypted: '', ...values, tenantid })}
       on conflict (tenantid) do update
       set ${assignments(values)}, version = email_apikey.version + 1, set_time = now()`,
   );

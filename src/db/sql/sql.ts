@@ -143,7 +143,7 @@ const given = (values: ColumnValues): [string, unknown][] =>
   Object.entries(values).filter(([, each]) => each !== undefined);
 
 /** `insert into rowpost.table (…) values (…)` */
-export function insertion(table: string, values: ColumnValues): Sql {
+export function insertInto(table: string, values: ColumnValues): Sql {
   const columns = given(values);
   return sql`insert into ${identifier('rowpost', table)} (${join(
     columns.map(([name]) => identifier(name)),
