@@ -57,7 +57,13 @@ describe('attack: conditions that end the session which evaluates them', () => {
       await pollOutbox(ledger, { batchEvents: 100, pollEvents: 100 });
 
       const open = (): Promise<readonly Batch[]> => openBatches(ledger, { minAgeMs: -1_000, limit: 100 });
-      const deps = { ledger, engine, limits: NO_LIMITS, records: new TenantLimiter<number>({ max: 1 }), log: testLog };
+      const deps = {
+        ledger,
+        engine,
+        limits: NO_LIMITS,
+        records: new TenantLimiter<number>({ max: 1 }),
+        log: testLog,
+      };
       let evaluations = 0;
       for (let batches = await open(); batches.length > 0; batches = await open()) {
         for (const batch of batches) {

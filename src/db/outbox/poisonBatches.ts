@@ -15,11 +15,7 @@ const MAX_EVENT_STARTS = 5;
 export type BatchFate = 'try' | 'split' | 'give-up';
 
 /** Counts an evaluation that was lost, and splits the batch if due. */
-export async function countLostEvaluation(
-  ledger: Ledger,
-  key: BatchKey,
-  events: number,
-): Promise<BatchFate> {
+export async function countLostEvaluation(ledger: Ledger, key: BatchKey, events: number): Promise<BatchFate> {
   const rows = await ledger.query<{ starts: number }>(COUNT, [key.batchid, key.createtime]);
   const starts = rows[0]?.starts ?? 0;
   if (events <= 1) return starts >= MAX_EVENT_STARTS ? 'give-up' : 'try';
