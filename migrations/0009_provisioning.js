@@ -27,6 +27,7 @@ export async function up(knex) {
     );
     -- for foreign keys that keep tenants apart
     alter table rowpost.role_class add unique (tenantid, classid);
+    alter table rowpost.role_oidc add unique (tenantid, roleid, confid);
     -- Which group at the identity provider is which class.
     create table rowpost.oidc_group_class (
       confid int not null,
@@ -47,7 +48,7 @@ export async function up(knex) {
       classid int not null,
       tenantid int not null,
       primary key (roleid, confid, classid),
-      foreign key (roleid, confid) references rowpost.role_oidc (roleid, confid) on delete cascade,
+      foreign key (tenantid, roleid, confid) references rowpost.role_oidc (tenantid, roleid, confid) on delete cascade,
       foreign key (tenantid, classid) references rowpost.role_class (tenantid, classid) on delete cascade
     );
     create index role_oidc_class_class on rowpost.role_oidc_class (tenantid, classid);

@@ -174,10 +174,13 @@ const REFERENCES = statement`
     select root_roleid from rowpost.tenant where tenantid = $1
     union
     select r.roleid from rowpost.role r join tree on r.parentid = tree.roleid where r.tenantid = $1
-  ), role as (select * from rowpost.role where tenantid = $1), rule as (select * from rowpost.policy_rule where tenantid = $1)
+  ), role as (select * from rowpost.role where tenantid = $1), rule as (select * from rowpost.policy_rule where tenantid = $1),
+    made as (select * from rowpost.oidc_provisioning where tenantid = $1)
   select
-    array(select unnest(capabilities) from role union select unnest(capabilities) from rule) as capabilities,
-    array(select unnest(classes) from role union select unnest(classes) from rule) as classes,
+    array(select unnest(capabilities) from role union select unnest(capabilities) from rule
+      union select unnest(capabilities) from made) as capabilities,
+    array(select unnest(classes) from role union select unnest(classes) from rule
+      union select unnest(classes) from made) as classes,
     array(select providerid from rowpost.oidc_config where tenantid = $1) as providers,
     (select min(roleid) from role where roleid not in (select roleid from tree where roleid is not null)) as "strayRoles",
     (select min(named) from rule, unnest(roles) named where named not in (select roleid from role)) as "strayRuleRoles"`;

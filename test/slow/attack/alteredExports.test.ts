@@ -110,6 +110,36 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
       createtime: '2026-01-01',
     },
   ],
+  oidc_provisioning: [
+    {
+      confid: 20_000_500,
+      tenantid: TENANT,
+      parentid: 20_000_502,
+      capabilities: ['login'],
+      classes: [20_000_500],
+      name: '{{ claims.name }}',
+      login: null,
+      scope: null,
+      email_domains: ['example.com'],
+      required_claim: null,
+      required_value: null,
+      seats: 10,
+      link_by_email: false,
+      groups_claim: 'groups',
+      creatorid: 20_000_501,
+      createtime: '2026-01-01',
+    },
+  ],
+  oidc_group_class: [
+    {
+      confid: 20_000_500,
+      group_name: 'staff',
+      classid: 20_000_500,
+      tenantid: TENANT,
+      creatorid: 20_000_501,
+      createtime: '2026-01-01',
+    },
+  ],
   role_oidc: [
     {
       roleid: 20_000_502,
@@ -120,6 +150,7 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
       createtime: '2026-01-01',
     },
   ],
+  role_oidc_class: [{ roleid: 20_000_502, confid: 20_000_500, classid: 20_000_500, tenantid: TENANT }],
   email_layouts: [
     {
       tenantid: TENANT,
