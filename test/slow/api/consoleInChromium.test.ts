@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { ConsoleShop } from '../../api/consoleShop.js';
 import { PXADMIN_PASSWORD, ROOT_LOGIN, ROOT_PASSWORD, textAt } from '../../api/webFixture.js';
+import { collectComplaints } from '../../support/browserComplaints.js';
 
 const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 const AXE = readFileSync(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
@@ -89,8 +90,7 @@ if (existsSync(CHROMIUM)) {
     async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
       const page = await (await browser.newContext(options)).newPage();
       page.setDefaultTimeout(15_000);
-      page.on('console', (message) => complaints.push(message.text()));
-      page.on('pageerror', (error) => complaints.push(error.message));
+      collectComplaints(page, complaints);
       page.on('request', (request) => {
         const url = request.url();
         if (!url.startsWith(shop.fixture.url) && !url.startsWith('data:'))

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import type { CreatedTenant } from '../../../src/control/tenants/tenants.js';
+import { collectComplaints } from '../../support/browserComplaints.js';
 import { waitFor } from '../../support/waitFor.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture } from '../../api/webFixture.js';
 
@@ -89,8 +90,7 @@ describe('the console', () => {
           const url = request.url();
           if (!url.startsWith(fixture.url) && !url.startsWith('data:')) strangers.push(url);
         });
-        page.on('console', (message) => complaints.push(message.text()));
-        page.on('pageerror', (error) => complaints.push(error.message));
+        collectComplaints(page, complaints);
         await page.goto(`${fixture.url}${path}`);
         return page;
       }

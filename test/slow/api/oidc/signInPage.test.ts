@@ -8,6 +8,7 @@ import {
 } from '../../../api/oidc/support/certifiedProvider.js';
 import { HttpBrowser } from '../../../api/oidc/support/httpBrowser.js';
 import { CLIENT, OidcFixture } from '../../../api/oidc/support/oidcFixture.js';
+import { collectComplaints } from '../../../support/browserComplaints.js';
 
 const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 
@@ -156,7 +157,7 @@ describe('GET /signin', () => {
       it('is operable by keyboard, with labels, and shows the problem as an alert', async () => {
         const tab = await browser.newPage();
         const complaints: string[] = [];
-        tab.on('console', (message) => complaints.push(message.text()));
+        collectComplaints(tab, complaints);
         await tab.goto(page);
         // Chromium moves the focus to the first field with its first frame, perhaps after the page has loaded.
         await tab.locator('#login:focus').waitFor();
