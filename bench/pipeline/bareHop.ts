@@ -1,7 +1,7 @@
 import { startChildServer } from '../support/childServer.js';
 import { peerFile } from '../support/peers.js';
 import { makeEmptyDatabase } from './emptyDatabase.js';
-import { mutateBareHop, type Mutator } from './mutations.js';
+import { mutateByHand, type Mutator } from './mutations.js';
 import type { Backend } from './options.js';
 import type { Site } from './site.js';
 
@@ -28,7 +28,7 @@ export async function startBareHop(
   const script = peerFile('senders/bareHop.mjs');
   const web = await startChildServer(script, ['web', settings], process.execPath);
   const worker = await startChildServer(script, ['worker', settings], process.execPath);
-  const mutator = mutateBareHop(web.url, options.connections);
+  const mutator = mutateByHand(web.url, options.connections);
   return {
     mutator,
     async stop() {

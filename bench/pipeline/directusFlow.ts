@@ -15,7 +15,7 @@ const HTML = `<p>Dear {{read.order_id.customer_id.name}},</p>
  * Directus on the site's tables, with a flow: an item is created → the order is read with its customer and items → the
  * email goes to the carrier by a web request, which costs less than its email operation by SMTP.
  */
-export async function startDirectusFlow(site: Site): Promise<Omit<ChildServer, 'pid'>> {
+export async function startDirectusFlow(site: Site): Promise<Pick<ChildServer, 'url' | 'stop'>> {
   const { databaseUrl, schema } = site.installation;
   // The carrier listens on this machine, where Directus would not send requests.
   const directus = await startDirectus(databaseUrl, schema, POOL, { IMPORT_IP_DENY_LIST: '' });

@@ -1,8 +1,9 @@
+import { createTwin } from '../twin/twin.js';
 import { startBareHop } from './bareHop.js';
 import { runClosedLoad } from './closedLoad.js';
 import { describeLatency, measureLatency, type EmailLatency } from './emailLatency.js';
 import type { Findings } from './findings.js';
-import { mutateRowpost } from './mutations.js';
+import { mutateByHand, mutateRowpost } from './mutations.js';
 import { percentile } from './numbers.js';
 import { median } from '../support/load.js';
 import type { Options } from './options.js';
@@ -22,12 +23,13 @@ const ROUNDS = 5;
 const P50_MS = 10;
 const P99_MS = 50;
 /** At 200/s, of the bare hop's. */
-const P50_RATIO = 2;
-const P99_RATIO = 2.5;
+const HOP_RATIOS = { p50: 2, p99: 2.5 };
+/** And of the program by hand, which keeps the same promises. */
+const TWIN_RATIOS = { p50: 1.5, p99: 2 };
 
 /**
  * From the commit to the carrier, at a steady rate through one web, one relay and one worker, in turns with two processes
- * that insert a row, add a job after the commit and send.
+ * that insert a row, add a job after the commit and send, and with the program by hand (bench/twin).
  */
 export async function latency({ seconds, backends }: Options, findings: Findings): Promise<void> {
   for (const backend of backends ?? (['redis', 'postgres'] as const)) {
@@ -35,8 +37,12 @@ export async function latency({ seconds, backends }: Options, findings: Findings
       const { shop, carrier } = site;
       const { baseUrl } = await site.startAll(backend);
       const hop = await startBareHop(site, backend, { connections: CONNECTIONS, concurrency: CONCURRENCY });
+      const twin = await createTwin(site, backend, CONCURRENCY);
+      const parts = [await twin.start('worker'), await twin.start('relay')];
+      const twinWeb = await twin.start('web');
       const rowpost = mutateRowpost(baseUrl, shop, CONNECTIONS);
-      for (const mutator of [rowpost, hop.mutator]) await runClosedLoad(mutator, carrier, WARM_UP);
+      const byHand = mutateByHand(twinWeb.url, CONNECTIONS);
+      for (const mutator of [rowpost, byHand, hop.mutator]) await runClosedLoad(mutator, carrier, WARM_UP);
 
       const slow = await measureLatency(rowpost, carrier, { perSecond: 10, seconds });
       findings.note(`${backend}, 10/s: ${describeLatency(slow)}`);
@@ -45,21 +51,24 @@ export async function latency({ seconds, backends }: Options, findings: Findings
       const seldom = await measureLatency(rowpost, carrier, SELDOM);
       findings.note(`${backend}, each 12 s: ${describeLatency(seldom)}`);
 
-      const [ours, bare]: [EmailLatency[], EmailLatency[]] = [[], []];
-      for (let round = 0; round < ROUNDS; round++) {
-        ours.push(await measureLatency(rowpost, carrier, { perSecond: 200, seconds }));
-        bare.push(await measureLatency(hop.mutator, carrier, { perSecond: 200, seconds }));
+      for (const perSecond of [50, 200]) {
+        const [ours, theirs, bare]: [EmailLatency[], EmailLatency[], EmailLatency[]] = [[], [], []];
+        for (let round = 0; round < ROUNDS; round++) {
+          ours.push(await measureLatency(rowpost, carrier, { perSecond, seconds }));
+          theirs.push(await measureLatency(byHand, carrier, { perSecond, seconds }));
+          bare.push(await measureLatency(hop.mutator, carrier, { perSecond, seconds }));
+        }
+        const load = `${backend}, ${perSecond}/s`;
+        for (const each of ours) findings.note(`${load}: ${describeLatency(each)}`);
+        for (const each of theirs) findings.note(`${load}, program by hand: ${describeLatency(each)}`);
+        for (const each of bare) findings.note(`${load}, bare hop: ${describeLatency(each)}`);
+        compareWithLimits(load, ours, findings);
+        compareWithPeer(load, 'program by hand', ours, theirs, TWIN_RATIOS, findings);
+        compareWithPeer(load, 'bare hop', ours, bare, HOP_RATIOS, findings);
       }
-      for (const each of ours) findings.note(`${backend}, 200/s: ${describeLatency(each)}`);
-      for (const each of bare) findings.note(`${backend}, 200/s, bare hop: ${describeLatency(each)}`);
-      compareWithLimits(`${backend}, 200/s`, ours, findings);
-      for (const [share, atMost] of [
-        [0.5, P50_RATIO],
-        [0.99, P99_RATIO],
-      ] as const) {
-        const name = `commit → accepted, ${backend}, 200/s, p${share * 100} ÷ bare hop`;
-        findings.bar(name, medianAt(ours, share) / medianAt(bare, share), { atMost });
-      }
+      byHand.close();
+      for (const part of [twinWeb, ...parts]) await part.stop();
+      await twin.stop();
       rowpost.close();
       await hop.stop();
     });
@@ -70,6 +79,20 @@ function compareWithLimits(load: string, rounds: readonly EmailLatency[], findin
   const name = `commit → accepted, ${load}`;
   findings.bar(`${name}, p50`, medianAt(rounds, 0.5), { atMost: P50_MS, unit: 'ms' });
   findings.bar(`${name}, p99`, medianAt(rounds, 0.99), { atMost: P99_MS, unit: 'ms' });
+}
+
+function compareWithPeer(
+  load: string,
+  peer: string,
+  ours: readonly EmailLatency[],
+  theirs: readonly EmailLatency[],
+  limits: { readonly p50: number; readonly p99: number },
+  findings: Findings,
+): void {
+  const name = `commit → accepted, ${load}`;
+  const ratio = (share: number): number => medianAt(ours, share) / medianAt(theirs, share);
+  findings.bar(`${name}, p50 ÷ ${peer}`, ratio(0.5), { atMost: limits.p50 });
+  findings.bar(`${name}, p99 ÷ ${peer}`, ratio(0.99), { atMost: limits.p99 });
 }
 
 /** The percentile of each round, and the median of these. */

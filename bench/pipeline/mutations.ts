@@ -23,8 +23,8 @@ export function mutateDirectus(url: string, token: string, connections: number):
   return mutator(`${url}items/item?fields=item_id`, token, connections, (item) => item);
 }
 
-/** By a bare hop's web process. */
-export function mutateBareHop(url: string, connections: number): Mutator {
+/** By the web process of the bare hop, or of the program by hand. */
+export function mutateByHand(url: string, connections: number): Mutator {
   return mutator(url, '', connections, (item) => item);
 }
 

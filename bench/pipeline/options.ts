@@ -8,6 +8,8 @@ export interface Options {
   readonly parts: readonly string[];
   /** Events of a backlog. */
   readonly events: number;
+  /** In turns with its peers, of `drain`. */
+  readonly rounds: number;
   /** Of each measurement under load. */
   readonly seconds: number;
   /** Of the long parts, memory and heldSnapshot. */
@@ -16,7 +18,7 @@ export interface Options {
   readonly backends: readonly Backend[] | undefined;
 }
 
-const USAGE = `npm run bench -- pipeline [part …] [--events 50000] [--seconds 12] [--minutes 30] [--backend redis|postgres]`;
+const USAGE = `npm run bench -- pipeline [part …] [--events 50000] [--rounds 3] [--seconds 12] [--minutes 30] [--backend redis|postgres]`;
 
 /** Throws, with the usage, when an argument is not understood. */
 export function readOptions(args: readonly string[]): Options {
@@ -25,6 +27,7 @@ export function readOptions(args: readonly string[]): Options {
     allowPositionals: true,
     options: {
       events: { type: 'string', default: '50000' },
+      rounds: { type: 'string', default: '3' },
       seconds: { type: 'string', default: '12' },
       minutes: { type: 'string', default: '30' },
       backend: { type: 'string' },
@@ -35,6 +38,7 @@ export function readOptions(args: readonly string[]): Options {
   return {
     parts: positionals,
     events: positive(values.events),
+    rounds: positive(values.rounds),
     seconds: positive(values.seconds),
     minutes: positive(values.minutes),
     backends: backend && [backend],

@@ -6,7 +6,10 @@ import { createInterface } from 'node:readline';
 export interface ChildServer {
   readonly url: string;
   readonly pid: number;
-  stop(): Promise<void>;
+  /** Resolves when it has ended, however that came. */
+  readonly ended: Promise<unknown>;
+  /** @param signal SIGKILL to crash it */
+  stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 /** @param node another Node, for a script in plain JavaScript */
@@ -21,14 +24,15 @@ export async function startChildServer(
     env: { ...process.env, NODE_ENV: 'production' },
   });
   if (!child.stdout || child.pid === undefined) throw new Error(`${script.pathname} could not be started`);
+  const ended = once(child, 'exit');
   const [port] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
   return {
     url: `http://127.0.0.1:${port}/`,
     pid: child.pid,
-    async stop() {
-      const exited = once(child, 'exit');
-      child.kill('SIGTERM');
-      await exited;
+    ended,
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal);
+      await ended;
     },
   };
 }

@@ -24,7 +24,7 @@ export async function startDirectus(
   schema: string,
   poolSize: number,
   settings: Readonly<Record<string, string>> = {},
-): Promise<Omit<ChildServer, 'pid'>> {
+): Promise<Pick<ChildServer, 'url' | 'stop'>> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'directus-bench-'));
   const port = await freePort();
   const env = {
