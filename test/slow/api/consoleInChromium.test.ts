@@ -89,7 +89,7 @@ if (existsSync(CHROMIUM)) {
 
     async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
       const page = await (await browser.newContext(options)).newPage();
-      page.setDefaultTimeout(15_000);
+      page.setDefaultTimeout(60_000);
       collectComplaints(page, complaints);
       page.on('request', (request) => {
         const url = request.url();

@@ -85,7 +85,7 @@ describe('the console', () => {
       ): Promise<Page> {
         const context = await browser.newContext({ colorScheme, viewport });
         const page = await context.newPage();
-        page.setDefaultTimeout(8000);
+        page.setDefaultTimeout(60_000);
         page.on('request', (request) => {
           const url = request.url();
           if (!url.startsWith(fixture.url) && !url.startsWith('data:')) strangers.push(url);
