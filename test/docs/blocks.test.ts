@@ -57,11 +57,6 @@ const NOT_RUN: readonly (readonly [page: string, part: string, reason: string])[
     'npm run demo',
     'installs and builds; test/slow/docs/firstEmail.test.ts runs the demo',
   ],
-  [
-    'docs/tutorials/existing-database.md',
-    'create role rowpost',
-    'needs a superuser; the test makes the same roles itself',
-  ],
   ['docs/tutorials/existing-database.md', 'node dist/main.js release', 'run by the test without its block'],
   ['docs/tutorials/existing-database.md', 'pg_dump --exclude-schema', 'a dump of the reader’s own database'],
   ['docs/tutorials/existing-database.md', '--print-sql', 'run by the test with a schema of its own'],

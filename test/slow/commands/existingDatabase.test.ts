@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { expect } from 'chai';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { eq } from 'drizzle-orm';
@@ -9,6 +11,7 @@ import { DataTypes, Sequelize } from 'sequelize';
 import { post } from '../../../bench/support/installation.js';
 import { adoptTenant } from '../../../src/control/tenants/tenants.js';
 import { runRowpost, startProcess, type RowpostProcess } from '../../support/rowpostProcess.js';
+import { startSeparateCluster } from '../../support/separateCluster.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import { waitFor } from '../../support/waitFor.js';
 
@@ -34,8 +37,10 @@ function argumentsOf(tag: string): string[] {
 
 /** The variables that the guide sets. */
 function documentedSettings(): Record<string, string> {
-  const options = { encoding: 'utf8' as const, env: { PATH: process.env['PATH'] ?? '' } };
+  const home = mkdtempSync(path.join(os.tmpdir(), 'rowpost-settings-'));
+  const options = { encoding: 'utf8' as const, env: { PATH: process.env['PATH'] ?? '', HOME: home } };
   const printed = execFileSync('bash', ['--norc', '-ec', `${block('sh settings')}env -0`], options);
+  rmSync(home, { recursive: true });
   const set = printed.split('\0').map((line) => /^([A-Z_]+)=(.*)$/s.exec(line));
   const names = [...block('sh settings').matchAll(/^export (\w+)=/gm)].map(([, name]) => name!);
   return Object.fromEntries(
@@ -281,6 +286,43 @@ describe('docs/tutorials/existing-database.md, with the built program', () => {
        where c.relnamespace = 'public'::regnamespace and tgname like 'rowpost%'`,
     );
     expect(rows).to.deep.equal([]);
+  });
+
+  it('leaves nothing behind once the rest is removed', async () => {
+    const cluster = await startSeparateCluster();
+    const rules = path.join(cluster.data, 'pg_hba.conf');
+    await cluster.stop();
+    writeFileSync(rules, `host all postgres 127.0.0.1/32 trust\n${readFileSync(rules, 'utf8')}`);
+    await cluster.start();
+    const url = new URL(cluster.superuserUrl);
+    const superuser = new pg.Client({ connectionString: url.href });
+    await superuser.connect();
+    const roles = async (): Promise<readonly string[]> => {
+      const { rows } = await superuser.query<{ rolname: string }>('select rolname from pg_roles order by 1');
+      return rows.map(({ rolname }) => rolname);
+    };
+    await superuser.query('alter role rowpost rename to earlier');
+    await superuser.query('create role crm_app');
+    const before = await roles();
+    await superuser.query('create database crm owner crm_app');
+    await superuser.query(block('sql role'));
+    url.pathname = '/crm';
+    const owner = new pg.Client({ connectionString: url.href });
+    await owner.connect();
+    await owner.query(`set role crm_app; ${block('sql tables')}; reset role`);
+
+    [url.username, url.password] = ['rowpost', 'change-me'];
+    const settings = { ...env, DATABASE_URL: url.href };
+    for (const args of [['release'], ...['sh adopt', 'sh capture', 'sh release'].map(argumentsOf)]) {
+      const { code, stderr } = await runRowpost(args, settings, `${ROOT_PASSWORD}\n`);
+      expect(code, stderr).to.equal(0);
+    }
+    expect(await roles()).not.to.deep.equal(before);
+    await owner.query(block('sql remove'));
+    expect(await roles()).to.deep.equal(before);
+    const schemas = await owner.query("select from pg_namespace where nspname ~ '^(rowpost|bullmq)'");
+    expect(schemas.rows).to.have.lengthOf(0);
+    await Promise.all([owner.end(), superuser.end()]);
   });
 });
 
