@@ -103,7 +103,7 @@ describe('deliveries in the console', () => {
     for (const [index, outcome] of outcomes.entries())
       await crowd.attempt(held, { attempt: index + 1, outcome });
     expect(await client.page(`/console/deliveries/${held}`))
-      .to.include('Attempt 1: It failed')
+      .to.include('Attempt 1: Failed')
       .and.include('Attempt 2: Accepted by the carrier')
       .and.not.include('Attempt 3');
     await crowd.close();
@@ -165,7 +165,7 @@ describe('deliveries in the console', () => {
     const order = [
       'Row updated: orders order_id = 7',
       'Rule “Paid orders” matched',
-      'Attempt 1: It did not succeed; to be tried again',
+      'Attempt 1: Failed, will be retried',
       '<dt>Carrier</dt><dd>smtp</dd>',
       'come back later',
       'Attempt 2: Accepted by the carrier',

@@ -391,7 +391,7 @@ describe('the console’s emails and rules', () => {
     const [status, html] = await post(RULE, { ...rule, id: shop.ruleid, condition: 'new.nothing = 1' });
     expect([status, html.includes('nothing')], html).to.deep.equal([400, true]);
     expect(html)
-      .to.include('In “and this holds”')
+      .to.include('In “and this is true”')
       .and.match(/name="of_orders" checked/)
       .and.match(/<option value="\d+" selected>root \(\d+\)</);
     expect((await post(RULE, { ...rule, name: 'other', id: shop.ruleid, action: 'delete' }))[0]).to.equal(

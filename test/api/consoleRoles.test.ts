@@ -99,7 +99,7 @@ describe('the console’s roles and policy rules', () => {
       'Every role may <strong>select</strong> every row of orders',
     );
     await post(POLICIES, { id, action: 'delete' });
-    expect(await browser.page(POLICIES)).to.include('No rule:');
+    expect(await browser.page(POLICIES)).to.include('There is no policy rule yet');
   });
 
   it('name roles without a login by number, and save them again unchanged', async () => {

@@ -126,9 +126,9 @@ const LABELS: Readonly<Record<string, string>> = {
   name: 'Name',
   targets: 'When rows of',
   operations: 'have an',
-  condition: 'and this holds',
+  condition: 'and this is true',
   email_type: 'send',
-  query_roleid: 'with the rights of',
+  query_roleid: 'with the permissions of',
 };
 
 function inputOf(values: Values): Values {
