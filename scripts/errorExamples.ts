@@ -77,19 +77,19 @@ export const ERROR_EXAMPLES: readonly ErrorExample[] = [
   query(
     'mutation { create_orders(input: { order_id: 9, customer_id: 1, rebate: 101 }) { order_id } }',
     'CHECK_VIOLATION',
-    'The row breaks orders_rebate_check of orders (rebate).',
+    'The row violates orders_rebate_check of orders (rebate).',
     { table: 'orders', column: 'rebate' },
   ),
   query(
     'mutation { update_orders(order_id: 1, input: { first_day: "2026-02-02", last_day: "2026-02-01" }) { order_id } }',
     'CHECK_VIOLATION',
-    'The row breaks days of orders (first_day, last_day).',
+    'The row violates days of orders (first_day, last_day).',
     { table: 'orders', column: 'first_day, last_day' },
   ),
   query(
     'mutation { create_odd_name(input: { id: 1, net_price: 0 }) { id } }',
     'CHECK_VIOLATION',
-    'The row breaks odd-name_net price_check of odd_name (net_price).',
+    'The row violates odd-name_net price_check of odd_name (net_price).',
     { table: 'odd_name', column: 'net_price' },
   ),
   query(
@@ -125,7 +125,7 @@ export const ERROR_EXAMPLES: readonly ErrorExample[] = [
   query(
     '{ ledger { id } }',
     'PERMISSION_DENIED',
-    "The table ledger belongs to another role of the database, which has not granted this to the tenant's.",
+    "The table ledger belongs to another database role, which has not granted this privilege to the tenant's role.",
     {
       table: 'ledger',
       hint: 'No policy rule helps: its owner in the database grants it to the role of the tenant, and "rowpost doctor" says how.',

@@ -40,7 +40,7 @@ Errors of the database name the table and the column as the API names them:
 ${EXAMPLE_TABLES}
 \`\`\`
 
-and a table \`ledger\` that belongs to another role of the database, these requests are rejected. A test sends them.
+and a table \`ledger\` that belongs to another database role, these requests are rejected. A test sends them.
 
 | Request | Message | Where |
 | --- | --- | --- |

@@ -76,13 +76,13 @@ export const SQL_STATE_EXAMPLES: readonly SqlStateExample[] = [
     '23505',
     'insert into parent values (1, 1, 1)',
     'UNIQUE_VIOLATION',
-    'parent has a row with this id already.',
+    'A row of parent with this id already exists.',
   ],
   [
     '23514',
     'insert into parent values (3, 0, 1)',
     'CHECK_VIOLATION',
-    'The row breaks parent_positive_check of parent (positive).',
+    'The row violates parent_positive_check of parent (positive).',
   ],
   [
     '23P01',
@@ -142,7 +142,7 @@ export const SQL_STATE_EXAMPLES: readonly SqlStateExample[] = [
     '42501',
     'select * from pg_catalog.pg_authid',
     'PERMISSION_DENIED',
-    "The table pg_authid belongs to another role of the database, which has not granted this to the tenant's.",
+    "The table pg_authid belongs to another database role, which has not granted this privilege to the tenant's role.",
   ],
   [
     '42601',

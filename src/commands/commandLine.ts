@@ -47,12 +47,12 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
       'rowpost tenant release --tenant <id> [--print-sql]    Deletes the tenant and releases its adopted schema.',
       'rowpost tenant sql --tenant <id> -f <file>    Runs a script as the tenant; - for stdin.',
       'rowpost tenant capture --tenant <id> --table <table> --writers api|all    Sets whose changes become events.',
-      'rowpost tenant capture --tenant <id> --table <pattern,…> [--except <pattern,…>] --writers api|all [--print-sql]    The same for many tables: in a pattern, * stands for any text. Run it again to continue.',
+      'rowpost tenant capture --tenant <id> --table <pattern,…> [--except <pattern,…>] --writers api|all [--print-sql]    The same for many tables: * in a pattern stands for any text. If it is interrupted, run it again.',
       'rowpost tenant suspend --tenant <id>    Blocks all access; email for earlier changes is still sent.',
       'rowpost tenant resume --tenant <id>',
       'rowpost tenant export --tenant <id> --file <file> [--tables <file>]    Writes its settings, and its tables unless they are adopted: see docs/how-to/backup.md.',
       'rowpost tenant import --file <file> [--tables <file>] [--adopt <schema>] [--foreign]    --foreign for a file of another installation.',
-      'rowpost tenant move --tenant <id> --to <cell>    Moves the tenant to another cell; its writes are refused meanwhile: see docs/how-to/cells.md.',
+      'rowpost tenant move --tenant <id> --to <cell>    Moves the tenant to another cell; its writes are rejected meanwhile: see docs/how-to/cells.md.',
       'rowpost tenant move --tenant <id> --to <cell> --estimate    Says how long that would take.',
       'rowpost tenant move --tenant <id> --abort    Undoes an interrupted move.',
       'rowpost tenant list',
@@ -71,7 +71,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
   redrive: {
     summary: 'Send deliveries of a tenant again.',
     usage: [
-      'rowpost redrive --tenant <id> --delivery <id>    One delivery, whatever its outcome.',
+      'rowpost redrive --tenant <id> --delivery <id>    One delivery, whatever its state.',
       'rowpost redrive --tenant <id> --filter <expr>    All failed, skipped or unknown deliveries that match the filter.',
       'rowpost redrive --paused <tenant id>|all    Paused deliveries, once the carrier accepts the unchanged account again.',
     ],
@@ -97,7 +97,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
     summary: 'Explain what became of the changes to a row, or why nothing happened.',
     usage: [
       'rowpost why --tenant <id> --table <table> --key <key>',
-      `    The key as 7, or as '{"order_id": 7, "line": 1}'. Nothing is changed.`,
+      `    The key is a value such as 7, or '{"order_id": 7, "line": 1}'. Changes nothing.`,
     ],
     load: async () => (await import('./why.js')).why,
   },
@@ -114,7 +114,9 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
   },
   password: {
     summary: "Set a role's password, including pxadmin's.",
-    usage: ['rowpost password --tenant <id> --login <login>    The password is the first line of stdin.'],
+    usage: [
+      'rowpost password --tenant <id> --login <login>    The password is the first line of stdin; on a terminal, the command prompts for it.',
+    ],
     load: async () => (await import('./password.js')).password,
   },
   render: {
@@ -156,7 +158,7 @@ export async function runCommandLine(
 
 function overview(): string {
   const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}\n`);
-  return `Usage: rowpost <command> [options]\n\n${lines.join('')}\nrowpost <command> --help says more, rowpost --version which release this is.\n`;
+  return `Usage: rowpost <command> [options]\n\n${lines.join('')}\nRun "rowpost <command> --help" for details, and "rowpost --version" for the version.\n`;
 }
 
 export function usageLines(name: string, { usage = [`rowpost ${name}`] }: Declaration): readonly string[] {

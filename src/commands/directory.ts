@@ -25,7 +25,7 @@ const SUBCOMMANDS: Readonly<Record<string, (directory: Directory) => Promise<voi
 export const directory: Command = async ([name = '', ...args]) => {
   const run = ownValue(SUBCOMMANDS, name);
   if (!run || args.length > 0) {
-    throw new ArgumentError(`directory takes ${Object.keys(SUBCOMMANDS).join(', ')}`);
+    throw new ArgumentError(`unknown subcommand; use ${Object.keys(SUBCOMMANDS).join(', ')}`);
   }
   return withDirectory(run);
 };

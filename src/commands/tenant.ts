@@ -58,7 +58,7 @@ const SUBCOMMANDS: Readonly<Record<string, Command>> = {
 
 export const tenant: Command = async ([name = '', ...args]) => {
   const subcommand = ownValue(SUBCOMMANDS, name);
-  if (!subcommand) throw new ArgumentError(`tenant takes ${Object.keys(SUBCOMMANDS).join(', ')}`);
+  if (!subcommand) throw new ArgumentError(`unknown subcommand; use ${Object.keys(SUBCOMMANDS).join(', ')}`);
   return subcommand(args);
 };
 
@@ -362,7 +362,7 @@ async function move(args: readonly string[]): Promise<number> {
   const options = readOptions(args, ['tenant', 'to'], { flags: ['abort', 'estimate'] });
   const tenantid = requiredTenant(options);
   const { to } = options;
-  if ((options.abort === true) === (to !== undefined)) throw new ArgumentError('--to or --abort is given');
+  if ((options.abort === true) === (to !== undefined)) throw new ArgumentError('give either --to or --abort');
   const announce = ({ bytes, pauseMs }: MoveEstimate): void => {
     printJson({ tenantid, bytes, estimated_pause_ms: pauseMs });
   };

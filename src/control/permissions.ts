@@ -17,7 +17,7 @@ export function requireCapability(principal: Principal, capability: string): voi
 export function requireHolding(principal: Principal, capabilities: readonly string[]): void {
   const missing = capabilities.find((capability) => !holds(principal, capability));
   if (missing === undefined) return;
-  throw denied(`The role does not hold "${missing}", so it can't grant it.`, { capability: missing });
+  throw denied(`The role does not have "${missing}", so it can't grant it.`, { capability: missing });
 }
 
 /** A class confers the rules that refer to it. Throws AppError PERMISSION_DENIED. */

@@ -200,7 +200,7 @@ describe('the console’s rows', () => {
     for (const [values, says] of [
       [{ value_data: '{"n": ' }, 'data is not valid JSON'],
       [{ value_big: 'many' }, 'big'],
-      [{ value_id: '1', value_Part: `it's \\ "a"` }, 'has a row with this'],
+      [{ value_id: '1', value_Part: `it's \\ "a"` }, 'already exists'],
     ] as const) {
       const response = await send({ key: '', value_id: '80', value_Part: 'c', ...values });
       const text = await response.text();

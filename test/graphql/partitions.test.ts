@@ -69,11 +69,11 @@ describe('tables with partitions', () => {
 
   const CREATE = 'mutation ($row: readingInput!) { create_reading(input: $row) { n } }';
   const ERRORS = [
-    ['UNIQUE_VIOLATION', north(1), 'reading has a row with this place, at already.', 'place, at'],
+    ['UNIQUE_VIOLATION', north(1), 'A row of reading with this place, at already exists.', 'place, at'],
     [
       'CHECK_VIOLATION',
       { ...south(100), at: '2026-06-01' },
-      'The row breaks reading_n_check of reading (n).',
+      'The row violates reading_n_check of reading (n).',
       'n',
     ],
     [

@@ -140,7 +140,7 @@ describe('errors that the code of a tenant raises', () => {
 
   it('does not take an error that is passed on for its author', async () => {
     const reply = await provoke('passed on');
-    expect(reply.errors?.[0]?.message).to.equal('account has a row with this secret already.');
+    expect(reply.errors?.[0]?.message).to.equal('A row of account with this secret already exists.');
     expect(reply.body).to.not.contain('4711');
   });
 

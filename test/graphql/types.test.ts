@@ -158,7 +158,7 @@ describe('types of columns', () => {
       const { errors } = await shop.ask(`mutation ($row: checkedInput!) { ${mutation} { id } }`, {
         row: { id: 2, one: 30 },
       });
-      expect(errors?.[0]?.message).to.equal('The row breaks small_int_check of checked (v, one).');
+      expect(errors?.[0]?.message).to.equal('The row violates small_int_check of checked (v, one).');
       expect(errors?.[0]?.extensions).to.include({ code: 'CHECK_VIOLATION', column: 'v, one' });
     }
   });

@@ -54,7 +54,7 @@ function bearerToken(authorization: string | undefined): string {
   const [, token] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
   if (token !== undefined) return token;
   if (/^Bearer\b/i.test(authorization ?? '')) {
-    throw new AppError('TOKEN_MALFORMED', 'The Authorization header holds no token.');
+    throw new AppError('TOKEN_MALFORMED', 'The Authorization header contains no token.');
   }
   throw new AppError('TOKEN_MISSING', 'The request has no bearer token.');
 }

@@ -72,5 +72,5 @@ async function requireAnonymousLogins(db: StatementRunner, tenantid: number): Pr
 function requireLogin(principal: Principal): void {
   requireActiveTenant(principal);
   if (principal.isAdmin || principal.capabilities.includes('login')) return;
-  throw new AppError('PERMISSION_DENIED', 'The role does not hold the capability "login".');
+  throw new AppError('PERMISSION_DENIED', 'The role does not have the capability "login".');
 }

@@ -14,7 +14,7 @@ export function requireValue<T>(value: T | null | undefined, field: string): T {
 
 /** Requires a list without nulls. */
 export function requireItems<T>(list: readonly (T | null)[], field: string): readonly T[] {
-  if (list.some((item) => item === null)) throw badInput(field, `${field} must not hold null.`);
+  if (list.some((item) => item === null)) throw badInput(field, `${field} must not contain null.`);
   return list as readonly T[];
 }
 

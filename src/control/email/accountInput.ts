@@ -110,11 +110,11 @@ export function parseAccounts(input: AccountInput, allowPrivate: boolean): reado
   if (!transports) return [parseAccount(input, '', allowPrivate)];
   if (input.kind != null) throw badInput('kind', 'Pass either kind or transports, not both.');
   if (transports.length === 0 || transports.length > MAX_ACCOUNTS) {
-    throw badInput('transports', `transports must hold 1 to ${MAX_ACCOUNTS} carriers.`);
+    throw badInput('transports', `transports must contain 1 to ${MAX_ACCOUNTS} carriers.`);
   }
   const kinds = transports.map(({ kind }) => kind);
   if (new Set(kinds).size < kinds.length)
-    throw badInput('transports', 'transports must not hold a kind twice.');
+    throw badInput('transports', 'transports must not contain a kind twice.');
   return transports.map((given, index) => parseAccount(given, `transports[${index}].`, allowPrivate));
 }
 

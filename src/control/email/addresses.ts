@@ -26,6 +26,6 @@ export function readAddresses(given: readonly (string | null)[], field: string):
 /** Throws AppError BAD_USER_INPUT if no address is given. */
 export function readRecipients(given: readonly (string | null)[]): Addresses {
   const recipients = readAddresses(given, 'recipients');
-  if (recipients.length === 0) throw badInput('recipients', 'recipients must hold an address.');
+  if (recipients.length === 0) throw badInput('recipients', 'recipients must contain an address.');
   return recipients;
 }

@@ -48,7 +48,8 @@ function requireSender(sender: string): void {
 function requireReplyTo(replyTo: string | null | undefined): void {
   if (replyTo == null || isTemplated(replyTo)) return;
   const { valid, invalid } = parseAddresses(replyTo);
-  if (valid.length === 0 || invalid.length > 0) throw badInput('reply_to', 'reply_to must hold addresses.');
+  if (valid.length === 0 || invalid.length > 0)
+    throw badInput('reply_to', 'reply_to must contain only addresses.');
 }
 
 /** A templated list is validated when it is rendered. Throws AppError BAD_USER_INPUT. */

@@ -97,7 +97,7 @@ export function readPlainName(name: string, field: string): string {
 
 /** Throws AppError BAD_USER_INPUT. */
 export function readQueries(given: readonly (EmailQueryInput | null)[]): readonly EmailQuery[] {
-  if (given.length > MAX_QUERIES) throw badInput('queries', `queries holds at most ${MAX_QUERIES}.`);
+  if (given.length > MAX_QUERIES) throw badInput('queries', `queries may contain at most ${MAX_QUERIES}.`);
   const outvars = new Set<string>();
   return requireItems(given, 'queries').map((query, index) => {
     const field = `queries[${index}]`;

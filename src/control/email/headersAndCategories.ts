@@ -18,7 +18,7 @@ export function readHeaders(given: unknown): Readonly<Record<string, string>> {
   const object = typeof given === 'string' ? readJson(given) : given;
   if (!isJsonObject(object)) throw badInput('headers', 'headers must be an object of templates by name.');
   const headers = Object.entries(object);
-  if (headers.length > MAX_HEADERS) throw badInput('headers', `headers holds at most ${MAX_HEADERS}.`);
+  if (headers.length > MAX_HEADERS) throw badInput('headers', `headers may contain at most ${MAX_HEADERS}.`);
   const names = new Set<string>();
   for (const [name, value] of headers) {
     requireName(name, names);
@@ -42,7 +42,7 @@ function requireName(name: string, names: Set<string>): void {
       hint: `It can set ${ALLOWED_HEADERS}.`,
     });
   }
-  if (names.has(name.toLowerCase())) throw badInput('headers', `headers holds ${name} twice.`);
+  if (names.has(name.toLowerCase())) throw badInput('headers', `headers contains ${name} twice.`);
   names.add(name.toLowerCase());
 }
 
@@ -58,5 +58,5 @@ function requireValueOf(field: string, value: unknown): void {
 export function readCategories(given: readonly (string | null)[]): readonly string[] {
   const categories = requireItems(given, 'categories');
   if (categories.length <= MAX_CATEGORIES) return categories;
-  throw badInput('categories', `categories holds at most ${MAX_CATEGORIES}.`);
+  throw badInput('categories', `categories may contain at most ${MAX_CATEGORIES}.`);
 }

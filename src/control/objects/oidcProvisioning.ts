@@ -21,7 +21,7 @@ export const oidcProvisioning = controlObject({
     confid: { type: 'int4', input: true, required: true, references: requireConfig, unique: true },
     parentid: {
       type: 'int4',
-      input: 'The role below which roles are made. They hold nothing that it does not hold.',
+      input: 'The role below which roles are created. They get nothing that it does not have.',
       required: true,
       references: requireParentRole,
     },

@@ -35,7 +35,7 @@ export async function checkProvisioning(context: ControlContext, row: Provisioni
   const parent = await loadParent(context, row.parentid);
   const capability = row.capabilities.find((name) => !holds(parent, name));
   if (capability !== undefined)
-    throw denied(`Role ${row.parentid} does not hold "${capability}".`, {
+    throw denied(`Role ${row.parentid} does not have "${capability}".`, {
       field: 'capabilities',
       capability,
     });
@@ -47,7 +47,7 @@ export async function checkProvisioning(context: ControlContext, row: Provisioni
   if (row.seats !== null && (row.seats < 1 || row.seats > MAX_SEATS))
     throw badInput('seats', `seats is from 1 to ${MAX_SEATS}.`);
   if (row.scope !== null && !/^[\x21\x23-\x5B\x5D-\x7E]+( [\x21\x23-\x5B\x5D-\x7E]+)*$/.test(row.scope))
-    throw badInput('scope', 'scope holds names, separated by single spaces.');
+    throw badInput('scope', 'scope must be names, separated by single spaces.');
   const templates = (['name', 'login'] as const).flatMap((name) => {
     const source = row[name];
     return source === null ? [] : [{ name, source, syntax: 'jinja2', mode: 'text' } as const];

@@ -21,7 +21,7 @@ export async function requireClassQuota({ db, principal: { tenantid } }: Control
 
 /** Throws AppError BAD_USER_INPUT. */
 export function readRoleids(ids: readonly string[], field: string): readonly number[] {
-  if (!ids.every((id) => /^\d{1,9}$/.test(id))) throw badInput(field, `${field} must hold ids of roles.`);
+  if (!ids.every((id) => /^\d{1,9}$/.test(id))) throw badInput(field, `${field} must contain ids of roles.`);
   return [...new Set(ids.map(Number))];
 }
 

@@ -105,5 +105,5 @@ export async function checkPassword(
 /** Throws AppError BAD_USER_INPUT. */
 export function requireStorablePassword(password: string): void {
   if (password === '') throw badInput('password', 'The password must not be empty.');
-  if (password.includes('\0')) throw badInput('password', 'The password must not hold the character NUL.');
+  if (password.includes('\0')) throw badInput('password', 'The password must not contain the character NUL.');
 }

@@ -69,7 +69,7 @@ export function requirePlainLogin(login: string): void {
   if (login.length > MAX_LOGIN_CHARACTERS)
     throw badInput('login', `login has at most ${MAX_LOGIN_CHARACTERS} characters.`);
   if (/^\s|\s$|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(login)) {
-    throw badInput('login', 'login must not begin or end with spaces, nor hold invisible characters.');
+    throw badInput('login', 'login must not begin or end with spaces, nor contain invisible characters.');
   }
   if (RESERVED.includes(foldLogin(login))) throw badInput('login', `The login "${login}" is reserved.`);
 }

@@ -118,7 +118,7 @@ const BY_STATE: Readonly<
 > = {
   '23505': (error, place) => [
     'UNIQUE_VIOLATION',
-    `${place.table ?? 'The table'} has a row with this ${place.columns.join(', ') || 'value'} already.`,
+    `A row of ${place.table ?? 'the table'} with this ${place.columns.join(', ') || 'value'} already exists.`,
     namesOf(error, place),
   ],
   '23503': (error, place) =>
@@ -140,7 +140,7 @@ const BY_STATE: Readonly<
     'CHECK_VIOLATION',
     error.routine === FINDS_PARTITION
       ? `No partition of ${place.table ?? 'the table'} takes the row.`
-      : `The row breaks ${error.constraint ?? 'a check'} of ${locationName(place) ?? 'the table'}.`,
+      : `The row violates ${error.constraint ?? 'a check'} of ${locationName(place) ?? 'the table'}.`,
     namesOf(error, place),
   ],
   // A view's `with check option`
@@ -168,14 +168,17 @@ const BY_STATE: Readonly<
   [REFUSED]: (error) => refusalOf(error),
   '40001': () => ['TRANSACTION_CONFLICT', 'Another transaction changed the same rows.'],
   '40P01': () => ['TRANSACTION_CONFLICT', 'Two transactions waited for each other.'],
-  [LOCK_NOT_AVAILABLE]: () => ['TRANSACTION_CONFLICT', 'Another transaction holds the rows too long.'],
+  [LOCK_NOT_AVAILABLE]: () => [
+    'TRANSACTION_CONFLICT',
+    'Timed out waiting for rows that another transaction has locked.',
+  ],
   '0A000': (error, { table }) =>
     isOfRule(error)
       ? [
           'READ_ONLY_TABLE',
           `A rule on ${table ?? 'the table'} rewrites this change into what PostgreSQL can't run within a larger statement.`,
           table === undefined ? undefined : { table },
-          'Replace what "create rule" made by a trigger.',
+          'Replace the rule ("create rule") by a trigger.',
         ]
       : undefined,
   [READ_ONLY]: () => ['DATABASE_UNAVAILABLE', 'The database takes no changes at the moment.'],
@@ -295,7 +298,7 @@ function notOwned(error: pg.DatabaseError): Description {
   const subject = name === undefined ? kind : `The ${kind} ${name}`;
   return [
     'PERMISSION_DENIED',
-    `${subject} belongs to another role of the database, which has not granted this to the tenant's.`,
+    `${subject} belongs to another database role, which has not granted this privilege to the tenant's role.`,
     kind === 'An object' ? {} : { [kind === 'view' ? 'table' : kind]: name ?? null },
     'No policy rule helps: its owner in the database grants it to the role of the tenant, and "rowpost doctor" says how.',
   ];

@@ -47,7 +47,7 @@ describe('attack: emails with many queries', function () {
     const queries = Array.from({ length: 101 }, (_, n) => ({ outvar: `q${n}`, query: '{ t { a } }' }));
     expect(at(await preview(queries), 'data.Utility.preview_email.error')).to.deep.equal({
       code: 'BAD_USER_INPUT',
-      message: 'queries holds at most 100.',
+      message: 'queries may contain at most 100.',
     });
   });
 });
