@@ -40,4 +40,16 @@ describe('what the docs say of every carrier', () => {
     const listed = rowsOf(section).map((row) => row.split(' | ')[0]?.slice(2));
     for (const { title, reports } of CARRIERS) if (reports?.secret) expect(listed).to.include(title);
   });
+
+  it('docs/reference/carriers.md says what its responses mean, and how its reports are verified', () => {
+    const text = page('reference/carriers.md');
+    const rows = (heading: string): string =>
+      new RegExp(`^##+ ${heading}$(.*?)^##`, 'ms').exec(`${text}\n## `)?.[1] ?? '';
+    const responses = rows('Over HTTP') + rows('Over SMTP');
+    for (const { title, reports } of CARRIERS) {
+      expect(responses).to.include(title === 'SMTP server' ? '| Reply,' : `\n| ${title} |`);
+      if (reports)
+        expect(rows('Reports'), title).to.match(new RegExp(`^\\| [^|]*\\b${title}\\b[^|]* \\|`, 'm'));
+    }
+  });
 });
