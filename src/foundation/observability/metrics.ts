@@ -52,7 +52,7 @@ export const relayFailures = new Counter({
 });
 export const tablesNotCaptured = new Gauge({
   name: 'rowpost_tables_not_captured',
-  help: 'Captured tables that lack triggers: changes to them by SQL send no email. Told by relays.',
+  help: 'Captured tables that lack triggers: changes to them by SQL send no email. Reported by relays.',
   registers,
 });
 export const queueRoundTrips = new Histogram({
