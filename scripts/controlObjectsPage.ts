@@ -40,7 +40,7 @@ This page is generated from \`src/control/objects/\` by \`npm run docs\`.
 
 What roles can be allowed to do, by their \`capabilities\` and by those of policy rules.
 
-| Capability | Allows to |
+| Capability | Lets a role |
 | --- | --- |
 ${capabilities().join('\n')}
 

@@ -16,6 +16,7 @@ await build(path.join(projectDir, 'scripts/site'), { base });
 const pages = new Map(filesBelow('.html').map((file) => [file, readFileSync(path.join(site, file), 'utf8')]));
 const problems = [...pages].flatMap(([file, html]) => [
   ...brokenLinks(file, html),
+  ...(html.includes('&lt;!--') ? [`${file} shows a comment`] : []),
   ...foreignParts(file, html),
 ]);
 for (const file of filesBelow('.css')) problems.push(...foreignStyles(file));

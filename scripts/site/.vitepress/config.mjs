@@ -26,6 +26,10 @@ export default {
       // Braces of templates are text, not Vue's.
       const render = markdown.renderer.render.bind(markdown.renderer);
       markdown.renderer.render = (...given) => render(...given).replaceAll('{{', '&#123;&#123;');
+      // They mark what is written from the source.
+      markdown.core.ruler.before('block', 'comments', (state) => {
+        state.src = state.src.replaceAll(/^<!-- [a-z ]+ -->$/gm, '');
+      });
       markdown.core.ruler.push('links to files', ({ tokens }) => {
         for (const token of tokens.flatMap(({ children }) => children ?? [])) {
           const href = token.type === 'link_open' ? token.attrGet('href') : null;
