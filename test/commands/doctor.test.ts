@@ -209,7 +209,7 @@ describe('rowpost doctor', () => {
   it('checks a carrier by its response status', () => {
     expect(assessCarrierResponse(401, 12)).to.deep.equal({
       ok: true,
-      says: 'SendGrid can be reached in 12 ms, and asks for a key as it should',
+      says: 'SendGrid can be reached in 12 ms and asks for a key, as expected',
     });
     expect(assessCarrierResponse(404, 12)).to.deep.equal({
       ok: true,

@@ -72,7 +72,7 @@ async function checkRights({ pool }: Database): Promise<Finding> {
 async function checkMigrations({ pool }: Database): Promise<Finding> {
   const pending = await pendingMigrations(pool);
   if (pending.length === 0) return good('the database is up to date');
-  return bad(`the database lacks ${pending.length} of them`, 'Run "rowpost release".');
+  return bad(`${pending.length} missing`, 'Run "rowpost release".');
 }
 
 async function checkClock({ pool }: Database): Promise<Finding> {
@@ -199,7 +199,7 @@ async function checkCapture({ pool, tenants }: Database): Promise<Finding> {
   if (lost.length === 0) return good('all captured tables have their triggers');
   return bad(
     `changes by SQL are not captured: ${shortened(lost.flatMap(({ tenantid, tables }) => tables.map((table) => `${table} of tenant ${tenantid}`)))}`,
-    'A relay restores the triggers within seconds: is one running? Its log says why it can not.',
+    "A relay restores the triggers within seconds: is one running? Its log says why it can't.",
   );
 }
 

@@ -51,7 +51,7 @@ async function checkRedis(url: string, prefix: string): Promise<Finding> {
   if (modeProblem !== undefined) return bad(modeProblem);
   const cluster = primaries > 1 ? ` on ${primaries} primaries` : '';
   const says = `Redis ${version}${cluster}, responds in ${Math.ceil(roundTripMs)} ms`;
-  if (isOlder(version)) return bad(says, `Take Redis ${OLDEST_REDIS.join('.')} or newer.`);
+  if (isOlder(version)) return bad(says, `Use Redis ${OLDEST_REDIS.join('.')} or newer.`);
   if (maxmemoryPolicy !== undefined && maxmemoryPolicy !== 'noeviction') {
     return bad(
       `${says}; its maxmemory-policy is ${maxmemoryPolicy}`,
@@ -63,7 +63,7 @@ async function checkRedis(url: string, prefix: string): Promise<Finding> {
     const waits = 'Changes commit in the meantime, and their email waits.';
     return bad(`${says}; it refuses to write (${code})`, `${ownValue(REFUSALS, code) ?? ''} ${waits}`.trim());
   }
-  return good(`${says}, maxmemory-policy ${maxmemoryPolicy ?? 'not told'}`);
+  return good(`${says}, maxmemory-policy ${maxmemoryPolicy ?? 'unknown'}`);
 }
 
 function isOlder(version: string): boolean {
@@ -97,7 +97,7 @@ export function assessCarrierResponse(status: number, ms: number): Finding {
     );
   }
   return good(
-    `SendGrid can be reached in ${ms} ms${status === 401 || status === 403 ? ', and asks for a key as it should' : ''}`,
+    `SendGrid can be reached in ${ms} ms${status === 401 || status === 403 ? ' and asks for a key, as expected' : ''}`,
   );
 }
 
