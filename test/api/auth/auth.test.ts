@@ -84,6 +84,32 @@ describe('POST /auth, GET /auth', () => {
     ]);
   });
 
+  it('takes the exact login, although no other role may have one that differs only in case or form', async () => {
+    const { access_token: root } = await fixture.signIn(tenant.tenantid);
+    for (const [login, likeIt] of [
+      ['Grace', 'gRACE'],
+      ['caf\u00e9', 'cafe\u0301'],
+    ] as const) {
+      const create = (name: string) =>
+        fixture.control(root, 'mutation ($input: roleInput) { create_role(input: $input) { roleid } }', {
+          input: { login: name, password: 'ink and paper', capabilities: ['login'] },
+        });
+      expect(at(await create(login), 'data.create_role.roleid')).to.be.a('string');
+      expect(at(await create(likeIt), 'errors.0.extensions.code')).to.equal('NAME_TAKEN');
+      for (const [name, status] of [
+        [login, 200],
+        [likeIt, 401],
+      ] as const) {
+        const response = await fixture.postJson('/auth', {
+          ...credentials(),
+          login: name,
+          password: 'ink and paper',
+        });
+        expect(response.status, name).to.equal(status);
+      }
+    }
+  });
+
   it('explains what is wrong with an invalid request', async () => {
     const cases: [unknown, number, string][] = [
       [{ login: 'a', password: 'b' }, 400, 'BAD_REQUEST'],
