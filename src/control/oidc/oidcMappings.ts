@@ -35,7 +35,7 @@ export async function createMapping(context: ControlContext, given: MappingInput
   const key = mappingKey(requireValue(given.roleid, 'roleid'), requireValue(given.confid, 'confid'));
   const { roleid, confid } = key;
   const sub_id = requireValue(given.sub_id, 'sub_id');
-  await authorize(context, roleid);
+  await authorize(context, key);
   if (roleid === principal.roleid) requireReauthenticated(context, 'identities');
   await requireConfig(context, confid);
   await mapUniqueViolation(
@@ -63,7 +63,7 @@ export async function updateMapping(
       throw badInput(field, `${field} can't be changed after creation.`);
   }
   const { db, principal } = context;
-  await authorize(context, Number(key['roleid']));
+  await authorize(context, key);
   await find();
   if (given.sub_id === undefined) return;
   if (key['roleid'] === principal.roleid) requireReauthenticated(context, 'identities');
@@ -83,7 +83,7 @@ export async function deleteMapping(
   key: Key,
   find: () => Promise<object>,
 ): Promise<object> {
-  await authorize(context, Number(key['roleid']));
+  await authorize(context, key);
   const before = await find();
   await context.db.query(
     'delete from rowpost.role_oidc where tenantid = $1 and roleid = $2 and confid = $3',
@@ -102,7 +102,12 @@ async function endSessionsOfOther({ db, principal }: ControlContext, roleid: num
  * A role may map itself; one that may create roles may also map those whose password it could set, since both are ways to
  * sign in as the role. Throws AppError PERMISSION_DENIED, NOT_FOUND.
  */
-async function authorize(context: ControlContext, roleid: number): Promise<void> {
+async function authorize(context: ControlContext, { roleid, confid }: Key): Promise<void> {
+  await requireMappable(context, Number(roleid));
+  await requireNoProvisioning(context, Number(confid));
+}
+
+async function requireMappable(context: ControlContext, roleid: number): Promise<void> {
   const { principal } = context;
   if (roleid === principal.roleid) {
     if (principal.login === ANONYMOUS_LOGIN) throw denied('Anonymous clients have no identity.');
@@ -112,6 +117,24 @@ async function authorize(context: ControlContext, roleid: number): Promise<void>
   const role = await requireManageable(context, roleid);
   if (role.deleted) throw notFound('role', roleid);
   if (role.login === ANONYMOUS_LOGIN) throw denied('Anonymous clients have no identity.');
+}
+
+/**
+ * Where sign-ins make roles, the identity decides who somebody is: whoever could map one would have others sign in as a role of
+ * theirs, or take seats, and whoever could remove their own would get a new role by each sign-in. Throws AppError PERMISSION_DENIED.
+ */
+async function requireNoProvisioning({ db, principal }: ControlContext, confid: number): Promise<void> {
+  if (principal.isAdmin) return;
+  const { tenantid } = principal;
+  const { rows } = await db.query(
+    'select from rowpost.oidc_provisioning where tenantid = $1 and confid = $2',
+    [tenantid, confid],
+  );
+  if (rows.length > 0)
+    throw denied(
+      `Sign-ins through configuration ${confid} make roles, so only the tenant's root role and admins map its identities.`,
+      { confid },
+    );
 }
 
 /** Throws AppError OIDC_CONFID_NOT_FOUND. */

@@ -1,6 +1,6 @@
 import type { TemplatePool } from 'rowpost-jinja2';
 import { inTransaction } from '../../db/pool/inTransaction.js';
-import { ANONYMOUS_LOGIN, isAnonymous, readPrincipal, type Principal } from '../../db/roles/principal.js';
+import { isAnonymous, readPrincipal, type Principal } from '../../db/roles/principal.js';
 import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import { AppError } from '../../foundation/errors.js';
 import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
@@ -145,16 +145,22 @@ async function provision(
 }
 
 /**
- * The role that the identity is mapped to. Throws AppError OIDC_ROLE_NOT_MAPPED if there are several, or only deleted ones, which are not
- * made again.
+ * The role that root, an admin or a sign-in has mapped the identity to. Others may map theirs to anybody's, who then would sign in as a
+ * role that somebody else has the password of. Throws AppError OIDC_ROLE_NOT_MAPPED if there are several, or only deleted ones, which are
+ * not made again.
  */
 async function findMapped(
   db: StatementRunner,
   { tenantid, confid, subId }: Identity,
 ): Promise<number | undefined> {
   const { rows: roles } = await db.query<{ roleid: number; deleted: boolean }>(
-    `select r.roleid, r.deleted from rowpost.role_oidc m join rowpost.role r using (tenantid, roleid)
-     where m.tenantid = $1 and m.confid = $2 and m.sub_id = $3`,
+    `select r.roleid, r.deleted
+     from rowpost.role_oidc m join rowpost.role r using (tenantid, roleid) join rowpost.tenant t using (tenantid)
+     where m.tenantid = $1 and m.confid = $2 and m.sub_id = $3 and (m.creatorid is null or exists (
+       select from rowpost.role c
+       where c.tenantid = m.tenantid and c.roleid = m.creatorid
+         and (c.roleid = t.root_roleid or 'admin' = any (c.capabilities))))
+     order by r.deleted limit 2`,
     [tenantid, confid, subId],
   );
   const [role, ...others] = roles.filter(({ deleted }) => !deleted);
@@ -197,7 +203,7 @@ async function requireParent(db: StatementRunner, tenantid: number, parentid: nu
   return parent;
 }
 
-/** A role with the person's address as its login, which it did not give itself, and which is mapped to no identity of the provider. */
+/** A role whose login root or an admin made the person's address, and which is mapped to no identity of the provider. */
 async function linkRole(
   db: StatementRunner,
   { link_by_email: isLinking, parentid }: Provisioning,
@@ -209,12 +215,12 @@ async function linkRole(
   if (!isLinking || email === undefined) return undefined;
   const { rows } = await db.query<{ roleid: number }>(
     `select r.roleid from rowpost.role r
-     where r.tenantid = $1 and not r.deleted and lower(normalize(r.login, nfkc)) = lower(normalize($2, nfkc))
-       and exists (select from rowpost.role c where c.roleid = r.creatorid and c.login is distinct from $3)
+     where r.tenantid = $1 and not r.deleted and lower(r.admin_login collate "C") = lower($2 collate "C")
+       and r.login = r.admin_login
        and not exists (
          select from rowpost.role_oidc m join rowpost.oidc_config c using (confid)
-         where m.roleid = r.roleid and c.providerid = $4)`,
-    [tenantid, email, ANONYMOUS_LOGIN, providerid],
+         where m.roleid = r.roleid and c.providerid = $3)`,
+    [tenantid, email, providerid],
   );
   const [role] = rows;
   if (!role || !(await isBelow(db, role.roleid, parentid))) return undefined;

@@ -79,6 +79,8 @@ async function collectChanges(
     if (role.login === ANONYMOUS_LOGIN) throw denied('The role of anonymous clients keeps its login.');
     requireOwnLogin(context, input.login);
     changes.login = input.login;
+    if (context.principal.isAdmin) changes.admin_login = input.login;
+    else if (input.login !== role.login) changes.admin_login = null;
   }
   if (input.name !== undefined) changes.name = input.name;
   if (input.read_replica != null) changes.read_replica = input.read_replica;

@@ -39,6 +39,7 @@ export async function createRole(context: ControlContext, input: RoleInput): Pro
   const roleid = await insertRole(db, {
     tenantid: principal.tenantid,
     login: input.login ?? null,
+    admin_login: principal.isAdmin ? (input.login ?? null) : null,
     name: input.name ?? null,
     passwordHash,
     parentid,

@@ -15,6 +15,8 @@ export interface RoleState {
 export interface NewRole {
   readonly tenantid: number;
   readonly login: string | null;
+  /** The login, if root or an admin gives it. */
+  readonly admin_login?: string | null;
   readonly name: string | null;
   readonly passwordHash: string | null;
   readonly parentid: number | null;
@@ -26,6 +28,7 @@ export interface NewRole {
 
 export interface RoleChanges {
   readonly login?: string | null;
+  readonly admin_login?: string | null;
   readonly name?: string | null;
   readonly parentid?: number | null;
   readonly classes?: readonly number[];
