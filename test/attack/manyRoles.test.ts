@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Pool } from 'pg';
+import { Provisioner, type ProvisionerDeps } from '../../src/control/oidc/provisioner.js';
 import { PrincipalSource } from '../../src/db/roles/principal.js';
 
 describe('attack: many roles of a tenant with a megabyte of rules each', () => {
@@ -20,6 +21,35 @@ describe('attack: many roles of a tenant with a megabyte of rules each', () => {
     expect(running, "before the first tenant's are done").to.equal(2);
     const loaded = await Promise.all(loads);
     expect(loaded.map((principal) => principal?.roleid)).to.deep.equal(roleids);
+    expect(most).to.equal(2);
+  });
+
+  it('do so also when they sign in through an identity provider that makes roles', async () => {
+    let running = 0;
+    let most = 0;
+    const query = async (sql: string): Promise<unknown> => {
+      // One row, by an index.
+      if (sql.includes('m.sub_id')) return { rows: [{ roleid: 7, deleted: false }] };
+      most = Math.max(most, (running += 1));
+      await delay(5);
+      running -= 1;
+      return { rows: [{ capabilities: [], classes: [], is_moved: false }] };
+    };
+    const provisioner = new Provisioner({
+      config: { poolTimeoutMs: 10_000 },
+      database: { pool: { query } },
+    } as unknown as ProvisionerDeps);
+    const provisioning = { parentid: 1, email_domains: [], required_claim: null, groups_claim: 'groups' };
+    const registration = { provisioning } as unknown as Parameters<Provisioner['admit']>[0];
+    const identity = { tenantid: 1, confid: 2, providerid: 3, emailAlwaysVerified: false };
+    const signIns = Array.from({ length: 20 }, (_, person) =>
+      provisioner.admit(
+        registration,
+        { ...identity, subId: `${person}`, claims: { groups: ['staff'] } },
+        undefined,
+      ),
+    );
+    expect(await Promise.all(signIns)).to.deep.equal(signIns.map(() => 7));
     expect(most).to.equal(2);
   });
 });

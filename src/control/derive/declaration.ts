@@ -94,6 +94,8 @@ export interface Column {
   readonly input?: true | string | { readonly type: GraphQLInputType; readonly description?: string };
   /** Required, and not empty. */
   readonly required?: true;
+  /** Of a text that is read often, or for anyone. */
+  readonly maxCharacters?: number;
   /** The value if omitted or null. */
   readonly fallback?: unknown;
   /** The allowed values; the first is the default. */

@@ -36,10 +36,12 @@ export async function readValues(
 
 /** Converts the input of one column. Throws AppError BAD_USER_INPUT. */
 export function readValue(column: Column, given: unknown, name: string, context: ControlContext): unknown {
-  const { required, oneOf, fallback = oneOf?.[0] ?? null, read } = column;
+  const { required, oneOf, fallback = oneOf?.[0] ?? null, maxCharacters = Infinity, read } = column;
   const value = required ? requireValue(given, name) : (given ?? fallback);
   if (value === null) return null;
   if (column.type.endsWith('[]')) requireItems(value as readonly unknown[], name);
+  if (typeof value === 'string' && value.length > maxCharacters)
+    throw badInput(name, `${name} has at most ${maxCharacters} characters.`);
   if (oneOf && !oneOf.includes(value as string)) throw badInput(name, `${name} is ${inWords(oneOf)}.`);
   return read ? read(value as never, name, context) : value;
 }

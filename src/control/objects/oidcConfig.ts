@@ -27,12 +27,14 @@ export const oidcConfig = controlObject({
       type: 'text',
       input: "The client ID from the tenant's registration with the provider.",
       required: true,
+      maxCharacters: 1_000,
     },
     client_secret: {
       type: 'text',
       description: 'Returned by create_oidc_config only.',
       input: 'Stored encrypted, never logged.',
       required: true,
+      maxCharacters: 10_000,
       secret: true,
     },
     redirect_uri: {

@@ -1,15 +1,24 @@
 import { GraphQLList, GraphQLString } from 'graphql';
 import { AppError } from '../../foundation/errors.js';
+import { badInput } from '../derive/badInput.js';
 import { CREATED } from '../derive/columns.js';
 import { controlObject } from '../derive/declaration.js';
 import { requireKnownClasses } from '../derive/references.js';
-import { blankToNull } from '../derive/readValues.js';
+import { blankToNull, distinct } from '../derive/readValues.js';
 import { toAdmins } from '../derive/visibility.js';
 import { requireConfig } from '../oidc/oidcMappings.js';
 import { checkProvisioning, readDomains, requireParentRole } from '../oidc/checkProvisioning.js';
 import { requireRoot, requireTenantAdmin } from '../permissions.js';
 
 const listOfStrings = new GraphQLList(GraphQLString);
+
+/** Anyone may begin a sign-in, for which all of a provisioning is read. */
+const MAX_TEMPLATE_CHARACTERS = 10_000;
+/** Finding a claim takes time with the square of its path. */
+const MAX_PATH_CHARACTERS = 200;
+const MAX_VALUE_CHARACTERS = 500;
+/** Of a configuration. A sign-in looks for those that are a person's. */
+const MAX_GROUPS = 10_000;
 
 /** How sign-ins through a configuration make roles. */
 export const oidcProvisioning = controlObject({
@@ -29,26 +38,31 @@ export const oidcProvisioning = controlObject({
       type: 'text[]',
       input: 'Of new roles; `login` if omitted.',
       fallback: ['login'],
+      read: distinct<string>,
     },
     classes: {
       type: 'int4[]',
       input: 'Of new roles, besides those that come from their groups.',
       fallback: [],
+      read: distinct<number>,
     },
     name: {
       type: 'text',
       input: 'Of new roles, a template over `claims`, such as `{{ claims.name }}`.',
+      maxCharacters: MAX_TEMPLATE_CHARACTERS,
       read: blankToNull,
     },
     login: {
       type: 'text',
       input: 'Of new roles, a template over `claims`, such as `{{ claims.email }}`; none if omitted.',
+      maxCharacters: MAX_TEMPLATE_CHARACTERS,
       read: blankToNull,
     },
     scope: {
       type: 'text',
       input:
         'Scopes to ask the provider for besides `openid profile email`, separated by spaces, such as `groups`.',
+      maxCharacters: 1_000,
       read: blankToNull,
     },
     email_domains: {
@@ -65,9 +79,10 @@ export const oidcProvisioning = controlObject({
       type: 'text',
       input:
         'A claim, by its path, that must be, or hold, `required_value`, such as `hd`, `tid` or `groups`.',
+      maxCharacters: MAX_PATH_CHARACTERS,
       read: blankToNull,
     },
-    required_value: { type: 'text', input: true, read: blankToNull },
+    required_value: { type: 'text', input: true, maxCharacters: MAX_VALUE_CHARACTERS, read: blankToNull },
     seats: {
       type: 'int4',
       input: 'How many roles the configuration may be mapped to before it makes no more.',
@@ -83,6 +98,7 @@ export const oidcProvisioning = controlObject({
       type: 'text',
       input:
         'The claim with the groups, by its path, such as `groups` or `realm_access.roles`. See `oidc_group_class`.',
+      maxCharacters: MAX_PATH_CHARACTERS,
       read: blankToNull,
     },
     ...CREATED,
@@ -111,6 +127,7 @@ export const oidcGroupClass = controlObject({
       type: 'text',
       input: 'A value of the claim, exactly as the provider sends it.',
       required: true,
+      maxCharacters: MAX_VALUE_CHARACTERS,
       unique: true,
     },
     classid: {
@@ -125,5 +142,13 @@ export const oidcGroupClass = controlObject({
   mayList: requireTenantAdmin,
   mayChange: requireRoot,
   changes: ['create', 'delete'],
+  async check({ context: { db, principal }, row: { confid } }) {
+    const { rows } = await db.query<{ groups: number }>(
+      'select count(*)::int as groups from rowpost.oidc_group_class where tenantid = $1 and confid = $2',
+      [principal.tenantid, confid],
+    );
+    if (rows[0] && rows[0].groups >= MAX_GROUPS)
+      throw badInput('group_name', `A configuration has at most ${MAX_GROUPS} groups with their classes.`);
+  },
   referenceLost: ({ classid }) => new AppError('BAD_USER_INPUT', `The tenant has no class ${classid}.`),
 });

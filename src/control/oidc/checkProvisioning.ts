@@ -2,6 +2,7 @@ import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { requireKnownCapabilities, requireKnownRoles } from '../derive/references.js';
 import { checkTemplates } from '../email/checkTemplates.js';
+import { isIn } from './groupClasses.js';
 import { denied, holds } from '../permissions.js';
 import { ANONYMOUS_LOGIN, readPrincipal, type Principal } from '../../db/roles/principal.js';
 
@@ -39,7 +40,8 @@ export async function checkProvisioning(context: ControlContext, row: Provisioni
       field: 'capabilities',
       capability,
     });
-  const classid = parent.isAdmin ? undefined : row.classes.find((id) => !parent.classes.includes(id));
+  const isHeld = isIn(parent);
+  const classid = row.classes.find((id) => !isHeld(id));
   if (classid !== undefined)
     throw denied(`Role ${row.parentid} is not in class ${classid}.`, { field: 'classes', classid });
   if ((row.required_claim === null) !== (row.required_value === null))

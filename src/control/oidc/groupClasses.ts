@@ -32,14 +32,15 @@ export async function isInExactly(
   { roleid, confid }: Member,
   classids: readonly number[],
 ): Promise<boolean> {
-  const { rows } = await db.query<{ same: boolean }>(
-    `select r.classes @> $3::int[] and not exists (
-       select from rowpost.role_oidc_class c
-       where c.roleid = r.roleid and c.confid = $2 and c.classid <> all ($3::int[])) as same
-     from rowpost.role r where r.roleid = $1`,
+  const { rows } = await db.query(
+    `select from rowpost.role r where r.roleid = $1
+       and not exists (select unnest($3::int[]) except select unnest(r.classes))
+       and not exists (
+         select c.classid from rowpost.role_oidc_class c where c.roleid = r.roleid and c.confid = $2
+         except select unnest($3::int[]))`,
     [roleid, confid, [...classids]],
   );
-  return rows[0]?.same === true;
+  return rows.length > 0;
 }
 
 /**
@@ -52,24 +53,28 @@ export async function setGroupClasses(
   classids: readonly number[],
 ): Promise<boolean> {
   const left = await db.query(
-    'delete from rowpost.role_oidc_class where roleid = $1 and confid = $2 and classid <> all ($3::int[])',
+    `delete from rowpost.role_oidc_class
+     where roleid = $1 and confid = $2 and classid not in (select unnest($3::int[]))`,
     [roleid, confid, [...classids]],
   );
   // One that was given by hand has no row, and stays when the group goes.
   await db.query(
     `insert into rowpost.role_oidc_class (tenantid, roleid, confid, classid)
-     select r.tenantid, r.roleid, $2::int, c.classid from rowpost.role r, unnest($3::int[]) c(classid)
-     where r.roleid = $1 and (c.classid <> all (r.classes)
-       or exists (select from rowpost.role_oidc_class o where o.roleid = r.roleid and o.classid = c.classid))
+     select r.tenantid, r.roleid, $2::int, g.classid
+     from (
+       (select unnest($3::int[]) except select unnest(classes) from rowpost.role where roleid = $1)
+       union (select unnest($3::int[]) intersect select classid from rowpost.role_oidc_class where roleid = $1)
+     ) g(classid), rowpost.role r where r.roleid = $1
      on conflict do nothing`,
     [roleid, confid, [...classids]],
   );
   const joined = await db.query(
-    `update rowpost.role r set classes = r.classes || array(
-       select distinct c.classid from rowpost.role_oidc_class c
-       where c.roleid = r.roleid and c.classid <> all (r.classes) order by 1)
-     where r.roleid = $1 and exists (
-       select from rowpost.role_oidc_class c where c.roleid = r.roleid and c.classid <> all (r.classes))`,
+    `with missing(classids) as (
+       select array_agg(classid order by classid) from (
+         select classid from rowpost.role_oidc_class where roleid = $1
+         except select unnest(classes) from rowpost.role where roleid = $1) m)
+     update rowpost.role r set classes = r.classes || missing.classids from missing
+     where r.roleid = $1 and missing.classids is not null`,
     [roleid],
   );
   return left.rowCount !== 0 || joined.rowCount !== 0;
@@ -77,7 +82,8 @@ export async function setGroupClasses(
 
 /** Whether the role may have others in a class. */
 export function isIn({ isAdmin, classes }: Principal): (classid: number) => boolean {
-  return (classid) => isAdmin || classes.includes(classid);
+  const held = new Set(classes);
+  return (classid) => isAdmin || held.has(classid);
 }
 
 /** Whether a class is held by the configuration's parent and by the role directly above, where that is another one. */
@@ -92,6 +98,6 @@ async function isInEach(
   );
   const parentid = rows[0]?.parentid ?? undefined;
   const above = parentid === undefined ? undefined : await readPrincipal(db, tenantid, parentid);
-  const holders = [parent, ...(above ? [above] : [])];
-  return (classid) => holders.every((holder) => isIn(holder)(classid));
+  const holders = [parent, ...(above ? [above] : [])].map(isIn);
+  return (classid) => holders.every((holds) => holds(classid));
 }

@@ -37,7 +37,7 @@ export interface ProvisionerDeps extends Pick<Services, 'config' | 'database'> {
   readonly templates: Pick<TemplatePool, 'render'>;
 }
 
-/** Of one tenant in a process: they wait for each other in the database, each with a connection of the service. */
+/** Of one tenant in a process: each has a connection of the service, and reads roles that may have a megabyte of rules. */
 const LIMITS = { perTenant: 2, waiting: 200 };
 const MAX_NAME_CHARACTERS = 200;
 
@@ -60,12 +60,15 @@ export class Provisioner {
   ): Promise<number> {
     const { tenantid } = identity;
     const { pool } = this.deps.database;
+    const limited = <T>(work: () => Promise<T>): Promise<T> => this.#limiter.run(tenantid, work);
     const known = roleid ?? (await findMapped(pool, identity));
     if (!provisioning) return known ?? fail(notMapped('No role is mapped to this identity.'));
     requireAdmitted(provisioning, identity);
-    if (known !== undefined && (await isAsProvisioned(pool, provisioning, identity, known))) return known;
+    const isUnchanged = (role: number): Promise<boolean> =>
+      limited(() => isAsProvisioned(pool, provisioning, identity, role));
+    if (known !== undefined && (await isUnchanged(known))) return known;
     const names = known === undefined ? await this.#renderNames(provisioning, identity) : NO_NAMES;
-    return this.#limiter.run(tenantid, () =>
+    return limited(() =>
       inTransaction(pool, async (tx) => {
         await lockTenant(tx, tenantid);
         return provision(tx, identity, roleid, names);
