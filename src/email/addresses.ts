@@ -54,9 +54,10 @@ export function parseAddresses(text: string): ParsedAddresses {
 
 /** Reads a text of a JSON list likewise, but a value in it is at most one address. */
 export function parseListItem(text: string): ParsedAddresses {
-  const pieces = text.length > MAX_LIST_CHARACTERS ? undefined : splitList(hideSigns(text));
-  if (pieces === undefined || pieces.length > MAX_PIECES)
+  const shown = text.length > MAX_LIST_CHARACTERS ? undefined : hideSigns(text);
+  if (shown === undefined || hasTooManyPieces(shown))
     return { valid: [], invalid: [unmarkValues(text.slice(0, 100))] };
+  const pieces = splitList(shown);
   const valid: Address[] = [];
   const invalid: string[] = [];
   for (const piece of pieces) {
@@ -70,9 +71,13 @@ export function parseListItem(text: string): ParsedAddresses {
 /** Reads a text as one value: at most one address. */
 export function parseOneValue(text: string): ParsedAddresses {
   if (text.trim() === '') return { valid: [], invalid: [] };
-  const address = text.length > MAX_LIST_CHARACTERS ? undefined : parseAddress(collapseSpace(text));
+  const isTooLong = text.length > MAX_LIST_CHARACTERS || hasTooManyPieces(text);
+  const address = isTooLong ? undefined : parseAddress(collapseSpace(text));
   return address ? { valid: [address], invalid: [] } : { valid: [], invalid: [text] };
 }
+
+/** Also those within names, each of which may be an address that was meant. */
+const hasTooManyPieces = (text: string): boolean => text.match(/[,;]/g)?.[MAX_PIECES] !== undefined;
 
 /** @returns undefined unless the text holds one address and nothing else */
 export function parseOneAddress(text: string): Address | undefined {

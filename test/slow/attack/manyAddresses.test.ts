@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createTemplatePool, type TemplatePool } from 'rowpost-jinja2';
 import type { EmailType } from '../../../src/db/email/emailTypes.js';
 import { addressEmail } from '../../../src/email/addressEmail.js';
-import { parseAddresses } from '../../../src/email/addresses.js';
+import { parseAddresses, parseOneValue } from '../../../src/email/addresses.js';
 import { EmailProblem } from '../../../src/email/email.js';
 import { readContent } from '../../../src/email/emailContent.js';
 import { fieldsOf } from '../../../src/email/emailFields.js';
@@ -69,6 +69,19 @@ describe('attack: an email type whose addresses are millions', () => {
       const [problem, ms] = await read(changes);
       expect(problem).to.equal(code);
       expect(ms).to.be.below(MAX_MS);
+    });
+  }
+
+  for (const [what, parse] of [
+    ['in a text', parseAddresses],
+    ['in a value', parseOneValue],
+  ] as const) {
+    it(`are not read one by one in the name of another address: ${what}`, () => {
+      const text = `${'a@é.1,'.repeat(80_000)} <ada@example.com>`;
+      const cpuMs = cpuTimer();
+      expect(parse(text).valid).to.deep.equal([]);
+      expect(cpuMs()).to.be.below(MAX_MS / 4);
+      expect(parse(`${'Lovelace, '.repeat(1_000)} <ada@example.com>`).valid).to.have.length(1);
     });
   }
 
