@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import type { JWTPayload } from 'jose';
 import { takeOidcSignIn, type OidcSignIn } from '../../db/roles/signIn/oidcSignIns.js';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
+import type { Admitted } from '../../control/oidc/provisioner.js';
 import type { Principal } from '../../db/roles/principal.js';
 import { AppError } from '../../foundation/errors.js';
 import { signInAs } from '../auth/signIn.js';
@@ -37,9 +38,9 @@ export async function completeSignIn(deps: RouteDeps, req: Request, res: Respons
     const registration = await findUnchanged(deps, signIn);
     const idToken = await exchangeCode(deps.callProvider, { ...signIn, registration, callbackUrl });
     const claims = await verifyIdToken(deps.providerKeys, registration, idToken, signIn.nonce);
-    const roleid = await findRole(deps, signIn, registration, claims);
-    const principal = await signInRole(deps, signIn, roleid);
-    deps.log.info({ ...subjectOf(signIn), roleid }, 'signed in through a provider');
+    const admitted = await findRole(deps, signIn, registration, claims);
+    const principal = await signInRole(deps, signIn, admitted);
+    deps.log.info({ ...subjectOf(signIn), roleid: admitted.roleid }, 'signed in through a provider');
     await respond(deps, res, signIn, principal);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -72,7 +73,7 @@ async function findUnchanged(deps: RouteDeps, signIn: ReturnedSignIn): Promise<O
   if (registration.redirectPath !== signIn.redirect_uri) throw stateInvalid();
   if (signIn.roleid !== null) {
     const { role } = await findMapping(deps, { ...signIn, roleid: signIn.roleid });
-    if (!isUnchanged(role, signIn)) throw stateInvalid();
+    if (role.tokensValidFromMs !== signIn.tokens_valid_from_ms) throw stateInvalid();
   }
   return deps.issuers.complete(deps, registration);
 }
@@ -80,14 +81,14 @@ async function findUnchanged(deps: RouteDeps, signIn: ReturnedSignIn): Promise<O
 /** The role that the sign-in was started for, if the identity is its own, or that of the identity. */
 async function findRole(
   deps: RouteDeps,
-  { tenantid, roleid, confid }: ReturnedSignIn,
+  { tenantid, roleid, confid, tokens_valid_from_ms: began }: ReturnedSignIn,
   registration: OidcRegistration,
   claims: JWTPayload,
-): Promise<number> {
+): Promise<Admitted> {
   const { provider } = registration;
+  const given = roleid === null || began === null ? undefined : { roleid, tokensValidFromMs: began };
   // Read now, not at the start: a mapping deleted in the meantime no longer counts.
-  const mapping =
-    roleid === null ? undefined : (await findMapping(deps, { tenantid, roleid, confid })).mapping;
+  const mapping = given && (await findMapping(deps, { tenantid, roleid: given.roleid, confid })).mapping;
   const identity = {
     tenantid,
     confid,
@@ -96,20 +97,19 @@ async function findRole(
     claims,
     emailAlwaysVerified: provider.email_always_verified,
   };
-  return deps.provisioner.admit(registration, identity, roleid ?? undefined);
-}
-
-async function signInRole(deps: RouteDeps, signIn: ReturnedSignIn, roleid: number): Promise<Principal> {
-  const { tenantid } = signIn;
-  const principal = await signInAs(deps, tenantid, roleid);
-  if (!principal) throw oidcFailure('OIDC_ROLE_NOT_MAPPED', `Role ${roleid} is deleted.`);
-  if (!isUnchanged(principal, signIn)) throw stateInvalid();
-  return principal;
+  return deps.provisioner.admit(registration, identity, given);
 }
 
 /** A sign-in under way ends with the role's sessions. */
-function isUnchanged({ tokensValidFromMs }: Principal, { tokens_valid_from_ms: began }: OidcSignIn): boolean {
-  return began === null || tokensValidFromMs === began;
+async function signInRole(
+  deps: RouteDeps,
+  { tenantid }: ReturnedSignIn,
+  { roleid, tokensValidFromMs }: Admitted,
+): Promise<Principal> {
+  const principal = await signInAs(deps, tenantid, roleid);
+  if (!principal) throw oidcFailure('OIDC_ROLE_NOT_MAPPED', `Role ${roleid} is deleted.`);
+  if (principal.tokensValidFromMs !== tokensValidFromMs) throw stateInvalid();
+  return principal;
 }
 
 function stateInvalid(): Error {

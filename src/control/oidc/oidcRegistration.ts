@@ -17,7 +17,12 @@ export interface OidcRegistration {
   readonly requiresIss: boolean;
   /** Undefined if sign-ins make no roles. */
   readonly provisioning: Row<typeof oidcProvisioning> | undefined;
+  /** Of all that says who somebody is: sessions end when it changes. */
+  readonly version: string;
 }
+
+const VERSION = `md5(row(c.providerid, c.client_id, p.auth_uri, p.token_uri, p.jwks_uri, p.issuer, p.comparison_field,
+  p.email_always_verified)::text)`;
 
 /** @returns undefined if the tenant has no such configuration */
 export async function readOidcRegistration(
@@ -27,8 +32,8 @@ export async function readOidcRegistration(
   confid: number,
 ): Promise<OidcRegistration | undefined> {
   const { rows } = await db.query<RegistrationRow>(
-    `select providerid, client_id, client_secret_encrypted, redirect_uri, requires_iss
-     from rowpost.oidc_config where tenantid = $1 and confid = $2`,
+    `select c.providerid, c.client_id, c.client_secret_encrypted, c.redirect_uri, c.requires_iss, ${VERSION} as version
+     from rowpost.oidc_config c join rowpost.oidc_providers p using (providerid) where c.tenantid = $1 and c.confid = $2`,
     [tenantid, confid],
   );
   const [row] = rows;
@@ -42,8 +47,29 @@ export async function readOidcRegistration(
     redirectPath: row.redirect_uri,
     requiresIss: row.requires_iss || provider.sends_iss === true,
     provisioning: await readRow(db, oidcProvisioning, { tenantid, confid }),
+    version: row.version,
   };
 }
+
+/** Whether a configuration is of the version. @param isLocking whether its provider stays as it is until the transaction ends */
+export async function isOfVersion(
+  db: StatementRunner,
+  { tenantid, confid, version }: OfVersion,
+  isLocking = false,
+): Promise<boolean> {
+  const { rows } = await db.query(isLocking ? LOCK_OF_VERSION : OF_VERSION, [tenantid, confid, version]);
+  return rows.length > 0;
+}
+
+interface OfVersion {
+  readonly tenantid: number;
+  readonly confid: number;
+  readonly version: string;
+}
+
+const OF_VERSION = `select from rowpost.oidc_config c join rowpost.oidc_providers p using (providerid)
+  where c.tenantid = $1 and c.confid = $2 and ${VERSION} = $3`;
+const LOCK_OF_VERSION = `${OF_VERSION} for share of p`;
 
 interface RegistrationRow {
   readonly providerid: number;
@@ -51,6 +77,7 @@ interface RegistrationRow {
   readonly client_secret_encrypted: string;
   readonly redirect_uri: string;
   readonly requires_iss: boolean;
+  readonly version: string;
 }
 
 /** What a provider's discovery document says. */

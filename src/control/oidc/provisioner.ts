@@ -1,8 +1,13 @@
 import type { TemplatePool } from 'rowpost-jinja2';
 import { inTransaction } from '../../db/pool/inTransaction.js';
-import { isAnonymous, readPrincipal, type Principal } from '../../db/roles/principal.js';
+import {
+  isAnonymous,
+  readPrincipal,
+  TOKENS_VALID_FROM_MS,
+  type Principal,
+} from '../../db/roles/principal.js';
 import type { StatementRunner } from '../../db/sql/statementRunner.js';
-import { AppError } from '../../foundation/errors.js';
+import { AppError, ERROR_CODES } from '../../foundation/errors.js';
 import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
 import { readRow } from '../derive/rows.js';
 import { lockTenant } from '../lockTenant.js';
@@ -16,7 +21,7 @@ import { requirePlainLogin } from '../roles/signUp.js';
 import { bumpPolicyVersion } from '../tenants/tenants.js';
 import type { Services } from '../services.js';
 import { isLeftOut, textsOf, verifiedEmail, type Claims } from './claims.js';
-import type { OidcRegistration } from './oidcRegistration.js';
+import { isOfVersion, type OidcRegistration } from './oidcRegistration.js';
 import { groupClassesOf, isIn, isInExactly, setGroupClasses } from './groupClasses.js';
 
 /** Somebody whom a provider has identified, at a sign-in through a configuration. */
@@ -29,6 +34,12 @@ export interface Identity {
   readonly claims: Claims;
   /** Whether addresses count without `email_verified`. */
   readonly emailAlwaysVerified: boolean;
+}
+
+/** The role that signs in, if it is still in this state: what ends its sessions ends a sign-in under way. */
+export interface Admitted {
+  readonly roleid: number;
+  readonly tokensValidFromMs: number;
 }
 
 type Provisioning = NonNullable<OidcRegistration['provisioning']>;
@@ -50,28 +61,32 @@ export class Provisioner {
   }
 
   /**
-   * @param roleid of a sign-in as this role, whose mapping was checked; otherwise the role is that of the identity
-   * @returns the role that signs in. Throws AppError OIDC_ROLE_NOT_MAPPED, OIDC_NOT_ADMITTED, TOO_BUSY.
+   * @param registration by which the provider has identified the person
+   * @param given of a sign-in as this role, whose mapping was checked; otherwise the role is that of the identity
+   * Throws AppError OIDC_ROLE_NOT_MAPPED, OIDC_NOT_ADMITTED, OIDC_STATE_INVALID (the registration has changed), TOO_BUSY.
    */
   async admit(
-    { provisioning }: Pick<OidcRegistration, 'provisioning'>,
+    { provisioning, version }: Pick<OidcRegistration, 'provisioning' | 'version'>,
     identity: Identity,
-    roleid: number | undefined,
-  ): Promise<number> {
+    given: Admitted | undefined,
+  ): Promise<Admitted> {
     const { tenantid } = identity;
     const { pool } = this.deps.database;
     const limited = <T>(work: () => Promise<T>): Promise<T> => this.#limiter.run(tenantid, work);
-    const known = roleid ?? (await findMapped(pool, identity));
+    const known = given ?? (await findMapped(pool, identity));
+    // After the role's state is known: a later change of the provider ends that.
+    if (!(await isOfVersion(pool, { ...identity, version }))) throw changed();
     if (!provisioning) return known ?? fail(notMapped('No role is mapped to this identity.'));
     requireAdmitted(provisioning, identity);
-    const isUnchanged = (role: number): Promise<boolean> =>
-      limited(() => isAsProvisioned(pool, provisioning, identity, role));
+    const isUnchanged = ({ roleid }: Admitted): Promise<boolean> =>
+      limited(() => isAsProvisioned(pool, provisioning, identity, roleid));
     if (known !== undefined && (await isUnchanged(known))) return known;
     const names = known === undefined ? await this.#renderNames(provisioning, identity) : NO_NAMES;
     return limited(() =>
       inTransaction(pool, async (tx) => {
         await lockTenant(tx, tenantid);
-        return provision(tx, identity, roleid, names);
+        if (!(await isOfVersion(tx, { ...identity, version }, true))) throw changed();
+        return provision(tx, identity, given, names);
       }),
     );
   }
@@ -127,11 +142,11 @@ async function isAsProvisioned(
 async function provision(
   db: StatementRunner,
   identity: Identity,
-  roleid: number | undefined,
+  given: Admitted | undefined,
   names: Names,
-): Promise<number> {
+): Promise<Admitted> {
   const { tenantid, confid, claims } = identity;
-  const known = roleid ?? (await findMapped(db, identity));
+  const known = given ?? (await findMapped(db, identity));
   const provisioning = await readRow(db, oidcProvisioning, { tenantid, confid });
   if (!provisioning) return known ?? fail(notMapped('No role is mapped to this identity.'));
   requireAdmitted(provisioning, identity);
@@ -141,7 +156,7 @@ async function provision(
     known ??
     (await linkRole(db, provisioning, identity, parent)) ??
     (await makeRole(db, provisioning, identity, parent, names));
-  const member = { tenantid, confid, roleid: found, groups };
+  const member = { tenantid, confid, roleid: found.roleid, groups };
   const isChanged = await setGroupClasses(db, member, await groupClassesOf(db, member, parent));
   if (isChanged || known === undefined) await bumpPolicyVersion(db, tenantid);
   return found;
@@ -155,9 +170,9 @@ async function provision(
 async function findMapped(
   db: StatementRunner,
   { tenantid, confid, subId }: Identity,
-): Promise<number | undefined> {
-  const { rows: roles } = await db.query<{ roleid: number; deleted: boolean }>(
-    `select r.roleid, r.deleted
+): Promise<Admitted | undefined> {
+  const { rows: roles } = await db.query<Admitted & { readonly deleted: boolean }>(
+    `select r.roleid, r.deleted, ${TOKENS_VALID_FROM_MS} as "tokensValidFromMs"
      from rowpost.role_oidc m join rowpost.role r using (tenantid, roleid) join rowpost.tenant t using (tenantid)
      where m.tenantid = $1 and m.confid = $2 and m.sub_id = $3 and (m.creatorid is null or exists (
        select from rowpost.role c
@@ -170,7 +185,15 @@ async function findMapped(
   if (others.length > 0)
     throw notMapped('Several roles are mapped to this identity: sign in as one of them.');
   if (!role && roles.length > 0) throw notMapped('The role of this identity has been deleted.');
-  return role?.roleid;
+  return role;
+}
+
+async function inItsState(db: StatementRunner, roleid: number): Promise<Admitted> {
+  const { rows } = await db.query<Admitted>(
+    `select r.roleid, ${TOKENS_VALID_FROM_MS} as "tokensValidFromMs" from rowpost.role r where r.roleid = $1`,
+    [roleid],
+  );
+  return rows[0] ?? fail(new Error('the role is gone'));
 }
 
 /** At every sign-in: who has left is out. Throws AppError OIDC_NOT_ADMITTED. */
@@ -199,10 +222,11 @@ function groupsOf({ groups_claim: path }: Provisioning, claims: Claims): readonl
   return textsOf(claims, path);
 }
 
-/** Throws AppError OIDC_NOT_ADMITTED. */
+/** Throws AppError OIDC_NOT_ADMITTED, TENANT_SUSPENDED. */
 async function requireParent(db: StatementRunner, tenantid: number, parentid: number): Promise<Principal> {
   const parent = await readPrincipal(db, tenantid, parentid);
   if (!parent || isAnonymous(parent)) throw notAdmitted('The role below which roles are made is gone.');
+  if (parent.isSuspended) throw new AppError('TENANT_SUSPENDED', 'The tenant is suspended.');
   return parent;
 }
 
@@ -212,7 +236,7 @@ async function linkRole(
   { link_by_email: isLinking, parentid }: Provisioning,
   identity: Identity,
   parent: Principal,
-): Promise<number | undefined> {
+): Promise<Admitted | undefined> {
   const { tenantid, providerid, claims, emailAlwaysVerified } = identity;
   const email = verifiedEmail(claims, emailAlwaysVerified);
   if (!isLinking || email === undefined) return undefined;
@@ -232,7 +256,7 @@ async function linkRole(
     return undefined;
   await insertMapping(db, identity, roleid);
   await endSessions(db, [roleid]);
-  return roleid;
+  return inItsState(db, roleid);
 }
 
 /** Throws AppError OIDC_NOT_ADMITTED. */
@@ -242,7 +266,7 @@ async function makeRole(
   identity: Identity,
   parent: Principal,
   { name, login }: Names,
-): Promise<number> {
+): Promise<Admitted> {
   const { tenantid, confid } = identity;
   if (seats !== null && (await countRoles(db, tenantid, confid)) >= seats)
     throw notAdmitted('All seats are taken.');
@@ -263,7 +287,7 @@ async function makeRole(
       creatorid: null,
     });
     await insertMapping(db, identity, roleid);
-    return roleid;
+    return await inItsState(db, roleid);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     throw notAdmitted(`A role for this person can't be made: ${error.message}`);
@@ -299,6 +323,12 @@ const notAdmitted = (what: string, hint = 'Ask an administrator of the tenant.')
 const notMapped = (what: string, hint = 'Ask an administrator of the tenant.'): AppError =>
   new AppError('OIDC_ROLE_NOT_MAPPED', `${what} ${hint}`, { hint });
 
-function fail(error: AppError): never {
+const changed = (): AppError =>
+  new AppError(
+    'OIDC_STATE_INVALID',
+    `The provider has been changed meanwhile. ${ERROR_CODES.OIDC_STATE_INVALID[1]}`,
+  );
+
+function fail(error: Error): never {
   throw error;
 }

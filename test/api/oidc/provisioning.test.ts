@@ -219,6 +219,22 @@ describe('roles that sign-ins make', () => {
     expect((await signIn({ ...person, sub: 'eve' })).roleid).to.be.a('number');
   });
 
+  it('are not made while the tenant is suspended', async () => {
+    await provision({ parentid });
+    const { fixture } = started;
+    const suspend = async (suspended: boolean): Promise<void> => {
+      const query = `mutation { update_tenant(tenantid: ${fixture.tenant.tenantid}, input: { suspended: ${suspended} }) { tenantid } }`;
+      expect((await fixture.web.control(fixture.pxadmin, query)).errors).to.equal(undefined);
+    };
+    await suspend(true);
+    try {
+      expect(await signIn({ sub: 'ada' })).to.include({ code: 'TENANT_SUSPENDED' });
+    } finally {
+      await suspend(false);
+    }
+    expect(await rows(`select from rowpost.role_oidc where confid = ${confid}`)).to.have.length(0);
+  });
+
   it('are refused if the provider leaves groups out, or templates and logins fail', async () => {
     await provision({
       parentid,
