@@ -14,7 +14,7 @@ export function matchIdentity(
   subId: string | undefined,
 ): string {
   const value = ownValue(claims, comparisonField);
-  if (typeof value !== 'string') {
+  if (typeof value !== 'string' || value === '') {
     throw oidcFailure('OIDC_CLAIM_MISSING', `The ID token has no text in the claim "${comparisonField}".`);
   }
   if (subId !== undefined && value !== subId) {

@@ -33,6 +33,7 @@ const CASES: readonly [string, Misbehavior, number, string][] = [
   ['a token from the future', { claims: { nbf: now() + 3_600 } }, 401, 'OIDC_ID_TOKEN_INVALID'],
   ['another identity', { claims: { sub: 'someone else' } }, 403, 'OIDC_IDENTITY_MISMATCH'],
   ['a number as the claim', { claims: { sub: 7 as unknown as string } }, 403, 'OIDC_CLAIM_MISSING'],
+  ['an empty claim', { claims: { sub: '' } }, 403, 'OIDC_CLAIM_MISSING'],
   ['no such claim', { claims: { sub: undefined as unknown as string } }, 403, 'OIDC_CLAIM_MISSING'],
   [
     'a token endpoint that responds with 400',
