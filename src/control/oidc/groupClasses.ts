@@ -10,14 +10,17 @@ interface Member {
   readonly groups: readonly string[];
 }
 
-/** The classes of the groups of a role below `parent` that `parent` and the role directly above it are in. */
+/**
+ * The classes of the groups of a role below `parent` that `parent` and the role directly above it are in.
+ * @param parent undefined if it is gone: then none
+ */
 export async function groupClassesOf(
   db: StatementRunner,
   member: Member,
-  parent: Principal,
+  parent: Principal | undefined,
 ): Promise<readonly number[]> {
   const { tenantid, confid, roleid, groups } = member;
-  if (groups.length === 0 || !(await isBelow(db, roleid, parent.roleid))) return [];
+  if (!parent || groups.length === 0 || !(await isBelow(db, roleid, parent.roleid))) return [];
   const { rows } = await db.query<{ classid: number }>(
     `select distinct classid from rowpost.oidc_group_class
      where tenantid = $1 and confid = $2 and group_name = any ($3)`,

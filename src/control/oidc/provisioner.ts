@@ -131,7 +131,7 @@ async function isAsProvisioned(
 ): Promise<boolean> {
   const { tenantid, confid, claims } = identity;
   const member = { tenantid, confid, roleid, groups: groupsOf(provisioning, claims) };
-  const parent = await requireParent(db, tenantid, provisioning.parentid);
+  const parent = await readParent(db, tenantid, provisioning.parentid);
   return isInExactly(db, member, await groupClassesOf(db, member, parent));
 }
 
@@ -151,15 +151,27 @@ async function provision(
   if (!provisioning) return known ?? fail(notMapped('No role is mapped to this identity.'));
   requireAdmitted(provisioning, identity);
   const groups = groupsOf(provisioning, claims);
-  const parent = await requireParent(db, tenantid, provisioning.parentid);
-  const found =
-    known ??
-    (await linkRole(db, provisioning, identity, parent)) ??
-    (await makeRole(db, provisioning, identity, parent, names));
+  const parent = await readParent(db, tenantid, provisioning.parentid);
+  const found = known ?? (await findOrMakeRole(db, provisioning, identity, parent, names));
   const member = { tenantid, confid, roleid: found.roleid, groups };
   const isChanged = await setGroupClasses(db, member, await groupClassesOf(db, member, parent));
   if (isChanged || known === undefined) await bumpPolicyVersion(db, tenantid);
   return found;
+}
+
+/** Throws AppError OIDC_NOT_ADMITTED. */
+async function findOrMakeRole(
+  db: StatementRunner,
+  provisioning: Provisioning,
+  identity: Identity,
+  parent: Principal | undefined,
+  names: Names,
+): Promise<Admitted> {
+  if (!parent) throw notAdmitted('The role below which roles are made is gone.');
+  return (
+    (await linkRole(db, provisioning, identity, parent)) ??
+    (await makeRole(db, provisioning, identity, parent, names))
+  );
 }
 
 /**
@@ -222,12 +234,15 @@ function groupsOf({ groups_claim: path }: Provisioning, claims: Claims): readonl
   return textsOf(claims, path);
 }
 
-/** Throws AppError OIDC_NOT_ADMITTED, TENANT_SUSPENDED. */
-async function requireParent(db: StatementRunner, tenantid: number, parentid: number): Promise<Principal> {
+/** Throws AppError TENANT_SUSPENDED. @returns undefined if it is gone: whoever may delete it must not lock out those who have a role */
+async function readParent(
+  db: StatementRunner,
+  tenantid: number,
+  parentid: number,
+): Promise<Principal | undefined> {
   const parent = await readPrincipal(db, tenantid, parentid);
-  if (!parent || isAnonymous(parent)) throw notAdmitted('The role below which roles are made is gone.');
-  if (parent.isSuspended) throw new AppError('TENANT_SUSPENDED', 'The tenant is suspended.');
-  return parent;
+  if (parent?.isSuspended) throw new AppError('TENANT_SUSPENDED', 'The tenant is suspended.');
+  return parent && !isAnonymous(parent) ? parent : undefined;
 }
 
 /** A role whose login root or an admin made the person's address, and which is mapped to no identity of the provider. */

@@ -219,6 +219,17 @@ describe('roles that sign-ins make', () => {
     expect((await signIn({ ...person, sub: 'eve' })).roleid).to.be.a('number');
   });
 
+  it('sign in also when the role above them has been deleted, below which no more are made', async () => {
+    const [staff] = members;
+    await provision({ parentid, groups_claim: 'groups' });
+    await mapGroup('staff', staff);
+    const { roleid } = await signIn({ sub: 'ada', groups: ['staff'] });
+    await control(`mutation { delete_role(roleid: ${parentid}) { roleid } }`);
+    expect((await signIn({ sub: 'ada', groups: ['staff'] })).roleid).to.equal(roleid);
+    expect(at(await rightsOf(roleid), 'classes')).to.deep.equal([]);
+    expect(await signIn({ sub: 'eve' })).to.include({ code: 'OIDC_NOT_ADMITTED' });
+  });
+
   it('are not made while the tenant is suspended', async () => {
     await provision({ parentid });
     const { fixture } = started;
