@@ -83,26 +83,32 @@ interface ChosenTables {
   readonly others: readonly CapturedTable[];
 }
 
+/** Each is compared with each table. */
+const MAX_PATTERNS = 100;
+const MAX_PATTERN_CHARACTERS = 200;
+
 /**
  * The tables that patterns match, in the catalog's order. Throws AppError UNKNOWN_TABLE for a name that is no table's, and
- * BAD_USER_INPUT for a pattern that matches none.
+ * BAD_USER_INPUT for a pattern that matches none, and for too many.
  */
 export function chooseTables(
   catalog: Catalog,
-  patterns: readonly string[],
+  tables: readonly string[],
   except: readonly string[],
 ): ChosenTables {
   const all = [...catalog.tables.values()].filter(({ kind }) => kind === 'table');
-  const named = new Set(patterns.filter((pattern) => !pattern.includes('*')));
+  const { named, patterns } = readNames(tables, 'tables');
+  const left = readNames(except, 'except');
   if (named.size > 0 || patterns.length === 0) requireKnownTables(catalog, [...named]);
   for (const pattern of patterns) {
-    if (!named.has(pattern) && !all.some(({ name }) => matchesPattern(name, pattern)))
+    if (!all.some(({ name }) => matchesPattern(name, pattern)))
       throw badInput('tables', `No table has a name like ${pattern}.`);
   }
   const chosen = [...catalog.tables.values()].filter(
     ({ name, kind }) =>
       (named.has(name) || (kind === 'table' && patterns.some((pattern) => matchesPattern(name, pattern)))) &&
-      !except.some((pattern) => matchesPattern(name, pattern)),
+      !left.named.has(name) &&
+      !left.patterns.some((pattern) => matchesPattern(name, pattern)),
   );
   const canBeCaptured = (table: Table): boolean => table.kind === 'table' && table.primaryKey.length > 0;
   return {
@@ -115,6 +121,21 @@ export function chooseTables(
         problem: `${name} has no primary key: its events would not identify the row.`,
       })),
   };
+}
+
+/** Throws AppError BAD_USER_INPUT. */
+function readNames(
+  given: readonly string[],
+  field: string,
+): { readonly named: ReadonlySet<string>; readonly patterns: readonly string[] } {
+  const [named, patterns] = [new Set<string>(), new Set<string>()];
+  for (const text of given) (text.includes('*') ? patterns : named).add(text);
+  if (patterns.size > MAX_PATTERNS || [...patterns].some(({ length }) => length > MAX_PATTERN_CHARACTERS))
+    throw badInput(
+      field,
+      `${field} has at most ${MAX_PATTERNS} patterns of ${MAX_PATTERN_CHARACTERS} characters.`,
+    );
+  return { named, patterns: [...patterns] };
 }
 
 /** In time with the length of both. */
