@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { unsubscribeUrl } from '../../src/email/unsubscribeLink.js';
 import { KeyRing } from '../../src/config/secrets.js';
-import { WebFixture } from '../api/webFixture.js';
+import { WebFixture, type GraphqlResult } from '../api/webFixture.js';
+import { cpuTimer } from '../support/cpuTime.js';
 import { testKeyRing } from '../support/testConfig.js';
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -51,6 +52,35 @@ describe('attack: unsubscribe links', () => {
     expect(await stored()).to.deep.equal([]);
     expect((await post(good)).status).to.equal(200);
     expect(await stored()).to.deep.equal([{ address: 'ada@example.com' }]);
+  });
+
+  it('show a page without reading the email types of the address, of which there are at most a thousand', async () => {
+    const root = (await fixture.signIn(tenantid)).access_token;
+    const add = (start: number): Promise<GraphqlResult> =>
+      fixture.control(
+        root,
+        'mutation ($input: email_unsubscribeInput) { create_email_unsubscribe(input: $input) { address } }',
+        {
+          input: {
+            address: 'ada@example.com',
+            email_types: Array.from({ length: 600 }, (_, n) => `type ${start + n}`),
+          },
+        },
+      );
+    expect((await add(0)).errors).to.equal(undefined);
+    expect((await add(300)).errors, 'half of them are new').to.equal(undefined);
+    expect((await add(10_000)).errors?.[0]?.message).to.equal('email_types has more than 1000 names.');
+    const { pool } = fixture.testDatabase.database;
+    await pool.query(
+      `update rowpost.email_unsubscribe
+       set email_types = array(select n || repeat('x', 100) from generate_series(1, 300000) n) || '{news}'`,
+    );
+    const cpuMs = cpuTimer();
+    const page = await fixture.fetch(linkOf('ada@example.com'));
+    // To read them took more than a second.
+    expect(cpuMs()).to.be.below(500);
+    expect(await page.text()).to.contain('Unsubscribed');
+    expect(await (await fixture.fetch(linkOf('eve@example.com'))).text()).not.to.contain('Unsubscribed');
   });
 
   it('escape their contents', async () => {

@@ -83,8 +83,8 @@ interface Opened {
 }
 
 /** What the recipient is subscribed to. */
-function viewOf({ link: { address, emailType }, now: { tenant, emailTypes, allTypes } }: Opened): object {
-  const isOff = allTypes || emailTypes.includes(emailType);
+function viewOf({ link: { address, emailType }, now: { tenant, thisType, allTypes } }: Opened): object {
+  const isOff = allTypes || thisType;
   const title = isOff ? 'Unsubscribed' : 'Unsubscribe';
   return { title, isOff, allTypes, tenant, address, kind: emailType.replaceAll('_', ' ') };
 }

@@ -1,10 +1,10 @@
 import type { Ledger } from '../pool/ledgerPool.js';
 import { statement } from '../sql/sql.js';
 
-/** What a recipient has unsubscribed from. */
+/** Whether a recipient has unsubscribed from an email type, and from all. */
 export interface Unsubscribed {
   readonly tenant: string;
-  readonly emailTypes: readonly string[];
+  readonly thisType: boolean;
   readonly allTypes: boolean;
 }
 
@@ -18,9 +18,9 @@ export interface Subscription {
 /** @returns undefined for a tenant that no longer exists */
 export async function readUnsubscribed(
   ledger: Ledger,
-  { tenantid, address }: Omit<Subscription, 'emailType'>,
+  { tenantid, address, emailType }: Subscription,
 ): Promise<Unsubscribed | undefined> {
-  const rows = await ledger.query<Unsubscribed>(READ, [tenantid, address]);
+  const rows = await ledger.query<Unsubscribed>(READ, [tenantid, address, emailType]);
   return rows[0];
 }
 
@@ -46,7 +46,8 @@ export async function resubscribe(
 const READ = {
   name: 'unsubscribe_read',
   text: statement`
-    select t.name as tenant, coalesce(u.email_types, '{}') as "emailTypes", coalesce(u.all_types, false) as "allTypes"
+    select t.name as tenant, coalesce($3::text = any (u.email_types), false) as "thisType",
+      coalesce(u.all_types, false) as "allTypes"
     from rowpost.tenant t
       left join rowpost.email_unsubscribe u on u.tenantid = t.tenantid and u.address = $2::text
     where t.tenantid = $1::int`,
