@@ -1,5 +1,6 @@
 import { GraphQLNonNull, GraphQLObjectType, GraphQLString, type GraphQLFieldConfig } from 'graphql';
 import { readAccounts, storeAccounts } from '../../db/email/emailAccounts.js';
+import { problemOfKey } from '../../email/carriers/account.js';
 import { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
@@ -16,10 +17,8 @@ export const setEmailApikey: GraphQLFieldConfig<unknown, ControlContext, { apike
   args: { apikey: { type: new GraphQLNonNull(GraphQLString) } },
   resolve: async (_source, { apikey }, { principal, db, deps }) => {
     requireTenantAdmin(principal);
-    // The key is sent in a header; a character that headers don't allow is a copy-and-paste mistake.
-    if (!/^[\x21-\x7e]+$/.test(apikey)) {
-      throw badInput('apikey', 'apikey must be printable characters without spaces.');
-    }
+    const problem = problemOfKey(apikey);
+    if (problem !== undefined) throw badInput('apikey', `apikey ${problem}.`);
     await storeAccounts(db, deps.keyRing, {
       tenantid: principal.tenantid,
       apikey,

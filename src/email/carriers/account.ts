@@ -82,8 +82,10 @@ export function problemOfText(value: string): string | undefined {
   return `must be 1 to ${MAX_CHARACTERS} characters, none of them a control character`;
 }
 
-function problemOfKey(value: string): string | undefined {
-  return /^[\x21-\x7e]{1,1000}$/.test(value) ? undefined : 'must be printable characters without spaces';
+export function problemOfKey(value: string): string | undefined {
+  return /^[\x21-\x7e]{1,1000}$/.test(value)
+    ? undefined
+    : 'must be printable characters without spaces, 1000 at most';
 }
 
 /** Values that must not appear in any message. */
