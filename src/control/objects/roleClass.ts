@@ -4,6 +4,7 @@ import { CREATED, OWN_TENANT } from '../derive/columns.js';
 import { controlObject } from '../derive/declaration.js';
 import { seenClasses, seenRoles } from '../derive/visibility.js';
 import { requireCapability, requireClasses } from '../permissions.js';
+import { MAX_NAME_CHARACTERS } from '../roles/rolePermissions.js';
 import {
   emptyClass,
   readRoleids,
@@ -22,7 +23,13 @@ export const roleClass = controlObject({
   key: ['classid'],
   columns: {
     classid: { type: 'int4', required: true },
-    name: { type: 'text', input: true, required: true, unique: true },
+    name: {
+      type: 'text',
+      input: true,
+      required: true,
+      unique: true,
+      maxCharacters: MAX_NAME_CHARACTERS,
+    },
     tenantid: OWN_TENANT,
     inherit: {
       type: 'text',

@@ -10,7 +10,7 @@ import { denied, requireCapability, requireClasses, requireOwnTenant } from '../
 import type { Key } from '../derive/declaration.js';
 import type { RoleInput } from './roleInput.js';
 import { requireReauthenticated } from './reauthentication.js';
-import { requireFreeLogin, requireManageable, requireParent } from './rolePermissions.js';
+import { requireFreeLogin, requireManageable, requireParent, requireShortName } from './rolePermissions.js';
 import { requireOwnLogin } from './signUp.js';
 
 /** Fields that any role may change on itself. */
@@ -82,7 +82,10 @@ async function collectChanges(
     if (context.principal.isAdmin) changes.admin_login = input.login;
     else if (input.login !== role.login) changes.admin_login = null;
   }
-  if (input.name !== undefined) changes.name = input.name;
+  if (input.name !== undefined) {
+    requireShortName(input.name);
+    changes.name = input.name;
+  }
   if (input.read_replica != null) changes.read_replica = input.read_replica;
   if (input.deleted != null) changes.deleted = input.deleted;
   if (input.parentid !== undefined) changes.parentid = await newParent(context, role, input.parentid);

@@ -13,7 +13,7 @@ import {
   requireHolding,
   requireOwnTenant,
 } from '../permissions.js';
-import { requireFreeLogin, requireParent } from './rolePermissions.js';
+import { requireFreeLogin, requireParent, requireShortName } from './rolePermissions.js';
 import type { RoleInput } from './roleInput.js';
 import { readSignUp, requireOwnLogin, type SignUp } from './signUp.js';
 
@@ -23,6 +23,7 @@ export async function createRole(context: ControlContext, input: RoleInput): Pro
   requireCapability(principal, 'create_role');
   requireOwnTenant(principal, input.tenantid);
   requireFreeLogin(input.login);
+  requireShortName(input.name);
   if (input.deleted === true) throw badInput('deleted', "A role can't be created as deleted.");
   const parentid = input.parentid ?? principal.roleid;
   await requireParent(context, parentid);

@@ -93,6 +93,15 @@ export function requireStorableLogin(login: string | null | undefined): void {
     throw badInput('login', `login has at most ${MAX_LOGIN_LENGTH} characters.`);
 }
 
+/** Of a role or class: pages list a thousand. */
+export const MAX_NAME_CHARACTERS = 1_000;
+
+/** Throws AppError BAD_USER_INPUT. */
+export function requireShortName(name: string | null | undefined): void {
+  if (name != null && name.length > MAX_NAME_CHARACTERS)
+    throw badInput('name', `name has at most ${MAX_NAME_CHARACTERS} characters.`);
+}
+
 /** Equal for logins that differ only in case or form: as the unique index `role_login_folded` compares them. */
 export function foldLogin(login: string): string {
   return login.normalize('NFKC').toLowerCase();
