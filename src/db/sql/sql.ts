@@ -222,12 +222,29 @@ class Builder {
       this.#last += text;
     });
     this.#last += after;
-    this.#slots.push(...piece.slots);
+    // Not as arguments: there may be more than a call can have.
+    for (const slot of piece.slots) this.#slots.push(slot);
   }
 
   done(): Sql {
     return new Sql([...this.#texts, this.#last], this.#slots);
   }
+}
+
+const GAP: Slot = () => {
+  throw new Error('a gap was left');
+};
+
+/** Stands for a piece that is not known yet. */
+export const gap = new Sql(['', ''], [GAP]);
+
+/** The piece with `by` in place of each gap. */
+export function filled({ texts, slots }: Sql, by: Sql): Sql {
+  const builder = new Builder(texts[0] ?? '');
+  slots.forEach((slot, index) => {
+    builder.add(slot === GAP ? by : new Sql(['', ''], [slot]), texts[index + 1] ?? '');
+  });
+  return builder.done();
 }
 
 /** Numbers the holes. */

@@ -8,6 +8,7 @@ import { toAppError } from '../../db/sql/toAppError.js';
 import { AppError, type ErrorCode } from '../../foundation/errors.js';
 import type { Engine } from '../engine.js';
 import { createAliasSource } from '../filter/rows/scope.js';
+import { planOwnerOf } from '../plan/planOwner.js';
 import { policyOf, principalInputs, type Capability } from '../policy/policy.js';
 import { reachedRow, recordFile, T } from './fileStatements.js';
 
@@ -44,7 +45,7 @@ export async function requireFileRow(
   row: FileRow,
 ): Promise<void> {
   const table = fileTable(catalog, row);
-  const reach = reachOf(engine, principal, catalog, capability, table);
+  const reach = await reachOf(engine, principal, catalog, capability, table);
   const found = await run(
     engine,
     principal,
@@ -100,7 +101,7 @@ export async function recordStoredFile(
   bytes: StoredBytes,
 ): Promise<RecordedFile> {
   const table = fileTable(catalog, upload);
-  const reach = reachOf(engine, principal, catalog, 'upload', table);
+  const reach = await reachOf(engine, principal, catalog, 'upload', table);
   const statement = recordFile(
     table,
     {
@@ -127,15 +128,18 @@ function fileTable(catalog: Catalog, { target }: FileRow): Table {
   });
 }
 
-function reachOf(
-  { brokenRules }: Engine,
+async function reachOf(
+  { brokenRules, planning }: Engine,
   principal: Principal,
   catalog: Catalog,
   capability: Capability,
   table: Table,
-): Sql | 'all' {
+): Promise<Sql | 'all'> {
   const policy = policyOf(principal, { catalog, aliases: createAliasSource(), brokenRules });
-  const reach = policy.reach(capability, table, T);
+  const reach = await planning.run(
+    planOwnerOf(principal),
+    policy.inSteps(() => policy.reach(capability, table, T)),
+  );
   if (reach !== 'none') return reach;
   throw new AppError('PERMISSION_DENIED', `This role may not ${capability} files of ${table.name}.`, {
     details: { table: table.name, capability },

@@ -65,7 +65,8 @@ export function* planOperation(
     yield;
     if (kind === 'mutation') {
       const position = fields.length;
-      fields.push(atField([key], nodes, () => planMutationField(context, deps, position, key, nodes)));
+      const plan = (): PlannedField => planMutationField(context, deps, position, key, nodes);
+      fields.push(yield* deps.policy.inSteps(() => atField([key], nodes, plan)));
     } else {
       fields.push(yield* planQueryField(context, deps, key, nodes));
     }
@@ -84,7 +85,7 @@ function bounded(piece: Sql, bytes: number): Sql {
 
 function* planQueryField(
   context: ReadContext,
-  { limits }: PlanDeps,
+  { limits, policy }: PlanDeps,
   key: string,
   nodes: FieldNodes,
 ): Steps<PlannedField> {
@@ -92,8 +93,9 @@ function* planQueryField(
   if (name === '__typename') return { kind: 'constant', key, json: '"Query"' };
   if (name.startsWith('__')) return { kind: 'introspection', key, nodes };
   if (name === 'Utility') return planUtility(context, key, nodes);
-  if (name === 'Aggregates') return yield* planAggregates(context, limits, key, nodes);
-  return refuseErrors([key], nodes, () => planList(context, limits, key, nodes));
+  if (name === 'Aggregates') return yield* planAggregates(context, { limits, policy }, key, nodes);
+  const plan = (): PlannedField => planList(context, limits, key, nodes);
+  return yield* policy.inSteps(() => refuseErrors([key], nodes, plan));
 }
 
 function planList(context: ReadContext, limits: PlanLimits, key: string, nodes: FieldNodes): PlannedField {
@@ -123,7 +125,7 @@ function planUtility(context: ReadContext, key: string, nodes: FieldNodes): Plan
 /** Each aggregate is a statement of its own, so that one that is rejected doesn't affect the others. */
 function* planAggregates(
   context: ReadContext,
-  limits: PlanLimits,
+  { limits, policy }: Pick<PlanDeps, 'limits' | 'policy'>,
   key: string,
   nodes: FieldNodes,
 ): Steps<PlannedField> {
@@ -131,13 +133,13 @@ function* planAggregates(
   for (const [inner, fieldNodes] of collectFields(context, 'Aggregates', nodes)) {
     yield;
     const path = [key, inner];
-    const field = refuseErrors(path, fieldNodes, (): PlannedField => {
+    const plan = (): PlannedField => {
       const [node] = fieldNodes;
       if (node.name.value === '__typename') return { kind: 'constant', key: inner, json: '"Aggregates"' };
       const statements = [compiledStatement(bounded(aggregateJson(context, node), limits.responseBytes))];
       return { kind: 'statement', key: inner, path, nodes: fieldNodes, statements };
-    });
-    fields.push(field);
+    };
+    fields.push(yield* policy.inSteps(() => refuseErrors(path, fieldNodes, plan)));
   }
   return { kind: 'object', key, fields };
 }
