@@ -12,6 +12,7 @@ import { useDirectory } from '../db/cells/directory/directory.js';
 import { requireKeysOf } from '../db/roles/signIn/signingKeys.js';
 import { migrate } from '../db/schema/migrate.js';
 import { missingRights } from '../db/isolation/rights.js';
+import { PATIENCE, ServerGuard, withoutHolders } from '../db/isolation/serverGuard.js';
 import { UsageError } from '../foundation/errors.js';
 import { ArgumentError, type Command } from './command.js';
 import { readOptions } from './options.js';
@@ -62,17 +63,44 @@ function readIdRange(args: readonly string[]): number | undefined {
   throw new ArgumentError(`--id-range takes a number from 0 to ${MAX_ID_RANGE}`);
 }
 
+/** How long a migration waits for a lock of a tenant's before that session is ended: migrations give up after half a second. */
+const MIGRATION_PATIENCE_MS = 300;
+
 export async function releaseInstallation(installation: Installation): Promise<void> {
-  const { database, log, config } = installation;
+  const { database, log } = installation;
   const lacking = await missingRights(database.pool);
   if (lacking.length > 0) throw new UsageError(lacking.join('\n'));
-  const applied = await migrate(database.pool);
+  const insist = <T>(serviceMs: number, work: () => Promise<T>): Promise<T> =>
+    withoutHolders(
+      new ServerGuard(database.createClient, () => database.tenants.names(), { ...PATIENCE, serviceMs }),
+      (err) => log.warn({ err }, "tenants' sessions that hold up the release can't be ended"),
+      work,
+    );
+  const applied = await migrate(database.pool, {
+    insist: (migration) => insist(MIGRATION_PATIENCE_MS, migration),
+  });
   log.info({ applied }, applied.length > 0 ? 'migrated' : 'the database is up to date');
+  // No relay may be running that would do it.
+  await insist(PATIENCE.serviceMs, () => prepareRoles(installation));
+  const { migrateQueue } = await import('../queue/openQueue.js');
+  await migrateQueue(installation.config, database);
+  const made = await ensureInstallation(database.pool, installation.pxadminPassword);
+  if (made === 'created') log.info('created pxadmin with the given password');
+  if (made === 'password-missing') {
+    throw new UsageError('PXADMIN_PASSWORD, the password of pxadmin, is required at the first release');
+  }
+}
+
+/** Roles, grants and settings of the tenants. No tenant keeps the others from being prepared. */
+async function prepareRoles({ database, log, config }: Installation): Promise<void> {
   const { restored, problems } = await restoreLostRoles(database.pool);
   if (restored > 0) log.info({ tenants: restored }, 'recreated missing database roles of tenants');
   for (const problem of problems) log.error(`${problem}: see "rowpost doctor"`);
   for (const { tenantid, schema } of await listTenants(database.pool)) {
-    if (schema !== null) await database.tenants.settle(tenantid, schema);
+    if (schema === null) continue;
+    await database.tenants.settle(tenantid, schema).catch((err: unknown) => {
+      log.error({ tenantid, err }, 'who serves a tenant could not be settled; its next request tries again');
+    });
   }
   if (config.databaseDirectUrl !== undefined) {
     const { pool, tenants, settings } = database;
@@ -80,12 +108,5 @@ export async function releaseInstallation(installation: Installation): Promise<v
   }
   if (!(await revokePublicAccess(database.pool))) {
     log.warn('the database belongs to another role, and every role may connect to it: see "rowpost doctor"');
-  }
-  const { migrateQueue } = await import('../queue/openQueue.js');
-  await migrateQueue(config, database);
-  const made = await ensureInstallation(database.pool, installation.pxadminPassword);
-  if (made === 'created') log.info('created pxadmin with the given password');
-  if (made === 'password-missing') {
-    throw new UsageError('PXADMIN_PASSWORD, the password of pxadmin, is required at the first release');
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { identifier, join, statement } from '../sql/sql.js';
 import type { RoleNames } from './roleNames.js';
@@ -9,6 +10,38 @@ export interface EndedSession {
   readonly locks: number;
 }
 
+const POLL_MS = 100;
+
+/**
+ * Runs `work`, and meanwhile ends tenants' sessions that hold it up. Throws what `work` throws.
+ * @param onFailure the first time that this fails; it is tried again
+ */
+export async function withoutHolders<T>(
+  guard: ServerGuard,
+  onFailure: (error: unknown) => void,
+  work: () => Promise<T>,
+): Promise<T> {
+  let isOver = false;
+  const watch = async (): Promise<void> => {
+    let report = onFailure;
+    while (!isOver) {
+      await guard.endHoldingSessions().catch((error: unknown) => {
+        report(error);
+        report = () => undefined;
+      });
+      await delay(POLL_MS);
+    }
+    await guard.close();
+  };
+  const watched = watch();
+  try {
+    return await work();
+  } finally {
+    isOver = true;
+    await watched;
+  }
+}
+
 /** How long the service, and PostgreSQL's autovacuum, may wait for a lock of a tenant; and how many transactions may begin during one of a tenant. */
 export interface Patience {
   readonly serviceMs: number;
@@ -17,7 +50,7 @@ export interface Patience {
 }
 
 /** The service's `lock_timeout` is longer; and by default, PostgreSQL insists on vacuuming after as many transactions. */
-const PATIENCE: Patience = { serviceMs: 2_000, autovacuumMs: 60_000, transactions: 200_000_000 };
+export const PATIENCE: Patience = { serviceMs: 2_000, autovacuumMs: 60_000, transactions: 200_000_000 };
 
 /** Share of PostgreSQL's notification queue that one session may hold up. */
 const MAX_NOTIFICATIONS = 0.25;

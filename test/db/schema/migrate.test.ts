@@ -50,8 +50,10 @@ describe('migrations', () => {
   it('are not applied twice', async () => {
     const { pool } = db.database;
     expect(await migrate(pool)).to.deep.equal([]);
-    expect(await migrate(pool, PATIENCE_MS, later)).to.deep.equal(['0002_outbox_note.js']);
-    expect(await migrate(pool, PATIENCE_MS, later)).to.deep.equal([]);
+    expect(await migrate(pool, { patienceMs: PATIENCE_MS, directory: later })).to.deep.equal([
+      '0002_outbox_note.js',
+    ]);
+    expect(await migrate(pool, { patienceMs: PATIENCE_MS, directory: later })).to.deep.equal([]);
   });
 
   it('yield to a session waiting behind them, and are applied once it has ended', async () => {
@@ -59,7 +61,7 @@ describe('migrations', () => {
     const writer = await pool.connect();
     await writer.query(`begin; insert into rowpost.outbox (tenantid, operation, target, key)
       values (0, 'insert', 'orders', '{}')`);
-    const migrated = migrate(pool, PATIENCE_MS, later);
+    const migrated = migrate(pool, { patienceMs: PATIENCE_MS, directory: later });
     await delay(1_500);
     // Behind a migration that waits nobody else would get this lock.
     await pool.query(`set lock_timeout = 1000; select count(*) from rowpost.outbox; reset lock_timeout`);
@@ -73,7 +75,9 @@ describe('migrations', () => {
     const before = await pool.query('select name from rowpost.migration order by id');
     const holder = await pool.connect();
     await holder.query('begin; lock table rowpost.outbox in share mode');
-    const error = await migrate(pool, 100, later).catch((thrown: unknown) => thrown);
+    const error = await migrate(pool, { patienceMs: 100, directory: later }).catch(
+      (thrown: unknown) => thrown,
+    );
     expect(String(error)).to.include('other sessions hold locks');
     await holder.query('rollback');
     holder.release();
