@@ -39,10 +39,10 @@ ${FAILING_REQUESTS.map(([request, code, message]) => `| \`${request}\` | \`${cod
 
 | SQLSTATE | Code |
 | --- | --- |
-| \`08xxx\` \`53xxx\` \`57xxx\` \`25006\` | \`DATABASE_UNAVAILABLE\`, or \`OUTCOME_UNKNOWN\` if the connection broke during a commit |
+| \`08xxx\` other \`53xxx\` \`57xxx\` \`25006\` | \`DATABASE_UNAVAILABLE\`, or \`OUTCOME_UNKNOWN\` if the connection broke during a commit |
 | \`57014\` | \`STATEMENT_TIMEOUT\`, \`REQUEST_TIMEOUT\` |
 | \`40001\` \`40P01\` \`55P03\` | \`TRANSACTION_CONFLICT\` |
-| \`54xxx\` | \`DOCUMENT_TOO_COMPLEX\`, or \`BAD_USER_INPUT\` for a value that is too long for an index |
+| \`53400\` \`54xxx\` | \`DOCUMENT_TOO_COMPLEX\`, or \`BAD_USER_INPUT\` for a value that is too long for an index |
 | \`58xxx\` \`XXxxx\` | \`INTERNAL_ERROR\` |
 `;
 }

@@ -7,7 +7,7 @@ import type { BatchJob } from '../queue/jobs.js';
 import { deliver } from './deliver.js';
 import type { DeliverDeps } from './deliverDeps.js';
 import type { LoopGuardLog } from './loopGuardLog.js';
-import { giveUp, matchRules, type EvaluateDeps } from './matchRules.js';
+import { giveUp, matchRules, withoutConditions, type EvaluateDeps } from './matchRules.js';
 import { queueForLater } from './queueForLater.js';
 import type { StartedDeliveries } from './startedDeliveries.js';
 
@@ -57,14 +57,20 @@ export async function evaluateRules(
     const fate = await countLostEvaluation(deps.ledger, key, batch.events.length);
     if (fate !== 'try') return end(deps, key, batch, fate);
   }
+  let matches;
   try {
-    return await closeBatch(deps.ledger, key, await matchRules(deps, key, batch), deps.limits);
+    matches = await matchRules(deps, key, batch);
+    deps.failed.succeeded(key.tenantid);
   } catch (error) {
+    if (deps.failed.failed(key.tenantid, batch.ageMs, error)) {
+      return closeBatch(deps.ledger, key, withoutConditions(deps, key, batch), deps.limits);
+    }
     if (!(error instanceof EvaluationLost)) throw error;
     const fate = await countLostEvaluation(deps.ledger, key, batch.events.length);
     if (fate === 'try') throw error;
     return end(deps, key, batch, fate);
   }
+  return closeBatch(deps.ledger, key, matches, deps.limits);
 }
 
 /** Ends a batch that can't be evaluated. */

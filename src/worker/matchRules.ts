@@ -13,6 +13,7 @@ import { covers, evaluateCondition, type ConditionResult } from '../email/evalua
 import type { DataEngine } from '../graphql/dataEngine.js';
 import type { TenantLimiter } from '../foundation/limits/tenantLimiter.js';
 import type { Logger } from '../foundation/observability/log.js';
+import type { FailedEvaluations } from './failedEvaluations.js';
 
 export interface EvaluateDeps {
   readonly ledger: Ledger;
@@ -20,6 +21,7 @@ export interface EvaluateDeps {
   readonly limits: DeliveryLimits;
   /** Memory for large records. */
   readonly records: TenantLimiter;
+  readonly failed: FailedEvaluations;
   readonly log: Logger;
 }
 
@@ -47,6 +49,24 @@ export function giveUp({ log }: EvaluateDeps, key: BatchKey, batch: LoadedBatch)
     const failure = { code: 'POISON', message };
     return matchingEvents(batch, rule).map(({ eventid }) => ({ eventid, ruleid: rule.ruleid, failure }));
   });
+}
+
+/** Nobody could evaluate a condition for an hour: a failed delivery for each rule that has one. */
+export function withoutConditions(
+  { log }: EvaluateDeps,
+  key: BatchKey,
+  batch: LoadedBatch,
+): readonly Match[] {
+  const { tenantid, batchid } = key;
+  log.error({ tenantid, batchid }, "gave up a batch of events: a tenant's conditions can't be evaluated");
+  const message = "the rule's condition: PostgreSQL has refused each attempt to evaluate it for an hour";
+  return batch.rules.flatMap((rule) =>
+    matchingEvents(batch, rule).map(({ eventid }) =>
+      rule.condition === null
+        ? { eventid, ruleid: rule.ruleid }
+        : { eventid, ruleid: rule.ruleid, failure: { code: 'CONDITION_FAILED', message } },
+    ),
+  );
 }
 
 function matchingEvents(batch: LoadedBatch, rule: EmailRule): readonly OutboxEvent[] {

@@ -2,6 +2,7 @@ import type { Stoppable } from '../foundation/lifecycle/shutdown.js';
 import { deliver } from './deliver.js';
 import { createDeliverDeps, type WorkerDeps } from './deliverDeps.js';
 import { evaluateBatch, type BatchDeps } from './evaluateBatch.js';
+import { FailedEvaluations } from './failedEvaluations.js';
 import { FairSlots } from './fairSlots.js';
 import { LoopGuardLog } from './loopGuardLog.js';
 import { StartedDeliveries } from './startedDeliveries.js';
@@ -35,7 +36,7 @@ export function startWorker(deps: WorkerDeps): Stoppable {
   const batchSlots = new FairSlots(config.workerConcurrency, ANY_THAT_IS_FREE);
   const limits = { firesPerMinute: config.ruleFiresPerMinute, emailsPerSecond: config.tenantEmailsPerSecond };
   const batchDeps: BatchDeps = {
-    evaluate: { ledger, engine, limits, records, log },
+    evaluate: { ledger, engine, limits, records, failed: new FailedEvaluations(), log },
     deliver: deliverDeps,
     loopGuardLog: new LoopGuardLog(log),
     started,

@@ -4,6 +4,7 @@ import { pollOutbox } from '../../src/db/outbox/pollOutbox.js';
 import { TenantLimiter } from '../../src/foundation/limits/tenantLimiter.js';
 import { createDataEngine, type DataEngine } from '../../src/graphql/dataEngine.js';
 import { evaluateRules } from '../../src/worker/evaluateBatch.js';
+import { FailedEvaluations } from '../../src/worker/failedEvaluations.js';
 import {
   createRule,
   createTenantWithTables,
@@ -62,6 +63,7 @@ describe('attack: conditions that end the session which evaluates them', () => {
         engine,
         limits: NO_LIMITS,
         records: new TenantLimiter<number>({ max: 1 }),
+        failed: new FailedEvaluations(),
         log: testLog,
       };
       let evaluations = 0;

@@ -7,6 +7,7 @@ import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { UsageError } from '../../src/foundation/errors.js';
 import { TenantLimiter } from '../../src/foundation/limits/tenantLimiter.js';
 import { evaluateRules } from '../../src/worker/evaluateBatch.js';
+import { FailedEvaluations } from '../../src/worker/failedEvaluations.js';
 import { at, textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 import { NO_LIMITS } from '../delivery/pipelineSetup.js';
 import { capturedOutput } from '../support/capturedOutput.js';
@@ -120,6 +121,7 @@ describe('Utility.explain_event', () => {
       engine: fixture.engine,
       limits: NO_LIMITS,
       records: new TenantLimiter({ max: 1 }),
+      failed: new FailedEvaluations(),
       log: testLog,
     };
     for (const batch of batches ?? (await relay())) await evaluateRules(deps, batch, false);

@@ -190,6 +190,8 @@ const BY_STATE: Readonly<
           namesOf(error, place),
         ]
       : undefined,
+  // Of this statement alone: it writes more temporary files than one may.
+  '53400': (error) => describeFailedCode(error) ?? TOO_COMPLEX,
   '57014': () => ['STATEMENT_TIMEOUT', 'The statement took too long and was ended.'],
 };
 

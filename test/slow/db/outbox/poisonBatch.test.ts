@@ -5,6 +5,7 @@ import type { Ledger } from '../../../../src/db/pool/ledgerPool.js';
 import { pollOutbox } from '../../../../src/db/outbox/pollOutbox.js';
 import { TenantLimiter } from '../../../../src/foundation/limits/tenantLimiter.js';
 import { evaluateRules } from '../../../../src/worker/evaluateBatch.js';
+import { FailedEvaluations } from '../../../../src/worker/failedEvaluations.js';
 import { startFakeProvider } from '../../../support/fakeProvider.js';
 import { testConfig, testLog } from '../../../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../../../support/testDatabase.js';
@@ -49,7 +50,14 @@ describe('a batch of events that ends its workers', () => {
         return new Promise<boolean[]>(() => undefined);
       },
     };
-    const deps = { ledger, engine, limits: NO_LIMITS, records: new TenantLimiter({ max: 1 }), log: testLog };
+    const deps = {
+      ledger,
+      engine,
+      limits: NO_LIMITS,
+      records: new TenantLimiter({ max: 1 }),
+      failed: new FailedEvaluations(),
+      log: testLog,
+    };
     return Promise.race([ended, evaluateRules(deps, key, redelivered).then(() => true)]);
   }
 
