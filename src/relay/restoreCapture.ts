@@ -10,6 +10,8 @@ import { tablesNotCaptured } from '../foundation/observability/metrics.js';
 const RETRY_MS = 10_000;
 /** Or after as many times as long as it took: the tables of others wait meanwhile. */
 const PAUSE_FACTOR = 10;
+/** After so long, tables that were lost meanwhile are looked for before others are tried. */
+const MAX_RUN_MS = 2_000;
 
 /**
  * Restores the triggers and grants of captured tables that a migration of an application has dropped and created again, has
@@ -17,11 +19,13 @@ const PAUSE_FACTOR = 10;
  */
 export class CaptureRestorer {
   readonly #catalogs: CatalogStore;
-  readonly #retryAtMs = new Map<number, number>();
+  /** By tenant: when to try it again, and how long it took. */
+  readonly #tried = new Map<number, { readonly retryAtMs: number; readonly tookMs: number }>();
 
   constructor(
     private readonly deps: { readonly database: Pick<Database, 'pool' | 'tenants'>; readonly log: Logger },
     private readonly retryMs = RETRY_MS,
+    private readonly maxRunMs = MAX_RUN_MS,
   ) {
     const { pool, tenants } = deps.database;
     this.#catalogs = new CatalogStore({ pool, tenants, log: deps.log, checkMs: 0 });
@@ -34,8 +38,16 @@ export class CaptureRestorer {
     const lost = await findLostCapture(pool, names);
     await recordCheck(pool, lost);
     tablesNotCaptured.set(countTables(lost));
-    const due = lost.filter(({ tenantid }) => (this.#retryAtMs.get(tenantid) ?? 0) <= performance.now());
-    for (const one of due) await this.#restore(one);
+    const startedAtMs = performance.now();
+    // What took long comes last: several tenants may take as long as they can.
+    const tookMs = ({ tenantid }: LostCapture): number => this.#tried.get(tenantid)?.tookMs ?? 0;
+    const due = lost
+      .filter(({ tenantid }) => (this.#tried.get(tenantid)?.retryAtMs ?? 0) <= startedAtMs)
+      .sort((one, other) => tookMs(one) - tookMs(other));
+    for (const one of due) {
+      await this.#restore(one);
+      if (performance.now() - startedAtMs >= this.maxRunMs) break;
+    }
     if (due.length > 0) tablesNotCaptured.set(countTables(await findLostCapture(pool, names)));
   }
 
@@ -58,7 +70,8 @@ export class CaptureRestorer {
     } finally {
       this.#catalogs.forget(tenantid);
       const nowMs = performance.now();
-      this.#retryAtMs.set(tenantid, nowMs + Math.max(this.retryMs, PAUSE_FACTOR * (nowMs - startedAtMs)));
+      const tookMs = nowMs - startedAtMs;
+      this.#tried.set(tenantid, { retryAtMs: nowMs + Math.max(this.retryMs, PAUSE_FACTOR * tookMs), tookMs });
     }
   }
 }
