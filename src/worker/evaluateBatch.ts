@@ -1,6 +1,7 @@
 import { closeBatch, closePlainBatch, type ClosedBatch } from '../db/ledger/closeBatch.js';
 import { loadBatch, type BatchKey, type LoadedBatch } from '../db/outbox/batches.js';
 import { countLostEvaluation } from '../db/outbox/poisonBatches.js';
+import { QUERY_CANCELED, sqlState } from '../db/sql/sqlState.js';
 import { EvaluationLost } from '../graphql/dataEngine.js';
 import { SpanKind, traced, tracedFrom } from '../foundation/observability/tracing/tracing.js';
 import type { BatchJob } from '../queue/jobs.js';
@@ -46,6 +47,19 @@ export async function evaluateRules(
   key: BatchKey,
   redelivered: boolean,
 ): Promise<ClosedBatch> {
+  try {
+    return await evaluate(deps, key, redelivered);
+  } catch (error) {
+    // Of the ledger's own statement: a hundred events of a thousand rules may take longer than it may.
+    if (sqlState(error) !== QUERY_CANCELED) throw error;
+    const batch = await loadBatch(deps.ledger, key);
+    if (!batch || batch.done || batch.events.length <= 1) throw error;
+    if ((await countLostEvaluation(deps.ledger, key, batch.events.length)) === 'try') throw error;
+    return NO_DELIVERIES;
+  }
+}
+
+async function evaluate(deps: EvaluateDeps, key: BatchKey, redelivered: boolean): Promise<ClosedBatch> {
   // Fast path: without conditions, one statement does everything.
   const plain = redelivered ? undefined : await closePlainBatch(deps.ledger, key, deps.limits);
   if (plain) return plain;

@@ -5,6 +5,7 @@ import {
   isRaised,
   isRefusal,
   isSessionEnd,
+  QUERY_CANCELED,
   READ_ONLY,
 } from '../sql/sqlState.js';
 import { toAppError } from '../sql/toAppError.js';
@@ -75,5 +76,3 @@ function committedWithoutResponse(refusal: AppError): AppError {
 export function failed(error: AppError, statement?: number): TransactionOutcome {
   return { kind: 'failed', error, statement };
 }
-
-const QUERY_CANCELED = '57014';

@@ -38,8 +38,6 @@ export type ReadyDelivery = KnownDelivery & { readonly loaded?: LoadedDelivery }
 export interface Trip {
   readonly ruleid: string;
   readonly target: string;
-  /** JSON text. */
-  readonly key: string;
   /** Deliveries of this batch that are skipped. */
   readonly skipped: number;
 }
@@ -99,7 +97,6 @@ function toClosed(rows: readonly ClosedRow[]): ClosedBatch {
 /** Unless loaded, the columns of the event, the rule and the tenant are null. */
 interface ClosedRow extends LoadedDelivery {
   delayMs: number;
-  key: string;
 }
 
 function toReady(row: ClosedRow): ReadyDelivery {
@@ -108,9 +105,9 @@ function toReady(row: ClosedRow): ReadyDelivery {
 
 function tripsOf(rows: readonly ClosedRow[]): readonly Trip[] {
   const trips = new Map<string, Trip>();
-  for (const { ruleid, target, key } of rows) {
-    const name = JSON.stringify([ruleid, target, key]);
-    trips.set(name, { ruleid, target, key, skipped: (trips.get(name)?.skipped ?? 0) + 1 });
+  for (const { ruleid, target } of rows) {
+    const name = `${ruleid} ${target}`;
+    trips.set(name, { ruleid, target, skipped: (trips.get(name)?.skipped ?? 0) + 1 });
   }
   return [...trips.values()];
 }

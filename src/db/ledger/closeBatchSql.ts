@@ -8,7 +8,7 @@ import { sql, toText, type Sql } from '../sql/sql.js';
 /** Seconds after its rate limit slot at which a delivery is checked to be in the queue. */
 const CHECK_SECONDS = 5;
 
-// The steps, each a CTE that the next one reads: the batch → what its rules match (`found`) → done, by this worker alone
+// The steps, each a CTE that the next one reads: the batch → its events → what its rules match (`found`) → done, by this worker alone
 // (`matched`) → loops (`guarded`) → rate limit slots (`scheduled`) → the deliveries (`recorded`), which come with all that
 // is needed to send them if they are few (`loaded`).
 //
@@ -18,15 +18,20 @@ const CHECK_SECONDS = 5;
 // order.
 //
 // Parameters: batch id and time, max firings per minute, max emails per second, max preloaded deliveries.
-// `matches` joins to batch `b` its events `o`, rules `r`, and `m`: `code` and `message` where nothing can be sent. `mayClose`
+// `matches` joins to batch `b` rows of `event` as `o`, rules `r`, and `m`: `code` and `message` where nothing can be sent. `mayClose`
 // says, given the matches, whether this statement may close the batch.
 const closeSql = (matches: Sql, mayClose: Sql): Sql => sql`
     with batch as materialized (
       select *, set_config('synchronous_commit', 'off', true)
       from rowpost.relay_batch where batchid = $1::bigint and createtime = $2::timestamptz
+    ), event as materialized (
+      -- A key may have a megabyte: it is hashed once, and not for each rule.
+      select o.tenantid, o.eventid, o.operation, o.target, o.key, o.time, o.old, o.new, o.file, o.traceparent,
+        hashtextextended(o.target || ' ' || o.key::text, 0) as record
+      from batch b join rowpost.outbox o on ${EVENTS_OF_BATCH} and o.eventid = any (b.eventids)
     ), found as materialized (
       select row_number() over (order by o.eventid, r.ruleid) as position, o.tenantid, o.eventid, o.operation, o.target,
-        o.key, o.time, o.old, o.new, o.file, o.traceparent, r.ruleid, r.email_type, r.condition, r.delivery, r.query_roleid,
+        o.key, o.time, o.old, o.new, o.file, o.traceparent, o.record, r.ruleid, r.email_type, r.condition, r.delivery, r.query_roleid,
         m.code, m.message
       from batch b ${matches}
     ), done as (
@@ -36,7 +41,7 @@ const closeSql = (matches: Sql, mayClose: Sql): Sql => sql`
       returning batchid
     ), matched as materialized (
       select position, tenantid, eventid, operation, target, key, time, ruleid, email_type, delivery, code, message,
-        date_trunc('minute', time) as minute, hashtextextended(target || ' ' || key::text, 0) as record
+        date_trunc('minute', time) as minute, record
       from found where exists (select from done)
     ), ${loopGuardSql(sql`$3::int`)}, ${rateLimitSlotsSql(sql`$4::int`)}, recorded as (
       insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery,
@@ -51,13 +56,13 @@ const closeSql = (matches: Sql, mayClose: Sql): Sql => sql`
         code is not null or trips or coalesce(slot > now(), false)
       from scheduled order by position
       on conflict (eventid, ruleid, createtime) do nothing
-      returning tenantid, deliveryid, createtime, state, eventid, ruleid, email_type, operation, target, key, delivery,
+      returning tenantid, deliveryid, createtime, state, eventid, ruleid, email_type, operation, target, delivery,
         tracked, attempts, starts, lost, next_attempt
     ), loaded as materialized (
       select tenantid, eventid, ruleid, query_roleid, old, new, file, traceparent from found
       where (select count(*) from found) <= $5::int
     )
-    select d.state, d.key::text as key,
+    select d.state,
       coalesce(greatest(ceil(extract(epoch from d.next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs",
       ${loadedColumns(sql`l`, sql`l.query_roleid`)}
     from recorded d left join loaded l on l.eventid = d.eventid and l.ruleid = d.ruleid
@@ -71,7 +76,7 @@ export const CLOSE = {
     closeSql(
       sql`
         cross join unnest($6::bigint[], $7::bigint[], $8::text[], $9::text[]) as m(eventid, ruleid, code, message)
-        join rowpost.outbox o on ${EVENTS_OF_BATCH} and o.eventid = m.eventid
+        join event o on o.eventid = m.eventid
         join rowpost.email_rule r on r.ruleid = m.ruleid and r.tenantid = b.tenantid`,
       sql`true`,
     ),
@@ -85,7 +90,7 @@ export const CLOSE_PLAIN = {
     closeSql(
       sql`
         join rowpost.tenant t on t.tenantid = b.tenantid and t.schema is not null
-        join rowpost.outbox o on ${EVENTS_OF_BATCH} and o.eventid = any (b.eventids)
+        cross join event o
         join rowpost.email_rule r on ${coversSql(sql`o`)}
         cross join (values (null::text, null::text)) as m(code, message)`,
       sql`not exists (select from found where condition is not null)`,

@@ -12,6 +12,8 @@ export const INSUFFICIENT_PRIVILEGE = '42501';
 export const READ_ONLY = '25006';
 export const LOCK_NOT_AVAILABLE = '55P03';
 export const DUPLICATE_OBJECT = '42710';
+/** Also by `statement_timeout`. */
+export const QUERY_CANCELED = '57014';
 
 export type Refusal =
   | 'notFound'
