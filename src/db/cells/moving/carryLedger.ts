@@ -171,9 +171,11 @@ async function insertCarried(
 }
 
 /**
- * Forgets a tenant's email where the tenant is not served: it was carried elsewhere, or here in vain. Within a transaction. No relay polls meanwhile, and none finds them later, should the tenant come back.
+ * Forgets the events of a tenant that is not served, whose rules were not evaluated: they were carried elsewhere, or here in vain. No
+ * relay polls meanwhile, and none finds them later, should the tenant come back. In a transaction that ends soon, since no other tenant's
+ * events are read either.
  */
-export async function forgetLedger(client: pg.ClientBase, tenantid: number): Promise<void> {
+export async function forgetEvents(client: pg.ClientBase, tenantid: number): Promise<void> {
   await client.query(RELAY_LOCK.text);
   await client.query(
     statement`with ${OPEN_EVENTS}, done as (
@@ -183,9 +185,16 @@ export async function forgetLedger(client: pg.ClientBase, tenantid: number): Pro
      delete from rowpost.outbox o using unread u where o.tenantid = $1::int and o.eventid = u.eventid and o.time = u.time`,
     [tenantid],
   );
-  for (const table of [...OF_TENANT, 'email_pace']) {
-    await client.query(statement`delete from ${identifier('rowpost', table)} where tenantid = $1`, [
-      tenantid,
-    ]);
+}
+
+/** Forgets the deliveries of such a tenant, which may be millions: first themselves, so that none looks as if it had not been started. */
+export async function forgetDeliveries(pool: Pool, tenantid: number): Promise<void> {
+  for (const table of [...OF_TENANT, 'email_pace'].reverse()) {
+    await inTransaction(pool, async (client) => {
+      await client.query(statement`set local statement_timeout = 0`);
+      await client.query(statement`delete from ${identifier('rowpost', table)} where tenantid = $1`, [
+        tenantid,
+      ]);
+    });
   }
 }

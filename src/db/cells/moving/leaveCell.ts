@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { inTransaction } from '../../pool/inTransaction.js';
 import { sqlState } from '../../sql/sqlState.js';
 import { identifier, statement } from '../../sql/sql.js';
-import { forgetLedger } from './carryLedger.js';
+import { forgetDeliveries, forgetEvents } from './carryLedger.js';
 import type { MovingTenant } from './handOver.js';
 
 const DEPENDENT_OBJECTS = '2BP01';
@@ -15,21 +15,25 @@ const DEPENDENT_OBJECTS = '2BP01';
  */
 export async function leaveCell(pool: Pool, tenant: MovingTenant, before: number): Promise<boolean> {
   const { tenantid, schema, role } = tenant;
-  const isGone = await inTransaction(pool, async (client) => {
+  const isForgotten = await inTransaction(pool, async (client) => {
     await client.query(statement`set local statement_timeout = 0`);
     const { rows } = await client.query<{ mayLeave: boolean }>(
       statement`select moved_to is not null and move <= $2 as "mayLeave" from rowpost.tenant where tenantid = $1 for update`,
       [tenantid, before],
     );
     if (rows[0]?.mayLeave === false) return false;
-    await forgetLedger(client, tenantid);
+    await forgetEvents(client, tenantid);
+    return true;
+  });
+  if (!isForgotten) return false;
+  await forgetDeliveries(pool, tenantid);
+  await inTransaction(pool, async (client) => {
+    await client.query(statement`set local statement_timeout = 0`);
     await client.query(statement`delete from rowpost.upload where tenantid = $1`, [tenantid]);
     // With its tenant: the files of tenants that are gone are swept.
     await client.query(statement`delete from rowpost.file where tenantid = $1`, [tenantid]);
     await client.query(statement`delete from rowpost.tenant where tenantid = $1`, [tenantid]);
-    return true;
   });
-  if (!isGone) return false;
   await endSessions(pool, role);
   await inTransaction(pool, async (client) => {
     await client.query(statement`set local statement_timeout = 0`);
