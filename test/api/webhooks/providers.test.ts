@@ -74,6 +74,19 @@ const REPORTS: readonly (readonly [string, object, Partial<EmailEvent> | null])[
     postmark('SpamComplaint', { Email: ADA, Type: 'SpamComplaint', ID: 1 }),
     { event: 'spamreport', suppress: { address: ADA, source: 'spamreport' } },
   ],
+  [
+    'postmark',
+    postmark('Bounce', { Email: ADA, Type: 'DnsError', ID: 1 }),
+    { event: 'deferred', type: null, suppress: null },
+  ],
+  [
+    'postmark',
+    postmark('Bounce', { Email: ADA, Type: 'Unsubscribe', ID: 1 }),
+    { event: 'unsubscribe', type: null, suppress: { address: ADA, source: 'unsubscribe' } },
+  ],
+  ...['AutoResponder', 'AddressChange', 'Subscribe', 'OpenRelayTest', 'InboundError'].map(
+    (Type) => ['postmark', postmark('Bounce', { Email: ADA, Type, ID: 1 }), null] as const,
+  ),
   ['postmark', postmark('Open', { Recipient: ADA }), { event: 'open', suppress: null }],
   [
     'postmark',
@@ -118,6 +131,13 @@ const REPORTS: readonly (readonly [string, object, Partial<EmailEvent> | null])[
     'resend',
     resend('email.failed', { failed: { reason: 'reached_daily_quota' } }),
     { event: 'dropped', reason: 'reached_daily_quota' },
+  ],
+  [
+    'resend',
+    resend('email.suppressed', {
+      suppressed: { message: 'on the suppression list', type: 'OnAccountSuppressionList' },
+    }),
+    { event: 'dropped', reason: 'on the suppression list', suppress: null },
   ],
   ['resend', resend('domain.created'), null],
   ['mailgun', mailgun('delivered'), { event: 'delivered', time: TIME }],
@@ -236,6 +256,37 @@ const REPORTS: readonly (readonly [string, object, Partial<EmailEvent> | null])[
     'ses',
     ses('Complaint', 'complaint', { complainedRecipients: [{ emailAddress: ADA }] }),
     { event: 'spamreport', suppress: { address: ADA, source: 'spamreport' } },
+  ],
+  ...['abuse', 'fraud', 'virus', 'other', 'of a later version'].map(
+    (complaintFeedbackType) =>
+      [
+        'ses',
+        ses('Complaint', 'complaint', {
+          complaintFeedbackType,
+          complainedRecipients: [{ emailAddress: ADA }],
+        }),
+        { event: 'spamreport', suppress: { address: ADA, source: 'spamreport' } },
+      ] as const,
+  ),
+  // The recipient moved it out of the spam folder, or the receiving server checked who sent it.
+  ...['not-spam', 'Not-Spam', 'auth-failure'].map(
+    (complaintFeedbackType) =>
+      [
+        'ses',
+        ses('Complaint', 'complaint', {
+          complaintFeedbackType,
+          complainedRecipients: [{ emailAddress: ADA }],
+        }),
+        null,
+      ] as const,
+  ),
+  [
+    'ses',
+    ses('Complaint', 'complaint', {
+      complaintSubType: 'OnAccountSuppressionList',
+      complainedRecipients: [{ emailAddress: ADA }],
+    }),
+    { event: 'dropped', suppress: { address: ADA, source: 'spamreport' } },
   ],
   [
     'ses',

@@ -249,6 +249,7 @@ describe('delivery: through HTTP carriers', () => {
           { name: 'deliveryid', value: '42' },
           { name: 'tenantid', value: '7' },
           { name: 'category_1', value: 'orders' },
+          { name: 'recipients', value: '4' },
         ],
       });
     });

@@ -25,14 +25,28 @@ const EVENTS: Names = {
 };
 /** Bounce types that mean the mailbox does not exist; other types concern one email. */
 const GONE: readonly unknown[] = ['HardBounce', 'BadEmailAddress'];
+/** Bounce types that are other events. */
+const OTHERS: Names = {
+  Transient: 'deferred',
+  DnsError: 'deferred',
+  SpamComplaint: 'spamreport',
+  Unsubscribe: 'unsubscribe',
+};
+/** Bounce types that say nothing of whether the email arrived. */
+const REPLIES: readonly unknown[] = [
+  'AutoResponder',
+  'AddressChange',
+  'Subscribe',
+  'OpenRelayTest',
+  'InboundError',
+];
 
 const read: EventReader = (report) => {
   const { RecordType: record, Type: type, ID: id, MessageID: message, Metadata: metadata } = report;
   const named = nameIn(EVENTS, record);
-  if (named === undefined) return [undefined];
+  if (named === undefined || REPLIES.includes(type)) return [undefined];
   if (named === 'unsubscribe') return [readSubscription(report)];
-  const isComplaint = named === 'spamreport' || type === 'SpamComplaint';
-  const event = isComplaint ? 'spamreport' : type === 'Transient' ? 'deferred' : named;
+  const event = nameIn(OTHERS, type) ?? named;
   const time = report['DeliveredAt'] ?? report['BouncedAt'] ?? report['ReceivedAt'];
   const recipient = report['Email'] ?? report['Recipient'];
   const isGone = GONE.includes(type);
@@ -47,7 +61,12 @@ const read: EventReader = (report) => {
       reason: report['Details'] ?? report['Description'],
       ...(event === 'bounce' ? { type: isGone ? 'bounce' : 'blocked' } : {}),
       url: report['OriginalLink'],
-      suppress: isComplaint ? 'spamreport' : event === 'bounce' && isGone ? 'bounce' : undefined,
+      suppress:
+        event === 'spamreport' || event === 'unsubscribe'
+          ? event
+          : event === 'bounce' && isGone
+            ? 'bounce'
+            : undefined,
     },
   ];
 };

@@ -43,6 +43,9 @@ const verify: EventWebhook['verify'] = async (report, secret) => {
   return { items: [await parseReport(report, 'tenant')], reportId: id };
 };
 
+/** The tag that says how many addresses an email went to, copies included. */
+export const RECIPIENTS_TAG = 'recipients';
+
 const EVENTS: Names = {
   'email.delivered': 'delivered',
   'email.bounced': 'bounce',
@@ -59,11 +62,13 @@ const read: EventReader = (report, { reportId }) => {
   const data = objectOf(report['data']);
   if (event === undefined) return [undefined];
   const tags = tagsOf(data['tags']);
-  const [bounce, click, failed] = ['bounce', 'click', 'failed'].map((name) => objectOf(ownValue(data, name)));
+  const [bounce, click, failed, suppressed] = ['bounce', 'click', 'failed', 'suppressed'].map((name) =>
+    objectOf(ownValue(data, name)),
+  );
   const isGone = bounce?.['type'] === 'Permanent';
   const recipients = listOf(data['to']).slice(0, MAX_RECIPIENTS);
-  // With several recipients, it is not certain which one complained.
-  const mayBeSuppressed = recipients.length === 1;
+  // There is an event for each address, but it names all of `to`, and no copies: it may be about any of them.
+  const isCertain = recipients.length === 1 && !(Number(tags[RECIPIENTS_TAG]) > 1);
   const source = event === 'spamreport' ? 'spamreport' : event === 'bounce' && isGone ? 'bounce' : undefined;
   return recipients.map((recipient, index) => ({
     deliveryid: tags['deliveryid'],
@@ -72,10 +77,10 @@ const read: EventReader = (report, { reportId }) => {
     event,
     time: report['created_at'],
     recipient: addressOf(recipient),
-    reason: bounce?.['message'] ?? failed?.['reason'],
+    reason: bounce?.['message'] ?? suppressed?.['message'] ?? failed?.['reason'],
     ...(event === 'bounce' ? { type: isGone ? 'bounce' : 'blocked' } : {}),
     url: click?.['link'],
-    suppress: mayBeSuppressed ? source : undefined,
+    suppress: isCertain ? source : undefined,
   }));
 };
 

@@ -8,7 +8,7 @@ import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } fro
 import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
 import { tagsOf } from '../../message/tags.js';
 import type { SendOutcome } from '../sending.js';
-import { reports } from './reports.js';
+import { RECIPIENTS_TAG, reports } from './reports.js';
 
 /** The wait after a daily quota is exhausted; Resend doesn't report when it resets. */
 const QUOTA_WAIT_MS = 3_600_000;
@@ -80,9 +80,12 @@ function toBody(email: LoadedEmail): object {
           })),
         }
       : {}),
-    tags: tagsOf(email).map(([name, value]) => ({ name, value })),
+    tags: [...tagsOf(email), [RECIPIENTS_TAG, recipientsOf(email)]].map(([name, value]) => ({ name, value })),
   };
 }
+
+const recipientsOf = ({ recipients, cc, bcc }: LoadedEmail): string =>
+  String(recipients.length + cc.length + bcc.length);
 
 /** Resend refuses names in quotes, and takes encoded words except in `from`. */
 const toResendAddress = (address: Address): string =>

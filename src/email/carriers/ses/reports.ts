@@ -1,14 +1,5 @@
 import { ownValue } from '../../../foundation/ownValue.js';
-import {
-  addressOf,
-  listOf,
-  MAX_RECIPIENTS,
-  MAX_TOKEN_CHARACTERS,
-  nameIn,
-  objectOf,
-  textOf,
-  type Names,
-} from '../reports/events.js';
+import { addressOf, listOf, MAX_RECIPIENTS, nameIn, objectOf, type Names } from '../reports/events.js';
 import { MAX_REPORT_BYTES, type EventReader, type CarrierReports } from '../reports/webhook.js';
 import { SnsCheck, TOPIC } from './sns.js';
 
@@ -34,6 +25,9 @@ const PARTS: Names = {
   Reject: 'reject',
 };
 
+/** Feedback about an email that is no complaint of its recipient (RFC 5965, RFC 6591). */
+const NO_COMPLAINTS: readonly (string | undefined)[] = ['not-spam', 'auth-failure'];
+
 const read: EventReader = (report, { reportId }) => {
   const given = report['eventType'];
   const named = nameIn(EVENTS, given);
@@ -41,40 +35,52 @@ const read: EventReader = (report, { reportId }) => {
   if (named === undefined || partName === undefined) return [undefined];
   const email = objectOf(report['mail']);
   const part = objectOf(ownValue(report, partName));
+  if (NO_COMPLAINTS.includes(tokenOf(part['complaintFeedbackType']))) return [undefined];
+  // From SES's own contact lists, whose topics are not email types.
+  const hasLeft = objectOf(part['newTopicPreferences'])['unsubscribeAll'] === true;
+  if (named === 'unsubscribe' && !hasLeft) return [undefined];
   const tags = objectOf(email['tags']);
   const [deliveryid] = listOf(tags['deliveryid']);
   const [tenantid] = listOf(tags['tenantid']);
-  const isSuppressed = /suppress/i.test(textOf(part['bounceSubType'], MAX_TOKEN_CHARACTERS) ?? '');
-  const event = named === 'bounce' && isSuppressed ? 'dropped' : named;
+  const isSuppressed = [part['bounceSubType'], part['complaintSubType']].some((type) =>
+    tokenOf(type)?.includes('suppress'),
+  );
+  const event = isSuppressed ? 'dropped' : named;
   const isGone = named === 'bounce' && part['bounceType'] === 'Permanent';
-  const recipients = [
+  const source = named === 'spamreport' || named === 'unsubscribe' ? named : isGone ? 'bounce' : undefined;
+  const sentTo = listOf(email['destination']).map(addressOf);
+  const listed = [
     ...listOf(part['bouncedRecipients']),
     ...listOf(part['complainedRecipients']),
     ...listOf(part['delayedRecipients']),
     ...listOf(part['recipients']),
-  ].slice(0, MAX_RECIPIENTS);
+  ];
+  const recipients = (listed.length > 0 ? listed : sentTo).slice(0, MAX_RECIPIENTS);
   // For a complaint, SES lists all recipients who may have made it.
-  const isCertain = named !== 'spamreport' || recipients.length === 1;
-  // From SES's own contact lists, whose topics are not email types.
-  const hasLeft = objectOf(part['newTopicPreferences'])['unsubscribeAll'] === true;
-  if (named === 'unsubscribe' && !hasLeft) return [undefined];
-  const source = named === 'spamreport' || named === 'unsubscribe' ? named : isGone ? 'bounce' : undefined;
-  return (recipients.length > 0 ? recipients : listOf(email['destination']).slice(0, 1)).map(
-    (recipient, index) => ({
+  const isCertain = named === 'bounce' || recipients.length === 1;
+  return recipients.map((item, index) => {
+    const details = objectOf(item);
+    // A bounced address is what the bouncing server says: perhaps one that the email was forwarded to, or anybody's.
+    const recipient = sentTo.length === 1 ? sentTo[0] : addressOf(details['emailAddress'] ?? item);
+    const isOurs = sentTo.some((address) => tokenOf(address) === tokenOf(recipient));
+    return {
       deliveryid,
       tenantid,
       id: `ses:${reportId}:${index}`,
       event,
       time: part['timestamp'] ?? email['timestamp'],
-      recipient: addressOf(objectOf(recipient)['emailAddress'] ?? recipient),
-      reason: objectOf(recipient)['diagnosticCode'] ?? part['reason'] ?? part['smtpResponse'],
-      status: objectOf(recipient)['status'],
+      recipient,
+      reason: details['diagnosticCode'] ?? part['reason'] ?? part['smtpResponse'],
+      status: details['status'],
       ...(event === 'bounce' ? { type: isGone ? 'bounce' : 'blocked' } : {}),
       url: part['link'],
-      suppress: isCertain ? source : undefined,
-    }),
-  );
+      suppress: isCertain && isOurs ? source : undefined,
+    };
+  });
 };
+
+const tokenOf = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value.toLowerCase() : undefined;
 
 /** SES reports by SNS, which sends 256 KiB at most. */
 export const reports: CarrierReports = {
