@@ -77,6 +77,28 @@ describe('templates: localized numbers, money and dates', () => {
     it(template, () => expect(render(template)).to.equal(expected));
   }
 
+  it('gives each currency the decimals of ISO 4217, whatever version of Intl, but none where nobody uses them', () => {
+    const none = 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' ');
+    const unused = 'AFN ALL IQD IRR KPW LAK LBP MGA MMK SLL SOS SYP YER'.split(' ');
+    const former = 'ADP BYR ESP ITL LUF MGF MRO STD TMM TRL ZMK ZWD'.split(' ');
+    const three = 'BHD JOD KWD LYD OMR TND'.split(' ');
+    const four = ['CLF', 'UYW'];
+    const placesOf = (code: string): number =>
+      [...none, ...unused, ...former].includes(code)
+        ? 0
+        : three.includes(code)
+          ? 3
+          : four.includes(code)
+            ? 4
+            : 2;
+    const codes = Intl.supportedValuesOf('currency');
+    expect(codes).to.have.length.above(100);
+    for (const code of codes)
+      expect(render(`{{ 1|format_currency('${code}') }}`), code).to.match(
+        new RegExp(`1${placesOf(code) === 0 ? '' : `\\.0{${placesOf(code)}}`}$`),
+      );
+  });
+
   const failing: readonly (readonly [template: string, message: RegExp])[] = [
     ['{{ list|format_number }}', /format_number needs a number, not list/],
     ['{{ yes|format_number }}', /needs a number, not bool/],

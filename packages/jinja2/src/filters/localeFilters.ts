@@ -12,6 +12,13 @@ const DEFAULT_TIME_ZONE = 'UTC';
 /** Beyond this, Intl rounds or prints ∞. */
 const MAX_PLACES = 20;
 const MAX_DIGITS = 300;
+/**
+ * Some versions of Intl's data round these to whole units, and Node.js brings any version: an amount must neither lose its cents nor
+ * depend on that.
+ */
+const PLACES: ReadonlyMap<string, number> = new Map(
+  ['COP', 'HUF', 'IDR', 'PKR', 'RSD'].map((code) => [code, 2]),
+);
 
 type Argument = Value | undefined;
 
@@ -124,7 +131,7 @@ function formatCurrency(
     .trim()
     .toUpperCase();
   if (!/^[A-Z]{3}$/.test(code)) throw renderFault(`"${code.slice(0, 40)}" is no currency, such as EUR`);
-  const places = placesOf(decimals);
+  const places = placesOf(decimals) ?? PLACES.get(code);
   const options = {
     style: 'currency',
     currency: code,
