@@ -3,6 +3,7 @@ import { MAX_ID_CHARACTERS, networkCode } from '../exchangeOutcome.js';
 import type { RefusedRecipient, SendOutcome } from '../sending.js';
 import {
   concernOf,
+  isQuotaUsed,
   isTemporary,
   parseReply,
   phaseOf,
@@ -17,6 +18,8 @@ import { Deferred, type Transmission } from './smtpSession.js';
 export class Late extends Error {}
 
 const MAX_REASON_CHARACTERS = 300;
+/** The wait once an account's quota is used up: of an hour or a day, which servers don't say. */
+const QUOTA_WAIT_MS = 900_000;
 
 /** Mailboxes that don't exist, by their enhanced status codes (RFC 3463, 3.2). */
 const IS_GONE = /^5\.1\.(1|2|3|6|10)$/;
@@ -55,7 +58,7 @@ export function readAccepted({ accepted, refused }: Progress, mayRepeat: boolean
 export function readPartial(failure: SendOutcome, progress: Progress, mayRepeat: boolean): SendOutcome {
   if (failure.kind !== 'rejected' && mayRepeat) return repeated(failure);
   const known = failure.kind === 'rejected' ? (failure.refused ?? []) : [];
-  const reason = 'message' in failure ? failure.message : TOO_LATE;
+  const reason = wordsAbout(failure).message;
   const others = progress.rest
     .filter((address) => known.every((refused) => refused.address !== address))
     .map((address) => ({ address, reason, status: null, isGone: false }));
@@ -66,10 +69,18 @@ export function readPartial(failure: SendOutcome, progress: Progress, mayRepeat:
 
 const TOO_LATE = 'the worker was too busy to send the email within its lease';
 
+function wordsAbout(failure: SendOutcome): { code: string; message: string; httpStatus: number | null } {
+  if ('message' in failure) return failure;
+  return failure.kind === 'rate_limited'
+    ? { code: `SMTP_${failure.httpStatus}`, message: QUOTA_USED, httpStatus: failure.httpStatus }
+    : { code: 'TOO_BUSY', message: TOO_LATE, httpStatus: null };
+}
+
+const QUOTA_USED = "the account's quota is used up";
+
 /** The next attempt sends to all again. */
 function repeated(failure: SendOutcome): SendOutcome {
-  const { code, message, httpStatus } =
-    'message' in failure ? failure : { code: 'TOO_BUSY', message: TOO_LATE, httpStatus: null };
+  const { code, message, httpStatus } = wordsAbout(failure);
   const fate = 'the server has taken the email for some recipients, who get it again';
   return { kind: 'retry', ambiguous: true, httpStatus, code, message: `${message}; ${fate}` };
 }
@@ -111,6 +122,8 @@ function readReply(error: SmtpError, to: readonly string[]): SendOutcome {
   const decisive = rejectedErrors.find(isTemporary) ?? error;
   const { code: reply, status } = parseReply(decisive.response);
   const message = wordsOf(decisive.response);
+  if (reply !== null && isQuotaUsed(decisive))
+    return { kind: 'rate_limited', httpStatus: reply, waitMs: QUOTA_WAIT_MS };
   if (reply === null || isTemporary(decisive)) {
     return { kind: 'retry', ambiguous: false, httpStatus: reply, code: `SMTP_${reply}`, message };
   }

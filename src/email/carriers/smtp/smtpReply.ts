@@ -32,6 +32,8 @@ const BY_DETAIL: Readonly<Record<string, Concern>> = {
   '1.7': 'sender', // bad syntax of the sender's address
   '1.8': 'sender', // its domain does not exist
   '7.27': 'sender', // its domain takes no email
+  '2.252': 'sender', // the account may not send as it (Exchange)
+  '7.60': 'sender', // the same
   '2.3': 'size', // more than the mailbox takes
   '3.4': 'size', // more than the system takes
   '5.3': 'tooMany', // recipients
@@ -39,6 +41,26 @@ const BY_DETAIL: Readonly<Record<string, Concern>> = {
 };
 /** Addresses (X.1.*) and mailboxes (X.2.*): of the sender in reply to the sender, otherwise of a recipient. */
 const IS_OF_MAILBOX = /^[12]\./;
+
+/**
+ * How servers say that the account has sent as much as it may in an hour or a day. Most do so with a permanent code, and without an
+ * enhanced one of that meaning; but no quota of a mailbox, and no size, is called that.
+ */
+const QUOTAS: readonly RegExp[] = [
+  /\b(?:sending|send|relay|submission) ?(?:limit|quota).{0,80}(?:exceeded|reached)/i,
+  /\b(?:exceeded|reached)\b.{0,60}\b(?:sending|send|relay|outgoing|outgoing email|hour|hourly|daily) (?:limit|quota)/i,
+  /\bexceeded\b.{0,60}\b(?:emails|messages|failures) per (?:hour|day)\b/i,
+  /\bexceeded your (?:[\w-]+ )?quota\b/i,
+  /\b(?:(?:emails|messages) per (?:hour|day)|allowed outgoing messages|(?:hourly|daily) (?:limit|quota)|daily (?:message|email) quota)\b.{0,20}\bexceeded/i,
+  /\bsending too many emails\b/i,
+];
+const MAX_QUOTA_CHARACTERS = 2_000;
+
+/** Whether the account may send no more for now, whatever the code says. */
+export function isQuotaUsed({ response = '' }: SmtpError): boolean {
+  const text = response.slice(0, MAX_QUOTA_CHARACTERS).replace(/\r?\n\d{3}[ -](?:\d\.\d+\.\d+ )?|\s+/g, ' ');
+  return QUOTAS.some((quota) => quota.test(text));
+}
 
 /** A reply's code, and its enhanced status code, if there are any: another text says nothing about the email. */
 export function parseReply(response = ''): { readonly code: number | null; readonly status: string | null } {
@@ -90,5 +112,9 @@ export function surplusOf(to: readonly string[], refused: readonly RefusedReply[
 export function isTemporary(error: SmtpError): boolean {
   const { code, status } = parseReply(error.response);
   if (code === null) return false;
-  return code < 500 || (phaseOf(error) === 'recipient' && code === 552 && status?.slice(2) === '5.3');
+  return (
+    code < 500 ||
+    isQuotaUsed(error) ||
+    (phaseOf(error) === 'recipient' && code === 552 && status?.slice(2) === '5.3')
+  );
 }

@@ -68,6 +68,7 @@ const TABLE: Readonly<Partial<Record<Command, readonly Row[]>>> = {
     ['552 5.2.2 over quota', rejected('SENDER_REFUSED')],
     ['550 5.7.27 null MX', rejected('SENDER_REFUSED')],
     ['550 5.7.1 not yours', rejected('SENDER_REFUSED')],
+    ['550 5.7.60 SMTP; Client does not have permissions to send as this sender', rejected('SENDER_REFUSED')],
     ['552', rejected('EMAIL_TOO_LARGE')],
     ['552 5.3.4 too large', rejected('EMAIL_TOO_LARGE')],
     ['552 5.2.3 too large', rejected('EMAIL_TOO_LARGE')],
@@ -119,10 +120,51 @@ const TABLE: Readonly<Partial<Record<Command, readonly Row[]>>> = {
     ['550 5.1.1 no such user', rejected('RECIPIENT_REFUSED')],
     ['550 5.1.8 no such sender', rejected('SENDER_REFUSED')],
     ['554 5.7.1 spam', rejected('SMTP_554')],
+    ['554 5.2.252 SendAsDenied; a@b.example not allowed to send as c@d.example', rejected('SENDER_REFUSED')],
+    ['550 5.7.60 SMTP; Client does not have permissions to send as this sender', rejected('SENDER_REFUSED')],
     ['554', rejected('SMTP_554')],
     ['530 5.7.0 log in first', paused('SMTP_LOGIN_REFUSED')],
   ],
 };
+
+/** As common servers and hosts say it, in their documentation or in public reports. */
+const QUOTAS: readonly string[] = [
+  '550 5.4.5 Daily user sending quota exceeded. o65sm25351206pga.71 - gsmtp',
+  '550-5.4.5 Daily user sending limit exceeded. For more information on Gmail\r\n550-5.4.5 sending limits go to\r\n550 5.4.5 https://support.google.com/a/answer/166852 x - gsmtp',
+  '550-5.7.1 Daily SMTP relay\r\n550 5.7.1 limit exceeded for customer.',
+  '554 5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException; Failed to process message',
+  "554 5.2.0 STOREDRV.Submission.Exception:QuotaExceeded; the sender's submission quota was exceeded.",
+  "550 5.1.90 Your message can't be sent because you've reached your daily limit for message recipients",
+  '550 User me@site.example has exceeded its 24-hour sending limit. Messages to 25 recipients out of 25 allowed have been sent.',
+  '550 Domain site.example has exceeded the max emails per hour (150/150 (100%)) allowed. Message discarded.',
+  '550 Domain site.example has exceeded the max defers and failures per hour (5/5 (100%)) allowed. Message discarded.',
+  '554 5.7.0 Your message could not be sent. The limit on the number of allowed outgoing messages was exceeded. Try again later.',
+  '550 Email account me@site.example is sending too many emails - rate overlimit = 83.6 / 1h',
+  '550 User has exceeded outgoing email quota',
+  '554 5.7.1 <a@example.com>: Recipient address rejected: You have exceeded your Outmail quota.',
+  '550 send spam mail rejected: exceeded hour limit',
+  '554 Mail send limit exceeded.',
+  '454 Throttling failure: Daily message quota exceeded.',
+  '450 4.7.1 <END-OF-MESSAGE>: End-of-data rejected: Number messages per hour exceeded. Error:RATE_MSG',
+  '451 4.7.1 Hourly limit exceeded',
+];
+/** About a mailbox, a message, a rate of seconds, or nothing in particular. */
+const NO_QUOTAS: readonly string[] = [
+  '452 4.2.2 The email account that you tried to reach is over quota.',
+  '552 5.2.2 The email account that you tried to reach is over quota and inactive.',
+  '552 5.2.2 <a@example.com>: Quota exceeded (mailbox for user is full)',
+  "554 5.2.2 mailbox full; user's mailbox has exceeded its storage limit",
+  '554 5.2.122 The recipient has exceeded their limit for the number of messages they can receive per hour',
+  '450 4.2.1 The user you are trying to contact is receiving mail at a rate that prevents additional messages from being delivered.',
+  "452 4.5.3 Your message has too many recipients. For more information regarding Google's sending limits, visit x",
+  '452 4.5.3 Domain policy size per transaction exceeded, please try this recipient in a separate transaction.',
+  "552 5.3.4 Your message exceeded Google's message size limits.",
+  '552 5.3.4 Message exceeds the maximum send size limit',
+  '550 5.2.3 RESOLVER.RST.SendSizeLimit.Sender; message too large for this sender',
+  '554 5.4.14 Hop count exceeded - possible mail loop',
+  '454 Throttling failure: Maximum sending rate exceeded.',
+  '550 5.7.1 Our system has detected that this message is likely unsolicited mail sent to relay x',
+];
 
 for (const pipelining of [false, true]) {
   describe(`delivery: replies of SMTP servers ${pipelining ? 'with' : 'without'} pipelining`, () => {
@@ -180,6 +222,46 @@ for (const pipelining of [false, true]) {
         });
       }
     }
+
+    for (const reply of QUOTAS) {
+      it(`the account waits, and nobody is refused: ${JSON.stringify(reply).slice(0, 80)}`, async () => {
+        for (const command of ['MAIL', 'RCPT', 'DATA', 'MESSAGE'] as const) {
+          const script: Script = (step) => (step.command === command ? reply : undefined);
+          const { outcome, taken } = await sendAll(['ada', 'bob'], script);
+          expect(outcome, command).to.include({ kind: 'rate_limited', waitMs: 900_000 });
+          expect(taken).to.deep.equal([]);
+        }
+      });
+    }
+
+    for (const reply of NO_QUOTAS) {
+      it(`the account does not wait: ${JSON.stringify(reply).slice(0, 80)}`, async () => {
+        for (const command of ['MAIL', 'RCPT', 'DATA', 'MESSAGE'] as const)
+          expect(
+            await send(['ada'], (step) => (step.command === command ? reply : undefined)),
+            command,
+          ).to.include({ kind: reply.startsWith('4') ? 'retry' : 'rejected' });
+      });
+    }
+
+    it('a quota that ends among the recipients has the email wait for all', async () => {
+      const script: Script = ({ command, address: to }) =>
+        command === 'RCPT' && to.startsWith('bob') ? QUOTAS[0] : undefined;
+      const { outcome, taken } = await sendAll(['ada', 'bob', 'carl'], script);
+      expect(outcome).to.include({ kind: 'rate_limited' });
+      expect(taken).to.deep.equal([]);
+    });
+
+    it('a quota that ends after the first transaction has it sent again, for that reason', async () => {
+      const before = server.taken.length;
+      const script: Script = ({ command, accepted }) => {
+        if (command !== 'RCPT') return undefined;
+        return server.taken.length > before ? QUOTAS[0] : accepted.length >= 5 ? '452 4.5.3 x' : undefined;
+      };
+      const outcome = await send(TWELVE, script);
+      expect(outcome).to.include({ kind: 'retry', ambiguous: true, code: 'SMTP_550' });
+      expect('message' in outcome && outcome.message).to.match(/quota is used up/);
+    });
 
     it('a mailbox that is gone is told from one that is full, and from one of several', async () => {
       const goneAt = (command: Command, names: readonly string[], reply: string) =>
