@@ -126,6 +126,16 @@ const MAILGUN: Fixtures = [
   [403, { message: 'disabled' }, { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' }],
   [404, { message: 'Domain not found' }, { kind: 'tenant_paused', code: 'ACCOUNT_BLOCKED' }],
   [413, '', { kind: 'rejected', code: 'CARRIER_413' }],
+  [
+    420,
+    {
+      message:
+        'Domain mg.example.com is not allowed to send: recipient limit exceeded, try again after Mon, 25 Aug 2025 07:00:31 UTC',
+    },
+    { kind: 'rate_limited', waitMs: 40_000 },
+    { date: 'Mon, 25 Aug 2025 06:59:51 GMT' },
+  ],
+  [420, { message: 'limit exceeded' }, { kind: 'rate_limited', waitMs: 60_000 }],
   [429, { message: 'x' }, { kind: 'rate_limited', waitMs: 7_000 }, { 'retry-after': '7' }],
   [500, { message: 'x' }, { kind: 'retry', ambiguous: true }],
 ];

@@ -4,6 +4,7 @@ import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } fro
 import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
 import { toMime } from '../../message/mime.js';
 import type { SendOutcome } from '../sending.js';
+import { readWait } from '../rateLimitWait.js';
 import { reports } from './reports.js';
 
 const FIELDS = {
@@ -70,8 +71,13 @@ async function toForm(email: LoadedEmail): Promise<FormData> {
   return form;
 }
 
+/** A domain has had its recipients of an hour, says Mailgun, and until when. */
+const LIMITED = 420;
+const UNTIL = /\btry again after ([\w,: ]+)/i;
+const UNKNOWN_WAIT_SECONDS = '60';
+
 function readResponse(response: CarrierResponse): SendOutcome {
-  const { status, body } = response;
+  const { status, headers, body } = response;
   const message = describe(response);
   if (status >= 200 && status < 300) return sentAs(fieldsOf(body)['id'], status);
   if (status === 401) return { kind: 'tenant_paused', httpStatus: status, code: 'APIKEY_REFUSED', message };
@@ -79,7 +85,13 @@ function readResponse(response: CarrierResponse): SendOutcome {
   if (status === 402 || status === 403 || status === 404) {
     return { kind: 'tenant_paused', httpStatus: status, code: 'ACCOUNT_BLOCKED', message };
   }
-  return readCommonStatus(response, message);
+  if (status !== LIMITED) return readCommonStatus(response, message);
+  const until = UNTIL.exec(message)?.[1] ?? UNKNOWN_WAIT_SECONDS;
+  return {
+    kind: 'rate_limited',
+    httpStatus: status,
+    waitMs: readWait({ ...headers, 'retry-after': until }, Date.now()),
+  };
 }
 
 function describe({ status, body }: CarrierResponse): string {

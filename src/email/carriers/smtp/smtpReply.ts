@@ -52,7 +52,7 @@ const QUOTAS: readonly RegExp[] = [
   /\bexceeded\b.{0,60}\b(?:emails|messages|failures) per (?:hour|day)\b/i,
   /\bexceeded your (?:[\w-]+ )?quota\b/i,
   /\b(?:(?:emails|messages) per (?:hour|day)|allowed outgoing messages|(?:hourly|daily) (?:limit|quota)|daily (?:message|email) quota)\b.{0,20}\bexceeded/i,
-  /\bsending too many emails\b/i,
+  /\bsending too many emails\b|\bnot allowed to send: .{0,40}\blimit exceeded\b|\blimit of \d+ rcpts per \d+ hours?\b.{0,80}\breached/i,
 ];
 const MAX_QUOTA_CHARACTERS = 2_000;
 

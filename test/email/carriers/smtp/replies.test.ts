@@ -147,6 +147,8 @@ const QUOTAS: readonly string[] = [
   '454 Throttling failure: Daily message quota exceeded.',
   '450 4.7.1 <END-OF-MESSAGE>: End-of-data rejected: Number messages per hour exceeded. Error:RATE_MSG',
   '451 4.7.1 Hourly limit exceeded',
+  '450 Domain site.example is not allowed to send: recipient limit exceeded, try again after Sun, 05 Oct 2025 19:22:44 UTC',
+  '554 5.7.1 <DATA>: Data command rejected: limit of 400 rcpts per 24 hours for client me@site.example reached',
 ];
 /** About a mailbox, a message, a rate of seconds, or nothing in particular. */
 const NO_QUOTAS: readonly string[] = [
