@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readRecords, valuesSeen } from '../../src/control/explain/conditionValues.js';
+import { factsOf, readRecords, valuesSeen } from '../../src/control/explain/conditionValues.js';
 import { readKeyText } from '../../src/control/explain/readKeyText.js';
 import {
   dependsOnCondition,
@@ -8,6 +8,7 @@ import {
   type Evidence,
   type EventOfTable,
 } from '../../src/control/explain/explainRule.js';
+import type { Table } from '../../src/db/catalog/catalog.js';
 import type { RowDelivery, TenantRule } from '../../src/db/outbox/eventsOfRow.js';
 
 const RULE: TenantRule = {
@@ -28,7 +29,7 @@ const EVENT: EventOfTable = {
 const NOTHING: Evidence = {
   delivery: undefined,
   conditionResult: undefined,
-  facts: { columns: [], related: [], neverHolds: undefined },
+  facts: { columns: [], related: [], unlike: [], neverHolds: undefined },
   records: { new: undefined, old: undefined, isLarge: false },
 };
 const DELIVERY: RowDelivery = {
@@ -89,6 +90,46 @@ describe('why a rule matched an event, or did not', () => {
     expect(reason({ condition }, {}, {})).to.equal('not_evaluated');
   });
 
+  describe('names the nulls that a comparison is not true of', () => {
+    const columns = new Map(['status', 'total'].map((name) => [name, { sqlName: name }]));
+    const table = { columns } as unknown as Table;
+    const explain = (condition: string, old: object): string => {
+      const records = readRecords({ new: '{"status": "paid"}', old: JSON.stringify(old), isTooLarge: false });
+      const rule = { ...RULE, condition };
+      const evidence = { ...NOTHING, conditionResult: false, facts: factsOf(rule, table), records } as const;
+      return explainRule(rule, EVENT, evidence).explanation;
+    };
+    // Each would be true of any other value than the text.
+    for (const condition of [
+      "old.status != 'paid'",
+      "old.status <> 'paid'",
+      "new.status = 'paid' and old.status != 'paid'",
+      "new.status = 'open' or old.status != new.status",
+      "not old.status = 'paid'",
+      "not (old.status = 'paid' or old.status = new.status)",
+      "old.status not in ['paid', 'sent']",
+      "old.status not like 'paid%'",
+      "old.status not between 'o' and 'q'",
+      "lower(old.status) != 'paid'",
+    ])
+      it(condition, () => {
+        expect(explain(condition, { status: null })).to.match(/\(old\.status\): `is distinct from`/);
+        expect(explain(condition, { status: 'paid' })).to.not.include('distinct');
+      });
+    // Each would be false of any other value, or compares nulls.
+    for (const condition of [
+      "old.status = 'paid'",
+      "not old.status != 'paid'",
+      "old.status in ['paid']",
+      "old.status like 'p%'",
+      'old.status != null',
+      'old.status is not null',
+      "old.status is not distinct from 'paid'",
+    ])
+      it(`but not: ${condition}`, () =>
+        expect(explain(condition, { status: null })).to.equal('The condition is false.'));
+  });
+
   it("shows the condition's values, truncated, and none of a large row", () => {
     const facts = {
       columns: [
@@ -97,6 +138,7 @@ describe('why a rule matched an event, or did not', () => {
         { record: 'old', name: 'note', sqlName: 'the note' },
       ],
       related: [],
+      unlike: [],
       neverHolds: undefined,
     } as const;
     const note = 'x'.repeat(500);

@@ -3,7 +3,9 @@ import type { RowEvent } from '../../db/outbox/eventsOfRow.js';
 import { AppError } from '../../foundation/errors.js';
 import { requireSatisfiable } from '../../graphql/email/satisfiable.js';
 import { parseFilter } from '../../graphql/filter/syntax/parser.js';
-import { pathsOf } from '../../graphql/filter/syntax/walk.js';
+import { withNullTest } from '../../graphql/filter/syntax/rewrite.js';
+import type { FilterNode } from '../../graphql/filter/syntax/tree.js';
+import { partsOf, pathsOf } from '../../graphql/filter/syntax/walk.js';
 import { isJsonObject, parseJson, textOfValue } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
 
@@ -23,6 +25,8 @@ export interface ConditionFacts {
   }[];
   /** What it reads through relations: events don't record other rows. */
   readonly related: readonly string[];
+  /** What it says to be unlike something, which is not true of a null. */
+  readonly unlike: readonly string[];
   /** Why it can never hold; only for rules saved before such conditions were rejected. */
   readonly neverHolds: string | undefined;
 }
@@ -41,12 +45,13 @@ export function factsOf(
   }
 }
 
-const NOTHING: ConditionFacts = { columns: [], related: [], neverHolds: undefined };
+const NOTHING: ConditionFacts = { columns: [], related: [], unlike: [], neverHolds: undefined };
 
-function readBy(condition: string, table: Table): Pick<ConditionFacts, 'columns' | 'related'> {
+function readBy(condition: string, table: Table): Omit<ConditionFacts, 'neverHolds'> {
+  const { tree } = parseFilter(condition);
   const found = new Map<string, ConditionFacts['columns'][number]>();
   const related = new Set<string>();
-  for (const { names } of pathsOf(parseFilter(condition).tree)) {
+  for (const { names } of pathsOf(tree)) {
     const [record, name = '', ...further] = names;
     if (record !== 'new' && record !== 'old') continue;
     if (further.length > 0) related.add(names.join('.'));
@@ -54,7 +59,20 @@ function readBy(condition: string, table: Table): Pick<ConditionFacts, 'columns'
     if (!column || further.length > 0) continue;
     found.set(`${record}.${name}`, { record, name, sqlName: column.sqlName });
   }
-  return { columns: [...found.values()], related: [...related] };
+  return { columns: [...found.values()], related: [...related], unlike: unlikeIn(tree, false) };
+}
+
+/** Names of what is compared by `!=`, `not in` and the like, or within `not`. */
+function unlikeIn(node: FilterNode, isNegated: boolean): readonly string[] {
+  const tested = withNullTest(node);
+  if (tested.kind === 'is' || tested.kind === 'distinct') return [];
+  if (tested.kind === 'not') return unlikeIn(tested.operand, !isNegated);
+  const parts = partsOf(tested);
+  if (tested.kind === 'and' || tested.kind === 'or')
+    return parts.flatMap((part) => unlikeIn(part, isNegated));
+  const isUnlike =
+    tested.kind === 'compare' ? tested.operator === '!=' : 'negated' in tested && tested.negated;
+  return isUnlike !== isNegated ? pathsOf(tested).map(({ names }) => names.join('.')) : [];
 }
 
 function neverHolds(condition: string, operations: readonly string[]): string | undefined {

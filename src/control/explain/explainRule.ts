@@ -52,11 +52,20 @@ export function explainRule(
   { delivery, conditionResult, facts, records }: Evidence,
 ): ExplainedRule {
   const { ruleid, name, condition } = rule;
-  const [reason, explanation] = delivery
+  const [reason, words] = delivery
     ? ofDelivery(delivery)
     : (plainReason(rule, event) ?? ofCondition(rule, event, conditionResult, facts));
   const saw = USES_CONDITION.has(reason) ? valuesSeen(facts, records) : [];
+  const explanation = reason === 'condition_false' ? `${words}${aboutNulls(facts, saw)}` : words;
   return { ruleid, name, reason, explanation, condition, saw, delivery: delivery ?? null };
+}
+
+/** Why nothing is unlike a null, where that may have decided. */
+function aboutNulls({ unlike, neverHolds }: ConditionFacts, saw: readonly SeenValue[]): string {
+  const nulls = saw.filter(({ name, value }) => value === null && unlike.includes(name));
+  if (nulls.length === 0 || neverHolds !== undefined) return '';
+  const names = listed(nulls.map(({ name }) => name));
+  return ` Null is neither equal nor unequal to a value (${names}): \`is distinct from\` compares nulls too.`;
 }
 
 /** Explains a delivery of a rule that has been deleted. */
