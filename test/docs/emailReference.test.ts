@@ -47,6 +47,7 @@ describe('docs/reference/email.md', () => {
       'src/control/email/missingNames.ts',
       'src/control/email/unusedFilters.ts',
       'src/control/email/absentFiles.ts',
+      'src/control/email/cutLists.ts',
     ];
     const codes = new Set(
       sources.flatMap((file) => [...read(file).matchAll(/code: '([A-Z_]+)'/g)].map((match) => match[1]!)),

@@ -11,12 +11,14 @@ import type { Composed } from '../../email/composeEmail.js';
 import { toShownEmail } from '../../email/sentEmail.js';
 import { warningsOf } from '../../email/warnings.js';
 import { removeNumericTags } from '../../email/numericTags.js';
+import { exceedsValueCount } from '../../foundation/json/jsonText.js';
 import { parseJson } from '../../foundation/json/losslessJson.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { warningsOfType } from './checkEmail.js';
 import { limitValues } from '../request/documentLimits.js';
 import { composeOnRequest, COMPOSE_ARGS, type ComposeArgs } from './composeOnRequest.js';
+import { cutLists } from './cutLists.js';
 import { readEmailType } from './readEmailType.js';
 import { emailErrorType } from './emailErrorType.js';
 
@@ -110,6 +112,10 @@ function resultOf(json: string, { values }: ControlContext): unknown {
   return parseJson(removeNumericTags(json));
 }
 
+/** Null for a result that is not shown either. */
+const readSmall = (json: string): unknown =>
+  exceedsValueCount(json, MAX_RESULT_VALUES) ? null : parseJson(json);
+
 /** Its warnings and the results of queries are only computed if they are selected. */
 function toPreview(composed: Composed, missing: () => Promise<readonly EmailFailure[]>): object {
   const queries = composed.queries.map((query) =>
@@ -124,7 +130,11 @@ function toPreview(composed: Composed, missing: () => Promise<readonly EmailFail
   const { email } = composed;
   return {
     ...toShownEmail(email),
-    warnings: async () => [...warningsOf(email), ...(await missing())],
+    warnings: async (_args: unknown, { deps }: ControlContext) => [
+      ...warningsOf(email),
+      ...cutLists(composed.queries, deps.config.listDefaultLimit, readSmall),
+      ...(await missing()),
+    ],
     queries,
   };
 }
