@@ -4,7 +4,7 @@ import { preparedText } from '../db/pool/preparedStatements.js';
 import type { Transactions, TransactionStatement } from '../db/pool/transactions.js';
 import type { Principal } from '../db/roles/principal.js';
 import { AppError } from '../foundation/errors.js';
-import { writeJson } from '../foundation/json/losslessJson.js';
+import { isJsonObject, writeJson } from '../foundation/json/losslessJson.js';
 import { assemble } from './assemble.js';
 import { ownOnly } from './document/variables.js';
 import type { Plan } from './plan/plan.js';
@@ -20,7 +20,7 @@ export interface IdempotencyKey {
 }
 
 export interface Idempotency extends IdempotencyKey {
-  /** SHA-256 of the request, in hexadecimal. */
+  /** SHA-256 of the request, in hexadecimal: the same in whatever order the members of its objects are. */
   readonly requestHash: string;
   /** Whether another request used this key: a mutation is refused. Queries may have any key. */
   readonly isReused?: boolean;
@@ -42,11 +42,28 @@ export async function respondOnce(
   serve: (idempotency?: Idempotency) => Promise<GraphqlResponse>,
 ): Promise<GraphqlResponse> {
   if (!key) return serve();
-  const request = writeJson([query, operationName ?? null, ownOnly(variables ?? null)]);
-  const idempotency = { ...key, requestHash: createHash('sha256').update(request).digest('hex') };
-  const first = await findFirstResponse(transactions, principal, idempotency, reservation);
+  const request = [query, operationName ?? null, ownOnly(variables ?? null)];
+  const idempotency = { ...key, requestHash: hashOf(inOrder(request)) };
+  let first = await findFirstResponse(transactions, principal, idempotency, reservation);
+  if (first && first.body === undefined) {
+    // Rowpost 0.1.0 hashed the members as they were sent.
+    const asSent = { ...key, requestHash: hashOf(request) };
+    first = (await findFirstResponse(transactions, principal, asSent, reservation)) ?? first;
+  }
   if (first?.body !== undefined) return { status: 200, body: first.body };
   return serve({ ...idempotency, isReused: first !== undefined });
+}
+
+function hashOf(request: unknown): string {
+  return createHash('sha256').update(writeJson(request)).digest('hex');
+}
+
+/** With the members of objects by name: many clients write those of a map in another order each time. */
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (!isJsonObject(value)) return value;
+  const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(members.map(([name, item]) => [name, inOrder(item)]));
 }
 
 /** The response for this key in the last 24 hours, with its body if the request was the same. */
