@@ -21,8 +21,9 @@ describe('attack: a tenant that tries one region of SES after the other', () => 
         baseUrlOf: ({ region }) => `http://127.0.0.1:9/${region}`,
         toRequest: () => ({ method: 'POST', url: '/', headers: {} }),
         verifyRequest: () => ({ method: 'GET', url: '/', headers: {} }),
-        readResponse: () => ({ kind: 'sent', httpStatus: 200, providerMessageId: null }),
-        describe: () => '',
+        wordsIn: () => '',
+        idIn: () => null,
+        readFailure: () => undefined,
       }),
     );
     const verify = async (from: number, to: number): Promise<void> => {

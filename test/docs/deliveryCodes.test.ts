@@ -15,7 +15,7 @@ const OTHERS = new Set([
 ]);
 
 const CODE =
-  /(?:\bcode: |\bcode = |\b(?:sender|size|characters|tooMany): |rejected\(\s*|paused\([^,']*, |\? |[pP]roblem\((?:[^,()]+,\s*)?|\bthen |\belse |errorCode: )'([A-Z][A-Z0-9]*_[A-Z0-9_]+|POISON|SUPPRESSED|UNSUBSCRIBED)'/g;
+  /(?:\bcode: |\bcode = |\b(?:sender|size|characters|tooMany): |rejected\(\s*|(?:paused|rejected)\([^,']*, |\? |[pP]roblem\((?:[^,()]+,\s*)?|\bthen |\belse |errorCode: )'([A-Z][A-Z0-9]*_[A-Z0-9_]+|POISON|SUPPRESSED|UNSUBSCRIBED)'/g;
 
 describe('docs/reference/errors.md, codes of deliveries', () => {
   const [, page = ''] = readFileSync(new URL('docs/reference/errors.md', ROOT), 'utf8').split(

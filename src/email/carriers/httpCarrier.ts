@@ -5,22 +5,26 @@ import { webAddress } from '../../config/settingValues.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { secretsIn, type Account } from './account.js';
 import type { CarrierDefinition, LoadedEmail } from './carrier.js';
-import { readExchange, verificationOf, type CarrierResponse } from './exchangeOutcome.js';
+import {
+  readExchange,
+  responseOf,
+  verificationOf,
+  type CarrierResponse,
+  type ResponseReader,
+} from './exchangeOutcome.js';
 import { CarrierClient, type CarrierRequest } from './carrierClient.js';
 import type { SendOutcome } from './sending.js';
 
 /** A carrier that accepts an email in one HTTP request. */
-export interface HttpCarrier<A extends Account> extends Omit<CarrierDefinition<A>, 'open'> {
+export interface HttpCarrier<A extends Account> extends Omit<CarrierDefinition<A>, 'open'>, ResponseReader {
   /** By default that of its only setting. */
   baseUrlOf?(account: A, urls: Readonly<Record<string, string | undefined>>): string | undefined;
   /** @param baseUrl of the account */
   toRequest(email: LoadedEmail, account: A, baseUrl: string): CarrierRequest | Promise<CarrierRequest>;
-  readResponse(response: CarrierResponse, email: LoadedEmail): SendOutcome;
   /** A request that sends nothing and only succeeds for a known account. */
   verifyRequest(account: A, baseUrl: string): CarrierRequest | Promise<CarrierRequest>;
   /** Whether a response other than 2xx also proves that the account is known. */
   recognizes?(response: CarrierResponse): boolean;
-  describe(response: CarrierResponse): string;
 }
 
 /** @param fallbackText how the docs show the default, if it depends on the account */
@@ -52,23 +56,16 @@ export function httpCarrier<A extends Account>(carrier: HttpCarrier<A>): Carrier
           const baseUrl = baseUrlOf(account);
           const request = await carrier.toRequest(email, account, baseUrl);
           const exchange = await clients.memo(baseUrl).call(request, context);
-          const outcome = readExchange(
-            exchange,
-            (response) => carrier.readResponse(response, email),
-            secretsIn(carrier.fields, account),
-          );
+          const outcome = readExchange(exchange, carrier, email, secretsIn(carrier.fields, account));
           return carrier.isIdempotent ? withoutDuplicate(outcome) : outcome;
         },
         async verify(account, deadlineMs) {
           const baseUrl = baseUrlOf(account);
           const request = await carrier.verifyRequest(account, baseUrl);
           const exchange = await clients.memo(baseUrl).call(request, { deadlineMs });
-          const { status, headers, body } = exchange;
-          if (status !== undefined && carrier.recognizes?.({ status, headers, body }) === true) {
-            return { ok: true };
-          }
-          const secrets = secretsIn(carrier.fields, account);
-          return verificationOf(exchange, (response) => carrier.describe(response), secrets);
+          const response = responseOf(exchange, carrier);
+          if (response && carrier.recognizes?.(response) === true) return { ok: true };
+          return verificationOf(exchange, carrier, secretsIn(carrier.fields, account));
         },
         close() {
           for (const client of clients.values()) client.close();

@@ -2,7 +2,7 @@ import type { Address } from '../../addresses.js';
 import { encodeHeader, encodeName } from '../../message/encodedWords.js';
 import { keyField, type AccountOf } from '../account.js';
 import type { LoadedEmail } from '../carrier.js';
-import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
+import { paused, readCommonStatus, rejected, type CarrierResponse } from '../exchangeOutcome.js';
 import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
 import type { SendOutcome } from '../sending.js';
 import { reports } from './reports.js';
@@ -34,9 +34,10 @@ export const brevo = httpCarrier<BrevoAccount>({
     headers: headersOf(account),
     body: toBody(email),
   }),
-  readResponse,
+  wordsIn: ({ message }) => message,
+  idIn: ({ body }) => body['messageId'],
+  readFailure,
   verifyRequest: (account) => ({ method: 'GET', url: '/v3/account', headers: headersOf(account) }),
-  describe,
 });
 
 function headersOf({ apikey }: BrevoAccount) {
@@ -87,22 +88,14 @@ const PAUSED_BY_STATUS: ReadonlyMap<number, string> = new Map([
   [403, 'ACCOUNT_BLOCKED'],
 ]);
 
-function readResponse(response: CarrierResponse): SendOutcome {
-  const { status, headers, body } = response;
-  const message = describe(response);
-  const { code, messageId } = fieldsOf(body);
-  if (status >= 200 && status < 300) return sentAs(messageId, status);
-  const paused =
-    status < 500 && status !== 429 ? (PAUSED.get(code) ?? PAUSED_BY_STATUS.get(status)) : undefined;
-  if (paused !== undefined) return { kind: 'tenant_paused', httpStatus: status, code: paused, message };
-  if (status === 400 && /\bsender\b.*\bvalid/i.test(message)) {
-    return { kind: 'rejected', httpStatus: status, code: 'SENDER_NOT_VERIFIED', message };
-  }
+function readFailure(response: CarrierResponse): SendOutcome {
+  const { status, headers, body, message } = response;
+  const code =
+    status < 500 && status !== 429 ? (PAUSED.get(body['code']) ?? PAUSED_BY_STATUS.get(status)) : undefined;
+  if (code !== undefined) return paused(response, code);
+  if (status === 400 && /\bsender\b.*\bvalid/i.test(message))
+    return rejected(response, 'SENDER_NOT_VERIFIED');
   // Brevo has its own name for when the period of its rate limit ends.
   const reset = headers['x-sib-ratelimit-reset'];
-  return readCommonStatus({ ...response, headers: { 'x-ratelimit-reset': reset, ...headers } }, message);
-}
-
-function describe({ status, body }: CarrierResponse): string {
-  return wordsOf(fieldsOf(body)['message'], status);
+  return readCommonStatus({ ...response, headers: { 'x-ratelimit-reset': reset, ...headers } });
 }

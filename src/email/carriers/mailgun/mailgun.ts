@@ -1,6 +1,6 @@
 import { choiceField, domainField, keyField, type AccountOf } from '../account.js';
 import type { LoadedEmail } from '../carrier.js';
-import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
+import { paused, type CarrierResponse } from '../exchangeOutcome.js';
 import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
 import { toMime } from '../../message/mime.js';
 import type { SendOutcome } from '../sending.js';
@@ -44,13 +44,14 @@ export const mailgun = httpCarrier<MailgunAccount>({
       body: new Uint8Array(await form.arrayBuffer()),
     };
   },
-  readResponse,
+  wordsIn: ({ message }) => message,
+  idIn: ({ body }) => body['id'],
+  readFailure,
   verifyRequest: (account) => ({
     method: 'GET',
     url: `/v3/domains/${account.domain}`,
     headers: headersOf(account),
   }),
-  describe,
 });
 
 /** What the carrier's documentation says of tags. */
@@ -76,24 +77,13 @@ const LIMITED = 420;
 const UNTIL = /\btry again after ([\w,: ]+)/i;
 const UNKNOWN_WAIT_SECONDS = '60';
 
-function readResponse(response: CarrierResponse): SendOutcome {
-  const { status, headers, body } = response;
-  const message = describe(response);
-  if (status >= 200 && status < 300) return sentAs(fieldsOf(body)['id'], status);
-  if (status === 401) return { kind: 'tenant_paused', httpStatus: status, code: 'APIKEY_REFUSED', message };
+function readFailure(response: CarrierResponse): SendOutcome | undefined {
+  const { status, headers, message } = response;
+  if (status === 401) return paused(response, 'APIKEY_REFUSED');
   // The domain or the account is disabled or missing.
-  if (status === 402 || status === 403 || status === 404) {
-    return { kind: 'tenant_paused', httpStatus: status, code: 'ACCOUNT_BLOCKED', message };
-  }
-  if (status !== LIMITED) return readCommonStatus(response, message);
+  if ([402, 403, 404].includes(status)) return paused(response, 'ACCOUNT_BLOCKED');
+  if (status !== LIMITED) return undefined;
   const until = UNTIL.exec(message)?.[1] ?? UNKNOWN_WAIT_SECONDS;
-  return {
-    kind: 'rate_limited',
-    httpStatus: status,
-    waitMs: readWait({ ...headers, 'retry-after': until }, Date.now()),
-  };
-}
-
-function describe({ status, body }: CarrierResponse): string {
-  return wordsOf(fieldsOf(body)['message'], status);
+  const waitMs = readWait({ ...headers, 'retry-after': until }, Date.now());
+  return { kind: 'rate_limited', httpStatus: status, waitMs };
 }

@@ -3,11 +3,11 @@ import { keyField, optional, textField, type AccountOf } from '../account.js';
 import type { LoadedEmail } from '../carrier.js';
 import { attachmentType } from '../../message/attachmentType.js';
 import { encodeHeader, encodeMailbox } from '../../message/encodedWords.js';
-import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
+import { paused, rejected, type CarrierResponse } from '../exchangeOutcome.js';
 import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
 import { listedAsInactive, toInactive } from './inactiveRecipients.js';
 import { reports } from './reports.js';
-import type { SendOutcome } from '../sending.js';
+import type { RefusedRecipient, SendOutcome } from '../sending.js';
 
 const FIELDS = {
   apikey: keyField('Server token', 'the token of a server'),
@@ -35,9 +35,11 @@ export const postmark = httpCarrier<PostmarkAccount>({
     headers: headersOf(account),
     body: toBody(email, account),
   }),
-  readResponse,
+  wordsIn: ({ Message }) => Message,
+  idIn: ({ body }) => body['MessageID'],
+  refusedIn,
+  readFailure,
   verifyRequest: (account) => ({ method: 'GET', url: '/server', headers: headersOf(account) }),
-  describe,
 });
 
 function headersOf({ apikey }: PostmarkAccount) {
@@ -98,36 +100,30 @@ const toPostmarkAddress = (address: Address): string =>
   /["\\]|=\?/.test(address.name) ? encodeMailbox(address) : formatAddress(address);
 
 /** Postmark's error codes for status 422. All others mean that the email was rejected. */
-const CODES: ReadonlyMap<unknown, readonly ['tenant_paused' | 'rejected', string]> = new Map([
-  [10, ['tenant_paused', 'APIKEY_REFUSED']],
-  [400, ['rejected', 'SENDER_NOT_VERIFIED']],
-  [401, ['rejected', 'SENDER_NOT_VERIFIED']],
-  [405, ['tenant_paused', 'CREDITS_EXCEEDED']],
-  [412, ['tenant_paused', 'ACCOUNT_BLOCKED']],
-  [413, ['tenant_paused', 'ACCOUNT_BLOCKED']],
+const PAUSED: ReadonlyMap<unknown, string> = new Map([
+  [10, 'APIKEY_REFUSED'],
+  [405, 'CREDITS_EXCEEDED'],
+  [412, 'ACCOUNT_BLOCKED'],
+  [413, 'ACCOUNT_BLOCKED'],
 ]);
+const SENDER_NOT_VERIFIED: readonly unknown[] = [400, 401];
 /** All recipients are inactive. */
 const INACTIVE = 406;
 
-function readResponse(response: CarrierResponse, email: LoadedEmail): SendOutcome {
-  const { status, body } = response;
-  const { ErrorCode: code, MessageID: id, Message: words } = fieldsOf(body);
-  const message = describe(response);
-  const inactive = typeof words === 'string' ? listedAsInactive(words, email) : [];
-  if (status >= 200 && status < 300) {
-    return { ...sentAs(id, status), ...(inactive.length > 0 ? { refused: inactive } : {}) };
-  }
-  if (status === 401) return { kind: 'tenant_paused', httpStatus: status, code: 'APIKEY_REFUSED', message };
-  if (status === 422 && code === INACTIVE) {
-    const all = [...email.recipients, ...email.cc, ...email.bcc].map((address) => toInactive(address.email));
-    const refused = inactive.length > 0 ? inactive : all;
-    return { kind: 'rejected', httpStatus: status, code: 'RECIPIENT_REFUSED', message, refused };
-  }
-  const known = status === 422 ? CODES.get(code) : undefined;
-  if (known) return { kind: known[0], httpStatus: status, code: known[1], message };
-  return readCommonStatus(response, message);
+function refusedIn({ body }: CarrierResponse, email: LoadedEmail): readonly RefusedRecipient[] {
+  return typeof body['Message'] === 'string' ? listedAsInactive(body['Message'], email) : [];
 }
 
-function describe({ status, body }: CarrierResponse): string {
-  return wordsOf(fieldsOf(body)['Message'], status);
+function readFailure(response: CarrierResponse, email: LoadedEmail): SendOutcome | undefined {
+  if (response.status === 401) return paused(response, 'APIKEY_REFUSED');
+  if (response.status !== 422) return undefined;
+  const { ErrorCode: code } = response.body;
+  if (code === INACTIVE) {
+    const listed = refusedIn(response, email);
+    const all = [...email.recipients, ...email.cc, ...email.bcc].map((address) => toInactive(address.email));
+    return { ...rejected(response, 'RECIPIENT_REFUSED'), refused: listed.length > 0 ? listed : all };
+  }
+  if (SENDER_NOT_VERIFIED.includes(code)) return rejected(response, 'SENDER_NOT_VERIFIED');
+  const account = PAUSED.get(code);
+  return account === undefined ? undefined : paused(response, account);
 }

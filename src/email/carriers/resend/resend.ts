@@ -4,7 +4,7 @@ import { keyField, type AccountOf } from '../account.js';
 import type { LoadedEmail } from '../carrier.js';
 import { attachmentType } from '../../message/attachmentType.js';
 import { encodeHeader, encodeMailbox } from '../../message/encodedWords.js';
-import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
+import { paused, rejected, type CarrierResponse } from '../exchangeOutcome.js';
 import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
 import { tagsOf } from '../../message/tags.js';
 import type { SendOutcome } from '../sending.js';
@@ -41,11 +41,12 @@ export const resend = httpCarrier<ResendAccount>({
     },
     body: toBody(email),
   }),
-  readResponse,
+  wordsIn: ({ message }) => message,
+  idIn: ({ body }) => body['id'],
+  readFailure,
   verifyRequest: (account) => ({ method: 'GET', url: '/domains', headers: headersOf(account) }),
   // A send-only key, which is the recommended kind.
-  recognizes: ({ status, body }) => status === 401 && fieldsOf(body)['name'] === 'restricted_api_key',
-  describe,
+  recognizes: ({ status, body }) => status === 401 && body['name'] === 'restricted_api_key',
 });
 
 function headersOf({ apikey }: ResendAccount) {
@@ -92,11 +93,9 @@ const toResendAddress = (address: Address): string =>
   address.name === '' || isPlainName(address.name) ? formatAddress(address) : encodeMailbox(address);
 
 /** Uses the documented error names, because they share statuses. */
-function readResponse(response: CarrierResponse): SendOutcome {
-  const { status, body } = response;
-  const { id, name } = fieldsOf(body);
-  const message = describe(response);
-  if (status >= 200 && status < 300) return sentAs(id, status);
+function readFailure(response: CarrierResponse): SendOutcome | undefined {
+  const { status, body, message } = response;
+  const { name } = body;
   switch (name) {
     case 'invalid_idempotent_request':
       // It means that there was such a request, not that its email was sent.
@@ -112,19 +111,12 @@ function readResponse(response: CarrierResponse): SendOutcome {
     case 'daily_quota_exceeded':
       return { kind: 'rate_limited', httpStatus: status, waitMs: QUOTA_WAIT_MS };
     case 'monthly_quota_exceeded':
-      return { kind: 'tenant_paused', httpStatus: status, code: 'CREDITS_EXCEEDED', message };
+      return paused(response, 'CREDITS_EXCEEDED');
   }
-  if (status === 401 || (status === 403 && name === 'invalid_api_key')) {
-    return { kind: 'tenant_paused', httpStatus: status, code: 'APIKEY_REFUSED', message };
-  }
-  if (status === 403) {
-    return name === 'validation_error'
-      ? { kind: 'rejected', httpStatus: status, code: 'SENDER_NOT_VERIFIED', message }
-      : { kind: 'tenant_paused', httpStatus: status, code: 'ACCOUNT_BLOCKED', message };
-  }
-  return readCommonStatus(response, message);
-}
-
-function describe({ status, body }: CarrierResponse): string {
-  return wordsOf(fieldsOf(body)['message'], status);
+  if (status === 401 || (status === 403 && name === 'invalid_api_key'))
+    return paused(response, 'APIKEY_REFUSED');
+  if (status !== 403) return undefined;
+  return name === 'validation_error'
+    ? rejected(response, 'SENDER_NOT_VERIFIED')
+    : paused(response, 'ACCOUNT_BLOCKED');
 }

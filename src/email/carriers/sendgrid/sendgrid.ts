@@ -9,7 +9,7 @@ import { readExchange, verificationOf } from '../exchangeOutcome.js';
 import { baseUrlSetting } from '../httpCarrier.js';
 import { MAX_EMAIL_BYTES } from '../../message/emailSize.js';
 import { CarrierClient, failedExchange, type Exchange, type CarrierRequest } from '../carrierClient.js';
-import { describeBody, readSendgridResponse } from './sendgridResponse.js';
+import { sendgridResponses } from './sendgridResponse.js';
 import type { EmailMessage, SendContext } from '../sending.js';
 import { reports } from './reports.js';
 
@@ -41,13 +41,13 @@ export const sendgrid: CarrierDefinition<SendgridAccount> = {
     return {
       async send(email, context) {
         const exchange = await createService(client, context).send(toSendgrid(email)).catch(failedExchange);
-        return readExchange(exchange, readSendgridResponse, [context.account.apikey]);
+        return readExchange(exchange, sendgridResponses, email, [context.account.apikey]);
       },
       async verify({ apikey }, deadlineMs) {
         const headers = { ...defaultHeaders, Authorization: `Bearer ${apikey}` };
         const request = { method: 'GET', url: '/v3/scopes', headers };
         const exchange = await client.call(request, { deadlineMs });
-        return verificationOf(exchange, describeBody, [apikey]);
+        return verificationOf(exchange, sendgridResponses, [apikey]);
       },
       close: () => client.close(),
     };

@@ -1,46 +1,37 @@
-import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
-import type { SendOutcome } from '../sending.js';
+import { paused, rejected, type Fields, type ResponseReader } from '../exchangeOutcome.js';
 
-/** Interprets the response by the statuses that the carrier documents. */
-export function readSendgridResponse(response: CarrierResponse): SendOutcome {
-  const { status, headers, body } = response;
-  const message = describeBody(response);
-  if (status >= 200 && status < 300) return sentAs(headers['x-message-id'], status);
-  if (status === 401) {
-    const code = /credit/i.test(message) ? 'CREDITS_EXCEEDED' : 'APIKEY_REFUSED';
-    return { kind: 'tenant_paused', httpStatus: status, code, message };
-  }
-  if (status === 403) {
+export const sendgridResponses: ResponseReader = {
+  // HTML pages and the like are useless to the tenant.
+  wordsIn: (body) =>
+    errorsIn(body)
+      .map(({ message }) => (typeof message === 'string' ? message : ''))
+      .filter((text) => text !== '')
+      .join('; '),
+  idIn: ({ headers }) => headers['x-message-id'],
+  readFailure(response) {
+    const { status, body, message } = response;
+    if (status === 401)
+      return paused(response, /credit/i.test(message) ? 'CREDITS_EXCEEDED' : 'APIKEY_REFUSED');
+    if (status !== 403) return undefined;
     // This status means either a blocked account or an unverified sender address.
     return concernsSender(body)
-      ? { kind: 'rejected', httpStatus: status, code: 'SENDER_NOT_VERIFIED', message }
-      : { kind: 'tenant_paused', httpStatus: status, code: 'ACCOUNT_BLOCKED', message };
-  }
-  return readCommonStatus(response, message);
-}
+      ? rejected(response, 'SENDER_NOT_VERIFIED')
+      : paused(response, 'ACCOUNT_BLOCKED');
+  },
+};
 
 interface SendgridError {
   readonly message?: unknown;
   readonly field?: unknown;
 }
 
-function sendgridErrors(body: unknown): readonly SendgridError[] {
-  const { errors } = fieldsOf(body);
+function errorsIn({ errors }: Fields): readonly SendgridError[] {
   if (!Array.isArray(errors)) return [];
   return (errors as (SendgridError | null)[]).filter((item) => item !== null && typeof item === 'object');
 }
 
-/** The carrier's error messages; HTML pages and the like are useless to the tenant. */
-export function describeBody({ status, body }: CarrierResponse): string {
-  const words = sendgridErrors(body)
-    .map((item) => (typeof item.message === 'string' ? item.message : ''))
-    .filter((text) => text !== '')
-    .join('; ');
-  return wordsOf(words, status);
-}
-
-function concernsSender(body: unknown): boolean {
-  return sendgridErrors(body).some(
+function concernsSender(body: Fields): boolean {
+  return errorsIn(body).some(
     (item) =>
       item.field === 'from' || (typeof item.message === 'string' && /sender identity/i.test(item.message)),
   );

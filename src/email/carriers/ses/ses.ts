@@ -2,7 +2,7 @@ import { ownValue } from '../../../foundation/ownValue.js';
 import { formatAddress } from '../../addresses.js';
 import { keyField, optional, textField, type AccountOf } from '../account.js';
 import type { LoadedEmail } from '../carrier.js';
-import { fieldsOf, readCommonStatus, sentAs, wordsOf, type CarrierResponse } from '../exchangeOutcome.js';
+import { paused, readCommonStatus, rejected, type CarrierResponse } from '../exchangeOutcome.js';
 import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
 import { MAX_EMAIL_BYTES } from '../../message/emailSize.js';
 import { toMime } from '../../message/mime.js';
@@ -64,7 +64,9 @@ export const ses = httpCarrier<SesAccount>({
       headers: JSON_TYPE,
       body: Buffer.from(JSON.stringify(await toBody(email, account))),
     }),
-  readResponse,
+  wordsIn: ({ message, Message }) => message ?? Message,
+  idIn: ({ body }) => body['MessageId'],
+  readFailure,
   verifyRequest: (account, baseUrl) =>
     signRequest(account, new URL(baseUrl).host, {
       method: 'GET',
@@ -73,7 +75,6 @@ export const ses = httpCarrier<SesAccount>({
     }),
   // A key that may send but not read the account: its signature was verified.
   recognizes: (response) => response.status === 403 && errorOf(response) === 'AccessDeniedException',
-  describe,
 });
 
 function regionUrl(region: string): string {
@@ -105,40 +106,29 @@ const WAITS = ['TooManyRequestsException', 'ThrottlingException', 'Throttling', 
 const NOT_SENT = ['RequestExpired', 'RequestAbortedException', 'RequestTimeoutException'];
 
 /** Uses the documented error names, because they share statuses. */
-function readResponse(response: CarrierResponse): SendOutcome {
-  const { status, body } = response;
-  const message = describe(response);
-  if (status >= 200 && status < 300) return sentAs(fieldsOf(body)['MessageId'], status);
+function readFailure(response: CarrierResponse): SendOutcome | undefined {
+  const { status, message } = response;
+  if (status >= 500) return undefined;
   const name = errorOf(response);
-  if (status >= 500) return readCommonStatus(response, message);
   if (WAITS.includes(name)) {
     const waitMs = name === 'LimitExceededException' || /daily/i.test(message) ? QUOTA_WAIT_MS : undefined;
     if (waitMs !== undefined) return { kind: 'rate_limited', httpStatus: status, waitMs };
-    return readCommonStatus({ ...response, status: 429 }, message);
+    return readCommonStatus({ ...response, status: 429 });
   }
   const isExpired = /signature expired|not yet current/i.test(message);
   if (NOT_SENT.includes(name) || isExpired) {
     return { kind: 'retry', ambiguous: false, httpStatus: status, code: `CARRIER_${status}`, message };
   }
-  const paused = ownValue(PAUSED, name);
-  if (paused !== undefined) return { kind: 'tenant_paused', httpStatus: status, code: paused, message };
+  const code = ownValue(PAUSED, name);
+  if (code !== undefined) return paused(response, code);
   if (name === 'MailFromDomainNotVerifiedException' || /not verified|:identity\//i.test(message)) {
-    return { kind: 'rejected', httpStatus: status, code: 'SENDER_NOT_VERIFIED', message };
+    return rejected(response, 'SENDER_NOT_VERIFIED');
   }
-  if (status === 401 || status === 403) {
-    return { kind: 'tenant_paused', httpStatus: status, code: 'APIKEY_REFUSED', message };
-  }
-  return readCommonStatus(response, message);
+  return status === 401 || status === 403 ? paused(response, 'APIKEY_REFUSED') : undefined;
 }
 
 /** The error name, such as `MessageRejected`: in a header, followed by a URL, or in the body, preceded by a namespace. */
 function errorOf({ headers, body }: CarrierResponse): string {
-  const { __type: type } = fieldsOf(body);
-  const given = headers['x-amzn-errortype'] ?? type;
+  const given = headers['x-amzn-errortype'] ?? body['__type'];
   return typeof given === 'string' ? (/^(?:[^#:]*#)?([^:]*)/.exec(given)?.[1] ?? '') : '';
-}
-
-function describe({ status, body }: CarrierResponse): string {
-  const { message, Message } = fieldsOf(body);
-  return wordsOf(message ?? Message, status);
 }
