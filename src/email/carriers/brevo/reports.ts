@@ -1,5 +1,5 @@
 import { parseJsonObject } from '../../../foundation/json/losslessJson.js';
-import { MAX_ID_CHARACTERS, MAX_TOKEN_CHARACTERS, nameIn, textOf, type Names } from '../reports/events.js';
+import { idOf, MAX_TOKEN_CHARACTERS, nameIn, textOf, type Names } from '../reports/events.js';
 import {
   MAX_REPORT_BYTES,
   URL_PASSWORD,
@@ -37,22 +37,18 @@ const read: EventReader = (report) => {
   const labels = parseJsonObject(textOf(report['X-Mailin-custom'], MAX_TOKEN_CHARACTERS) ?? '') ?? {};
   // Its other times are in the account's time zone.
   const time = Number(report['ts_epoch'] ?? report['ts_event']);
-  const isGone = GONE.includes(given);
   return [
     {
       deliveryid: labels['deliveryid'],
       tenantid: labels['tenantid'],
       // Brevo's `id` is that of the webhook. The first opening may be reported twice, under two names.
-      id: ['brevo', report['message-id'], event, time, email]
-        .map((part) => textOf(part, MAX_ID_CHARACTERS))
-        .join(':'),
+      id: idOf('brevo', report['message-id'], event, time, email),
       event,
       time: time < MIN_EPOCH_MS ? time * 1000 : time,
       recipient: email,
       reason,
-      ...(event === 'bounce' ? { type: isGone ? 'bounce' : 'blocked' } : {}),
+      type: GONE.includes(given) ? 'bounce' : 'blocked',
       url: link,
-      suppress: event === 'spamreport' || event === 'unsubscribe' ? event : isGone ? 'bounce' : undefined,
     },
   ];
 };

@@ -70,7 +70,6 @@ const read: EventReader = (report) => {
   const isDropped = named === 'bounce' && Object.hasOwn(SUPPRESSED, reason);
   const isTemporary = named === 'bounce' && data['severity'] !== 'permanent';
   const event = isDropped ? 'dropped' : isTemporary ? 'deferred' : named;
-  const isGone = event === 'bounce' && reason === 'bounce';
   return [
     {
       deliveryid: variables['deliveryid'],
@@ -81,15 +80,9 @@ const read: EventReader = (report) => {
       recipient,
       reason: [status['message'], status['description'], data['reason']].find(isFilled),
       status: status['enhanced-code'] ?? status['code'],
-      ...(event === 'bounce' ? { type: isGone ? 'bounce' : 'blocked' } : {}),
+      type: reason === 'bounce' ? 'bounce' : 'blocked',
       url,
-      suppress: isDropped
-        ? ownValue(SUPPRESSED, reason)
-        : event === 'spamreport' || event === 'unsubscribe'
-          ? event
-          : isGone
-            ? 'bounce'
-            : undefined,
+      suppress: isDropped ? ownValue(SUPPRESSED, reason) : undefined,
     },
   ];
 };

@@ -1,12 +1,4 @@
-import {
-  MAX_ID_CHARACTERS,
-  nameIn,
-  objectOf,
-  textOf,
-  type GivenEvent,
-  type Json,
-  type Names,
-} from '../reports/events.js';
+import { idOf, nameIn, objectOf, type GivenEvent, type Json, type Names } from '../reports/events.js';
 import {
   MAX_REPORT_BYTES,
   URL_PASSWORD,
@@ -49,24 +41,17 @@ const read: EventReader = (report) => {
   const event = nameIn(OTHERS, type) ?? named;
   const time = report['DeliveredAt'] ?? report['BouncedAt'] ?? report['ReceivedAt'];
   const recipient = report['Email'] ?? report['Recipient'];
-  const isGone = GONE.includes(type);
   return [
     {
       deliveryid: objectOf(metadata)['deliveryid'],
       tenantid: objectOf(metadata)['tenantid'],
-      id: idOf(message, record, id ?? recipient, time),
+      id: idOf('postmark', message, record, id ?? recipient, time),
       event,
       time,
       recipient,
       reason: report['Details'] ?? report['Description'],
-      ...(event === 'bounce' ? { type: isGone ? 'bounce' : 'blocked' } : {}),
+      type: GONE.includes(type) ? 'bounce' : 'blocked',
       url: report['OriginalLink'],
-      suppress:
-        event === 'spamreport' || event === 'unsubscribe'
-          ? event
-          : event === 'bounce' && isGone
-            ? 'bounce'
-            : undefined,
     },
   ];
 };
@@ -79,16 +64,13 @@ function readSubscription(report: Json): GivenEvent | undefined {
   return {
     deliveryid: objectOf(metadata)['deliveryid'],
     tenantid: objectOf(metadata)['tenantid'],
-    id: idOf(message, 'SubscriptionChange', recipient, time),
+    id: idOf('postmark', message, 'SubscriptionChange', recipient, time),
     event: 'unsubscribe',
     time,
     recipient,
-    suppress: report['Origin'] === 'Recipient' ? 'unsubscribe' : undefined,
+    suppress: report['Origin'] === 'Recipient' ? 'unsubscribe' : null,
   };
 }
-
-const idOf = (...parts: readonly unknown[]): string =>
-  ['postmark', ...parts].map((part) => textOf(part, MAX_ID_CHARACTERS)).join(':');
 
 export const reports: CarrierReports = {
   steps:

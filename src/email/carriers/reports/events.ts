@@ -38,11 +38,13 @@ export interface GivenEvent {
   readonly recipient: unknown;
   readonly reason?: unknown;
   readonly status?: unknown;
-  /** For a bounce: `blocked` concerns one email, `bounce` the mailbox. */
+  /** Of a bounce: `blocked` concerns one email, `bounce` the mailbox. */
   readonly type?: unknown;
   readonly url?: unknown;
-  readonly suppress?: NonNullable<EmailEvent['suppress']>['source'] | undefined;
+  /** Why the recipient gets no more email, null if it does; by default for what `causeOf` says. */
+  readonly suppress?: Cause | null | undefined;
 }
+type Cause = NonNullable<EmailEvent['suppress']>['source'];
 
 /** @param given undefined for irrelevant events */
 export function checkEvents(
@@ -63,6 +65,7 @@ function checkEvent(given: GivenEvent, tenantid: number, nowMs: number): EmailEv
   if (!(timeMs >= EARLIEST_MS && timeMs <= nowMs + CLOCK_MS)) return undefined;
   if (textOf(given.tenantid, MAX_TOKEN_CHARACTERS) !== String(tenantid)) return 'foreign';
   const recipient = textOf(given.recipient, MAX_ADDRESS_CHARACTERS);
+  const cause = given.suppress === undefined ? causeOf(given) : given.suppress;
   return {
     deliveryid,
     providerEventId: toPostgresText(given.id.slice(0, MAX_ID_CHARACTERS)),
@@ -71,14 +74,21 @@ function checkEvent(given: GivenEvent, tenantid: number, nowMs: number): EmailEv
     recipient,
     reason: textOf(given.reason, MAX_REASON_CHARACTERS),
     status: textOf(given.status, MAX_TOKEN_CHARACTERS),
-    type: textOf(given.type, MAX_TOKEN_CHARACTERS),
+    type: given.event === 'bounce' ? textOf(given.type, MAX_TOKEN_CHARACTERS) : null,
     url: textOf(given.url, MAX_URL_CHARACTERS),
-    suppress:
-      given.suppress && recipient !== null
-        ? { address: comparable(recipient), source: given.suppress }
-        : null,
+    suppress: cause && recipient !== null ? { address: comparable(recipient), source: cause } : null,
   };
 }
+
+/** A complaint, an unsubscription, and a bounce because there is no such mailbox end all email to the recipient. */
+function causeOf({ event, type }: GivenEvent): Cause | null {
+  if (event === 'spamreport' || event === 'unsubscribe') return event;
+  return event === 'bounce' && type === 'bounce' ? 'bounce' : null;
+}
+
+/** An id for an event whose carrier gives it none: whatever tells it from others. */
+export const idOf = (...parts: readonly unknown[]): string =>
+  parts.map((part) => textOf(part, MAX_ID_CHARACTERS)).join(':');
 
 /** A string or number as storable text, truncated; null for everything else. */
 export function textOf(value: unknown, maxCharacters: number): string | null {

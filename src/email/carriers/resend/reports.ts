@@ -65,11 +65,9 @@ const read: EventReader = (report, { reportId }) => {
   const [bounce, click, failed, suppressed] = ['bounce', 'click', 'failed', 'suppressed'].map((name) =>
     objectOf(ownValue(data, name)),
   );
-  const isGone = bounce?.['type'] === 'Permanent';
   const recipients = listOf(data['to']).slice(0, MAX_RECIPIENTS);
   // There is an event for each address, but it names all of `to`, and no copies: it may be about any of them.
   const isCertain = recipients.length === 1 && !(Number(tags[RECIPIENTS_TAG]) > 1);
-  const source = event === 'spamreport' ? 'spamreport' : event === 'bounce' && isGone ? 'bounce' : undefined;
   return recipients.map((recipient, index) => ({
     deliveryid: tags['deliveryid'],
     tenantid: tags['tenantid'],
@@ -78,9 +76,9 @@ const read: EventReader = (report, { reportId }) => {
     time: report['created_at'],
     recipient: addressOf(recipient),
     reason: bounce?.['message'] ?? suppressed?.['message'] ?? failed?.['reason'],
-    ...(event === 'bounce' ? { type: isGone ? 'bounce' : 'blocked' } : {}),
+    type: bounce?.['type'] === 'Permanent' ? 'bounce' : 'blocked',
     url: click?.['link'],
-    suppress: isCertain ? source : undefined,
+    suppress: isCertain ? undefined : null,
   }));
 };
 

@@ -97,21 +97,16 @@ const read: EventReader = (item, report) => {
       recipient: item['email'],
       reason,
       status: item['status'],
-      type: event === 'bounce' ? item['type'] : undefined,
+      type: item['type'],
       url: item['url'],
-      suppress: suppressionSource(event, item['type'], reason ?? ''),
+      suppress: causeOf(event, reason ?? ''),
     },
   ];
 };
 
-/**
- * Whether an event suppresses the address. A bounce of type `blocked` concerns only this email; email is dropped for many
- * reasons, two of which are an earlier bounce or complaint.
- */
-function suppressionSource(event: string, type: unknown, reason: string): GivenEvent['suppress'] {
-  if (event === 'spamreport') return 'spamreport';
-  if (event === 'unsubscribe' || event === 'group_unsubscribe') return 'unsubscribe';
-  if (event === 'bounce') return type === 'bounce' ? 'bounce' : undefined;
+/** Email is dropped for many reasons, two of which are an earlier bounce or complaint. */
+function causeOf(event: string, reason: string): GivenEvent['suppress'] {
+  if (event === 'group_unsubscribe') return 'unsubscribe';
   if (event !== 'dropped') return undefined;
   if (/^bounced address/i.test(reason)) return 'bounce';
   return /^spam report/i.test(reason) ? 'spamreport' : undefined;

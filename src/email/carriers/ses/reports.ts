@@ -13,17 +13,6 @@ const EVENTS: Names = {
   Click: 'click',
   Reject: 'dropped',
 };
-/** The member of a report with the details of each kind of event. */
-const PARTS: Names = {
-  Delivery: 'delivery',
-  Bounce: 'bounce',
-  Complaint: 'complaint',
-  DeliveryDelay: 'deliveryDelay',
-  Subscription: 'subscription',
-  Open: 'open',
-  Click: 'click',
-  Reject: 'reject',
-};
 
 /** Feedback about an email that is no complaint of its recipient (RFC 5965, RFC 6591). */
 const NO_COMPLAINTS: readonly (string | undefined)[] = ['not-spam', 'auth-failure'];
@@ -31,10 +20,15 @@ const NO_COMPLAINTS: readonly (string | undefined)[] = ['not-spam', 'auth-failur
 const read: EventReader = (report, { reportId }) => {
   const given = report['eventType'];
   const named = nameIn(EVENTS, given);
-  const partName = nameIn(PARTS, given);
-  if (named === undefined || partName === undefined) return [undefined];
+  if (named === undefined) return [undefined];
   const email = objectOf(report['mail']);
-  const part = objectOf(ownValue(report, partName));
+  // The details of a DeliveryDelay are in `deliveryDelay`.
+  const part = objectOf(
+    ownValue(
+      report,
+      String(given).replace(/^[A-Z]/, (letter) => letter.toLowerCase()),
+    ),
+  );
   if (NO_COMPLAINTS.includes(tokenOf(part['complaintFeedbackType']))) return [undefined];
   // From SES's own contact lists, whose topics are not email types.
   const hasLeft = objectOf(part['newTopicPreferences'])['unsubscribeAll'] === true;
@@ -47,7 +41,8 @@ const read: EventReader = (report, { reportId }) => {
   );
   const event = isSuppressed ? 'dropped' : named;
   const isGone = named === 'bounce' && part['bounceType'] === 'Permanent';
-  const source = named === 'spamreport' || named === 'unsubscribe' ? named : isGone ? 'bounce' : undefined;
+  // Why SES has suppressed the address earlier.
+  const earlier = named === 'spamreport' ? named : isGone ? 'bounce' : undefined;
   const sentTo = listOf(email['destination']).map(addressOf);
   const listed = [
     ...listOf(part['bouncedRecipients']),
@@ -72,9 +67,9 @@ const read: EventReader = (report, { reportId }) => {
       recipient,
       reason: details['diagnosticCode'] ?? part['reason'] ?? part['smtpResponse'],
       status: details['status'],
-      ...(event === 'bounce' ? { type: isGone ? 'bounce' : 'blocked' } : {}),
+      type: isGone ? 'bounce' : 'blocked',
       url: part['link'],
-      suppress: isCertain && isOurs ? source : undefined,
+      suppress: !isCertain || !isOurs ? null : isSuppressed ? earlier : undefined,
     };
   });
 };
