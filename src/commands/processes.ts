@@ -38,7 +38,7 @@ export const worker = serverCommand('worker', async (installation) => {
 /** Serves probes until the last part has stopped; they report the shutdown from its beginning. */
 async function withHealth(
   installation: Installation,
-  process: string,
+  process: 'relay' | 'worker',
   queue: Queue,
   parts: readonly Stoppable[],
 ): Promise<readonly Stoppable[]> {

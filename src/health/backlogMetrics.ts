@@ -1,6 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Backlog } from '../db/outbox/backlog.js';
-import type { BacklogReader } from './backlogReader.js';
 
 /** The members of a backlog that are numbers. */
 type Figure = { [K in keyof Backlog]: Backlog[K] extends number | null ? K : never }[keyof Backlog];
@@ -31,8 +30,11 @@ const FIGURES: readonly (readonly [name: string, help: string, figure: Figure])[
   ],
 ];
 
-/** The backlog as gauges. Installation-wide, so every process reports the same. */
-export function registerBacklogMetrics(registry: Registry, read: BacklogReader): void {
+/**
+ * The backlog as gauges. Installation-wide, so every process reports the same.
+ * @param read undefined if PostgreSQL is unavailable
+ */
+export function registerBacklogMetrics(registry: Registry, read: () => Promise<Backlog | undefined>): void {
   for (const [name, help, figure] of FIGURES) {
     new Gauge({
       name,

@@ -1,23 +1,11 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
-import type { Config } from '../config/config.js';
-import type { Database } from '../db/pool/database.js';
-import { HEALTH_SETTINGS, listen } from '../foundation/net/listen.js';
+import { HEALTH_SETTINGS, listen, listenOptions, type Address } from '../foundation/net/listen.js';
 import type { Logger } from '../foundation/observability/log.js';
-import { collectProcessMetrics, processRegistry } from '../foundation/observability/metrics.js';
 import type { Stoppable } from '../foundation/lifecycle/shutdown.js';
-import { registerInstallationMetrics } from './installationMetrics.js';
-import { findDown, findOverdue, readinessBody, type HealthChecks } from './readiness.js';
-
-export interface HealthServerDeps {
-  readonly database: Database;
-  readonly config: Config;
-  readonly log: Logger;
-  readonly checks: HealthChecks;
-  /** `relay` or `worker`: what `/readyz` names while the process stops. */
-  readonly process: string;
-}
+import type { Dependency } from '../foundation/lifecycle/startup.js';
+import { createProbes, LIVE, unavailable, type ProbeDeps, type ProbeResponse } from './probes.js';
 
 export interface HealthServer extends Stoppable {
   readonly port: number;
@@ -25,63 +13,85 @@ export interface HealthServer extends Stoppable {
   announceStop(): void;
 }
 
-/**
- * Serves probes and metrics of a relay or worker on `HEALTH_PORT`. It receives no mutations, so `/readyz` also fails while
- * the backlog is overdue.
- */
-export async function startHealthServer(deps: HealthServerDeps, port: number): Promise<HealthServer> {
-  const { config, checks } = deps;
-  const registry = new Registry();
-  const readBacklog = registerInstallationMetrics(registry, deps);
-  collectProcessMetrics();
+/** Serves probes and metrics of a relay or worker on `HEALTH_PORT`. */
+export async function startHealthServer(
+  deps: ProbeDeps,
+  process: 'relay' | 'worker',
+  port: number,
+): Promise<HealthServer> {
+  const { config, log } = deps;
   let isStopping = false;
-
-  const readiness = async (res: ServerResponse): Promise<void> => {
-    const [down, overdue] = isStopping
-      ? [[deps.process], []]
-      : await Promise.all([findDown(checks), findOverdue(readBacklog, config.backlogAlarmSeconds)]);
-    const ready = down.length === 0 && overdue.length === 0;
-    send(res, ready ? 200 : 503, 'application/json', readinessBody(ready, down, overdue));
-  };
-  const metrics = async (res: ServerResponse): Promise<void> => {
-    const text = await Registry.merge([processRegistry, registry]).metrics();
-    send(res, 200, processRegistry.contentType, text);
-  };
-  const alive = (res: ServerResponse): void => {
-    send(res, 200, 'application/json', '{"status":"ok"}');
-  };
-  const pages = new Map<string, (res: ServerResponse) => void | Promise<void>>([
-    ['/livez', alive],
-    ['/healthz', alive],
-    ['/readyz', readiness],
+  const { live, ready, metrics } = createProbes(deps, process, new Registry(), () => isStopping);
+  const probes = new Map<string, () => ProbeResponse | Promise<ProbeResponse>>([
+    ['/livez', live],
+    ['/readyz', ready],
     ['/metrics', metrics],
   ]);
-
-  const server = createServer((req, res) => {
-    const page = pages.get((req.url ?? '').split('?', 1)[0] ?? '');
-    if (!page || (req.method !== 'GET' && req.method !== 'HEAD')) {
-      send(res, page ? 405 : 404, 'application/json', '{"status":"not found"}');
-      return;
-    }
-    Promise.resolve(page(res)).catch((error: unknown) => {
-      deps.log.error({ err: error }, 'a probe got no response');
-      res.destroy();
-    });
+  const server = probeServer(log, (path, { method }) => {
+    const probe = probes.get(path);
+    if (probe && (method === 'GET' || method === 'HEAD')) return probe();
+    return { ...LIVE, status: probe ? 405 : 404, body: '{"status":"not found"}' };
   });
   await listen(server, { host: config.healthHost, port }, HEALTH_SETTINGS);
   const { port: listeningAt } = server.address() as AddressInfo;
-  deps.log.info({ healthPort: listeningAt }, 'health server listening');
-  return {
-    port: listeningAt,
-    announceStop: () => (isStopping = true),
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  log.info({ healthPort: listeningAt }, 'health server listening');
+  return { port: listeningAt, announceStop: () => (isStopping = true), stop: () => close(server) };
 }
 
-function send(res: ServerResponse, status: number, type: string, body: string): void {
-  res.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) }).end(body);
+/** Serves a process's port before it can start: alive, not ready, and 503 for everything else. @returns a function that stops it */
+export async function serveWhileWaiting(
+  at: Address,
+  dependency: Dependency,
+  log: Logger,
+): Promise<() => Promise<void>> {
+  // The process's own server will take over the port.
+  const headers = { connection: 'close' };
+  const notReady = { ...unavailable([dependency]), headers: { ...headers, 'retry-after': '1' } };
+  const server = probeServer(log, (path) => {
+    if (path === '/livez') return { ...LIVE, headers };
+    return path === '/readyz' ? notReady : { ...notReady, body: STARTING };
+  });
+  const isListening = await new Promise<boolean>((resolve) => {
+    server.once('error', (error) => {
+      // Startup itself will report what is wrong with the port.
+      log.warn({ err: error, port: at.port }, 'probes get no response while waiting');
+      resolve(false);
+    });
+    server.listen(listenOptions(at), () => resolve(true));
+  });
+  return () => (isListening ? close(server) : Promise.resolve());
+}
+
+const STARTING = JSON.stringify({
+  error: 'The service is starting.',
+  status: 503,
+  code: 'DATABASE_UNAVAILABLE',
+});
+
+/** A server whose `/healthz` is `/livez`. */
+function probeServer(
+  log: Logger,
+  respond: (path: string, req: IncomingMessage) => ProbeResponse | Promise<ProbeResponse>,
+): Server {
+  return createServer((req, res) => {
+    req.resume();
+    const path = (req.url ?? '').split('?', 1)[0] ?? '';
+    Promise.resolve(respond(path === '/healthz' ? '/livez' : path, req))
+      .then(({ status, type, body, headers }) => {
+        res
+          .writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body), ...headers })
+          .end(body);
+      })
+      .catch((error: unknown) => {
+        log.error({ err: error }, 'a probe got no response');
+        res.destroy();
+      });
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
 }

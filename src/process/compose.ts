@@ -18,7 +18,6 @@ import type { DataEngine } from '../graphql/dataEngine.js';
 import { createLogger, type Logger } from '../foundation/observability/log.js';
 import { renderings } from '../foundation/observability/metrics.js';
 import type { HealthServer } from '../health/healthServer.js';
-import type { HealthChecks } from '../health/readiness.js';
 import type { Queue } from '../queue/queue.js';
 import type { KeyRing } from '../config/secrets.js';
 import type { Services } from '../control/services.js';
@@ -142,7 +141,7 @@ async function announceWaiting(
   const isWeb = role === 'web' || role === 'all';
   const port = isWeb ? config.port : config.healthPort;
   if (role === 'command' || port === undefined) return () => Promise.resolve();
-  const { serveWhileWaiting } = await import('../health/waitingServer.js');
+  const { serveWhileWaiting } = await import('../health/healthServer.js');
   return serveWhileWaiting({ host: isWeb ? config.host : config.healthHost, port }, dependency, log);
 }
 
@@ -219,13 +218,13 @@ export async function openQueuePart({ config, database, log, startup }: Installa
 /** Probes and metrics of a relay or worker; none without HEALTH_PORT. */
 export async function startHealthPart(
   { config, database, log }: Installation,
-  process: string,
+  process: 'relay' | 'worker',
   queue: Queue,
 ): Promise<HealthServer | undefined> {
   if (config.healthPort === undefined) return undefined;
   const { startHealthServer } = await import('../health/healthServer.js');
-  const checks: HealthChecks = { postgres: () => requireWritable(database), queue: () => queue.check() };
-  return startHealthServer({ config, database, log, checks, process }, config.healthPort);
+  const checks = { postgres: () => requireWritable(database), queue: () => queue.check() };
+  return startHealthServer({ config, database, log, checks }, process, config.healthPort);
 }
 
 /** Outbox → queue. */

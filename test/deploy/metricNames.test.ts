@@ -8,7 +8,7 @@ import { EmailEventMetrics } from '../../src/api/webhooks/emailEventMetrics.js';
 import { registerBacklogMetrics } from '../../src/health/backlogMetrics.js';
 import { registerPoolMetrics } from '../../src/health/poolMetrics.js';
 import { registerPostgresMetrics } from '../../src/health/postgresMetrics.js';
-import { processRegistry } from '../../src/foundation/observability/metrics.js';
+import { collectProcessMetrics, processRegistry } from '../../src/foundation/observability/metrics.js';
 import { expectDocumentedTable } from '../support/documentedTable.js';
 import { testLog } from '../support/testConfig.js';
 
@@ -32,6 +32,7 @@ type Metric = Awaited<ReturnType<Registry['getMetricsAsJSON']>>[number];
 
 /** All that any process has at /metrics. */
 async function registered(): Promise<ReadonlyMap<string, Metric>> {
+  collectProcessMetrics();
   const http = new HttpMetrics();
   const registry = new Registry();
   registerBacklogMetrics(registry, () => Promise.resolve(undefined));

@@ -21,10 +21,7 @@ describe('HEALTH_PORT of a relay or worker', () => {
       queue: () => (queueWorks ? Promise.resolve() : Promise.reject(new Error('away'))),
     };
     const config = testConfig({ BACKLOG_ALARM_SECONDS: '1' });
-    server = await startHealthServer(
-      { database: db.database, config, log: testLog, checks, process: 'relay' },
-      0,
-    );
+    server = await startHealthServer({ database: db.database, config, log: testLog, checks }, 'relay', 0);
   });
   after(async () => {
     await server.stop();

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import { AppError } from '../../foundation/errors.js';
-import { registerInstallationMetrics } from '../../health/installationMetrics.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import { authRoutes } from '../auth/authRoutes.js';
@@ -51,8 +50,7 @@ export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, r
   app.disable('etag');
   app.use(securityHeaders(config.baseUrl));
   const { registry } = deps.metrics;
-  const readBacklog = registerInstallationMetrics(registry, deps);
-  app.use(probeRoutes(deps, registry, readBacklog));
+  app.use(probeRoutes(deps, registry));
   const routeDeps: RouteDeps = {
     ...deps,
     limits: new SignInLimits(deps),

@@ -1,5 +1,4 @@
 import { Histogram, Registry } from 'prom-client';
-import { collectProcessMetrics } from '../../foundation/observability/metrics.js';
 import { API_PATHS } from './apiPaths.js';
 import type { RequestRecord } from './requestRecord.js';
 
@@ -20,7 +19,6 @@ export class HttpMetrics {
   readonly #requests: Histogram<'method' | 'route' | 'status'>;
 
   constructor() {
-    collectProcessMetrics();
     this.#requests = new Histogram({
       name: 'rowpost_http_request_seconds',
       help: 'Time from the request to the end of its response.',

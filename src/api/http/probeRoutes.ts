@@ -1,39 +1,32 @@
-import { Router } from 'express';
-import { Registry } from 'prom-client';
-import type { BacklogReader } from '../../health/backlogReader.js';
-import { findDown, findOverdue, readinessBody } from '../../health/readiness.js';
-import { processRegistry } from '../../foundation/observability/metrics.js';
-import { nothingHere, sendFailure, sendJson } from './failure.js';
+import { Router, type RequestHandler } from 'express';
+import type { Registry } from 'prom-client';
+import { createProbes, type ProbeResponse } from '../../health/probes.js';
+import { nothingHere, sendFailure } from './failure.js';
 import { isForwarded } from './forwarded.js';
 import type { WebDeps } from './webDeps.js';
 
-/**
- * `/livez`: the process responds. `/readyz`: it can do its work, otherwise 503 with the names of what is down. An overdue
- * backlog is reported in the body without affecting the status: if a load balancer removed every web process because the
- * workers are gone, it would also stop mutations, which don't need workers to commit. `/metrics`: those of the process.
- */
+/** The probes and metrics of a web process, on its own port. */
 export function probeRoutes(
-  { checks, config, isStopping }: WebDeps & { readonly isStopping: () => boolean },
+  deps: WebDeps & { readonly isStopping: () => boolean },
   registry: Registry,
-  readBacklog: BacklogReader,
 ): Router {
+  const { live, ready, metrics } = createProbes(deps, 'web', registry, deps.isStopping);
   // Proxies in front hide paths by name: by default, Express would also serve `/METRICS` and `/metrics/`.
   return Router({ caseSensitive: true, strict: true })
-    .get('/livez', (_req, res) => sendJson(res, 200, '{"status":"ok"}'))
-    .get('/readyz', async (_req, res) => {
-      const [down, overdue] = isStopping()
-        ? [['web'], []]
-        : await Promise.all([findDown(checks), findOverdue(readBacklog, config.backlogAlarmSeconds)]);
-      const ready = down.length === 0;
-      sendJson(res, ready ? 200 : 503, readinessBody(ready, down, overdue));
-    })
-    .get('/metrics', async (req, res) => {
-      // It needs no token, and Prometheus comes directly: what a proxy passes on comes from anyone.
-      if (isForwarded(req)) {
-        sendFailure(res, nothingHere());
-        return;
-      }
-      res.setHeader('content-type', registry.contentType);
-      res.end(await Registry.merge([processRegistry, registry]).metrics());
-    });
+    .get('/livez', respondWith(live))
+    .get('/readyz', respondWith(ready))
+    .get('/metrics', onlyDirectly, respondWith(metrics));
 }
+
+function respondWith(probe: () => ProbeResponse | Promise<ProbeResponse>): RequestHandler {
+  return async (_req, res) => {
+    const { status, type, body } = await probe();
+    res.status(status).set({ 'content-type': type, 'cache-control': 'no-store' }).end(body);
+  };
+}
+
+/** Metrics need no token, and Prometheus comes directly: what a proxy passes on comes from anyone. */
+const onlyDirectly: RequestHandler = (req, res, next) => {
+  if (isForwarded(req)) sendFailure(res, nothingHere());
+  else next();
+};

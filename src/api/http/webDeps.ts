@@ -1,6 +1,6 @@
 import type { TemplatePool } from 'rowpost-jinja2';
 import type { ControlEngine } from '../../control/controlEngine.js';
-import type { HealthChecks } from '../../health/readiness.js';
+import type { HealthChecks } from '../../health/probes.js';
 import type { Services } from '../../control/services.js';
 import type { ReadText } from '../../email/carriers/reports/webhook.js';
 

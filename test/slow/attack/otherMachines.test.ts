@@ -5,8 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
 import { loadConfig } from '../../../src/process/loadConfig.js';
-import { startHealthServer } from '../../../src/health/healthServer.js';
-import { serveWhileWaiting } from '../../../src/health/waitingServer.js';
+import { serveWhileWaiting, startHealthServer } from '../../../src/health/healthServer.js';
 import { WebFixture } from '../../api/webFixture.js';
 import { listeningSockets } from '../../support/listeningSockets.js';
 import { spawnRowpost } from '../../support/rowpostProcess.js';
@@ -53,8 +52,8 @@ describe('attack: another machine connects to a process that serves only this on
 
     it('probes and metrics', async () => {
       const { database } = fixture.testDatabase;
-      const deps = { database, config: testConfig(), log: testLog, checks: {}, process: 'relay' };
-      const server = await startHealthServer(deps, 0);
+      const deps = { database, config: testConfig(), log: testLog, checks: {} };
+      const server = await startHealthServer(deps, 'relay', 0);
       await expectOnlyLocal(server.port);
       await server.stop();
     });
