@@ -1,34 +1,24 @@
 import { Router } from 'express';
+import { emailSuppression } from '../../control/objects/emailSuppression.js';
+import { emailUnsubscribe } from '../../control/objects/emailUnsubscribe.js';
 import type { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { CONSOLE, linkTo } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
-import { itemsOf, numberOf, problemOf, textOf, type Values } from './formValues.js';
+import { itemsOf, problemOf, textOf, type Values } from './formValues.js';
+import { ObjectRequests } from './objectRequests.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
-import { pageOf, ROWS_QUERIED } from './paging.js';
 
 const ADDRESSES = `${CONSOLE}/addresses`;
 
-/** How each list of blocked addresses is read and changed. */
+/** The lists of blocked addresses. */
 const LISTS = {
-  suppressed: {
-    read: `query ($filter: String, $limit: Int, $offset: Int) {
-      rows: email_suppression(filter: $filter, ordering: ["address"], limit: $limit, offset: $offset) {
-        address reason source deliveryid createtime
-      }
-    }`,
-    add: 'mutation ($input: email_suppressionInput) { create_email_suppression(input: $input) { address } }',
-    remove: 'mutation ($address: ID!) { delete_email_suppression(address: $address) { address } }',
-  },
-  unsubscribed: {
-    read: `query ($filter: String, $limit: Int, $offset: Int) {
-      rows: email_unsubscribe(filter: $filter, ordering: ["address"], limit: $limit, offset: $offset) {
-        address email_types all_types source createtime
-      }
-    }`,
-    add: 'mutation ($input: email_unsubscribeInput) { create_email_unsubscribe(input: $input) { address } }',
-    remove: 'mutation ($address: ID!) { delete_email_unsubscribe(address: $address) { address } }',
-  },
+  suppressed: new ObjectRequests(emailSuppression, 'address reason source deliveryid createtime', [
+    'address',
+  ]),
+  unsubscribed: new ObjectRequests(emailUnsubscribe, 'address email_types all_types source createtime', [
+    'address',
+  ]),
 } as const;
 const NOTICES: Readonly<Record<string, string>> = {
   added: 'Added.',
@@ -41,13 +31,13 @@ export function addressPages({ page, form }: PageHandlers): Router {
   const list = page((visit, req) => showList(visit, req.query));
 
   const change = form(async (visit, _req, res) => {
-    const { values, query } = visit;
+    const { values } = visit;
     const name = listOf(values);
     const address = textOf(values, 'address');
     try {
       const isRemoved = values['action'] === 'remove';
-      if (isRemoved) await query(LISTS[name].remove, { address });
-      else await query(LISTS[name].add, { input: inputOf(name, values) });
+      if (isRemoved) await LISTS[name].remove(visit, address);
+      else await LISTS[name].create(visit, inputOf(name, values));
       const done = isRemoved ? 'removed' : 'added';
       res.redirect(303, linkTo(ADDRESSES, { list: name, search: textOf(values, 'search'), done }));
     } catch (error) {
@@ -58,17 +48,14 @@ export function addressPages({ page, form }: PageHandlers): Router {
   return Router().get(ADDRESSES, list).post(ADDRESSES, change);
 }
 
-async function showList({ query, show }: Visit, given: Values, problem?: AppError): Promise<void> {
+async function showList(visit: Visit, given: Values, problem?: AppError): Promise<void> {
   const name = listOf(given);
   const search = textOf(given, 'search');
-  const from = numberOf(given, 'from');
-  const { rows } = await query<{ rows: readonly Values[] }>(LISTS[name].read, {
+  const { shown, ...links } = await LISTS[name].page(visit, ADDRESSES, given, {
     filter: search === '' ? '' : `address like ${literal(containing(search.toLowerCase()))}`,
-    limit: ROWS_QUERIED,
-    offset: from,
+    search: { list: name, search },
   });
-  const { shown, ...links } = pageOf(rows, from, ADDRESSES, { list: name, search });
-  await show(
+  await visit.show(
     'addresses',
     {
       title: 'Addresses',

@@ -1,11 +1,12 @@
 import { Router } from 'express';
+import { policyRule } from '../../control/objects/policyRule.js';
 import { AppError } from '../../foundation/errors.js';
 import type { Role } from './choices.js';
 import { CONSOLE } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import { checkedOf, itemsOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
+import { ObjectRequests } from './objectRequests.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
-import { pageOf, ROWS_QUERIED } from './paging.js';
 
 const POLICIES = `${CONSOLE}/policies`;
 /** Maximum classes and roles that a page shows by name. */
@@ -13,10 +14,6 @@ const MAX_NAMES = 200;
 /** The capabilities that rules can grant. */
 const GRANTED = `package in ('data', 'files')`;
 
-const ROW = 'ruleid name capabilities targets roles classes filter';
-const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
-  policy_rule(filter: $filter, ordering: ["name"], limit: $limit, offset: $offset) { ${ROW} }
-}`;
 const NAMES = `query ($roles: String, $classes: String, $limit: Int) {
   role(filter: $roles, limit: $limit) { roleid login name }
   role_class(filter: $classes, limit: $limit) { classid name }
@@ -25,10 +22,6 @@ const CHOICES = `query ($capabilities: String) {
   capability(filter: $capabilities, ordering: ["capability"]) { capability description }
   Utility { tables { name } }
 }`;
-const CREATE = 'mutation ($input: policy_ruleInput) { create_policy_rule(input: $input) { ruleid } }';
-const UPDATE =
-  'mutation ($id: ID!, $input: policy_ruleInput) { update_policy_rule(ruleid: $id, input: $input) { ruleid } }';
-const DELETE = 'mutation ($id: ID!) { delete_policy_rule(ruleid: $id) { ruleid } }';
 
 interface Rule {
   readonly ruleid?: Id;
@@ -45,6 +38,10 @@ interface Names {
   readonly role_class: readonly { readonly classid: Id; readonly name: string }[];
 }
 
+const rules = new ObjectRequests<Rule>(policyRule, 'ruleid name capabilities targets roles classes filter', [
+  'name',
+]);
+
 const NEW_RULE: Rule = {
   name: '',
   capabilities: ['select'],
@@ -57,9 +54,7 @@ const NEW_RULE: Rule = {
 /** Pages for policy rules: which rows of which tables roles may read and write. */
 export function policyPages({ page, form }: PageHandlers): Router {
   const list = page(async (visit, req) => {
-    const from = numberOf(req.query, 'from');
-    const rules = await readRules(visit, '', from);
-    const { shown, ...links } = pageOf(rules, from, POLICIES);
+    const { shown, ...links } = await rules.page(visit, POLICIES, req.query);
     const nameOf = await namesOf(visit, shown);
     await visit.show('policies', {
       title: 'Policy rules',
@@ -70,7 +65,7 @@ export function policyPages({ page, form }: PageHandlers): Router {
 
   const edit = page(async (visit, req) => {
     const id = numberOf(req.query, 'id');
-    const [rule] = id === 0 ? [NEW_RULE] : await readRules(visit, `ruleid = ${id}`, 0);
+    const rule = id === 0 ? NEW_RULE : await rules.find(visit, `ruleid = ${id}`);
     if (!rule) throw new AppError('NOT_FOUND', 'There is no such rule.');
     const nameOf = await namesOf(visit, [rule]);
     await showForm(visit, {
@@ -81,18 +76,16 @@ export function policyPages({ page, form }: PageHandlers): Router {
   });
 
   const submit = form(async (visit, _req, res) => {
-    const { values, query } = visit;
-    const id = numberOf(values, 'id');
+    const { values } = visit;
+    const id = textOf(values, 'id');
     try {
-      if (values['action'] === 'delete') await query(DELETE, { id });
-      else {
-        const input = await inputOf(visit, values);
-        await query(id === 0 ? CREATE : UPDATE, { input, ...(id === 0 ? {} : { id }) });
-      }
+      if (values['action'] === 'delete') await rules.remove(visit, id);
+      else if (id === '') await rules.create(visit, await inputOf(visit, values));
+      else await rules.update(visit, id, await inputOf(visit, values));
       res.redirect(303, POLICIES);
     } catch (error) {
       const written = {
-        ruleid: id === 0 ? '' : id,
+        ruleid: id,
         name: textOf(values, 'name'),
         capabilities: checkedOf(values, 'may_'),
         targets: itemsOf(values, 'targets'),
@@ -105,11 +98,6 @@ export function policyPages({ page, form }: PageHandlers): Router {
   });
 
   return Router().get(POLICIES, list).get(`${POLICIES}/edit`, edit).post(`${POLICIES}/edit`, submit);
-}
-
-async function readRules({ query }: Visit, filter: string, offset: number): Promise<readonly Rule[]> {
-  const variables = { filter, limit: ROWS_QUERIED, offset };
-  return (await query<{ policy_rule: readonly Rule[] }>(LIST, variables)).policy_rule;
 }
 
 interface NameOf {

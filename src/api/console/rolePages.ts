@@ -1,23 +1,18 @@
 import { Router } from 'express';
+import { role as roleObject } from '../../control/objects/role.js';
 import { AppError } from '../../foundation/errors.js';
 import type { Role } from './choices.js';
 import { CONSOLE } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { checkedOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
+import { ObjectRequests } from './objectRequests.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
-import { pageOf, ROWS_QUERIED } from './paging.js';
 
 const ROLES = `${CONSOLE}/roles`;
 /** Limit of the form; use GraphQL to assign roles to more classes. */
 const MAX_CLASSES = 200;
 
-const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
-  role(filter: $filter, ordering: ["login", "roleid"], limit: $limit, offset: $offset) {
-    roleid login name capabilities classes { name } parent { roleid login }
-  }
-}`;
-const RIGHTS = `query ($roleid: Int!, $filter: String) {
-  role(filter: $filter) { roleid login name capabilities classes { classid name } parent { roleid login } }
+const RIGHTS = `query ($roleid: Int!) {
   policy_rule(ordering: ["name"], limit: 1000) { ruleid name capabilities targets filter }
   Utility { role_rights(roleid: $roleid) { admin capabilities classes rules } }
 }`;
@@ -25,10 +20,6 @@ const CHOICES = `query ($limit: Int) {
   capability(ordering: ["package", "capability"]) { capability description }
   role_class(ordering: ["name"], limit: $limit) { classid name }
 }`;
-const CREATE = 'mutation ($input: roleInput) { create_role(input: $input) { roleid } }';
-const UPDATE =
-  'mutation ($id: ID!, $input: roleInput) { update_role(roleid: $id, input: $input) { roleid } }';
-const DELETE = 'mutation ($id: ID!) { delete_role(roleid: $id) { roleid } }';
 
 interface Class {
   readonly classid: Id;
@@ -54,19 +45,20 @@ interface Choices {
   readonly role_class: readonly Class[];
 }
 
+const roles = new ObjectRequests<FullRole>(
+  roleObject,
+  'roleid login name capabilities classes { classid name } parent { roleid login }',
+  ['login', 'roleid'],
+);
+
 /** Pages for the tenant's roles: who may sign in, what each may do and why. */
 export function rolePages({ page, form }: PageHandlers): Router {
-  const list = page(async ({ query, show }, req) => {
+  const list = page(async (visit, req) => {
     const search = textOf(req.query, 'search');
-    const from = numberOf(req.query, 'from');
     const part = literal(containing(search));
-    const { role } = await query<{ role: readonly FullRole[] }>(LIST, {
-      filter: `deleted = false${search === '' ? '' : ` and (login ilike ${part} or name ilike ${part})`}`,
-      limit: ROWS_QUERIED,
-      offset: from,
-    });
-    const { shown, ...links } = pageOf(role, from, ROLES, { search });
-    await show('roles', { title: 'Roles', search, roles: shown, ...links });
+    const filter = `deleted = false${search === '' ? '' : ` and (login ilike ${part} or name ilike ${part})`}`;
+    const { shown, ...links } = await roles.page(visit, ROLES, req.query, { filter, search: { search } });
+    await visit.show('roles', { title: 'Roles', search, roles: shown, ...links });
   });
 
   const edit = page(async (visit, req) => {
@@ -76,21 +68,17 @@ export function rolePages({ page, form }: PageHandlers): Router {
   });
 
   const submit = form(async (visit, _req, res) => {
-    const { values, query } = visit;
+    const { values } = visit;
     const id = numberOf(values, 'id');
     try {
       if (values['action'] === 'delete') {
-        await query(DELETE, { id });
+        await roles.remove(visit, String(id));
         res.redirect(303, ROLES);
         return;
       }
       const input = inputOf(values, await readChoices(visit));
-      const saved =
-        id === 0
-          ? await query<Record<string, FullRole>>(CREATE, { input })
-          : await query<Record<string, FullRole>>(UPDATE, { id, input });
-      const [role] = Object.values(saved);
-      res.redirect(303, `${ROLES}/edit?id=${String(role?.roleid)}&done=saved`);
+      const saved = await (id === 0 ? roles.create(visit, input) : roles.update(visit, String(id), input));
+      res.redirect(303, `${ROLES}/edit?id=${saved}&done=saved`);
     } catch (error) {
       const written = {
         roleid: id,
@@ -109,12 +97,11 @@ export function rolePages({ page, form }: PageHandlers): Router {
 const NEW_ROLE: FullRole = { roleid: 0, login: '', name: '', capabilities: ['login'], classes: [] };
 
 async function showRole(visit: Visit, roleid: number, notice?: string): Promise<void> {
-  const { role, policy_rule, Utility } = await visit.query<{
-    role: readonly FullRole[];
+  const { policy_rule, Utility } = await visit.query<{
     policy_rule: readonly Rule[];
     Utility: { readonly role_rights: Rights };
-  }>(RIGHTS, { roleid, filter: `roleid = ${roleid}` });
-  const [found] = role;
+  }>(RIGHTS, { roleid });
+  const found = await roles.find(visit, `roleid = ${roleid}`);
   if (!found) throw new AppError('NOT_FOUND', 'There is no such role.');
   const { role_rights: rights } = Utility;
   await showForm(visit, found, {

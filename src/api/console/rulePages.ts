@@ -1,41 +1,32 @@
 import { Router } from 'express';
 import { OPERATIONS } from '../../control/email/checkEmailRule.js';
+import { emailRule } from '../../control/objects/emailRule.js';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { readChoices } from './choices.js';
 import { CONSOLE } from './consolePath.js';
-import { literal } from './deliveryFilter.js';
-import { checkedOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
+import { checkedOf, problemOf, textOf, type Id, type Values } from './formValues.js';
+import { ObjectRequests } from './objectRequests.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
-import { pageOf, ROWS_QUERIED } from './paging.js';
 
 const RULES = `${CONSOLE}/rules`;
 
-const ROW = 'ruleid name operations targets email_type query_roleid condition enabled delivery';
-const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
-  email_rule(filter: $filter, ordering: ["name"], limit: $limit, offset: $offset) { ${ROW} }
-}`;
 const CHOICES =
   '{ email_types(ordering: ["email_type"], limit: 200) { email_type } Utility { tables { name writable } } }';
-const CREATE = 'mutation ($input: email_ruleInput) { create_email_rule(input: $input) { ruleid } }';
-const UPDATE =
-  'mutation ($id: ID!, $input: email_ruleInput) { update_email_rule(ruleid: $id, input: $input) { ruleid } }';
-const DELETE = 'mutation ($id: ID!) { delete_email_rule(ruleid: $id) { ruleid } }';
+const rules = new ObjectRequests(
+  emailRule,
+  'ruleid name operations targets email_type query_roleid condition enabled delivery',
+  ['name'],
+);
 
 /** Pages for email rules: which changes send which email, shown as sentences. */
 export function rulePages({ page, form }: PageHandlers): Router {
-  const list = page(async ({ query, show }, req) => {
-    const from = numberOf(req.query, 'from');
-    const { email_rule } = await query<{ email_rule: readonly Values[] }>(LIST, {
-      filter: '',
-      limit: ROWS_QUERIED,
-      offset: from,
-    });
-    const { roles } = await readChoices(query);
+  const list = page(async (visit, req) => {
+    const { shown, ...links } = await rules.page(visit, RULES, req.query);
+    const { roles } = await readChoices(visit.query);
     const nameOf = (roleid: unknown): string =>
       roles.find((role) => role.roleid === String(roleid))?.label ?? `role ${String(roleid)}`;
-    const { shown, ...links } = pageOf(email_rule, from, RULES);
-    await show('rules', {
+    await visit.show('rules', {
       title: 'Rules',
       rules: shown.map((rule) => ({ ...rule, role: nameOf(rule['query_roleid']) })),
       ...links,
@@ -44,24 +35,20 @@ export function rulePages({ page, form }: PageHandlers): Router {
 
   const edit = page(async (visit, req) => {
     const id = textOf(req.query, 'id');
-    const filter = `ruleid = ${literal(/^\d{1,18}$/.test(id) ? id : '0')}`;
-    const { email_rule } = await visit.query<{ email_rule: readonly Values[] }>(LIST, {
-      filter,
-      limit: 1,
-      offset: 0,
-    });
-    const [rule] = email_rule;
+    // Always queried, because it rejects roles that may not see rules.
+    const rule = await rules.find(visit, `ruleid = ${/^\d{1,18}$/.test(id) ? id : '0'}`);
     if (!rule && id !== '') throw new AppError('NOT_FOUND', 'There is no such rule.');
     await showForm(visit, rule ?? newRule(req.query));
   });
 
   const submit = form(async (visit, _req, res) => {
-    const { values, query } = visit;
+    const { values } = visit;
     const id = textOf(values, 'id');
     const input = inputOf(values);
     try {
-      if (values['action'] === 'delete') await query(DELETE, { id });
-      else await query(id === '' ? CREATE : UPDATE, { input, ...(id === '' ? {} : { id }) });
+      if (values['action'] === 'delete') await rules.remove(visit, id);
+      else if (id === '') await rules.create(visit, input);
+      else await rules.update(visit, id, input);
       res.redirect(303, RULES);
     } catch (error) {
       await showForm(visit, { ...input, ruleid: id }, problemOf(error));

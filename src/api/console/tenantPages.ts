@@ -1,23 +1,18 @@
 import { Router } from 'express';
+import { tenant } from '../../control/objects/tenant.js';
 import { durationText } from '../../db/ledger/backlogAlarm.js';
 import type { AppError } from '../../foundation/errors.js';
 import { CONSOLE, linkTo } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
-import { numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
+import { problemOf, textOf, type Id, type Values } from './formValues.js';
+import { ObjectRequests } from './objectRequests.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
-import { pageOf, ROWS_QUERIED } from './paging.js';
 
 const TENANTS = `${CONSOLE}/tenants`;
 
-const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
-  tenant(filter: $filter, ordering: ["name"], limit: $limit, offset: $offset) {
-    tenantid name schema suspended createtime
-  }
-  Utility { backlog { events batches waiting retries later paused oldest_seconds tenants { tenantid waiting } } }
-}`;
-const CREATE = 'mutation ($input: tenantInput) { create_tenant(input: $input) { tenantid name } }';
-const UPDATE =
-  'mutation ($tenantid: ID!, $input: tenantInput) { update_tenant(tenantid: $tenantid, input: $input) { tenantid } }';
+const BACKLOG = `{ Utility {
+  backlog { events batches waiting retries later paused oldest_seconds tenants { tenantid waiting } }
+} }`;
 
 interface Tenant {
   readonly tenantid: Id;
@@ -29,24 +24,24 @@ interface Backlog {
   readonly tenants: readonly { readonly tenantid: Id; readonly waiting: number }[];
 }
 
+const tenants = new ObjectRequests<Tenant>(tenant, 'tenantid name schema suspended createtime', ['name']);
+
 /** Pages for pxadmin: tenants and their email backlog. */
 export function tenantPages({ page, form }: PageHandlers): Router {
   const list = page((visit, req) => showList(visit, req.query));
 
   const change = form(async (visit, _req, res) => {
-    const { values, query } = visit;
+    const { values } = visit;
     try {
       if (values['action'] === 'create') {
-        await query(CREATE, {
-          input: {
-            name: textOf(values, 'name'),
-            root_login: textOf(values, 'root_login'),
-            root_password: values['secret'],
-          },
+        await tenants.create(visit, {
+          name: textOf(values, 'name'),
+          root_login: textOf(values, 'root_login'),
+          root_password: values['secret'],
         });
       } else {
         const suspended = values['action'] === 'suspend';
-        await query(UPDATE, { tenantid: textOf(values, 'tenantid'), input: { suspended } });
+        await tenants.update(visit, textOf(values, 'tenantid'), { suspended });
       }
       const search = textOf(values, values['action'] === 'create' ? 'name' : 'search');
       res.redirect(303, linkTo(TENANTS, { search }));
@@ -58,21 +53,15 @@ export function tenantPages({ page, form }: PageHandlers): Router {
   return Router().get(TENANTS, list).post(TENANTS, change);
 }
 
-async function showList({ query, show }: Visit, given: Values, problem?: AppError): Promise<void> {
+async function showList(visit: Visit, given: Values, problem?: AppError): Promise<void> {
   const search = textOf(given, 'search');
-  const from = numberOf(given, 'from');
-  const { tenant, Utility } = await query<{
-    tenant: readonly Tenant[];
-    Utility: { readonly backlog: Backlog };
-  }>(LIST, {
+  const { shown, ...links } = await tenants.page(visit, TENANTS, given, {
     filter: search === '' ? '' : `name like ${literal(containing(search))}`,
-    limit: ROWS_QUERIED,
-    offset: from,
+    search: { search },
   });
-  const { backlog } = Utility;
+  const { backlog } = (await visit.query<{ Utility: { readonly backlog: Backlog } }>(BACKLOG)).Utility;
   const waiting = new Map(backlog.tenants.map((each) => [String(each.tenantid), each.waiting]));
-  const { shown, ...links } = pageOf(tenant, from, TENANTS, { search });
-  await show(
+  await visit.show(
     'tenants',
     {
       title: 'Tenants',
