@@ -4,19 +4,7 @@ import { inTransaction } from '../pool/inTransaction.js';
 import { readRoleNames, type RoleNames } from '../isolation/roleNames.js';
 import type { StatementRunner } from '../sql/statementRunner.js';
 import { ensureRole, ensureTenantRole } from '../isolation/tenantRoles.js';
-import { ownValue } from '../../foundation/ownValue.js';
-import {
-  empty,
-  formatted,
-  identifier,
-  join,
-  sql,
-  statement,
-  textConstant,
-  written,
-  type Sql,
-  type SqlText,
-} from '../sql/sql.js';
+import { formatted, identifier, join, sql, statement, textConstant, type SqlText } from '../sql/sql.js';
 import { grantSchema } from './adoption.js';
 import { checkSchemaName } from './tenantStorage.js';
 
@@ -182,6 +170,21 @@ const lostTenantsSql = ({ tenantPrefix }: RoleNames): SqlText => statement`
     where t.schema is not null
   ) checked where lacks is not null order by tenantid`;
 
+/** Catalogs of what a schema holds, and what the names of their columns begin with. */
+const OWNED = [
+  ['pg_class', 'rel'],
+  ['pg_proc', 'pro'],
+  ['pg_type', 'typ'],
+  ['pg_operator', 'opr'],
+  ['pg_opclass', 'opc'],
+  ['pg_opfamily', 'opf'],
+  ['pg_collation', 'coll'],
+  ['pg_conversion', 'con'],
+  ['pg_statistic_ext', 'stx'],
+  ['pg_ts_config', 'cfg'],
+  ['pg_ts_dict', 'dict'],
+] as const;
+
 /**
  * The schema comes first, since objects in it can only then be given to its new owner: all that the service owns there,
  * except what follows its table, such as indexes and the sequences of columns.
@@ -191,114 +194,31 @@ async function statementsToHandOver(
   schema: string,
   role: string,
 ): Promise<readonly SqlText[]> {
-  const { rows } = await runner.query(ownedSql(schema));
-  const owner = identifier(role);
+  const owned = OWNED.map(
+    ([catalog, prefix]) => sql`select ${textConstant(catalog)}::regclass as classid, o.oid
+      from pg_catalog.${identifier(catalog)} o, schema s
+      where o.${identifier(`${prefix}namespace`)} = s.oid and o.${identifier(`${prefix}owner`)} = s.service`,
+  );
+  const { rows } = await runner.query(statement`
+    with schema as materialized (
+      select n.oid, current_user::regrole::oid as service from pg_catalog.pg_namespace n
+      where n.nspname = ${textConstant(schema)}::name
+    ), owned as (${join(owned, ' union all ')})
+    select pg_catalog.format('alter %s %s owner to %I', case
+        when o.classid = 'pg_catalog.pg_proc'::regclass then 'routine'
+        when o.classid = 'pg_catalog.pg_statistic_ext'::regclass then 'statistics'
+        else i.type end, i.identity, ${textConstant(role)}) as text
+    from owned o left join pg_catalog.pg_class c on c.oid = o.oid and o.classid = 'pg_catalog.pg_class'::regclass,
+      pg_catalog.pg_identify_object(o.classid, o.oid, 0) i
+    where (c.oid is null or c.relkind in ('r', 'p', 'v', 'm', 'f', 'S'))
+      and not exists (select from pg_catalog.pg_depend f
+        where f.classid = o.classid and f.objid = o.oid
+          -- Columns of a partition key depend on their table.
+          and f.objsubid = 0 and (f.deptype in ('i', 'e') or f.deptype = 'a' and c.relkind = 'S'))
+    order by coalesce(c.relkind = 'S', false), o.classid, i.identity`);
   return [
-    statement`alter schema ${identifier(schema)} owner to ${owner}`,
-    ...(rows as readonly OwnedObject[]).map(
-      (object) =>
-        statement`alter ${ownValue(KINDS, object.catalog) ?? empty} ${nameOf(schema, object)} owner to ${owner}`,
-    ),
+    statement`alter schema ${identifier(schema)} owner to ${identifier(role)}`,
+    // eslint-disable-next-line rowpost/static-sql -- PostgreSQL has built it
+    ...(rows as readonly { readonly text: string }[]).map(({ text }) => formatted(text)),
   ];
 }
-
-interface OwnedObject {
-  readonly catalog: string;
-  readonly name: string;
-  /** Of a function or an operator; null for an operator without a left one. */
-  readonly args: readonly ({ readonly schema: string; readonly name: string } | null)[];
-  /** Of an operator class or family: its index method. */
-  readonly method: string | null;
-}
-
-/** `alter table` accepts every kind of relation, `alter routine` every kind of function. */
-const KINDS: Readonly<Record<string, Sql>> = {
-  pg_class: sql`table`,
-  pg_proc: sql`routine`,
-  pg_type: sql`type`,
-  pg_operator: sql`operator`,
-  pg_opclass: sql`operator class`,
-  pg_opfamily: sql`operator family`,
-  pg_collation: sql`collation`,
-  pg_conversion: sql`conversion`,
-  pg_statistic_ext: sql`statistics`,
-  pg_ts_config: sql`text search configuration`,
-  pg_ts_dict: sql`text search dictionary`,
-};
-
-function nameOf(schema: string, { catalog, name, args, method }: OwnedObject): Sql {
-  const types = join(
-    args.map((type) => (type === null ? sql`none` : identifier(type.schema, type.name))),
-    ', ',
-  );
-  if (catalog === 'pg_operator') return sql`${identifier(schema)}.${operatorSymbol(name)} (${types})`;
-  const object = identifier(schema, name);
-  if (catalog === 'pg_proc') return sql`${object} (${types})`;
-  return method === null ? object : sql`${object} using ${identifier(method)}`;
-}
-
-/** Operators have no quotes. */
-function operatorSymbol(symbol: string): Sql {
-  if (!/^[-+*/<>=~!@#%^&|`?]+$/.test(symbol)) throw new TypeError(`"${symbol}" is no operator`);
-  // eslint-disable-next-line rowpost/static-sql -- it has no character but those of operators
-  return written(formatted(symbol));
-}
-
-const ARGS = sql`json_agg(json_build_object('schema', an.nspname, 'name', a.typname) order by t.n)
-  from unnest(p.proargtypes::oid[]) with ordinality t(oid, n)
-    join pg_catalog.pg_type a on a.oid = t.oid join pg_catalog.pg_namespace an on an.oid = a.typnamespace`;
-
-/** An operand's type; null where there is none. */
-const operand = (side: Sql): Sql => sql`(select json_build_object('schema', an.nspname, 'name', a.typname)
-  from pg_catalog.pg_type a join pg_catalog.pg_namespace an on an.oid = a.typnamespace where a.oid = o.${side})`;
-
-/** An object whose catalog has only a name and an owner. */
-const plain = (
-  catalog: string,
-  [name, namespace, owner]: readonly [Sql, Sql, Sql],
-  method: Sql = sql`null`,
-): Sql =>
-  sql`select ${textConstant(catalog)} as catalog, o.oid, o.${name} as name, '[]'::json as args, ${method}::name as method
-    from pg_catalog.${identifier(catalog)} o, schema s where o.${namespace} = s.oid and o.${owner} = s.service`;
-
-const methodOf = (column: Sql): Sql =>
-  sql`(select amname from pg_catalog.pg_am where pg_am.oid = o.${column})`;
-
-const ownedSql = (schema: string): SqlText => statement`
-  with schema as materialized (
-    select n.oid, current_user::regrole::oid as service from pg_catalog.pg_namespace n
-    where n.nspname = ${textConstant(schema)}::name
-  ), owned as (
-    select 'pg_class' as catalog, c.oid, c.relname as name, '[]'::json as args, null::name as method
-    from pg_catalog.pg_class c, schema s where c.relnamespace = s.oid and c.relowner = s.service
-      and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
-    union all
-    select 'pg_type', y.oid, y.typname, '[]', null
-    from pg_catalog.pg_type y left join pg_catalog.pg_class c on c.oid = y.typrelid, schema s
-    where y.typnamespace = s.oid and y.typowner = s.service and (c.oid is null or c.relkind = 'c')
-    union all
-    select 'pg_proc', p.oid, p.proname, coalesce((select ${ARGS}), '[]'), null
-    from pg_catalog.pg_proc p, schema s where p.pronamespace = s.oid and p.proowner = s.service
-    union all
-    select 'pg_operator', o.oid, o.oprname, json_build_array(${operand(sql`oprleft`)}, ${operand(sql`oprright`)}), null
-    from pg_catalog.pg_operator o, schema s where o.oprnamespace = s.oid and o.oprowner = s.service
-    union all ${join(
-      [
-        plain('pg_opclass', [sql`opcname`, sql`opcnamespace`, sql`opcowner`], methodOf(sql`opcmethod`)),
-        plain('pg_opfamily', [sql`opfname`, sql`opfnamespace`, sql`opfowner`], methodOf(sql`opfmethod`)),
-        plain('pg_collation', [sql`collname`, sql`collnamespace`, sql`collowner`]),
-        plain('pg_conversion', [sql`conname`, sql`connamespace`, sql`conowner`]),
-        plain('pg_statistic_ext', [sql`stxname`, sql`stxnamespace`, sql`stxowner`]),
-        plain('pg_ts_config', [sql`cfgname`, sql`cfgnamespace`, sql`cfgowner`]),
-        plain('pg_ts_dict', [sql`dictname`, sql`dictnamespace`, sql`dictowner`]),
-      ],
-      ' union all ',
-    )}
-  )
-  select catalog, name::text as name, args, method::text as method from owned
-  where not exists (select from pg_catalog.pg_depend f
-    where f.classid = to_regclass('pg_catalog.' || catalog) and f.objid = owned.oid
-      -- Columns of a partition key depend on their table.
-      and f.objsubid = 0 and (f.deptype in ('i', 'e') or f.deptype = 'a' and catalog = 'pg_class'
-        and exists (select from pg_catalog.pg_class c where c.oid = owned.oid and c.relkind = 'S')))
-  order by catalog = 'pg_class' and exists (select from pg_catalog.pg_class c where c.oid = owned.oid and c.relkind = 'S'), catalog, name`;
