@@ -1,14 +1,6 @@
 import type { Pool } from 'pg';
 import type { StatementRunner } from '../sql/statementRunner.js';
-import { privilegeSql } from '../isolation/privilegeSql.js';
-import { empty, identifier, join, sql, statement, textConstant, type Sql, type SqlText } from '../sql/sql.js';
-
-interface MissingGrantRow {
-  readonly name: string;
-  readonly owner: string;
-  readonly sequence: boolean;
-  readonly lacking: readonly string[];
-}
+import { formatted, join, statement, textConstant, type Sql, type SqlText } from '../sql/sql.js';
 
 interface MissingGrant {
   readonly name: string;
@@ -44,10 +36,10 @@ export async function missingGrants(
   role: string,
 ): Promise<readonly MissingGrant[]> {
   const { rows } = await runner.query(lackingSql(textConstant(schema), textConstant(role)));
-  return (rows as readonly MissingGrantRow[]).map(({ name, owner, sequence, lacking }) => ({
-    name,
-    owner,
-    grant: statement`grant ${join(lacking.map(privilegeSql), ', ')} on ${sequence ? sql`sequence ` : empty}${identifier(schema, name)} to ${identifier(role)}`,
+  return (rows as readonly (MissingGrant & { readonly grant: string })[]).map((row) => ({
+    ...row,
+    // eslint-disable-next-line rowpost/static-sql -- PostgreSQL has built it
+    grant: formatted(row.grant),
   }));
 }
 
@@ -79,9 +71,11 @@ from pg_catalog.pg_class c
 where c.relnamespace = (select oid from pg_catalog.pg_namespace where nspname = ${schema}) and c.relname::text in (${names})`;
 
 const lackingSql = (schema: Sql, role: Sql): SqlText => statement`
-select c.relname as name, pg_catalog.pg_get_userbyid(c.relowner) as owner, c.relkind = 'S' as sequence, l.lacking
+select c.relname as name, pg_catalog.pg_get_userbyid(c.relowner) as owner,
+  format('grant %s on %s %I.%I to %I', l.lacking, case c.relkind when 'S' then 'sequence' else 'table' end,
+    ${schema}, c.relname, ${role}) as grant
 from pg_catalog.pg_class c, lateral (
-  select array_agg(p) as lacking from unnest(
+  select string_agg(p, ', ') as lacking from unnest(
     case c.relkind when 'S' then array['usage'] when 'v' then array['select'] when 'm' then array['select']
       else array['select', 'insert', 'update', 'delete'] end) p
   where not case c.relkind

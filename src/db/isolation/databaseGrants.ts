@@ -1,8 +1,8 @@
 import type { Pool, PoolClient } from 'pg';
 import { readRoleNames, type RoleNames } from './roleNames.js';
 import { ensureSharedRole } from './tenantRoles.js';
-import { privilegeSql } from './privilegeSql.js';
-import { identifier, join, sql, statement, toText } from '../sql/sql.js';
+import { ownValue } from '../../foundation/ownValue.js';
+import { empty, identifier, join, sql, statement, toText, type Sql } from '../sql/sql.js';
 import { inTransaction } from '../pool/inTransaction.js';
 
 /**
@@ -62,7 +62,10 @@ async function close(client: PoolClient): Promise<boolean> {
     open,
   } = rows[0] ?? { database: '', is_own: false, may_grant: false, open: [] };
   const target = sql`database ${identifier(database)}`;
-  const privileges = join(open.map(privilegeSql), ', ');
+  const privileges = join(
+    open.map((name) => ownValue(PRIVILEGES, name) ?? empty),
+    ', ',
+  );
   if (isOwn && open.length > 0) {
     const kept = await client.query<{ name: string }>(OTHER_LOGINS_SQL);
     for (const { name } of kept.rows) {
@@ -75,6 +78,13 @@ async function close(client: PoolClient): Promise<boolean> {
   for (const name of barred) await client.query(statement`grant connect on ${target} to ${identifier(name)}`);
   return isOwn || open.length === 0;
 }
+
+/** What PUBLIC may have, as GRANT writes it. */
+const PRIVILEGES: Readonly<Record<string, Sql>> = {
+  connect: sql`connect`,
+  create: sql`create`,
+  temporary: sql`temporary`,
+};
 
 /** Login roles other than tenants', which are recognized by name, here and in other installations. */
 const OTHER_LOGINS_SQL = `

@@ -5,7 +5,7 @@ import { withLockTimeout, withoutLockWait } from '../pool/withLockTimeout.js';
 import { readRoleNames } from '../isolation/roleNames.js';
 import type { StatementRunner } from '../sql/statementRunner.js';
 import { ensureTenantRole } from '../isolation/tenantRoles.js';
-import { identifier, sql, statement, textConstant, type Sql, type SqlText } from '../sql/sql.js';
+import { formatted, sql, statement, textConstant, type Sql, type SqlText } from '../sql/sql.js';
 import { INSUFFICIENT_PRIVILEGE, sqlState } from '../sql/sqlState.js';
 import { AppError } from '../../foundation/errors.js';
 import { isReservedSchema } from './tenantStorage.js';
@@ -59,35 +59,24 @@ export async function statementsToAdopt(
   const role = (await readRoleNames(runner)).tenant(tenantid);
   const { rows } = await runner.query(statement`
     with ${schemaAndOwners(schema, role)}
-    select 'database' as kind, current_database()::text as name, null as type from schema
+    select format('grant connect on database %I to %I', current_database(), role) as text from schema
     where not has_database_privilege(role, current_database(), 'connect')
     union all
-    select 'schema', null, null from schema
+    select format('grant usage on schema %I to %I', nspname, role) from schema
     where not has_schema_privilege(role, oid, 'usage')
     union all
-    select 'default', o.name::text, k.type::text
+    select format('alter default privileges for role %I in schema %I grant %s to %I', o.name, s.nspname, k.rights, s.role)
     from schema s, owner o, kind k
     where not exists (select from pg_catalog.pg_default_acl d, aclexplode(d.defaclacl) a
       where d.defaclrole = to_regrole(quote_ident(o.name)) and d.defaclnamespace = s.oid and d.defaclobjtype = k.type
         and a.grantee = to_regrole(quote_ident(s.role)))`);
   const grants = await missingGrants(runner, schema, role);
-  const [grantee, on] = [identifier(role), identifier(schema)];
-  return [
-    ...(rows as readonly MissingRight[]).map(({ kind, name, type }) => {
-      if (kind === 'database') return statement`grant connect on database ${identifier(name)} to ${grantee}`;
-      if (kind === 'schema') return statement`grant usage on schema ${on} to ${grantee}`;
-      const rights = type === 'S' ? sql`usage on sequences` : sql`select, insert, update, delete on tables`;
-      return statement`alter default privileges for role ${identifier(name)} in schema ${on} grant ${rights} to ${grantee}`;
-    }),
-    ...grants.map(({ grant }) => grant),
-  ];
+  return [...statementsIn(rows), ...grants.map(({ grant }) => grant)];
 }
 
-interface MissingRight {
-  readonly kind: 'database' | 'schema' | 'default';
-  /** Of the database, or of the role whose future objects it is about. */
-  readonly name: string;
-  readonly type: string;
+function statementsIn(rows: readonly object[]): readonly SqlText[] {
+  // eslint-disable-next-line rowpost/static-sql -- PostgreSQL has built it
+  return (rows as readonly { readonly text: string }[]).map(({ text }) => formatted(text));
 }
 
 /**
@@ -128,46 +117,24 @@ export async function statementsToRelease(
   }
   const { rows } = await runner.query(statement`
     with ${reached}
-    select 'database' as kind, null as schema, datname::text as name from pg_catalog.pg_database
+    select format('revoke all on database %I from %I', datname, ${textConstant(role)}) as text
+    from pg_catalog.pg_database
     where datname = current_database() and not pg_has_role(datdba, 'usage')
       and exists (select from aclexplode(datacl) a where a.grantee = ${oidOf(role)})
     union all
-    select 'schema', nspname::text, null from reached
+    select format('revoke all on schema %I from %I', nspname, ${textConstant(role)}) from reached
     where exists (select from aclexplode(nspacl) a where a.grantee = ${oidOf(role)})
     union all
-    select case c.relkind when 'S' then 'sequence' else 'table' end, s.nspname::text, c.relname::text
+    select format('revoke all on %s %I.%I from %I', case c.relkind when 'S' then 'sequence' else 'table' end,
+      s.nspname, c.relname, ${textConstant(role)})
     from reached s join pg_catalog.pg_class c on c.relnamespace = s.oid
     where exists (select from aclexplode(c.relacl) a where a.grantee = ${oidOf(role)})
     union all
-    select case d.defaclobjtype when 'S' then 'future sequences' else 'future tables' end, s.nspname::text,
-      pg_get_userbyid(d.defaclrole)::text
+    select format('alter default privileges for role %I in schema %I revoke all on %s from %I', pg_get_userbyid(d.defaclrole),
+      s.nspname, case d.defaclobjtype when 'S' then 'sequences' else 'tables' end, ${textConstant(role)})
     from reached s join pg_catalog.pg_default_acl d on d.defaclnamespace = s.oid
     where exists (select from aclexplode(d.defaclacl) a where a.grantee = ${oidOf(role)})`);
-  return [...triggers, ...(rows as readonly HeldRight[]).map((right) => statementToRevoke(right, role))];
-}
-
-interface HeldRight {
-  readonly kind: 'database' | 'schema' | 'sequence' | 'table' | 'future sequences' | 'future tables';
-  readonly schema: string;
-  /** Of the database, the relation, or the role whose future objects it is about. */
-  readonly name: string;
-}
-
-function statementToRevoke({ kind, schema, name }: HeldRight, role: string): SqlText {
-  const from = identifier(role);
-  switch (kind) {
-    case 'database':
-      return statement`revoke all on database ${identifier(name)} from ${from}`;
-    case 'schema':
-      return statement`revoke all on schema ${identifier(schema)} from ${from}`;
-    case 'sequence':
-    case 'table':
-      return statement`revoke all on ${kind === 'table' ? sql`table` : sql`sequence`} ${identifier(schema, name)} from ${from}`;
-    default: {
-      const kinds = kind === 'future tables' ? sql`tables` : sql`sequences`;
-      return statement`alter default privileges for role ${identifier(name)} in schema ${identifier(schema)} revoke all on ${kinds} from ${from}`;
-    }
-  }
+  return [...triggers, ...statementsIn(rows)];
 }
 
 function oidOf(role: string): Sql {
@@ -224,7 +191,9 @@ function schemaAndOwners(schema: string, role: string): Sql {
       from (select nspowner from schema union select c.relowner from pg_catalog.pg_class c join schema s on c.relnamespace = s.oid
         where c.relkind in ('r', 'p') and ${isNoExtension('pg_class', sql`c.oid`)}) o(oid), pg_catalog.pg_database d
       where d.datname = current_database()
-    ), kind(type) as (values ('r'::"char"), ('S'))`;
+    ), kind(type, rights) as (
+      values ('r'::"char", 'select, insert, update, delete on tables'), ('S', 'usage on sequences')
+    )`;
 }
 
 function isNoExtension(catalog: string, oid: Sql): Sql {

@@ -55,13 +55,13 @@ describe('the privilege to connect to the database', () => {
     });
     const role = names.tenant(tenant.tenantid);
     expect(await rolesThatMayNotConnect(pool, await tenants.names())).to.have.members([shared, role]);
-    const grant = `grant connect on database "${database}" to "${role}"`;
+    const grant = `grant connect on database ${database} to ${role}`;
     expect(tenant.left).to.deep.equal([grant]);
     await server.run(`${joining}; ${grant}; ${leaving}`);
     expect(await statementsToAdopt(pool, tenant)).to.deep.equal([]);
     expect(await rolesThatMayNotConnect(pool, await tenants.names())).to.deep.equal([shared]);
     expect(await statementsToRelease(pool, tenant)).to.include(
-      `revoke all on database "${database}" from "${role}"`,
+      `revoke all on database ${database} from ${role}`,
     );
   });
 });

@@ -148,7 +148,7 @@ describe('an application-owned schema', () => {
       found = await described('shop');
       tenant = await adopt('shop');
       expect(tenant.left).to.include(
-        `grant usage on schema "shop" to "${(await test.database.tenants.names()).tenant(tenant.tenantid)}"`,
+        `grant usage on schema shop to ${(await test.database.tenants.names()).tenant(tenant.tenantid)}`,
       );
       await app.query(tenant.left.join(';'));
       expect(await statementsToAdopt(test.database.pool, tenant)).to.deep.equal([]);
@@ -364,9 +364,9 @@ describe('an application-owned schema', () => {
     const statements = await statementsToRelease(pool, { tenantid: tenant.tenantid, schema: 'moving' });
     expect(statements.join('\n'))
       .to.contain('drop trigger if exists "rowpost_capture_insert" on "archive"."moved"')
-      .and.contain('revoke all on schema "renamed"')
-      .and.contain('revoke all on table "archive"."moved"')
-      .and.contain('revoke all on table "renamed"."kept"');
+      .and.contain('revoke all on schema renamed')
+      .and.contain('revoke all on table archive.moved')
+      .and.contain('revoke all on table renamed.kept');
     await inTransaction(test.database.pool, (tx) => deleteTenant(tx, tenant.tenantid));
     const { rows } = await pool.query(
       `select tgname from pg_trigger where tgrelid = 'archive.moved'::regclass and not tgisinternal`,
