@@ -41,13 +41,13 @@ export async function evaluateCondition(
   const readable = events.filter((event) => !event.isTooLarge);
   const evaluated = new Map<EventRecords, ConditionResult>();
   try {
-    const verdicts =
+    const results =
       readable.length === 0
         ? []
         : await engine.evaluateCondition(tenantid, schema, target, condition, readable);
     readable.forEach((event, index) => {
-      const verdict = verdicts[index];
-      evaluated.set(event, verdict instanceof AppError ? conditionFailed(verdict) : verdict === true);
+      const result = results[index];
+      evaluated.set(event, result instanceof AppError ? conditionFailed(result) : result === true);
     });
   } catch (error) {
     if (!(error instanceof AppError) || isBusy(error)) throw error;

@@ -4,9 +4,10 @@ import type { EventKey, Reads } from '../db/failover/replica.js';
 import type { RecordedRow, StoredFile } from '../db/files/files.js';
 import type { PendingUpload } from '../db/files/uploads.js';
 import type { Principal } from '../db/roles/principal.js';
+import type { AppError } from '../foundation/errors.js';
 import { emailQueries, timed } from '../foundation/observability/metrics.js';
 import { withCurrentCatalog } from './currentCatalog.js';
-import { EvaluationLost, type EventRecords, type Verdict } from './email/condition.js';
+import { EvaluationLost, type EventRecords } from './email/condition.js';
 import {
   runEmailQuery,
   validateEmailQuery,
@@ -74,7 +75,7 @@ export interface DataEngine {
     target: string,
     condition: string,
     events: readonly EventRecords[],
-  ): Promise<Verdict[]>;
+  ): Promise<(boolean | AppError)[]>;
   /** Throws AppError PERMISSION_DENIED, NOT_FOUND if the principal can't currently access the files' row with this capability. */
   requireFileRow(principal: Principal, capability: 'upload' | 'download', row: FileRow): Promise<void>;
   /** Records a file whose bytes are stored durably, with its event; see `recordStoredFile`. Throws AppError. */

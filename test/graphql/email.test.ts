@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { AppError } from '../../src/foundation/errors.js';
-import type { Verdict } from '../../src/graphql/email/condition.js';
 import { openShop, roleWith, SHOP_DDL, type Shop } from './support/shop.js';
 
 async function errorOf(work: Promise<unknown>): Promise<AppError> {
@@ -81,7 +80,10 @@ describe('engine functions for emails', () => {
   });
 
   describe('conditions', () => {
-    const evaluate = (condition: string, events: { old?: object; new?: object }[]): Promise<Verdict[]> =>
+    const evaluate = (
+      condition: string,
+      events: { old?: object; new?: object }[],
+    ): Promise<(boolean | AppError)[]> =>
       shop.engine.evaluateCondition(
         shop.tenant.tenantid,
         shop.tenant.schema,

@@ -25,9 +25,6 @@ export interface EventRecords {
   readonly new: string | null;
 }
 
-/** Whether a condition holds for an event, or why it can't be evaluated. */
-export type Verdict = boolean | AppError;
-
 /** Memory for compiled conditions. */
 const CACHED_BYTES = 80_000_000;
 /**
@@ -66,7 +63,7 @@ export class Conditions {
     target: string,
     condition: string,
     events: readonly EventRecords[],
-  ): Promise<Verdict[]> {
+  ): Promise<(boolean | AppError)[]> {
     if (events.length === 0) return [];
     const compiled = this.#compile(tenantid, catalog, target, condition);
     return this.#evaluate(tenantid, compiled, events, { timeouts: 0 });
@@ -77,7 +74,7 @@ export class Conditions {
     compiled: CompiledCondition,
     events: readonly EventRecords[],
     spent: { timeouts: number; error?: AppError },
-  ): Promise<Verdict[]> {
+  ): Promise<(boolean | AppError)[]> {
     const { error } = spent;
     if (error) return events.map(() => error);
     const inputs = inputsFor(compiled, events);
@@ -90,11 +87,11 @@ export class Conditions {
     if (OUT_OF_TIME.has(outcome.error.code) && ++spent.timeouts >= MAX_TIMEOUTS) spent.error = failure;
     if (events.length === 1 || spent.error) return events.map(() => failure);
     const size = events.length > RETRY_GROUP_SIZE ? RETRY_GROUP_SIZE : 1;
-    const verdicts: Verdict[] = [];
+    const results: (boolean | AppError)[] = [];
     for (let start = 0; start < events.length; start += size) {
-      verdicts.push(...(await this.#evaluate(tenantid, compiled, events.slice(start, start + size), spent)));
+      results.push(...(await this.#evaluate(tenantid, compiled, events.slice(start, start + size), spent)));
     }
-    return verdicts;
+    return results;
   }
 
   #compile(tenantid: number, catalog: Catalog, target: string, condition: string): CompiledCondition {
