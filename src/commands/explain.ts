@@ -6,7 +6,7 @@ import { DocumentError } from '../graphql/document/document.js';
 import type { ExplainedField } from '../graphql/explain.js';
 import { parseJsonObject } from '../foundation/json/losslessJson.js';
 import { ArgumentError, type Command } from './command.js';
-import { readId, readOptions } from './options.js';
+import { readId, readOptions, readTenantId } from './options.js';
 
 /** Prints what /query would run for a role, statement by statement, with PostgreSQL's plans. Runs nothing. */
 export const explain: Command = async (args) => {
@@ -51,7 +51,7 @@ function readArguments(args: readonly string[]): Arguments {
   const { query, variables, operation } = options;
   if (query === undefined) throw new ArgumentError('--query is missing');
   return {
-    tenantid: readId(options.tenant, '--tenant takes the id of a tenant'),
+    tenantid: readTenantId(options),
     roleid: readId(options.role, '--role takes the id of a role'),
     request: {
       query,

@@ -35,3 +35,21 @@ export function readId(text: string | undefined, message: string, least = 1): nu
   if (id < least || id > MAX_ID) throw new ArgumentError(message);
   return id;
 }
+
+/** For commands that can print statements instead of running them. */
+export const PRINT_SQL = { flags: ['print-sql'] } as const;
+
+/** Throws ArgumentError. */
+export function readTenantId({ tenant }: { readonly tenant?: string | undefined }): number {
+  return readId(tenant, '--tenant takes the id of a tenant');
+}
+
+/** Throws ArgumentError if the option is missing or empty. */
+export function required(
+  options: Readonly<Record<string, string | boolean | undefined>>,
+  name: string,
+): string {
+  const value = ownValue(options, name);
+  if (typeof value !== 'string' || value === '') throw new ArgumentError(`--${name} is missing`);
+  return value;
+}

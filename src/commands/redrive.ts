@@ -7,7 +7,7 @@ import { inTransaction } from '../db/pool/inTransaction.js';
 import { UsageError } from '../foundation/errors.js';
 import { findUnsent } from '../control/email/redrive.js';
 import { ArgumentError, printJson, type Command } from './command.js';
-import { readId, readOptions } from './options.js';
+import { readId, readOptions, readTenantId } from './options.js';
 
 const CHUNK_SIZE = 1_000;
 
@@ -83,7 +83,7 @@ interface Arguments {
 type Options = { readonly [name in 'tenant' | 'delivery' | 'filter' | 'paused']?: string };
 
 function readArguments({ tenant, delivery, filter }: Options): Arguments {
-  const tenantid = readId(tenant, '--tenant takes the id of a tenant');
+  const tenantid = readTenantId({ tenant });
   if ((delivery === undefined) === (filter === undefined))
     throw new ArgumentError('give --delivery or --filter');
   if (delivery !== undefined && !/^\d{1,18}$/.test(delivery))

@@ -8,6 +8,7 @@ import {
   type Syntax,
 } from 'rowpost-jinja2';
 import { isJsonObject } from '../foundation/json/losslessJson.js';
+import { linesOf } from '../foundation/linesOf.js';
 
 /** An input line, unchecked. */
 interface LineRequest {
@@ -27,25 +28,10 @@ export async function renderJsonLines(
   output: NodeJS.WritableStream,
 ): Promise<void> {
   const cache = new CompiledCache(DEFAULT_LIMITS);
-  for await (const line of readLines(input)) {
+  input.setEncoding('utf8');
+  for await (const line of linesOf(input as AsyncIterable<string>)) {
     if (!output.write(`${JSON.stringify(renderLine(line, cache))}\n`)) await once(output, 'drain');
   }
-}
-
-/** Lines end only at newlines, because JSON may contain Unicode's other line separators. */
-async function* readLines(input: NodeJS.ReadableStream): AsyncGenerator<string> {
-  input.setEncoding('utf8');
-  let parts: string[] = [];
-  for await (const chunk of input) {
-    const [first = '', ...rest] = String(chunk).split('\n');
-    parts.push(first);
-    for (const part of rest) {
-      yield parts.join('');
-      parts = [part];
-    }
-  }
-  const last = parts.join('');
-  if (last !== '') yield last;
 }
 
 function renderLine(line: string, cache: CompiledCache): object {

@@ -4,7 +4,7 @@ import { buildControlSchema } from '../control/controlSchema.js';
 import { findTenantSchema } from '../db/tenants/tenantStorage.js';
 import { UsageError } from '../foundation/errors.js';
 import { ArgumentError, type Command } from './command.js';
-import { readId, readOptions } from './options.js';
+import { readId, readOptions, readTenantId } from './options.js';
 
 /** Prints the SDL of an endpoint, for code generators. */
 export const schema: Command = async (args) => {
@@ -17,7 +17,7 @@ export const schema: Command = async (args) => {
     return 0;
   }
   if (endpoint !== 'query') throw new ArgumentError('--endpoint takes query or roles_pbac');
-  const tenantid = readId(tenant, '--tenant takes the id of a tenant');
+  const tenantid = readTenantId({ tenant });
   const roleid = role === undefined ? undefined : readId(role, '--role takes the id of a role');
   return withInstallation(async ({ database, openEngine, principals }) => {
     const tables = await findTenantSchema(database.pool, tenantid);

@@ -7,7 +7,7 @@ import type { RowDelivery } from '../db/outbox/eventsOfRow.js';
 import { findTenantSchema } from '../db/tenants/tenantStorage.js';
 import { writeJson } from '../foundation/json/losslessJson.js';
 import { ArgumentError, type Command } from './command.js';
-import { readId, readOptions } from './options.js';
+import { readOptions, readTenantId } from './options.js';
 
 /** Prints what became of a row's changes, and why nothing did. */
 export const why: Command = async (args) => {
@@ -89,7 +89,7 @@ function readArguments(args: readonly string[]): {
   readonly key: unknown;
 } {
   const { tenant, table, key } = readOptions(args, ['tenant', 'table', 'key']);
-  const tenantid = readId(tenant, '--tenant takes the id of a tenant');
+  const tenantid = readTenantId({ tenant });
   if (table === undefined) throw new ArgumentError('--table is missing');
   if (key === undefined) throw new ArgumentError('--key is missing');
   return { tenantid, target: table, key: readKeyText(key) };

@@ -1,5 +1,4 @@
 import { createHash, type Hash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { UsageError } from '../../foundation/errors.js';
 import type { KeyRing } from '../../config/secrets.js';
 
@@ -112,21 +111,6 @@ export async function* readRows(
     last = digest;
   }
   if (last !== verified.digest) throw new UsageError('the export changed while it was read: import it again');
-}
-
-/** The lines of a file. Node's reader of lines would also break one at U+2028, which templates may contain. */
-export async function* linesOf(file: string): AsyncGenerator<string> {
-  let rest: string[] = [];
-  for await (const chunk of createReadStream(file, 'utf8') as AsyncIterable<string>) {
-    const lines = chunk.split('\n');
-    const last = lines.pop() ?? '';
-    for (const line of lines) {
-      yield rest.join('') + line;
-      rest = [];
-    }
-    rest.push(last);
-  }
-  if (rest.some((part) => part !== '')) yield rest.join('');
 }
 
 interface Line {
