@@ -5,81 +5,54 @@ import type { Pool } from 'pg';
  *   encoding that can't store every text; empty if nothing
  */
 export async function missingRights(pool: Pool): Promise<readonly string[]> {
-  const { rows } = await pool.query<{
-    role: string;
-    createrole: boolean;
-    inherits: boolean;
-    create: boolean;
-    database: string;
-  }>(
-    `select current_user as role, rolcreaterole or rolsuper as createrole, rolinherit or rolsuper as inherits,
-       current_database() as database,
-       has_database_privilege(current_database(), 'CREATE') as create
-     from pg_catalog.pg_roles where rolname = current_user`,
-  );
-  // To be a member of the owner's role is not enough: the service is one of those whose schemas it serves.
-  const foreign = await pool.query<{ schema: string; owner: string; role: string }>(
-    `select n.nspname as schema, r.rolname as owner, current_user as role
-     from pg_catalog.pg_namespace n join pg_catalog.pg_roles r on r.oid = n.nspowner
-     where n.nspname in ('rowpost', 'rowpost_tenant')
-       and (not pg_has_role(r.oid, 'usage') or r.rolname <> current_user and not r.rolsuper)
-     order by n.nspname`,
-  );
-  // Until the first release, which would fail halfway.
-  const encoding = await pool.query<{ encoding: string }>(
-    `select current_setting('server_encoding') as encoding
-     where current_setting('server_encoding') not in ('UTF8', 'SQL_ASCII')
-       and not exists (select from pg_catalog.pg_namespace where nspname = 'rowpost')`,
-  );
-  // Also an owner may have lost them.
-  const closed = await pool.query<{ schema: string; role: string; lacking: string }>(
-    `select n.nspname as schema, current_user as role, string_agg(lower(privilege), ', ' order by privilege) as lacking
-     from pg_catalog.pg_namespace n, unnest(array['USAGE', 'CREATE']) privilege
-     where n.nspname in ('rowpost', 'rowpost_tenant') and pg_has_role(n.nspowner, 'usage')
-       and not has_schema_privilege(n.oid, privilege)
-     group by n.nspname order by n.nspname`,
-  );
-  const tables = await pool.query<{ owner: string; role: string; count: number; first: string }>(
-    `select r.rolname as owner, current_user as role, count(*)::int as count, min(c.relname) as first
-     from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-       join pg_catalog.pg_roles r on r.oid = c.relowner
-     where n.nspname = 'rowpost' and c.relkind in ('r', 'p') and pg_has_role(n.nspowner, 'usage')
-       and not pg_has_role(c.relowner, 'usage')
-     group by r.rolname order by r.rolname`,
-  );
-  const rights = rows.flatMap(({ role, createrole, inherits, create, database }) => [
-    ...(createrole
-      ? []
-      : [`The database role "${role}" makes one role per tenant: alter role "${role}" createrole`]),
-    ...(inherits
-      ? []
-      : [
-          `The database role "${role}" needs the rights of the roles that it makes: alter role "${role}" inherit`,
-        ]),
-    ...(create
-      ? []
-      : [`The database role "${role}" makes schemas: grant create on database "${database}" to "${role}"`]),
-  ]);
-  return [
-    ...encoding.rows.map(
-      ({ encoding: found }) =>
-        `The encoding of the database is ${found}: Rowpost needs UTF8, dump and restore it into such a database`,
-    ),
-    ...rights,
-    ...foreign.rows.map(
-      ({ schema, owner, role }) =>
-        `The schema "${schema}" belongs to "${owner}": connect as that role, or restore the dump as "${role}", with pg_restore --no-owner`,
-    ),
-    ...closed.rows.map(
-      ({ schema, role, lacking }) =>
-        `The database role "${role}" lacks rights on its schema: grant ${lacking} on schema "${schema}" to "${role}"`,
-    ),
-    ...tables.rows.map(
-      ({ owner, role, count, first }) =>
-        `The role "${owner}" owns ${count} ${count === 1 ? 'table' : 'tables'} of the schema "rowpost", such as "${first}": alter table … owner to "${role}"`,
-    ),
-  ];
+  const { rows } = await pool.query<{ sentence: string }>(MISSING_RIGHTS_SQL);
+  return rows.map(({ sentence }) => sentence);
 }
+
+const MISSING_RIGHTS_SQL = `
+  with own as (
+    select oid, rolname as role, rolcreaterole or rolsuper as creates, rolinherit or rolsuper as inherits
+    from pg_catalog.pg_roles where rolname = current_user
+  ), schema as (
+    select n.oid, n.nspname as schema, r.rolname as owner, r.rolsuper as is_super, pg_has_role(r.oid, 'usage') as is_member
+    from pg_catalog.pg_namespace n join pg_catalog.pg_roles r on r.oid = n.nspowner
+    where n.nspname in ('rowpost', 'rowpost_tenant')
+  ), missing as (
+    -- Until the first release, which would fail halfway.
+    select 1 as place, '' as name, format(
+      'The encoding of the database is %s: Rowpost needs UTF8, dump and restore it into such a database', e.name) as sentence
+    from current_setting('server_encoding') e(name)
+    where e.name not in ('UTF8', 'SQL_ASCII') and not exists (select from schema where schema = 'rowpost')
+    union all
+    select 2, '', format('The database role "%1$s" makes one role per tenant: alter role "%1$s" createrole', role)
+    from own where not creates
+    union all
+    select 3, '', format(
+      'The database role "%1$s" needs the rights of the roles that it makes: alter role "%1$s" inherit', role)
+    from own where not inherits
+    union all
+    select 4, '', format('The database role "%1$s" makes schemas: grant create on database "%2$s" to "%1$s"',
+      role, current_database())
+    from own where not has_database_privilege(current_database(), 'CREATE')
+    union all
+    -- To be a member of the owner's role is not enough: the service is one of those whose schemas it serves.
+    select 5, schema, format('The schema "%s" belongs to "%s": connect as that role, or restore the dump as "%s", with pg_restore --no-owner',
+      schema, owner, role)
+    from schema, own where not is_member or owner <> role and not is_super
+    union all
+    -- Also an owner may have lost them.
+    select 6, schema, format('The database role "%1$s" lacks rights on its schema: grant %2$s on schema "%3$s" to "%1$s"',
+      role, string_agg(lower(privilege), ', ' order by privilege), schema)
+    from schema, own, unnest(array['USAGE', 'CREATE']) privilege
+    where is_member and not has_schema_privilege(schema.oid, privilege) group by schema, role
+    union all
+    select 7, r.rolname, format('The role "%s" owns %s %s of the schema "rowpost", such as "%s": alter table ... owner to "%s"',
+      r.rolname, count(*), case count(*) when 1 then 'table' else 'tables' end, min(c.relname), role)
+    from own, schema s join pg_catalog.pg_class c on c.relnamespace = s.oid join pg_catalog.pg_roles r on r.oid = c.relowner
+    where s.schema = 'rowpost' and s.is_member and c.relkind in ('r', 'p') and not pg_has_role(c.relowner, 'usage')
+    group by r.rolname, role
+  )
+  select sentence from missing order by place, name`;
 
 /** Roles of PostgreSQL whose members pass its permissions, or leave the database. */
 const POWERFUL_ROLES = [

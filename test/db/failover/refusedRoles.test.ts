@@ -120,6 +120,21 @@ for (const major of [15, 18] as const) {
       });
     }
 
+    it('is told so: an encoding that lacks characters', async () => {
+      const name = `${BASE}_latin`;
+      await server.run(`create database ${name} template template0 encoding latin1 locale 'C' owner ${ROLE}`);
+      const url = new URL(databaseUrl(server.url, name));
+      const database = openTestDatabase(Object.assign(url, { username: ROLE, password: 'weak' }).href);
+      try {
+        expect(await missingRights(database.pool)).to.deep.equal([
+          'The encoding of the database is LATIN1: Rowpost needs UTF8, dump and restore it into such a database',
+        ]);
+      } finally {
+        await database.close();
+        await server.run(`drop database ${name} with (force)`);
+      }
+    });
+
     it('is told so: what belongs to another role, and what its own has lost', async () => {
       const database = openTestDatabase(urlOf(ROLE));
       await migrate(database.pool);
