@@ -9,22 +9,19 @@ import {
   type GraphQLSchema,
 } from 'graphql';
 import { AppError } from '../foundation/errors.js';
-import { isServerError, isSessionEnd } from '../db/sql/sqlState.js';
-import { inTransaction, type TransactionClient } from '../db/pool/inTransaction.js';
 import type { StatementRunner } from '../db/sql/statementRunner.js';
 import { readPrincipal, type Principal } from '../db/roles/principal.js';
 import { failedResponse, requestError, type GraphqlResponse } from '../graphql/response.js';
-import { DocumentError, readDocument, type ReadyDocument } from '../graphql/document/document.js';
-import { documentLimits } from '../graphql/document/limits.js';
+import { DocumentError, type ReadyDocument } from '../graphql/document/document.js';
 import { readVariables } from '../graphql/document/variables.js';
-import { FairCache } from '../foundation/limits/fairCache.js';
 import { InternalErrors } from '../foundation/observability/internalErrors.js';
 import type { GraphqlRequest } from '../graphql/dataEngine.js';
 import { createListReader } from '../graphql/listReader.js';
-import { planOwnerOf, type PlanOwner } from '../graphql/plan/planOwner.js';
-import { oneStep, type Steps } from '../graphql/steps.js';
-import { withTimeout } from '../foundation/withTimeout.js';
+import { planOwnerOf } from '../graphql/plan/planOwner.js';
+import { oneStep } from '../graphql/steps.js';
 import { TenantLimiter, type LimiterOptions } from '../foundation/limits/tenantLimiter.js';
+import { commitMutations } from './request/commitMutations.js';
+import { Documents } from './request/documents.js';
 import { requireResponseWithin } from './request/responseSize.js';
 import { ResponseValues } from './request/responseValues.js';
 import { CONTROL_CATALOG } from './controlCatalog.js';
@@ -59,8 +56,6 @@ export interface ControlEngine {
   describe(): { readonly sdl: string; readonly introspectionJson: string };
 }
 
-/** Memory for parsed and validated documents. */
-const CACHED_BYTES = 20_000_000;
 /** Limits on previews and test emails of one tenant: render processes and connections are shared. */
 const COMPOSING = { perTenant: 2, waiting: 20 };
 /** Limits on transactions of one tenant: connections for control tables are few, and sign-ins need them. */
@@ -78,7 +73,7 @@ const MAX_RELATED_READS = 500;
 
 export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
   const schema = buildControlSchema();
-  const documents = new Documents(schema, deps);
+  const documents = new Documents(schema, deps.config);
   const limiter = (limits: LimiterOptions): TenantLimiter =>
     new TenantLimiter({ ...limits, waitMs: deps.config.poolTimeoutMs });
   const [composing, changing, reading] = [limiter(COMPOSING), limiter(CHANGING), limiter(READING)];
@@ -217,67 +212,14 @@ async function mutate(run: Run): Promise<GraphqlResponse> {
   const prepared = await (givePassword(inputs) ? run.hashing.run(tenantid, prepare) : prepare());
   return run.changing.run(tenantid, async () => {
     await learnProviders(deps, principal, options, inputs);
-    return run.connections.run(tenantid, () => mutateInTransaction(run, prepared));
+    const execute = (tx: StatementRunner) => executeMutations(run, tx, prepared);
+    return run.connections
+      .run(tenantid, () => commitMutations(deps, execute, run.reportFieldError))
+      .finally(() => {
+        // Roles and rules take effect immediately in this process, and within a second in others.
+        deps.principals.forget(tenantid);
+      });
   });
-}
-
-async function mutateInTransaction(run: Run, prepared: Prepared): Promise<GraphqlResponse> {
-  const { deps } = run;
-  let isCommitting = false;
-  try {
-    const { context, response } = await inTransaction(deps.database.pool, async (client) => {
-      const tx = untilEnded(client);
-      const { context, result } = await withTimeout(
-        executeMutations(run, tx, prepared),
-        deps.config.requestTimeoutMs,
-        () => {
-          throw new AppError(
-            'REQUEST_TIMEOUT',
-            'The mutations took too long together, and nothing was changed.',
-          );
-        },
-      ).finally(tx.end);
-      // It is rolled back, so the response has no data.
-      const shown = result.errors && 'data' in result ? { ...result, data: null } : result;
-      const response = executionResponse(shown, run.reportFieldError);
-      if (result.errors) throw new RolledBack(response);
-      // Before the commit, so that a response that is too large rolls back.
-      requireResponseWithin(result.data, deps.config.maxResponseBytes);
-      isCommitting = true;
-      return { context, response };
-    }).catch((error: unknown) => {
-      if (!isCommitting || (isServerError(error) && !isSessionEnd(error))) throw error;
-      const message = 'The connection broke before the commit was confirmed.';
-      throw new AppError('OUTCOME_UNKNOWN', message, { cause: error });
-    });
-    for (const step of context.afterCommit) step();
-    return response;
-  } catch (error) {
-    if (error instanceof RolledBack) return error.response;
-    throw error;
-  } finally {
-    // Roles and rules take effect immediately in this process, and within a second in others.
-    deps.principals.forget(run.principal.tenantid);
-  }
-}
-
-class RolledBack extends Error {
-  constructor(readonly response: GraphqlResponse) {
-    super('the mutations are rolled back');
-  }
-}
-
-/** What still runs when the request gives up must not reach the connection, which is another's soon. */
-function untilEnded(client: TransactionClient): StatementRunner & { readonly end: () => void } {
-  let hasEnded = false;
-  return {
-    end: () => void (hasEnded = true),
-    async query<Row extends object>(text: string, values?: unknown[]) {
-      if (hasEnded) throw new Error('the transaction has ended');
-      // eslint-disable-next-line rowpost/static-sql -- `StatementRunner` takes no other
-      return client.query<Row>(text, values);
-    },
-  };
 }
 
 async function executeMutations(
@@ -368,27 +310,4 @@ async function executeWith(
   });
   values.requireAll();
   return result;
-}
-
-/** Parsed and validated documents by their text. */
-class Documents {
-  readonly #known = new FairCache<ReadyDocument>(CACHED_BYTES);
-
-  constructor(
-    private readonly schema: GraphQLSchema,
-    private readonly deps: ControlEngineDeps,
-  ) {}
-
-  /** Throws DocumentError. */
-  *read(owner: PlanOwner, { query: text, operationName }: GraphqlRequest): Steps<ReadyDocument> {
-    // Anonymous clients have limits of their own.
-    const key = `${owner.isAnonymous ? 'Nobody' : ''}\n${operationName ?? ''}\n${text}`;
-    const known = this.#known.get(key);
-    if (known) return known;
-    yield;
-    const limits = documentLimits(this.deps.config, owner);
-    const ready = yield* readDocument(text, operationName ?? null, this.schema, limits);
-    this.#known.set(key, ready, ready.bytes, owner.key);
-    return ready;
-  }
 }
