@@ -9,6 +9,7 @@ import { openStorage } from '../files/storage/openStorage.js';
 import { listen, WEB_SETTINGS } from '../foundation/net/listen.js';
 import { stoppable, stopAll, type Stoppable } from '../foundation/lifecycle/shutdown.js';
 import { Authenticator } from './auth/authenticate.js';
+import { Sessions } from './auth/sessions.js';
 import { SigningKeys } from './auth/signingKeys.js';
 import { Tokens } from './auth/tokens.js';
 import { createFilesEndpoint } from './files/filesEndpoint.js';
@@ -51,7 +52,8 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const keys = new SigningKeys(database.pool, deps.keyRing, clock);
   await keys.ensure();
   const tokens = new Tokens(keys, config, clock);
-  const authenticator = new Authenticator(tokens, deps.principals);
+  const sessions = new Sessions(deps);
+  const authenticator = new Authenticator(tokens, deps.principals, sessions);
   const metrics = new HttpMetrics();
   const requests = createRequestLog(log, config.logLinesPerSecond);
   const storage = openStorage(config);
@@ -88,6 +90,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     ...deps,
     tokens,
     authenticator,
+    sessions,
     metrics,
     bodies,
     anonymousLimits,
@@ -151,7 +154,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     port,
     stop: () =>
       (stopped ??= close(server, () => inFlight, config.shutdownDelayMs).then(() =>
-        stopAll([leases, stoppable(storage)]),
+        stopAll([leases, stoppable(storage), sessions]),
       )),
   };
 }
@@ -208,10 +211,17 @@ function withSignIn(deps: WebDeps, tokens: Tokens, issuers: ProviderIssuers): Gr
     execute: (principal, request, { claims, ...options }) => {
       const authTimeMs = claims?.authTimeMs ?? 0;
       const { roleid, tokensValidFromMs } = principal;
-      const actors = [...(claims?.actors ?? []), { roleid, tokensValidFromMs }];
+      const sessionid = claims?.sessionid;
+      const actors = [...(claims?.actors ?? []), { roleid, tokensValidFromMs, sessionid }];
       const issueToken = (subject: Principal): Promise<string> =>
         tokens.issue(subject, 'access', { authTimeMs, actors });
-      return deps.control.execute(principal, request, { ...options, authTimeMs, issueToken, learnProvider });
+      return deps.control.execute(principal, request, {
+        ...options,
+        authTimeMs,
+        sessionid,
+        issueToken,
+        learnProvider,
+      });
     },
   };
 }

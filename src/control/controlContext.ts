@@ -25,6 +25,8 @@ export interface ControlOptions {
   readonly requestId?: string | undefined;
   /** When the caller last signed in with a password or at a provider, in milliseconds since the epoch. */
   readonly authTimeMs?: number | undefined;
+  /** The sign-in that the caller's token came from. */
+  readonly sessionid?: string | undefined;
   /** Stores what the provider's discovery document says. */
   readonly learnProvider?: (providerid: number) => Promise<void>;
   /** Issues an access token for `Utility.role_token`. */

@@ -11,6 +11,7 @@ import { sendTestEmail } from './email/sendTestEmail.js';
 import { listField, mutationFields, type ControlFields } from './derive/objectFields.js';
 import { objectTypes } from './derive/objectTypes.js';
 import { OBJECTS } from './objects/index.js';
+import { endSessionField, endSessionsField } from './roles/sessions.js';
 import { setSignInBrand } from './tenants/signInBrand.js';
 import { setTableCapture } from './utility/capture.js';
 import { setManyCaptures } from './utility/captureTables.js';
@@ -35,6 +36,8 @@ const UTILITY_MUTATIONS: ControlFields = {
   set_capture: setTableCapture,
   set_captures: setManyCaptures,
   set_sign_in_brand: setSignInBrand,
+  end_session: endSessionField,
+  end_sessions: endSessionsField,
   send_test_email: sendTestEmail,
   ...emailDrafts,
   ...redriveMutations(typeNamed('email_delivery')),

@@ -67,6 +67,8 @@ export interface WebFixtureOptions {
   /** What no environment variable says. */
   readonly config?: Partial<Config>;
   readonly clock?: Clock;
+  /** A further process on the database of this one, which is stopped after it. */
+  readonly beside?: WebFixture;
   readonly log?: Logger;
   /** Another way to the test database. */
   readonly openDatabase?: (url: string) => Promise<Database>;
@@ -97,10 +99,12 @@ export class WebFixture {
     readonly principals: PrincipalSource,
     readonly carriers: Carriers,
     readonly web: Web,
+    private readonly ownsDatabase: boolean,
   ) {}
 
   static async start(options: WebFixtureOptions = {}): Promise<WebFixture> {
-    const testDatabase = await createTestDatabase({ budget: budgetOf(options.env ?? {}) });
+    const testDatabase =
+      options.beside?.testDatabase ?? (await createTestDatabase({ budget: budgetOf(options.env ?? {}) }));
     const database = (await options.openDatabase?.(testDatabase.url)) ?? testDatabase.database;
     const log = options.log ?? testLog;
     const env = { DATABASE_URL: testDatabase.url, RENDER_PROCESSES: '1', ...options.env };
@@ -123,13 +127,14 @@ export class WebFixture {
       checks,
       ...(options.readSns ? { readSns: options.readSns } : {}),
     });
-    return new WebFixture(testDatabase, config, engine, templates, principals, carriers, web);
+    const ownsDatabase = options.beside === undefined;
+    return new WebFixture(testDatabase, config, engine, templates, principals, carriers, web, ownsDatabase);
   }
 
   async stop(): Promise<void> {
     await this.web.stop();
     await this.carriers.close();
-    await this.testDatabase.drop();
+    if (this.ownsDatabase) await this.testDatabase.drop();
   }
 
   get url(): string {

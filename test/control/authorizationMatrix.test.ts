@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { buildControlSchema } from '../../src/control/controlSchema.js';
+import { insertSession } from '../../src/db/roles/signIn/sessions.js';
 import { OBJECTS } from '../../src/control/objects/index.js';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { at, PXADMIN_PASSWORD, textAt, WebFixture } from '../api/webFixture.js';
@@ -108,8 +109,20 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
       'create_email_unsubscribe(input: {address: "left@example.com", all_types: true}) { address }',
       'address',
     );
+    const session = await insertSession(fixture.testDatabase.database.pool, {
+      tenantid: tenant.tenantid,
+      roleid: Number(role),
+      isConsole: false,
+      confid: null,
+      sinceMs: Date.now(),
+      browser: '',
+      address: '',
+      stateMs: Date.now(),
+      expiresAtMs: Date.now() + 3_600_000,
+    });
     return {
       role,
+      session,
       provider: unused,
       config,
       spare,
@@ -186,6 +199,8 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
       'Utility.set_email_webhook': 'Utility { set_email_webhook(input: {kind: ses}) { url } }',
       'Utility.set_file_table':
         'Utility { set_file_table(table_name: "note", column_name: "id") { table_name } }',
+      'Utility.end_session': `Utility { end_session(sessionid: "${ids['session'] ?? ''}") }`,
+      'Utility.end_sessions': `Utility { end_sessions(roleid: ${role}) }`,
       'Utility.set_sign_in_brand': 'Utility { set_sign_in_brand(name: "Shop") { name } }',
       'Utility.set_capture': 'Utility { set_capture(table_name: "note", writers: api) { table_name } }',
       'Utility.set_captures': 'Utility { set_captures(tables: ["no*"], writers: api) { table } }',
@@ -215,6 +230,7 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
     'Utility.tables': 'tables { name }',
     'Utility.backlog': 'backlog { events }',
     'Utility.role_rights': `role_rights(roleid: ${ids['role'] ?? ''}) { roleid }`,
+    'Utility.sessions': `sessions(roleid: ${ids['role'] ?? ''}) { sessionid }`,
     'Utility.anonymous_logins': 'anonymous_logins(enable: true)',
     'Utility.role_token': `role_token(roleid: ${ids['role'] ?? ''})`,
     'Utility.sign_in_brand': 'sign_in_brand { name }',

@@ -382,9 +382,23 @@ const SIGN_INS: readonly Mutant[] = [
   {
     name: 'a token outlives a changed password',
     within: 'findHolder',
-    pattern: /(\w+ && \w+) >= \w+\.tokensValidFromMs \?/,
-    replacement: '$1 ?',
+    pattern: / \|\| \w+ < \w+\.tokensValidFromMs/,
+    replacement: '',
     tests: ['test/api/auth/auth.test.ts', 'test/api/auth/tokens.test.ts', 'test/control/roles.test.ts'],
+  },
+  {
+    name: 'an access token outlives its session',
+    within: 'findHolder',
+    pattern: /\w+ !== undefined &&/,
+    replacement: 'false &&',
+    tests: ['test/api/auth/sessions.test.ts'],
+  },
+  {
+    name: 'a refresh token outlives its session',
+    within: 'renewSession',
+    pattern: / and ended is null/,
+    replacement: '',
+    tests: ['test/api/auth/sessions.test.ts'],
   },
   {
     name: 'a remembered token does not expire',

@@ -10,17 +10,17 @@ export function authRoutes(deps: RouteDeps): Router {
     const values = await readSignIn(deps, req, res);
     const credentials = readCredentials(values);
     const principal = await deps.limits.byLogin(req, credentials, () => signIn(deps, credentials));
-    await deps.respondToSignIn(res, principal);
+    await deps.respondToSignIn(res, principal, await deps.sessions.begin(req, principal));
   };
   const byRefreshToken: RequestHandler = async (req, res) => {
     const { principal, claims } = await deps.authenticator.authenticate(req.headers.authorization, 'refresh');
     await requireSignInAllowed(deps, principal);
-    await deps.respondToSignIn(res, principal, claims);
+    await deps.respondToSignIn(res, principal, await deps.sessions.renew(req, principal, claims));
   };
   const anonymously: RequestHandler = async (req, res) => {
     const values = await readSignIn(deps, req, res);
     const principal = await signInAnonymously(deps, readTenantid(values));
-    await deps.respondToSignIn(res, principal);
+    await deps.respondToSignIn(res, principal, {});
   };
   return Router()
     .use(['/auth', '/anonauth'], refuseOtherSites(deps.config), deps.limits.byAddress)

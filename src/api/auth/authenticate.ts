@@ -1,6 +1,7 @@
 import type { Principal, PrincipalSource } from '../../db/roles/principal.js';
 import { AppError } from '../../foundation/errors.js';
 import { findHolder } from './findHolder.js';
+import type { Sessions } from './sessions.js';
 import type { TokenClaims, Tokens, TokenType } from './tokens.js';
 
 /** Who sent a request, and what its token says besides. */
@@ -14,6 +15,7 @@ export class Authenticator {
   constructor(
     private readonly tokens: Tokens,
     private readonly principals: PrincipalSource,
+    private readonly sessions: Pick<Sessions, 'noteUse'>,
   ) {}
 
   /** Throws AppError TOKEN_MISSING, TOKEN_MALFORMED, TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_WRONG_TYPE, TOKEN_REVOKED, TENANT_SUSPENDED. */
@@ -35,6 +37,7 @@ export class Authenticator {
     }
     if (!principal) throw revoked();
     requireActiveTenant(principal);
+    if (claims.sessionid !== undefined) this.sessions.noteUse(claims.sessionid);
     return { principal, claims };
   }
 }

@@ -6,20 +6,25 @@ export interface Credential {
   readonly roleid: number;
   /** `Principal.tokensValidFromMs` when it was issued. */
   readonly tokensValidFromMs: number;
+  /** The sign-in that it came from. */
+  readonly sessionid?: string | undefined;
 }
 
 /**
- * The one place that decides whether a credential is still good: its role exists, and is in the state that it was issued for.
+ * The one place that decides whether a credential is still good: its role exists, and is in the state that it was issued for, and
+ * its session has not ended.
  * A new password, a lost capability to sign in, a deletion, a restoration, and a change of the role's identities or of their
- * provider all begin a new state (triggers on `rowpost.role`), known to every process within PRINCIPAL_MAX_AGE_MS.
+ * provider all begin a new state (triggers on `rowpost.role`). Both are known to every process within PRINCIPAL_MAX_AGE_MS.
  * @returns who holds it now; undefined if it is dead
  */
 export async function findHolder(
-  principals: Pick<PrincipalSource, 'load'>,
-  { tenantid, roleid, tokensValidFromMs }: Credential,
+  principals: Pick<PrincipalSource, 'load' | 'hasEnded'>,
+  { tenantid, roleid, tokensValidFromMs, sessionid }: Credential,
 ): Promise<Principal | undefined> {
   const principal = await principals.load(tenantid, roleid);
-  return principal && tokensValidFromMs >= principal.tokensValidFromMs ? principal : undefined;
+  if (!principal || tokensValidFromMs < principal.tokensValidFromMs) return undefined;
+  if (sessionid !== undefined && (await principals.hasEnded(principal, sessionid))) return undefined;
+  return principal;
 }
 
 /**

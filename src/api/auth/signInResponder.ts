@@ -9,13 +9,13 @@ import type { WebDeps } from '../http/webDeps.js';
 import type { TokenOrigin, Tokens } from './tokens.js';
 
 /**
- * @param origin of the refresh token, if that is how it signs in
+ * @param origin the session, or what it is of the refresh token
  * Throws AppError TOO_BUSY while the tenant's unread responses take too much memory.
  */
 export type SignInResponder = (
   res: ServerResponse,
   principal: Principal,
-  origin?: TokenOrigin,
+  origin: TokenOrigin,
 ) => Promise<void>;
 
 const HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
@@ -49,9 +49,9 @@ export function createSignInResponder({ config, engine, control }: WebDeps, toke
 /** All anonymous clients are one role, so each keeps an id through all refreshes. */
 function originOf(
   principal: Principal,
-  { authTimeMs, actors, client = randomUUID() }: TokenOrigin = {},
+  { authTimeMs, actors, sessionid, client = randomUUID() }: TokenOrigin,
 ): TokenOrigin {
-  return { authTimeMs, actors, ...(isAnonymous(principal) ? { client } : {}) };
+  return { authTimeMs, actors, sessionid, ...(isAnonymous(principal) ? { client } : {}) };
 }
 
 /** SDL and the JSON text of an introspection result. */

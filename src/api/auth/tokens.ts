@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { CompactSign, compactVerify, errors, type CompactJWSHeaderParameters, type CryptoKey } from 'jose';
+import {
+  CompactSign,
+  compactVerify,
+  errors,
+  type CompactJWSHeaderParameters,
+  type CompactVerifyResult,
+  type CryptoKey,
+} from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../foundation/clock.js';
 import type { Config } from '../../config/config.js';
@@ -17,6 +24,8 @@ export interface TokenClaims {
   readonly roleid: number;
   /** That of the role when the token was issued. */
   readonly tokensValidFromMs: number;
+  /** The sign-in that it came from; undefined for anonymous clients, tokens for children, and those of earlier releases. */
+  readonly sessionid: string | undefined;
   /** When the role last signed in with a password or at an identity provider. */
   readonly authTimeMs: number;
   readonly actors: readonly Actor[];
@@ -30,6 +39,7 @@ export interface TokenClaims {
 export interface Actor {
   readonly roleid: number;
   readonly tokensValidFromMs: number;
+  readonly sessionid?: string | undefined;
 }
 
 /** How a token comes about. */
@@ -37,6 +47,7 @@ export interface TokenOrigin {
   /** Now, by default. */
   readonly authTimeMs?: number | undefined;
   readonly actors?: readonly Actor[] | undefined;
+  readonly sessionid?: string | undefined;
   /** An anonymous client. */
   readonly client?: string;
 }
@@ -83,7 +94,7 @@ export class Tokens {
   async issue(subject: Credential, type: TokenType, origin: TokenOrigin = {}): Promise<string> {
     const { tenantid, roleid, tokensValidFromMs } = subject;
     const now = this.clock.now();
-    const { authTimeMs = now, actors = [], client } = origin;
+    const { authTimeMs = now, actors = [], client, sessionid } = origin;
     const iat = Math.floor(now / 1000);
     const { accessTokenSeconds, refreshTokenSeconds, cell } = this.config;
     // RFC 7519 requires a string `sub`, but clients of this service expect an object, so the claims are built here.
@@ -102,9 +113,17 @@ export class Tokens {
       ...(tenantid === INSTALLATION_TENANTID && cell !== undefined ? { cell } : {}),
     };
     const { kid, privateKey } = await this.keys.signer();
-    return new CompactSign(Buffer.from(JSON.stringify(claims)))
-      .setProtectedHeader({ alg: SIGNING_ALGORITHM, kid, typ: 'JWT' })
-      .sign(privateKey);
+    return (
+      new CompactSign(Buffer.from(JSON.stringify(claims)))
+        // Not among the claims, whose names clients know.
+        .setProtectedHeader({
+          alg: SIGNING_ALGORITHM,
+          kid,
+          typ: 'JWT',
+          ...(sessionid === undefined ? {} : { sid: sessionid }),
+        })
+        .sign(privateKey)
+    );
   }
 
   /** Throws AppError TOKEN_EXPIRED, TOKEN_MALFORMED, TOKEN_INVALID. */
@@ -124,12 +143,11 @@ export class Tokens {
     return claims;
   }
 
-  async #checkSignature(token: string): Promise<Uint8Array> {
+  async #checkSignature(token: string): Promise<CompactVerifyResult> {
     try {
-      const { payload } = await compactVerify(token, (header) => this.#verifyingKey(header), {
+      return await compactVerify(token, (header) => this.#verifyingKey(header), {
         algorithms: [SIGNING_ALGORITHM],
       });
-      return payload;
     } catch (error) {
       if (error instanceof errors.JWSInvalid) throw malformed(error);
       if (error instanceof errors.JOSEError) {
@@ -140,8 +158,8 @@ export class Tokens {
   }
 
   /** Cells share their keys, and each has a tenant 0 of its own, whose roles have the same ids. */
-  #readClaims(payload: Uint8Array): TokenClaims {
-    const { cell, ...claims } = readClaims(payload);
+  #readClaims(verified: CompactVerifyResult): TokenClaims {
+    const { cell, ...claims } = readClaims(verified);
     const { cell: here } = this.config;
     if (claims.tenantid !== INSTALLATION_TENANTID || here === undefined || cell === here) return claims;
     throw new AppError('TOKEN_INVALID', 'The token was issued by another cell.');
@@ -154,7 +172,10 @@ export class Tokens {
   }
 }
 
-function readClaims(payload: Uint8Array): TokenClaims & { readonly cell: unknown } {
+function readClaims({
+  payload,
+  protectedHeader: { sid },
+}: CompactVerifyResult): TokenClaims & { readonly cell: unknown } {
   let claims: Record<string, unknown>;
   try {
     claims = JSON.parse(Buffer.from(payload).toString('utf8')) as Record<string, unknown>;
@@ -178,6 +199,7 @@ function readClaims(payload: Uint8Array): TokenClaims & { readonly cell: unknown
     tenantid,
     roleid,
     ...timesOfId(jti),
+    sessionid: typeof sid === 'string' ? sid : undefined,
     // Signed by this service.
     actors: actors as readonly Actor[],
     notBeforeMs: nbf * 1000,

@@ -50,6 +50,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
       allowMutation: values !== undefined,
       allowance: deps.anonymousLimits.ofRole(session.principal, req),
       authTimeMs: session.authTimeMs,
+      sessionid: session.sessionid,
     }),
     queryData: createGraphqlClient(deps.engine, session.principal, {
       allowMutation: values !== undefined,

@@ -2,10 +2,12 @@ import { createHash, createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { CookieOptions, Response } from 'express';
 import type { Principal } from '../../db/roles/principal.js';
-import { endSession, isSessionEnded } from '../../db/roles/signIn/endedSessions.js';
+import { endUnlistedSession, isConsoleSessionOpen } from '../../db/roles/signIn/endedSessions.js';
+import { endSession } from '../../db/roles/signIn/sessions.js';
 import { AppError } from '../../foundation/errors.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import { requireSignInAllowed } from '../auth/signIn.js';
+import type { SessionOptions, Sessions } from '../auth/sessions.js';
 import type { Tokens } from '../auth/tokens.js';
 import { readCookie } from '../http/readCookie.js';
 import type { WebDeps } from '../http/webDeps.js';
@@ -16,6 +18,14 @@ export interface ConsoleSession {
   readonly csrfToken: string;
   /** When the role signed in. */
   readonly authTimeMs: number;
+  /** Undefined if an earlier release began it. */
+  readonly sessionid: string | undefined;
+}
+
+interface ConsoleSessionsDeps extends WebDeps {
+  readonly tokens: Tokens;
+  readonly authenticator: Authenticator;
+  readonly sessions: Sessions;
 }
 
 const PURPOSE = 'console session';
@@ -32,11 +42,7 @@ export class ConsoleSessions {
   readonly #name: string;
   readonly #options: CookieOptions;
 
-  constructor(
-    private readonly deps: WebDeps,
-    private readonly tokens: Tokens,
-    private readonly authenticator: Authenticator,
-  ) {
+  constructor(private readonly deps: ConsoleSessionsDeps) {
     const secure = deps.config.baseUrl.startsWith('https:');
     // The prefix, which browsers only accept over https, prevents sibling subdomains from setting the cookie.
     this.#name = `${secure ? '__Host-' : ''}rowpost_console`;
@@ -45,8 +51,14 @@ export class ConsoleSessions {
   }
 
   /** Always starts a new session, whatever the browser sent before signing in. */
-  async begin(res: Response, principal: Principal): Promise<void> {
-    const token = await this.tokens.issue(principal, 'refresh');
+  async begin(
+    req: IncomingMessage,
+    res: Response,
+    principal: Principal,
+    options?: SessionOptions,
+  ): Promise<void> {
+    const origin = await this.deps.sessions.begin(req, principal, { ...options, isConsole: true });
+    const token = await this.deps.tokens.issue(principal, 'refresh', origin);
     const maxAge = this.deps.config.refreshTokenSeconds * 1000 + KNOWN_AFTER_END_MS;
     // A front of several cells reads the tenant.
     const value = `${principal.tenantid}-${this.deps.keyRing.seal(token, PURPOSE)}`;
@@ -57,8 +69,11 @@ export class ConsoleSessions {
   async end(req: IncomingMessage, res: Response): Promise<void> {
     const token = this.#tokenOf(req);
     if (token !== undefined) {
-      const { tenantid, expiresAtMs } = await this.tokens.verify(token);
-      await endSession(this.deps.database.pool, { tokenHash: hashOf(token), tenantid, expiresAtMs });
+      const { tenantid, sessionid, expiresAtMs } = await this.deps.tokens.verify(token);
+      const { database, config } = this.deps;
+      if (sessionid === undefined)
+        await endUnlistedSession(database.pool, { tokenHash: hashOf(token), tenantid, expiresAtMs });
+      else await endSession(database.pool, { tenantid, sessionid }, config.accessTokenSeconds);
     }
     res.clearCookie(this.#name, this.#options);
   }
@@ -78,10 +93,11 @@ export class ConsoleSessions {
     const token = this.#tokenOf(req);
     if (token === undefined) return undefined;
     try {
-      const { principal, claims } = await this.authenticator.authenticateToken(token, 'refresh');
+      const { principal, claims } = await this.deps.authenticator.authenticateToken(token, 'refresh');
       await requireSignInAllowed(this.deps, principal);
-      if (await isSessionEnded(this.deps.database.pool, hashOf(token))) return undefined;
-      return { principal, csrfToken: csrfTokenOf(token, principal), authTimeMs: claims.authTimeMs };
+      const { authTimeMs, sessionid } = claims;
+      if (!(await isConsoleSessionOpen(this.deps.database.pool, hashOf(token), claims))) return undefined;
+      return { principal, csrfToken: csrfTokenOf(token, principal), authTimeMs, sessionid };
     } catch (error) {
       if (error instanceof AppError && ENDED.has(error.code)) return undefined;
       throw error;

@@ -22,6 +22,7 @@ export interface GraphqlClientOptions {
   readonly allowance?: Allowance | undefined;
   /** When the session began. */
   readonly authTimeMs?: number;
+  readonly sessionid?: string | undefined;
   /** A longer response is not parsed, because other requests would wait meanwhile: it is an error. */
   readonly maxCharacters?: number;
 }

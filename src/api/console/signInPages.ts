@@ -78,7 +78,7 @@ export function signInPages(deps: RouteDeps): Router {
       tenantid: (await tenantidOf(tenant)) ?? NO_TENANT,
     };
     const principal = await deps.limits.byLogin(req, credentials, () => signIn(deps, credentials));
-    await deps.consoleSessions.begin(res, principal);
+    await deps.consoleSessions.begin(req, res, principal);
     remember(res, tenant);
     res.redirect(303, readConsolePath(values['next']));
   });

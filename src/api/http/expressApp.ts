@@ -6,6 +6,7 @@ import { ownValue } from '../../foundation/ownValue.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import { authRoutes } from '../auth/authRoutes.js';
 import { createSignInResponder } from '../auth/signInResponder.js';
+import type { Sessions } from '../auth/sessions.js';
 import { SignInLimits } from '../auth/signInLimits.js';
 import type { Tokens } from '../auth/tokens.js';
 import { ConsoleSessions } from '../console/consoleSession.js';
@@ -34,6 +35,7 @@ import { EmailEventMetrics } from '../webhooks/emailEventMetrics.js';
 export interface ExpressAppDeps extends WebDeps {
   readonly tokens: Tokens;
   readonly authenticator: Authenticator;
+  readonly sessions: Sessions;
   readonly metrics: HttpMetrics;
   readonly bodies: BodyBudget;
   readonly anonymousLimits: AnonymousLimits;
@@ -44,7 +46,7 @@ export interface ExpressAppDeps extends WebDeps {
 
 /** Everything but GraphQL: sign-in, health, metrics and HTML pages. */
 export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, res: ServerResponse) => void {
-  const { config, tokens, authenticator } = deps;
+  const { config, tokens } = deps;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -55,7 +57,7 @@ export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, r
     ...deps,
     limits: new SignInLimits(deps),
     respondToSignIn: createSignInResponder(deps, tokens),
-    consoleSessions: new ConsoleSessions(deps, tokens, authenticator),
+    consoleSessions: new ConsoleSessions(deps),
     providerKeys: new ProviderKeys(deps.callProvider, deps.clock),
     provisioner: new Provisioner(deps),
   };

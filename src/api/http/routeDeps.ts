@@ -1,6 +1,7 @@
 import type { Provisioner } from '../../control/oidc/provisioner.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import type { SignInResponder } from '../auth/signInResponder.js';
+import type { Sessions } from '../auth/sessions.js';
 import type { SignInLimits } from '../auth/signInLimits.js';
 import type { Tokens } from '../auth/tokens.js';
 import type { ConsoleSessions } from '../console/consoleSession.js';
@@ -15,6 +16,7 @@ import type { WebDeps } from './webDeps.js';
 export interface RouteDeps extends WebDeps {
   readonly tokens: Tokens;
   readonly authenticator: Authenticator;
+  readonly sessions: Sessions;
   readonly limits: SignInLimits;
   readonly respondToSignIn: SignInResponder;
   readonly consoleSessions: ConsoleSessions;

@@ -41,7 +41,7 @@ export async function completeSignIn(deps: RouteDeps, req: Request, res: Respons
     const admitted = await findRole(deps, signIn, registration, claims);
     const principal = await signInRole(deps, signIn, admitted);
     deps.log.info({ ...subjectOf(signIn), roleid: admitted.roleid }, 'signed in through a provider');
-    await respond(deps, res, signIn, principal);
+    await respond(deps, req, res, signIn, principal);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     deps.log.warn({ ...subjectOf(signIn), code: error.code }, 'a sign-in through a provider failed');
@@ -119,17 +119,19 @@ function stateInvalid(): Error {
 /** With tokens, or with a session if the sign-in ends in the console. */
 async function respond(
   deps: RouteDeps,
+  req: Request,
   res: Response,
-  { return_to: returnTo }: ReturnedSignIn,
+  { return_to: returnTo, confid }: ReturnedSignIn,
   principal: Principal,
 ): Promise<void> {
-  if (returnTo === null) return deps.respondToSignIn(res, principal);
-  if (isConsolePath(returnTo)) {
-    await deps.consoleSessions.begin(res, principal);
+  if (returnTo !== null && isConsolePath(returnTo)) {
+    await deps.consoleSessions.begin(req, res, principal, { confid });
     res.redirect(303, returnTo);
     return;
   }
-  const tokens = await deps.tokens.issuePair(principal);
+  const origin = await deps.sessions.begin(req, principal, { confid });
+  if (returnTo === null) return deps.respondToSignIn(res, principal, origin);
+  const tokens = await deps.tokens.issuePair(principal, origin);
   res.setHeader('cache-control', 'no-store');
   res.redirect(303, withTokens(returnTo, tokens, principal));
 }

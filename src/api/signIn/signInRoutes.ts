@@ -44,12 +44,13 @@ export function signInRoutes(deps: RouteDeps): Router {
     requirePageOfTenant(req, deps.config, credentials.tenantid);
     const returnTo = readReturnTo(values['return_to'], deps, credentials.tenantid);
     const principal = await deps.limits.byLogin(req, credentials, () => signIn(deps, credentials));
+    const origin = await deps.sessions.begin(req, principal);
     if (returnTo === null) {
-      await deps.respondToSignIn(res, principal);
+      await deps.respondToSignIn(res, principal, origin);
       return;
     }
     res.setHeader('cache-control', 'no-store');
-    res.redirect(303, withTokens(returnTo, await deps.tokens.issuePair(principal), principal));
+    res.redirect(303, withTokens(returnTo, await deps.tokens.issuePair(principal, origin), principal));
   });
 
   const byProvider = signInForm(deps, show, async (req, res, values) => {

@@ -38,6 +38,7 @@ export const MOVING_TABLES: readonly TenantTable[] = [
   { table: 'role_oidc' },
   { table: 'role_oidc_class' },
   { table: 'ended_session' },
+  { table: 'session' },
   { table: 'email_layouts' },
   { table: 'email_types' },
   { table: 'email_type_version' },

@@ -19,6 +19,7 @@ import { templateNames } from '../email/templateNames.js';
 import { explainEventField } from '../explain/explainEventField.js';
 import { requireManageable } from '../roles/rolePermissions.js';
 import { roleRightsField } from '../roles/roleRights.js';
+import { sessionsField } from '../roles/sessions.js';
 import { signInBrand } from '../tenants/signInBrand.js';
 import { backlogField } from './backlog.js';
 import { tablesField } from './tables.js';
@@ -109,6 +110,7 @@ export const utilityQueries: ControlFields = {
   tables: tablesField,
   backlog: backlogField,
   role_rights: roleRightsField,
+  sessions: sessionsField,
   role_token: roleToken,
   anonymous_logins: anonymousLogins,
   available_schemas_and_tables: availableSchemasAndTables,

@@ -3,6 +3,7 @@ import { cacheLookups } from '../../foundation/observability/metrics.js';
 import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
 import { requireTenantInThisCell, WRITES_HELD } from '../cells/placement.js';
 import type { StatementRunner } from '../sql/statementRunner.js';
+import { ENDED_SESSIONS, hasSessionEnded } from './signIn/sessions.js';
 
 /** A policy rule that applies to a principal. Rules only grant; several add up. */
 export interface GrantedRule {
@@ -48,6 +49,8 @@ export interface Principal {
    * earlier role with the same id, lost when a backup was restored. Milliseconds since the epoch.
    */
   readonly tokensValidFromMs: number;
+  /** Its sessions that ended before their tokens expire, by id; null if they are too many to keep. */
+  readonly endedSessions: ReadonlySet<string> | null;
 }
 
 /** The role of anonymous clients. The login is reserved, and the role has no password. */
@@ -118,6 +121,11 @@ export class PrincipalSource {
     this.#principals.purgeStale();
   }
 
+  /** Whether one of the role's sessions has ended. */
+  hasEnded({ tenantid, endedSessions }: Principal, sessionid: string): boolean | Promise<boolean> {
+    return endedSessions?.has(sessionid) ?? hasSessionEnded(this.db, { tenantid, sessionid });
+  }
+
   /** As the database says now. Throws AppError TENANT_MOVED, TENANT_MOVING. */
   requireTenantInThisCell(tenantid: number): Promise<void> {
     return requireTenantInThisCell(this.db, tenantid);
@@ -155,6 +163,7 @@ interface PrincipalRow {
   policy_version: string;
   restored_ms: number;
   tokens_valid_from_ms: number;
+  ended_sessions: string[] | null;
   rules: GrantedRule[];
 }
 
@@ -190,6 +199,7 @@ export async function readPrincipal(
     rules: row.rules,
     restoredMs: row.restored_ms,
     tokensValidFromMs: row.tokens_valid_from_ms,
+    endedSessions: row.ended_sessions && new Set(row.ended_sessions),
   };
 }
 
@@ -200,6 +210,7 @@ const PRINCIPAL_SQL = `
     t.root_roleid is not distinct from r.roleid as is_root, t.moved_to is not null as is_moved, t.suspended, r.read_replica, t.schema, t.policy_version::text,
     ${WRITES_HELD} as writes_held,
     ${TOKENS_VALID_FROM_MS} as tokens_valid_from_ms, extract(epoch from r.restored)::float8 * 1000 as restored_ms,
+    ${ENDED_SESSIONS} as ended_sessions,
     coalesce((select json_agg(json_build_object('ruleid', p.ruleid, 'capabilities', p.capabilities,
         'targets', p.targets, 'filter', p.filter) order by p.ruleid)
       from rowpost.policy_rule p

@@ -293,6 +293,22 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
     },
   ],
   ended_session: [{ token_hash: '\\x02', tenantid: TENANT, expires: '2100-01-01' }],
+  session: [
+    {
+      sessionid: 'e0000000-0000-4000-8000-000000000000',
+      tenantid: TENANT,
+      roleid: 20_000_502,
+      is_console: false,
+      confid: 20_000_500,
+      since: '2026-01-01',
+      last_used: '2026-01-01',
+      browser: 'Firefox',
+      address: '192.0.2.1',
+      state_ms: 0,
+      expires: '2100-01-01',
+      ended: null,
+    },
+  ],
   idempotency_key: [
     {
       tenantid: TENANT,

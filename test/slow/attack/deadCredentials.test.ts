@@ -6,7 +6,7 @@ import { ConsoleBrowser } from '../../api/consoleBrowser.js';
 import { HttpBrowser } from '../../api/oidc/support/httpBrowser.js';
 import { MisbehavingProvider } from '../../api/oidc/support/misbehavingProvider.js';
 import { OidcFixture } from '../../api/oidc/support/oidcFixture.js';
-import { codeOf, textAt, type AuthBody, type GraphqlResult } from '../../api/webFixture.js';
+import { at, codeOf, textAt, type AuthBody, type GraphqlResult } from '../../api/webFixture.js';
 
 const PASSWORD = 'the secret of a role';
 const STATED_MS = 1_000;
@@ -184,6 +184,17 @@ describe('attack: credentials that outlive what they were given for', () => {
           fixture.pxadmin,
           `mutation { update_tenant(tenantid: ${fixture.tenant.tenantid}, input: {suspended: false}) { name } }`,
         ),
+    ],
+    'its session is ended': [
+      async ({ auth }) => {
+        const { data } = await ok(auth.access_token, '{ Utility { sessions { sessionid is_current } } }');
+        const sessions = at(data, 'Utility.sessions') as { sessionid: string; is_current: boolean }[];
+        const { sessionid } = sessions.find(({ is_current }) => is_current)!;
+        await ok(fixture.root, `mutation { Utility { end_session(sessionid: "${sessionid}") } }`);
+      },
+    ],
+    'all its sessions are ended': [
+      ({ auth }) => ok(auth.access_token, 'mutation { Utility { end_sessions } }'),
     ],
     'it signs out of the console': [
       async ({ browser }) => {

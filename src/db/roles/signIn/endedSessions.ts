@@ -1,9 +1,21 @@
 import type { StatementRunner } from '../../sql/statementRunner.js';
 
-/** @param tokenHash SHA-256 of the session's token */
-export async function isSessionEnded(db: StatementRunner, tokenHash: Buffer): Promise<boolean> {
-  const { rows } = await db.query('select from rowpost.ended_session where token_hash = $1', [tokenHash]);
-  return rows.length > 0;
+/**
+ * Whether a session of the console is open. The previous release, which may be running, ends them by their tokens.
+ * @param tokenHash SHA-256 of the session's token
+ */
+export async function isConsoleSessionOpen(
+  db: StatementRunner,
+  tokenHash: Buffer,
+  { tenantid, sessionid }: { readonly tenantid: number; readonly sessionid: string | undefined },
+): Promise<boolean> {
+  const { rows } = await db.query<{ open: boolean }>(
+    `select not exists (select from rowpost.ended_session where token_hash = $1)
+       and ($3::uuid is null or exists (
+         select from rowpost.session where tenantid = $2 and sessionid = $3 and ended is null)) as open`,
+    [tokenHash, tenantid, sessionid],
+  );
+  return rows[0]?.open === true;
 }
 
 interface EndedSession {
@@ -16,8 +28,8 @@ interface EndedSession {
 /** Kept for longer than needed, because clocks differ. */
 const MARGIN_MS = 3_600_000;
 
-/** Ends a session on every process. Those whose tokens have expired are forgotten. */
-export async function endSession(
+/** Ends a session that the previous release began, on every process. Those whose tokens have expired are forgotten. */
+export async function endUnlistedSession(
   db: StatementRunner,
   { tokenHash, tenantid, expiresAtMs }: EndedSession,
 ): Promise<void> {
