@@ -156,6 +156,10 @@ const CODES = {
   OIDC_PROVIDER_ERROR: [502, "Check the provider's addresses, and whether it is up; then start again."],
   OIDC_SIGNATURE_INVALID: [401, "The provider's jwks_uri is wrong, or the provider has rotated its keys."],
   OIDC_ID_TOKEN_INVALID: [401, 'The ID token is not for this client or this sign-in, or has expired.'],
+  OIDC_LOGOUT_TOKEN_INVALID: [
+    400,
+    "Logout tokens need the issuer and the client of a configuration, a signature by the provider's keys, a jti that is new, and sid or sub.",
+  ],
   OIDC_CLAIM_MISSING: [
     403,
     "Choose a comparison_field that the provider's ID tokens hold as text, or have the provider add the claim.",

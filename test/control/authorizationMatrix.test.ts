@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { buildControlSchema } from '../../src/control/controlSchema.js';
 import { insertSession } from '../../src/db/roles/signIn/sessions.js';
@@ -109,7 +110,9 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
       'create_email_unsubscribe(input: {address: "left@example.com", all_types: true}) { address }',
       'address',
     );
-    const session = await insertSession(fixture.testDatabase.database.pool, {
+    const session = randomUUID();
+    await insertSession(fixture.testDatabase.database.pool, {
+      sessionid: session,
       tenantid: tenant.tenantid,
       roleid: Number(role),
       isConsole: false,

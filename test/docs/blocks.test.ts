@@ -66,6 +66,7 @@ const NOT_RUN: readonly (readonly [page: string, part: string, reason: string])[
     'the test starts the same provider on a free port',
   ],
   ['docs/how-to/single-sign-on.md', '/oidc -H', 'the test sends the same request'],
+  ['docs/how-to/single-sign-on.md', '/oidc/logout -H', 'test/slow/api/oidc/certifiedSignOut.test.ts does'],
   [
     'docs/how-to/install.md',
     '',

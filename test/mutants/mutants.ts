@@ -375,7 +375,7 @@ const SIGN_INS: readonly Mutant[] = [
   {
     name: 'a refresh token opens what an access token opens',
     within: 'Authenticator',
-    pattern: /if \((\w+)\.type !== (\w+)\) \{/,
+    pattern: /if \((\w+ !== undefined && \w+)\.type !== (\w+)\) \{/,
     replacement: 'if ($1.type !== $2 && $1.tenantid < 0) {',
     tests: ['test/api/auth/auth.test.ts', 'test/api/auth/tokens.test.ts'],
   },
@@ -392,6 +392,20 @@ const SIGN_INS: readonly Mutant[] = [
     pattern: /\w+ !== undefined &&/,
     replacement: 'false &&',
     tests: ['test/api/auth/sessions.test.ts'],
+  },
+  {
+    name: 'a logout token counts again',
+    within: 'recordLogout',
+    pattern: /return \w+\.some\([^;]+\);/,
+    replacement: 'return true;',
+    tests: ['test/attack/logoutTokens.test.ts'],
+  },
+  {
+    name: 'a sign-in is completed after its logout',
+    within: 'endIfLoggedOut',
+    pattern: /return \w+ !== 0/,
+    replacement: 'return false',
+    tests: ['test/attack/logoutTokens.test.ts'],
   },
   {
     name: 'a refresh token outlives its session',

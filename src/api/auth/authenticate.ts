@@ -19,13 +19,14 @@ export class Authenticator {
   ) {}
 
   /** Throws AppError TOKEN_MISSING, TOKEN_MALFORMED, TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_WRONG_TYPE, TOKEN_REVOKED, TENANT_SUSPENDED. */
-  async authenticate(authorization: string | undefined, type: TokenType): Promise<Authenticated> {
+  async authenticate(authorization: string | undefined, type: TokenType | undefined): Promise<Authenticated> {
     return this.authenticateToken(bearerToken(authorization), type);
   }
 
-  async authenticateToken(token: string, type: TokenType): Promise<Authenticated> {
+  /** @param type either if undefined */
+  async authenticateToken(token: string, type: TokenType | undefined): Promise<Authenticated> {
     const claims = await this.tokens.verify(token);
-    if (claims.type !== type) {
+    if (type !== undefined && claims.type !== type) {
       throw new AppError(
         'TOKEN_WRONG_TYPE',
         `This needs ${WITH_ARTICLE[type]} token; ${WITH_ARTICLE[claims.type]} token was sent.`,

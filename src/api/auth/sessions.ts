@@ -1,36 +1,55 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { JWTPayload } from 'jose';
 import type { Config } from '../../config/config.js';
+import type { KeyRing } from '../../config/secrets.js';
+import { endSessionUri, type OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import type { Database } from '../../db/pool/database.js';
 import { isAnonymous, type Principal } from '../../db/roles/principal.js';
 import {
+  endIfLoggedOut,
   insertSession,
   renewSession,
   storeSessionUses,
   type NewSession,
+  type SessionAtProvider,
 } from '../../db/roles/signIn/sessions.js';
 import type { Clock } from '../../foundation/clock.js';
 import { AppError } from '../../foundation/errors.js';
 import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
 import type { Logger } from '../../foundation/observability/log.js';
 import { clientAddress } from '../http/clientAddress.js';
+import { sha256 } from '../oidc/browserBinding.js';
 import type { TokenClaims, TokenOrigin } from './tokens.js';
 
 export interface SessionsDeps {
   readonly database: Pick<Database, 'pool'>;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly keyRing: KeyRing;
   readonly config: Pick<Config, 'accessTokenSeconds' | 'refreshTokenSeconds' | 'trustProxy'>;
 }
 
 /** How somebody signed in. */
 export interface SessionOptions {
   readonly isConsole?: boolean;
-  /** The configuration of the provider; a password if omitted. */
-  readonly confid?: number;
+  /** At a provider; with a password if omitted. */
+  readonly atProvider?: ProviderSignIn;
   /** If it is not now. */
   readonly authTimeMs?: number;
 }
 
+/** What a provider said of the person who signed in. */
+export interface ProviderSignIn {
+  readonly registration: OidcRegistration;
+  readonly confid: number;
+  readonly idToken: string;
+  /** Of the ID token, verified. */
+  readonly claims: JWTPayload;
+}
+
+/** Part of an address when the provider is asked to sign out. */
+const MAX_ID_TOKEN_CHARACTERS = 4_096;
 const MAX_BROWSER_CHARACTERS = 300;
 /** How often it is stored when sessions were last used: a request with a token writes nothing. */
 const STORE_MS = 60_000;
@@ -46,23 +65,29 @@ export class Sessions implements Stoppable {
     this.#timer = setInterval(() => void this.#storeUses(), STORE_MS).unref();
   }
 
-  /** A new one. @returns what its tokens come from */
+  /** A new one. @returns what its tokens come from. Throws AppError OIDC_LOGIN_REFUSED if the provider has already ended it. */
   async begin(
     req: IncomingMessage,
     principal: Principal,
-    { isConsole = false, confid, authTimeMs = this.deps.clock.now() }: SessionOptions = {},
+    { isConsole = false, atProvider, authTimeMs = this.deps.clock.now() }: SessionOptions = {},
   ): Promise<TokenOrigin> {
     if (isAnonymous(principal)) return {};
     const { tenantid, roleid, tokensValidFromMs } = principal;
-    const sessionid = await insertSession(this.deps.database.pool, {
+    const { pool } = this.deps.database;
+    const sessionid = randomUUID();
+    await insertSession(pool, {
+      sessionid,
       tenantid,
       roleid,
       isConsole,
-      confid: confid ?? null,
+      confid: atProvider?.confid ?? null,
       sinceMs: authTimeMs,
       stateMs: tokensValidFromMs,
+      atProvider: atProvider && this.#sessionAtProvider(sessionid, atProvider),
       ...this.#now(req),
     });
+    if (atProvider && (await endIfLoggedOut(pool, sessionid)))
+      throw new AppError('OIDC_LOGIN_REFUSED', 'You signed out at the provider meanwhile. Sign in again.');
     return { sessionid };
   }
 
@@ -87,6 +112,19 @@ export class Sessions implements Stoppable {
     await this.#storeUses();
   }
 
+  #sessionAtProvider(
+    sessionid: string,
+    { registration, idToken, claims: { sid, sub, iat = 0 } }: ProviderSignIn,
+  ): SessionAtProvider {
+    const isAsked = endSessionUri(registration) !== undefined && idToken.length <= MAX_ID_TOKEN_CHARACTERS;
+    return {
+      sidHash: typeof sid === 'string' ? sha256(sid) : null,
+      subHash: sub === undefined ? null : sha256(sub),
+      issuedAtMs: iat * 1000,
+      idTokenEncrypted: isAsked ? this.deps.keyRing.encrypt(idToken, idTokenContext(sessionid)) : null,
+    };
+  }
+
   #now(req: IncomingMessage): Pick<NewSession, 'browser' | 'address' | 'expiresAtMs'> {
     const { config, clock } = this.deps;
     const longestSeconds = Math.max(config.refreshTokenSeconds, config.accessTokenSeconds);
@@ -107,4 +145,8 @@ export class Sessions implements Stoppable {
       this.deps.log.warn({ err: error }, 'the last uses of sessions could not be stored');
     }
   }
+}
+
+export function idTokenContext(sessionid: string): string {
+  return `session:${sessionid}`;
 }

@@ -10,6 +10,7 @@ import { recordOf } from '../http/requestRecord.js';
 import { formText } from '../http/formText.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { addressPages } from './addressPages.js';
+import { endSessionUrl } from '../oidc/endSessionUrl.js';
 import { createGraphqlClient } from './graphqlClient.js';
 import { brandPage } from './brandPage.js';
 import { CONSOLE, SIGN_IN, signInPath } from './consolePath.js';
@@ -118,8 +119,15 @@ export function consoleRoutes(deps: RouteDeps): Router {
   const handlers: PageHandlers = { page, form };
 
   const signOut = form(async (_visit, req, res) => {
-    await deps.consoleSessions.end(req, res);
-    res.redirect(303, SIGN_IN);
+    const ended = await deps.consoleSessions.end(req, res);
+    const atProvider = ended && (await endSessionUrl(deps, ended, SIGN_IN));
+    // Not redirected: browsers check where a form leads, and the provider is elsewhere.
+    if (!atProvider) {
+      res.redirect(303, SIGN_IN);
+      return;
+    }
+    res.setHeader('refresh', `0; url=${atProvider.url}`);
+    await sendPage(res, 'signing-out', { title: 'Signing out', ...atProvider });
   });
 
   const start = page(({ isOperator }, _req, res) => {

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { CookieOptions, Response } from 'express';
 import type { Principal } from '../../db/roles/principal.js';
 import { endUnlistedSession, isConsoleSessionOpen } from '../../db/roles/signIn/endedSessions.js';
-import { endSession } from '../../db/roles/signIn/sessions.js';
+import { endSession, type EndedSession } from '../../db/roles/signIn/sessions.js';
 import { AppError } from '../../foundation/errors.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import { requireSignInAllowed } from '../auth/signIn.js';
@@ -65,17 +65,18 @@ export class ConsoleSessions {
     res.cookie(this.#name, value, { ...this.#options, maxAge });
   }
 
-  /** Ends the session that the request belongs to, for whoever has its cookie. */
-  async end(req: IncomingMessage, res: Response): Promise<void> {
+  /** Ends the session that the request belongs to, for whoever has its cookie. @returns it, unless an earlier release began it */
+  async end(req: IncomingMessage, res: Response): Promise<EndedSession | undefined> {
     const token = this.#tokenOf(req);
+    res.clearCookie(this.#name, this.#options);
     if (token !== undefined) {
       const { tenantid, sessionid, expiresAtMs } = await this.deps.tokens.verify(token);
       const { database, config } = this.deps;
       if (sessionid === undefined)
         await endUnlistedSession(database.pool, { tokenHash: hashOf(token), tenantid, expiresAtMs });
-      else await endSession(database.pool, { tenantid, sessionid }, config.accessTokenSeconds);
+      else return endSession(database.pool, { tenantid, sessionid }, config.accessTokenSeconds);
     }
-    res.clearCookie(this.#name, this.#options);
+    return undefined;
   }
 
   /** Whether the request comes from a browser that was once signed in; proves nothing else. */

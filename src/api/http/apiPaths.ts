@@ -5,6 +5,8 @@ export const API_PATHS = [
   '/auth',
   '/anonauth',
   '/oidc',
+  '/oidc/logout',
+  '/oidc/backchannel',
   '/signin',
   '/signin/oidc',
   '/livez',

@@ -18,6 +18,7 @@ import type { BodyBudget } from './bodyBudget.js';
 import { explain, nothingHere, sendFailure } from './failure.js';
 import { mailboxRoutes } from '../mailbox/mailboxRoutes.js';
 import type { HttpMetrics } from './metrics.js';
+import { signOutRoutes } from '../oidc/signOutRoutes.js';
 import { oidcRoutes } from '../oidc/oidcRoutes.js';
 import type { ProviderClient } from '../oidc/providerClient.js';
 import type { ProviderIssuers } from '../oidc/providerIssuers.js';
@@ -63,6 +64,7 @@ export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, r
   };
   app.use(eventRoutes(routeDeps, new EmailEventMetrics(registry)));
   app.use(authRoutes(routeDeps));
+  app.use(signOutRoutes(routeDeps));
   app.use(oidcRoutes(routeDeps));
   app.use(signInRoutes(routeDeps));
   app.use(['/oidc', '/signin'], failedSignIn(deps));
@@ -88,6 +90,8 @@ const METHODS: Readonly<Record<string, string>> = {
   '/auth': 'GET, POST',
   '/anonauth': 'POST',
   '/oidc': 'GET, POST',
+  '/oidc/logout': 'GET, POST',
+  '/oidc/backchannel': 'POST',
   '/signin': 'GET, POST',
   '/signin/oidc': 'POST',
   '/livez': 'GET',

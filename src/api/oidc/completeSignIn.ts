@@ -5,6 +5,7 @@ import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import type { Admitted } from '../../control/oidc/provisioner.js';
 import type { Principal } from '../../db/roles/principal.js';
 import { AppError } from '../../foundation/errors.js';
+import type { ProviderSignIn } from '../auth/sessions.js';
 import { signInAs } from '../auth/signIn.js';
 import { failedSignInPath, isConsolePath } from '../console/consolePath.js';
 import type { RouteDeps } from '../http/routeDeps.js';
@@ -41,7 +42,8 @@ export async function completeSignIn(deps: RouteDeps, req: Request, res: Respons
     const admitted = await findRole(deps, signIn, registration, claims);
     const principal = await signInRole(deps, signIn, admitted);
     deps.log.info({ ...subjectOf(signIn), roleid: admitted.roleid }, 'signed in through a provider');
-    await respond(deps, req, res, signIn, principal);
+    const atProvider = { registration, confid: signIn.confid, idToken, claims };
+    await respond(deps, req, res, signIn, principal, atProvider);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     deps.log.warn({ ...subjectOf(signIn), code: error.code }, 'a sign-in through a provider failed');
@@ -121,15 +123,16 @@ async function respond(
   deps: RouteDeps,
   req: Request,
   res: Response,
-  { return_to: returnTo, confid }: ReturnedSignIn,
+  { return_to: returnTo }: ReturnedSignIn,
   principal: Principal,
+  atProvider: ProviderSignIn,
 ): Promise<void> {
   if (returnTo !== null && isConsolePath(returnTo)) {
-    await deps.consoleSessions.begin(req, res, principal, { confid });
+    await deps.consoleSessions.begin(req, res, principal, { atProvider });
     res.redirect(303, returnTo);
     return;
   }
-  const origin = await deps.sessions.begin(req, principal, { confid });
+  const origin = await deps.sessions.begin(req, principal, { atProvider });
   if (returnTo === null) return deps.respondToSignIn(res, principal, origin);
   const tokens = await deps.tokens.issuePair(principal, origin);
   res.setHeader('cache-control', 'no-store');

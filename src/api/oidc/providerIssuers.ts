@@ -16,6 +16,7 @@ const RETRY_NO_RESPONSE_AFTER_MS = 60_000;
 const MAX_PROVIDERS = 1_000;
 /** Discovery URLs tried per provider. */
 const MAX_DISCOVERY_URLS = 8;
+const MAX_ADDRESS_CHARACTERS = 2_000;
 const WELL_KNOWN = '/.well-known/openid-configuration';
 
 const ABSENT = Symbol('the URL has no discovery document');
@@ -25,7 +26,7 @@ type Found = Discovered | typeof ABSENT | typeof NO_RESPONSE;
 
 const isDocument = (found: Found): found is Discovered => typeof found === 'object';
 
-/** Discovers the issuers of providers configured without one, and whether callbacks name them, and stores that in the database. */
+/** Discovers the issuers of providers configured without one, whether callbacks name them, and where people sign out, and stores that in the database. */
 export class ProviderIssuers {
   /** Providers without a discovery document. */
   readonly #failed: LRUCache<string, true>;
@@ -49,7 +50,9 @@ export class ProviderIssuers {
 
   async learn({ database: { pool }, log }: WebDeps, given: OidcProvider): Promise<OidcProvider> {
     const provider = { ...given, issuer: given.issuer ?? given.discovered_issuer };
-    if (provider.issuer !== null && provider.sends_iss !== null) return provider;
+    const { sends_iss, discovered_end_session_uri } = provider;
+    if (provider.issuer !== null && sends_iss !== null && discovered_end_session_uri !== null)
+      return provider;
     const key = `${provider.providerid} ${provider.issuer ?? ''} ${provider.auth_uri} ${provider.jwks_uri}`;
     if (this.#failed.has(key)) return provider;
     const found = await this.#discover(provider);
@@ -67,7 +70,12 @@ export class ProviderIssuers {
       return provider;
     }
     await storeDiscovered(pool, given, document);
-    return { ...provider, issuer: document.issuer, sends_iss: document.sendsIss };
+    return {
+      ...provider,
+      issuer: document.issuer,
+      sends_iss: document.sendsIss,
+      discovered_end_session_uri: document.endSessionUri,
+    };
   }
 
   #discover(provider: OidcProvider): Promise<readonly Found[]> {
@@ -93,7 +101,11 @@ export class ProviderIssuers {
       const { issuer, jwks_uri, ...more } = document as Readonly<Record<string, unknown>>;
       if (typeof issuer !== 'string' || jwks_uri !== provider.jwks_uri) return ABSENT;
       if (issuer !== (provider.issuer ?? issuer) || issuer.replace(/\/$/, '') !== place) return ABSENT;
-      return { issuer, sendsIss: more['authorization_response_iss_parameter_supported'] === true };
+      return {
+        issuer,
+        sendsIss: more['authorization_response_iss_parameter_supported'] === true,
+        endSessionUri: readAddress(more['end_session_endpoint']),
+      };
     } catch (error) {
       if (error instanceof AppError) return NO_RESPONSE;
       // No document.
@@ -101,6 +113,13 @@ export class ProviderIssuers {
       throw error;
     }
   }
+}
+
+/** Browsers are sent there. Empty if it is none. */
+function readAddress(given: unknown): string {
+  const isAddress =
+    typeof given === 'string' && URL.canParse(given) && given.length <= MAX_ADDRESS_CHARACTERS;
+  return isAddress && /^https?:$/.test(new URL(given).protocol) ? given : '';
 }
 
 /** Candidate discovery URLs, also those above the key set: Cognito's issuer is on its host, not on that of `auth_uri`. */

@@ -36,6 +36,11 @@ export class ProviderKeys {
     return { keys: await this.#keySets.forceFetch(jwksUri), isCached };
   }
 
+  /** Since the cached keys were fetched. */
+  ageMs(jwksUri: string): number {
+    return MAX_AGE_MS - this.#keySets.getRemainingTTL(jwksUri);
+  }
+
   /** Throws AppError OIDC_PROVIDER_ERROR; the cached keys then stay in use. */
   reread(jwksUri: string): Promise<KeySet> {
     return this.#keySets.forceFetch(jwksUri, { forceRefresh: true });

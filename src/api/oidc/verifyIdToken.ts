@@ -1,12 +1,13 @@
 import { errors, jwtVerify, type CryptoKey, type JWTPayload, type JWTVerifyOptions } from 'jose';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
+import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { isIssuerOf, otherIssuerHint } from './issuer.js';
 import { oidcFailure } from './oidcFailure.js';
 import type { KeySet, ProviderKeys } from './providerKeys.js';
 
 /** Asymmetric algorithms only: `none` proves nothing, and HS256 would accept the public key as the secret. */
-const ALGORITHMS = [
+export const ALGORITHMS = [
   'RS256',
   'RS384',
   'RS512',
@@ -20,7 +21,7 @@ const ALGORITHMS = [
   'Ed25519',
 ];
 /** Tolerated clock skew between the provider and this process. */
-const CLOCK_TOLERANCE_SECONDS = 60;
+export const CLOCK_TOLERANCE_SECONDS = 60;
 /** Keys that a token without a key id is verified with. A provider's keys may each take 10 ms of CPU. */
 const MAX_CANDIDATES = 10;
 /** RFC 7516, 3.1: a JWE has five parts, a JWS three. */
@@ -57,25 +58,38 @@ export async function verifyIdToken(
   return claims;
 }
 
-/** If no cached key matches, the provider may have rotated them: they are fetched once more. */
 async function checkSignature(
   providerKeys: ProviderKeys,
   jwksUri: string,
   idToken: string,
   options: JWTVerifyOptions,
 ): Promise<JWTPayload> {
+  try {
+    return await verifySigned(providerKeys, jwksUri, idToken, options);
+  } catch (error) {
+    throw error instanceof AppError ? error : explain(error);
+  }
+}
+
+/**
+ * If no cached key matches, the provider may have rotated them: they are fetched once more.
+ * @param minAgeMs unless they were fetched more recently
+ * Throws AppError OIDC_PROVIDER_ERROR, and what jose throws.
+ */
+export async function verifySigned(
+  providerKeys: ProviderKeys,
+  jwksUri: string,
+  token: string,
+  options: JWTVerifyOptions,
+  minAgeMs = 0,
+): Promise<JWTPayload> {
   const { keys, isCached } = await providerKeys.get(jwksUri);
   try {
-    return await verifyWith(keys, idToken, options);
+    return await verifyWith(keys, token, options);
   } catch (error) {
-    if (!isCached || !mayBeRotated(error)) throw explain(error);
+    if (!isCached || !mayBeRotated(error) || providerKeys.ageMs(jwksUri) < minAgeMs) throw error;
   }
-  const current = await providerKeys.reread(jwksUri);
-  try {
-    return await verifyWith(current, idToken, options);
-  } catch (error) {
-    throw explain(error);
-  }
+  return verifyWith(await providerKeys.reread(jwksUri), token, options);
 }
 
 async function verifyWith(keys: KeySet, idToken: string, options: JWTVerifyOptions): Promise<JWTPayload> {

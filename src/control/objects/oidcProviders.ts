@@ -35,6 +35,12 @@ export const oidcProviders = controlObject({
       input: "The `iss` of the provider's ID tokens; if omitted, that of its discovery document.",
       read: (issuer: string) => issuer || null,
     },
+    end_session_uri: {
+      type: 'text',
+      input:
+        "Where the provider signs people out (`end_session_endpoint`); if omitted, that of its discovery document. Empty: it doesn't.",
+      read: (uri: string) => uri,
+    },
     email_always_verified: {
       type: 'bool',
       input:
@@ -50,6 +56,8 @@ export const oidcProviders = controlObject({
     },
     // The issuer from its discovery document. Null if none was found yet: then any issuer on the host of `auth_uri`.
     discovered_issuer: { type: 'text', internal: true, resetTo: null },
+    // Where it says that people sign out.
+    discovered_end_session_uri: { type: 'text', internal: true, resetTo: null },
     // Whether that document promises the parameter iss in callbacks.
     sends_iss: { type: 'bool', internal: true, resetTo: null },
     ...CREATED,
@@ -61,6 +69,7 @@ export const oidcProviders = controlObject({
     for (const field of ['auth_uri', 'token_uri', 'jwks_uri'] as const) {
       checkOidcUri(row[field], field, deps.config);
     }
+    if (row.end_session_uri) checkOidcUri(row.end_session_uri, 'end_session_uri', deps.config);
     if (!before || row.tenantid === null) return;
     // Whoever is about to use it holds it.
     await db.query('select from rowpost.oidc_providers where providerid = $1 for update', [

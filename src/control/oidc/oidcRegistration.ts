@@ -1,7 +1,7 @@
 import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import type { KeyRing } from '../../config/secrets.js';
 import type { Row } from '../derive/declaration.js';
-import { readRow } from '../derive/rows.js';
+import { readRow, readRows } from '../derive/rows.js';
 import { secretContext } from '../derive/writeRows.js';
 import { oidcProvisioning } from '../objects/oidcProvisioning.js';
 import { oidcProviders, type OidcProvider } from '../objects/oidcProviders.js';
@@ -80,11 +80,18 @@ interface RegistrationRow {
   readonly version: string;
 }
 
+/** Where the provider signs people out; undefined if it doesn't. */
+export function endSessionUri({ provider }: OidcRegistration): string | undefined {
+  return (provider.end_session_uri ?? provider.discovered_end_session_uri) || undefined;
+}
+
 /** What a provider's discovery document says. */
 export interface Discovered {
   readonly issuer: string;
   /** Whether it promises the parameter `iss` next to the code (RFC 9207). */
   readonly sendsIss: boolean;
+  /** Where it signs people out; empty if it doesn't. */
+  readonly endSessionUri: string;
 }
 
 /** Stores what a provider's discovery document says, unless the provider was changed in the meantime. */
@@ -94,10 +101,35 @@ export async function storeDiscovered(
   discovered: Discovered,
 ): Promise<void> {
   await db.query(
-    `update rowpost.oidc_providers set discovered_issuer = $5, sends_iss = $6
+    `update rowpost.oidc_providers set discovered_issuer = $5, sends_iss = $6, discovered_end_session_uri = $7
      where providerid = $1 and auth_uri = $2 and jwks_uri = $3 and issuer is not distinct from $4`,
-    [providerid, auth_uri, jwks_uri, issuer, discovered.issuer, discovered.sendsIss],
+    [
+      providerid,
+      auth_uri,
+      jwks_uri,
+      issuer,
+      discovered.issuer,
+      discovered.sendsIss,
+      discovered.endSessionUri,
+    ],
   );
+}
+
+/** Configurations of any tenant with one of these clients, and their providers. */
+export async function readClientConfigs(
+  db: StatementRunner,
+  clientIds: readonly string[],
+): Promise<readonly { readonly confid: number; readonly provider: OidcProvider }[]> {
+  const { rows } = await db.query<{ confid: number; providerid: number }>(
+    'select confid, providerid from rowpost.oidc_config where client_id = any ($1) order by confid',
+    [[...clientIds]],
+  );
+  const providerids = [...new Set(rows.map(({ providerid }) => providerid))];
+  const providers = await readRows(db, oidcProviders, { providerid: providerids });
+  return rows.flatMap(({ confid, providerid }) => {
+    const provider = providers.find((each) => each.providerid === providerid);
+    return provider ? [{ confid, provider }] : [];
+  });
 }
 
 /** Of a tenant. Anyone may open the sign-in page, which lists them. */

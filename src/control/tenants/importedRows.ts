@@ -109,6 +109,9 @@ const CHECKS: Readonly<Record<string, Check>> = {
     for (const field of ['auth_uri', 'token_uri', 'jwks_uri'] as const) {
       checkOidcUri(row[field] as string, field, rules);
     }
+    for (const field of ['end_session_uri', 'discovered_end_session_uri'] as const) {
+      if (row[field]) checkOidcUri(row[field] as string, field, rules);
+    }
   },
   carrier_webhook({ kind }) {
     if (!WEBHOOK_KINDS.includes(kind as string)) throw new Error(`kind "${String(kind)}" is unknown.`);

@@ -38,7 +38,12 @@ export const MOVING_TABLES: readonly TenantTable[] = [
   { table: 'role_oidc' },
   { table: 'role_oidc_class' },
   { table: 'ended_session' },
-  { table: 'session' },
+  {
+    // Without the ID token, which only its own installation decrypts: the provider then asks before it signs out.
+    table: 'session',
+    rows: sql`
+      select (to_jsonb(t) - 'id_token_encrypted')::text as row from rowpost.session t where t.tenantid = $1`,
+  },
   { table: 'email_layouts' },
   { table: 'email_types' },
   { table: 'email_type_version' },

@@ -3,6 +3,7 @@ import type { StatementRunner } from '../../sql/statementRunner.js';
 
 /** A sign-in, to which its tokens belong. */
 export interface NewSession {
+  readonly sessionid: string;
   readonly tenantid: number;
   readonly roleid: number;
   /** Of the console, which gives no tokens away. */
@@ -16,6 +17,17 @@ export interface NewSession {
   readonly stateMs: number;
   /** When its last token does. */
   readonly expiresAtMs: number;
+  readonly atProvider?: SessionAtProvider | undefined;
+}
+
+/** What the ID token of the sign-in says of the session at the provider. */
+export interface SessionAtProvider {
+  /** SHA-256 */
+  readonly sidHash: Buffer | null;
+  readonly subHash: Buffer | null;
+  readonly issuedAtMs: number;
+  /** Null if the provider is not asked to sign out. */
+  readonly idTokenEncrypted: string | null;
 }
 
 /** Whose session, of which tenant. */
@@ -29,17 +41,20 @@ const MARGIN = "interval '1 hour'";
 /** Maximum number of expired sessions deleted with each new one. */
 const SWEPT = 100;
 
-/** Also deletes expired sessions. @returns its id */
-export async function insertSession(db: StatementRunner, session: NewSession): Promise<string> {
+/** Also deletes expired sessions. */
+export async function insertSession(db: StatementRunner, session: NewSession): Promise<void> {
   await db.query(
     `delete from rowpost.session where sessionid in (
        select sessionid from rowpost.session where expires < now() - ${MARGIN} limit $1 for update skip locked)`,
     [SWEPT],
   );
-  const { rows } = await db.query<{ sessionid: string }>(
-    `insert into rowpost.session (tenantid, roleid, is_console, confid, since, browser, address, state_ms, expires)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning sessionid`,
+  const { atProvider } = session;
+  await db.query(
+    `insert into rowpost.session (sessionid, tenantid, roleid, is_console, confid, since, browser, address, state_ms, expires,
+       provider_sid, provider_sub, id_token_issued, id_token_encrypted)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
     [
+      session.sessionid,
       session.tenantid,
       session.roleid,
       session.isConsole,
@@ -49,11 +64,12 @@ export async function insertSession(db: StatementRunner, session: NewSession): P
       session.address,
       session.stateMs,
       new Date(session.expiresAtMs),
+      atProvider?.sidHash,
+      atProvider?.subHash,
+      atProvider && new Date(atProvider.issuedAtMs),
+      atProvider?.idTokenEncrypted,
     ],
   );
-  const [row] = rows;
-  if (!row) throw new Error('a session was not inserted');
-  return row.sessionid;
 }
 
 /** The session gets new tokens. @returns whether it may: it has not ended */
@@ -93,23 +109,104 @@ export async function hasSessionEnded(
   return rows.length > 0;
 }
 
+/** Of a session that has ended. */
+export interface EndedSession {
+  readonly tenantid: number;
+  readonly roleid: number;
+  readonly sessionid: string;
+  readonly confid: number | null;
+  /** Null if the provider is not asked to sign out. */
+  readonly idTokenEncrypted: string | null;
+}
+
+/** `$1` is the longest lifetime, in seconds, of a token that was got with one of the session's. */
+const ENDED_NOW =
+  'ended = now(), id_token_encrypted = null, expires = greatest(s.expires, now() + make_interval(secs => $1::int))';
+
 /**
  * Ends a session: it gets no more tokens, and those that it has are dead within a second, on every process.
  * @param accessTokenSeconds the longest lifetime of a token that was got with one of its tokens
- * @returns whether there was one
+ * @returns undefined if there is none, or it has ended
  */
 export async function endSession(
   db: StatementRunner,
   { tenantid, sessionid }: SessionKey,
   accessTokenSeconds: number,
-): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `update rowpost.session
-     set ended = now(), expires = greatest(expires, now() + make_interval(secs => $3::int))
-     where tenantid = $1 and sessionid = $2 and ended is null`,
-    [tenantid, sessionid, accessTokenSeconds],
+): Promise<EndedSession | undefined> {
+  const { rows } = await db.query<EndedSession>(
+    `update rowpost.session s set ${ENDED_NOW}
+     from (select sessionid, id_token_encrypted from rowpost.session where tenantid = $2 and sessionid = $3 for update) was
+     where s.sessionid = was.sessionid and s.ended is null
+     returning s.tenantid, s.roleid, s.sessionid, s.confid, was.id_token_encrypted as "idTokenEncrypted"`,
+    [accessTokenSeconds, tenantid, sessionid],
   );
-  return rowCount === 1;
+  return rows[0];
+}
+
+/** A verified logout token, for configurations whose client it names. */
+export interface ProviderLogout {
+  readonly confids: readonly number[];
+  /** SHA-256 */
+  readonly jtiHash: Buffer;
+  readonly sidHash: Buffer | null;
+  readonly subHash: Buffer | null;
+  readonly issuedAtMs: number;
+}
+
+/** Sign-ins that began before it are over by then, and the token itself is too old. */
+const LOGOUT_SECONDS = 1_800;
+
+/** @returns whether it counts: false if it came before */
+export async function recordLogout(
+  db: StatementRunner,
+  { confids, jtiHash, sidHash, subHash, issuedAtMs }: ProviderLogout,
+): Promise<boolean> {
+  await db.query('delete from rowpost.oidc_logout where expires < now()');
+  // One that was recorded by a process that then died still has to end the sessions.
+  const { rows } = await db.query<{ done: boolean }>(
+    `insert into rowpost.oidc_logout as l (confid, jti_hash, sid_hash, sub_hash, issued, expires)
+     select confid, $2, $3, $4, $5, now() + interval '${LOGOUT_SECONDS} seconds' from unnest($1::int[]) c(confid) order by confid
+     on conflict (confid, jti_hash) do update set jti_hash = excluded.jti_hash returning l.done`,
+    [[...confids], jtiHash, sidHash, subHash, new Date(issuedAtMs)],
+  );
+  return rows.some(({ done }) => !done);
+}
+
+/** Whether the session s is one that the logout l ends: by sid or, where one of them has none, by sub. */
+const IS_OF_LOGOUT = `l.confid = s.confid and (
+  s.provider_sid = l.sid_hash and (l.sub_hash is null or s.provider_sub = l.sub_hash)
+  or (s.provider_sid is null or l.sid_hash is null) and s.provider_sub = l.sub_hash and s.id_token_issued <= l.issued)`;
+
+/** @returns the sessions that it ended */
+export async function endSessionsOfLogout(
+  db: StatementRunner,
+  { confids, jtiHash }: Pick<ProviderLogout, 'confids' | 'jtiHash'>,
+  accessTokenSeconds: number,
+): Promise<readonly EndedSession[]> {
+  const { rows } = await db.query<EndedSession>(
+    `update rowpost.session s set ${ENDED_NOW} from rowpost.oidc_logout l
+     where l.confid = any ($2) and l.jti_hash = $3 and ${IS_OF_LOGOUT} and s.ended is null
+     returning s.tenantid, s.roleid, s.sessionid, s.confid, null as "idTokenEncrypted"`,
+    [accessTokenSeconds, [...confids], jtiHash],
+  );
+  await db.query('update rowpost.oidc_logout set done = true where confid = any ($1) and jti_hash = $2', [
+    [...confids],
+    jtiHash,
+  ]);
+  return rows;
+}
+
+/**
+ * Ends a session that has just begun if its provider has already said that it ended. A statement after the insertion, as the
+ * logout's is after its own: one of the two sees the other. @returns whether it did
+ */
+export async function endIfLoggedOut(db: StatementRunner, sessionid: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update rowpost.session s set ended = now(), id_token_encrypted = null from rowpost.oidc_logout l
+     where s.sessionid = $1 and ${IS_OF_LOGOUT} and s.ended is null`,
+    [sessionid],
+  );
+  return rowCount !== 0;
 }
 
 /** A session as its role sees it. */

@@ -30,6 +30,9 @@ function createProvider(issuer) {
     // Claims by scope go into the ID token, as with most providers.
     conformIdTokenClaims: false,
     pkce: { required: () => true },
+    features: { backchannelLogout: { enabled: true } },
+    // Its own refuses services on this machine.
+    fetch: (url, options) => fetch(url, { ...options, dispatcher: undefined }),
     findAccount: (_context, id) => ({
       accountId: id,
       claims: () => ({ sub: id, email: `${id}@example.com`, email_verified: true, oid: `oid-of-${id}` }),

@@ -8,6 +8,9 @@ export interface ClientRegistration {
   readonly client_id: string;
   readonly client_secret: string;
   readonly redirect_uris: readonly string[];
+  readonly post_logout_redirect_uris?: readonly string[];
+  readonly backchannel_logout_uri?: string;
+  readonly backchannel_logout_session_required?: boolean;
   readonly token_endpoint_auth_method?: 'client_secret_basic' | 'client_secret_post';
 }
 

@@ -47,9 +47,11 @@ export class HttpBrowser {
     const html = await (await this.send(page)).text();
     const action = /<form[^>]*action="([^"]+)"/.exec(html)?.[1];
     if (action === undefined) throw new Error(`no form at ${page}: ${html.slice(0, 500)}`);
-    const prompt = /name="prompt" value="(\w+)"/.exec(html)?.[1] ?? '';
+    const hidden = new Map<string, string>();
+    for (const [, name = '', value = ''] of html.matchAll(/type="hidden" name="(\w+)" value="(\w+)"/g))
+      hidden.set(name, value);
     const url = new URL(action.replaceAll('&amp;', '&'), page).href;
-    const body = new URLSearchParams({ prompt, ...values });
+    const body = new URLSearchParams({ ...Object.fromEntries(hidden), ...values });
     const response = await this.send(url, { method: 'POST', body });
     const location = response.headers.get('location');
     if (location === null) throw new Error(`the form at ${page} responded with ${response.status}`);

@@ -179,7 +179,7 @@ export class MisbehavingProvider {
       ...known.person,
       ...this.misbehavior.claims,
     };
-    const id_token = this.misbehavior.idToken ?? (await this.#sign(claims));
+    const id_token = this.misbehavior.idToken ?? (await this.sign(claims));
     const besides = this.misbehavior.besides ?? { access_token: 'opaque', token_type: 'Bearer' };
     this.#json(res, 200, { ...besides, id_token });
   }
@@ -188,7 +188,8 @@ export class MisbehavingProvider {
     (this.misbehavior.json ?? json)(res, status, body);
   }
 
-  async #sign(claims: JWTPayload): Promise<string> {
+  /** An ID token or a logout token, signed as misbehaving says. */
+  async sign(claims: JWTPayload): Promise<string> {
     const { privateKey, publicKey, kid, alg } = this.#keys!;
     const { header } = this.misbehavior;
     if (header) {

@@ -1,0 +1,86 @@
+import { Router, type RequestHandler } from 'express';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { endSession, endSessionsOfLogout, recordLogout } from '../../db/roles/signIn/sessions.js';
+import { AppError } from '../../foundation/errors.js';
+import { readSignIn, readText } from '../auth/readSignIn.js';
+import { isConsolePath } from '../console/consolePath.js';
+import { clientAddress } from '../http/clientAddress.js';
+import { consumePoint } from '../http/consumePoint.js';
+import { sendJson } from '../http/failure.js';
+import { recordOf } from '../http/requestRecord.js';
+import type { RouteDeps } from '../http/routeDeps.js';
+import { sendPage } from '../pages/sendPage.js';
+import { endSessionUrl, readSignOutState, SIGNED_OUT_PATH } from './endSessionUrl.js';
+import { oidcFailure } from './oidcFailure.js';
+import { readReturnTo } from './returnTo.js';
+import { verifyLogoutToken } from './verifyLogoutToken.js';
+
+const MAX_LOGOUT_TOKEN_CHARACTERS = 32_768;
+/** Of one address, in each web process. A provider's own are not counted: it may sign a whole company out at once. */
+const REFUSED_PER_MINUTE = 60;
+
+/**
+ * `POST /oidc/logout` ends the session of a token, `GET /oidc/logout` is where providers send browsers back to, and
+ * `POST /oidc/backchannel` takes logout tokens of providers.
+ */
+export function signOutRoutes(deps: RouteDeps): Router {
+  const { database, config, principals, log } = deps;
+  const refused = new RateLimiterMemory({ points: REFUSED_PER_MINUTE, duration: 60 });
+
+  const signOut: RequestHandler = async (req, res) => {
+    const { principal, claims } = await deps.authenticator.authenticate(req.headers.authorization, undefined);
+    recordOf(res)?.setPrincipal(principal);
+    const values = 'content-type' in req.headers ? await readSignIn(deps, req, res) : {};
+    const { tenantid } = principal;
+    const returnTo = readReturnTo(values['return_to'], deps, tenantid);
+    const { sessionid } = claims;
+    const ended =
+      sessionid === undefined
+        ? undefined
+        : await endSession(database.pool, { tenantid, sessionid }, config.accessTokenSeconds);
+    principals.forget(tenantid);
+    const atProvider = ended && (await endSessionUrl(deps, ended, returnTo));
+    sendJson(res, 200, JSON.stringify({ ended: ended !== undefined, logout_url: atProvider?.url ?? null }));
+  };
+
+  const signedOut: RequestHandler = async (req, res) => {
+    const state = readSignOutState(deps, req.query['state']);
+    const { returnTo } = state ?? { returnTo: null };
+    if (state && returnTo !== null) {
+      // The operator may have removed the origin meanwhile.
+      const address = isConsolePath(returnTo) ? returnTo : readReturnTo(returnTo, deps, state.tenantid);
+      res.redirect(303, address ?? returnTo);
+      return;
+    }
+    await sendPage(res, 'signed-out', { title: 'Signed out' });
+  };
+
+  const backchannel: RequestHandler = async (req, res) => {
+    const address = clientAddress(req, config.trustProxy);
+    const spent = await refused.get(address);
+    if (spent && spent.remainingPoints <= 0) await consumePoint(refused, address, TOO_MANY);
+    try {
+      const values = await readSignIn(deps, req, res);
+      const logout = await verifyLogoutToken(
+        deps,
+        readText(values, 'logout_token', MAX_LOGOUT_TOKEN_CHARACTERS),
+      );
+      if (!(await recordLogout(database.pool, logout)))
+        throw oidcFailure('OIDC_LOGOUT_TOKEN_INVALID', 'The logout token came before (jti).');
+      const ended = await endSessionsOfLogout(database.pool, logout, config.accessTokenSeconds);
+      for (const tenantid of new Set(ended.map((each) => each.tenantid))) principals.forget(tenantid);
+      log.info({ confids: logout.confids, sessions: ended.length }, 'signed out by a provider');
+      sendJson(res, 200, '{}');
+    } catch (error) {
+      if (error instanceof AppError) await refused.penalty(address);
+      throw error;
+    }
+  };
+
+  return Router()
+    .post(SIGNED_OUT_PATH, deps.limits.byAddress, signOut)
+    .get(SIGNED_OUT_PATH, signedOut)
+    .post('/oidc/backchannel', backchannel);
+}
+
+const TOO_MANY = 'Too many logout tokens that are not acceptable.';

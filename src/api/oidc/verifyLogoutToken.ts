@@ -1,0 +1,100 @@
+import { decodeJwt, errors, type JWTPayload } from 'jose';
+import { readClientConfigs } from '../../control/oidc/oidcRegistration.js';
+import type { ProviderLogout } from '../../db/roles/signIn/sessions.js';
+import { AppError } from '../../foundation/errors.js';
+import { isJsonObject } from '../../foundation/json/losslessJson.js';
+import type { RouteDeps } from '../http/routeDeps.js';
+import { sha256 } from './browserBinding.js';
+import { isIssuerOf } from './issuer.js';
+import { oidcFailure } from './oidcFailure.js';
+import { ALGORITHMS, CLOCK_TOLERANCE_SECONDS, verifySigned } from './verifyIdToken.js';
+
+const MAX_CHARACTERS = 16_384;
+const MAX_AUDIENCES = 10;
+/** Provider objects that a token's issuer and client may belong to. */
+const MAX_PROVIDERS = 5;
+/** No sign-in that a token is about is still under way then, and its jti is forgotten later. */
+const MAX_AGE_SECONDS = 600;
+/** Anybody may send tokens: those that no key matches make a provider's keys be fetched this often. */
+const MIN_KEY_AGE_MS = 30_000;
+const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+
+/**
+ * A logout token (OpenID Connect Back-Channel Logout 2.4 and 2.6), verified to be signed by the provider of the configurations
+ * whose client it names. It says nothing about the tenant: several may share a client.
+ * Throws AppError OIDC_LOGOUT_TOKEN_INVALID, OIDC_PROVIDER_ERROR.
+ */
+export async function verifyLogoutToken(
+  { database: { pool }, providerKeys }: Pick<RouteDeps, 'database' | 'providerKeys'>,
+  token: string,
+): Promise<ProviderLogout> {
+  const { iss, aud } = readUnverified(token);
+  const audiences = [aud ?? []].flat().filter((each) => typeof each === 'string');
+  if (audiences.length === 0 || audiences.length > MAX_AUDIENCES) throw invalid('aud');
+  const known = (await readClientConfigs(pool, audiences)).map(({ provider, ...config }) => ({
+    ...config,
+    provider: { ...provider, issuer: provider.issuer ?? provider.discovered_issuer },
+  }));
+  const named = known.filter(({ provider }) => isIssuerOf(provider, iss));
+  const providers = [...new Map(named.map(({ provider }) => [provider.providerid, provider])).values()];
+  let failure: unknown = invalid(known.length === 0 ? 'aud' : 'iss');
+  for (const { providerid, jwks_uri } of providers.slice(0, MAX_PROVIDERS)) {
+    try {
+      const claims = await verifySigned(
+        providerKeys,
+        jwks_uri,
+        token,
+        {
+          algorithms: ALGORITHMS,
+          requiredClaims: ['iss', 'aud', 'iat', 'jti', 'events'],
+          maxTokenAge: MAX_AGE_SECONDS,
+          clockTolerance: CLOCK_TOLERANCE_SECONDS,
+        },
+        MIN_KEY_AGE_MS,
+      );
+      const confids = named.filter((each) => each.provider.providerid === providerid);
+      return { confids: confids.map(({ confid }) => confid), ...readLogout(claims) };
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw explain(failure);
+}
+
+function readUnverified(token: string): JWTPayload {
+  if (token.length > MAX_CHARACTERS) throw invalid('size');
+  try {
+    return decodeJwt(token);
+  } catch (error) {
+    throw explain(error);
+  }
+}
+
+function readLogout(claims: JWTPayload): Omit<ProviderLogout, 'confids'> {
+  const { events, jti, sid, sub, iat = 0 } = claims;
+  if (!isJsonObject(events) || !Object.hasOwn(events, EVENT) || !isJsonObject(events[EVENT]))
+    throw invalid('events');
+  // An ID token must not pass for a logout token.
+  if ('nonce' in claims) throw invalid('nonce');
+  if (typeof jti !== 'string' || jti === '') throw invalid('jti');
+  if (sid !== undefined && (typeof sid !== 'string' || sid === '')) throw invalid('sid');
+  if (sub !== undefined && (typeof sub !== 'string' || sub === '')) throw invalid('sub');
+  if (sid === undefined && sub === undefined) throw invalid('sid');
+  return {
+    jtiHash: sha256(jti),
+    sidHash: sid === undefined ? null : sha256(sid),
+    subHash: sub === undefined ? null : sha256(sub),
+    issuedAtMs: iat * 1000,
+  };
+}
+
+function explain(error: unknown): unknown {
+  if (error instanceof AppError) return error;
+  if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed)
+    return invalid(error.claim);
+  return oidcFailure('OIDC_LOGOUT_TOKEN_INVALID', "The logout token's signature can't be trusted.");
+}
+
+function invalid(what: string): AppError {
+  return oidcFailure('OIDC_LOGOUT_TOKEN_INVALID', `The logout token is not acceptable (${what}).`);
+}
