@@ -53,6 +53,29 @@ export async function up(knex) {
       primary key (confid, jti_hash)
     );
     create index oidc_logout_expires on rowpost.oidc_logout (expires);
+
+    -- Who signed in, was refused, or signed out.
+    create table rowpost.sign_in_event (
+      eventid uuid primary key default gen_random_uuid(),
+      tenantid int not null references rowpost.tenant on delete cascade,
+      -- the hour or minute of the events that are one row
+      slot timestamptz not null,
+      time timestamptz not null default now(),
+      last_time timestamptz not null default now(),
+      count int not null default 1,
+      kind text not null,
+      roleid int,
+      confid int,
+      -- its name then
+      provider text,
+      reason text,
+      address text,
+      actorid int,
+      unique nulls not distinct (tenantid, slot, kind, roleid, confid, reason, address, actorid),
+      foreign key (tenantid, roleid) references rowpost.role (tenantid, roleid) on delete cascade
+    );
+    create index sign_in_event_slot on rowpost.sign_in_event (slot);
+    create index sign_in_event_role on rowpost.sign_in_event (tenantid, roleid);
   `);
 }
 

@@ -50,6 +50,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
     'REFRESH_TOKEN_SECONDS',
     'SIGN_INS_PER_ADDRESS',
     'SIGN_IN_FAILURES_PER_LOGIN',
+    'SIGN_IN_EVENT_DAYS',
     'OIDC_RETURN_ORIGINS',
     'OIDC_ALLOW_PRIVATE_NETWORK',
   ],

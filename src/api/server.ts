@@ -10,6 +10,7 @@ import { listen, WEB_SETTINGS } from '../foundation/net/listen.js';
 import { stoppable, stopAll, type Stoppable } from '../foundation/lifecycle/shutdown.js';
 import { Authenticator } from './auth/authenticate.js';
 import { Sessions } from './auth/sessions.js';
+import { SignInEvents } from './auth/signInEvents.js';
 import { SigningKeys } from './auth/signingKeys.js';
 import { Tokens } from './auth/tokens.js';
 import { createFilesEndpoint } from './files/filesEndpoint.js';
@@ -53,6 +54,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   await keys.ensure();
   const tokens = new Tokens(keys, config, clock);
   const sessions = new Sessions(deps);
+  const signInEvents = new SignInEvents(deps);
   const authenticator = new Authenticator(tokens, deps.principals, sessions);
   const metrics = new HttpMetrics();
   const requests = createRequestLog(log, config.logLinesPerSecond);
@@ -91,6 +93,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     tokens,
     authenticator,
     sessions,
+    signInEvents,
     metrics,
     bodies,
     anonymousLimits,
@@ -154,7 +157,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     port,
     stop: () =>
       (stopped ??= close(server, () => inFlight, config.shutdownDelayMs).then(() =>
-        stopAll([leases, stoppable(storage), sessions]),
+        stopAll([leases, stoppable(storage), sessions, signInEvents]),
       )),
   };
 }

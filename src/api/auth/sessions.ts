@@ -14,6 +14,7 @@ import {
   type NewSession,
   type SessionAtProvider,
 } from '../../db/roles/signIn/sessions.js';
+import { recordSignInEvents } from '../../db/roles/signIn/signInEvents.js';
 import type { Clock } from '../../foundation/clock.js';
 import { AppError } from '../../foundation/errors.js';
 import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
@@ -75,7 +76,7 @@ export class Sessions implements Stoppable {
     const { tenantid, roleid, tokensValidFromMs } = principal;
     const { pool } = this.deps.database;
     const sessionid = randomUUID();
-    await insertSession(pool, {
+    const session = {
       sessionid,
       tenantid,
       roleid,
@@ -85,9 +86,13 @@ export class Sessions implements Stoppable {
       stateMs: tokensValidFromMs,
       atProvider: atProvider && this.#sessionAtProvider(sessionid, atProvider),
       ...this.#now(req),
-    });
+    };
+    await insertSession(pool, session);
     if (atProvider && (await endIfLoggedOut(pool, sessionid)))
       throw new AppError('OIDC_LOGIN_REFUSED', 'You signed out at the provider meanwhile. Sign in again.');
+    await recordSignInEvents(pool, [
+      { tenantid, roleid, kind: 'signed_in', confid: atProvider?.confid, address: session.address },
+    ]);
     return { sessionid };
   }
 

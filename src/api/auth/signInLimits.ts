@@ -14,6 +14,7 @@ import { AppError, rateLimited } from '../../foundation/errors.js';
 import type { Logger } from '../../foundation/observability/log.js';
 import { clientAddress } from '../http/clientAddress.js';
 import { consumePoint } from '../http/consumePoint.js';
+import type { SignInEvents } from './signInEvents.js';
 import type { Credentials } from './signIn.js';
 
 const ADDRESS_WINDOW_SECONDS = 60;
@@ -26,6 +27,7 @@ const CLEANUP_MS = 60_000;
 export interface SignInLimitsDeps {
   readonly database: Pick<Database, 'pool'>;
   readonly log: Logger;
+  readonly signInEvents: Pick<SignInEvents, 'note'>;
   readonly config: Pick<
     Config,
     'signInsPerAddress' | 'signInFailuresPerLogin' | 'signInFailuresBeforeDelay' | 'trustProxy'
@@ -76,7 +78,20 @@ export class SignInLimits {
    * Counts an attempt against its login, whether or not that exists, and uncounts it on success, so that concurrent
    * guesses are counted too. Throws AppError RATE_LIMITED and whatever the attempt throws.
    */
-  async byLogin<T>(req: Request, { tenantid, login }: Credentials, attempt: () => Promise<T>): Promise<T> {
+  async byLogin<T>(req: Request, credentials: Credentials, attempt: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#byLogin(req, credentials, attempt);
+    } catch (error) {
+      if (error instanceof AppError) {
+        const { tenantid, login } = credentials;
+        const address = clientAddress(req, this.deps.config.trustProxy);
+        this.deps.signInEvents.note({ tenantid, kind: 'refused', login, reason: error.code, address });
+      }
+      throw error;
+    }
+  }
+
+  async #byLogin<T>(req: Request, { tenantid, login }: Credentials, attempt: () => Promise<T>): Promise<T> {
     const { pool } = this.deps.database;
     const { signInFailuresPerLogin: maxFailuresHere, signInFailuresBeforeDelay: failuresBeforeDelay } =
       this.deps.config;

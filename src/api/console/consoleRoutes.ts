@@ -1,6 +1,7 @@
 import { Router, type ErrorRequestHandler, type Request, type Response } from 'express';
 import { isInstallationAdmin } from '../../control/permissions.js';
 import { ownValue } from '../../foundation/ownValue.js';
+import { recordSignInEvents } from '../../db/roles/signIn/signInEvents.js';
 import { AppError } from '../../foundation/errors.js';
 import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import { oneStep } from '../../graphql/steps.js';
@@ -11,6 +12,7 @@ import { formText } from '../http/formText.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { addressPages } from './addressPages.js';
 import { endSessionUrl } from '../oidc/endSessionUrl.js';
+import { signedOut } from '../oidc/signedOut.js';
 import { createGraphqlClient } from './graphqlClient.js';
 import { brandPage } from './brandPage.js';
 import { CONSOLE, SIGN_IN, signInPath } from './consolePath.js';
@@ -120,6 +122,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
 
   const signOut = form(async (_visit, req, res) => {
     const ended = await deps.consoleSessions.end(req, res);
+    if (ended) await recordSignInEvents(deps.database.pool, [signedOut(deps, req, ended, 'console')]);
     const atProvider = ended && (await endSessionUrl(deps, ended, SIGN_IN));
     // Not redirected: browsers check where a form leads, and the provider is elsewhere.
     if (!atProvider) {

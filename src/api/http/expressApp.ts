@@ -6,6 +6,7 @@ import { ownValue } from '../../foundation/ownValue.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import { authRoutes } from '../auth/authRoutes.js';
 import { createSignInResponder } from '../auth/signInResponder.js';
+import type { SignInEvents } from '../auth/signInEvents.js';
 import type { Sessions } from '../auth/sessions.js';
 import { SignInLimits } from '../auth/signInLimits.js';
 import type { Tokens } from '../auth/tokens.js';
@@ -37,6 +38,7 @@ export interface ExpressAppDeps extends WebDeps {
   readonly tokens: Tokens;
   readonly authenticator: Authenticator;
   readonly sessions: Sessions;
+  readonly signInEvents: SignInEvents;
   readonly metrics: HttpMetrics;
   readonly bodies: BodyBudget;
   readonly anonymousLimits: AnonymousLimits;

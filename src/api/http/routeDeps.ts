@@ -1,6 +1,7 @@
 import type { Provisioner } from '../../control/oidc/provisioner.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import type { SignInResponder } from '../auth/signInResponder.js';
+import type { SignInEvents } from '../auth/signInEvents.js';
 import type { Sessions } from '../auth/sessions.js';
 import type { SignInLimits } from '../auth/signInLimits.js';
 import type { Tokens } from '../auth/tokens.js';
@@ -17,6 +18,7 @@ export interface RouteDeps extends WebDeps {
   readonly tokens: Tokens;
   readonly authenticator: Authenticator;
   readonly sessions: Sessions;
+  readonly signInEvents: SignInEvents;
   readonly limits: SignInLimits;
   readonly respondToSignIn: SignInResponder;
   readonly consoleSessions: ConsoleSessions;

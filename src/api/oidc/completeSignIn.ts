@@ -8,6 +8,7 @@ import { AppError } from '../../foundation/errors.js';
 import type { ProviderSignIn } from '../auth/sessions.js';
 import { signInAs } from '../auth/signIn.js';
 import { failedSignInPath, isConsolePath } from '../console/consolePath.js';
+import { clientAddress } from '../http/clientAddress.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { browserHashOf, cookieName, cookieOptions, sha256 } from './browserBinding.js';
 import { exchangeCode } from './exchangeCode.js';
@@ -47,6 +48,10 @@ export async function completeSignIn(deps: RouteDeps, req: Request, res: Respons
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     deps.log.warn({ ...subjectOf(signIn), code: error.code }, 'a sign-in through a provider failed');
+    const { tenantid, confid, roleid } = signIn;
+    const address = clientAddress(req, deps.config.trustProxy);
+    const refused = { tenantid, confid, roleid: roleid ?? undefined, reason: error.code, address };
+    deps.signInEvents.note({ kind: 'refused', ...refused });
     respondWithError(res, signIn, error);
   }
 }

@@ -1,6 +1,7 @@
 import { Router, type RequestHandler } from 'express';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { endSession, endSessionsOfLogout, recordLogout } from '../../db/roles/signIn/sessions.js';
+import { recordSignInEvents } from '../../db/roles/signIn/signInEvents.js';
 import { AppError } from '../../foundation/errors.js';
 import { readSignIn, readText } from '../auth/readSignIn.js';
 import { isConsolePath } from '../console/consolePath.js';
@@ -12,6 +13,7 @@ import type { RouteDeps } from '../http/routeDeps.js';
 import { sendPage } from '../pages/sendPage.js';
 import { endSessionUrl, readSignOutState, SIGNED_OUT_PATH } from './endSessionUrl.js';
 import { oidcFailure } from './oidcFailure.js';
+import { signedOut } from './signedOut.js';
 import { readReturnTo } from './returnTo.js';
 import { verifyLogoutToken } from './verifyLogoutToken.js';
 
@@ -39,11 +41,12 @@ export function signOutRoutes(deps: RouteDeps): Router {
         ? undefined
         : await endSession(database.pool, { tenantid, sessionid }, config.accessTokenSeconds);
     principals.forget(tenantid);
+    if (ended) await recordSignInEvents(database.pool, [signedOut(deps, req, ended, 'program')]);
     const atProvider = ended && (await endSessionUrl(deps, ended, returnTo));
     sendJson(res, 200, JSON.stringify({ ended: ended !== undefined, logout_url: atProvider?.url ?? null }));
   };
 
-  const signedOut: RequestHandler = async (req, res) => {
+  const returned: RequestHandler = async (req, res) => {
     const state = readSignOutState(deps, req.query['state']);
     const { returnTo } = state ?? { returnTo: null };
     if (state && returnTo !== null) {
@@ -68,6 +71,8 @@ export function signOutRoutes(deps: RouteDeps): Router {
       if (!(await recordLogout(database.pool, logout)))
         throw oidcFailure('OIDC_LOGOUT_TOKEN_INVALID', 'The logout token came before (jti).');
       const ended = await endSessionsOfLogout(database.pool, logout, config.accessTokenSeconds);
+      const events = ended.map((session) => signedOut(deps, req, session, 'provider'));
+      await recordSignInEvents(database.pool, events);
       for (const tenantid of new Set(ended.map((each) => each.tenantid))) principals.forget(tenantid);
       log.info({ confids: logout.confids, sessions: ended.length }, 'signed out by a provider');
       sendJson(res, 200, '{}');
@@ -79,7 +84,7 @@ export function signOutRoutes(deps: RouteDeps): Router {
 
   return Router()
     .post(SIGNED_OUT_PATH, deps.limits.byAddress, signOut)
-    .get(SIGNED_OUT_PATH, signedOut)
+    .get(SIGNED_OUT_PATH, returned)
     .post('/oidc/backchannel', backchannel);
 }
 

@@ -1,8 +1,5 @@
-import { setting } from './setting.js';
+import { MAX_DAYS, setting } from './setting.js';
 import { integer, text } from '../settingValues.js';
-
-/** That long ago PostgreSQL still knows dates. */
-const MAX_DAYS = 999_999;
 
 export const DELIVERY = {
   workerConcurrency: setting(

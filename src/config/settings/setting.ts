@@ -20,3 +20,5 @@ export function setting<T>(
 }
 
 export const DAY_SECONDS = 86_400;
+/** That long ago PostgreSQL still knows dates. */
+export const MAX_DAYS = 999_999;

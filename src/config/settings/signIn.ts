@@ -1,5 +1,5 @@
 import { KeyRing } from '../secrets.js';
-import { DAY_SECONDS, setting } from './setting.js';
+import { DAY_SECONDS, MAX_DAYS, setting } from './setting.js';
 import { flag, integer, optional, optionalText, tenantOrigins } from '../settingValues.js';
 
 export const SIGN_IN = {
@@ -52,6 +52,13 @@ export const SIGN_IN = {
     integer(0),
     50,
     'Wrong passwords for one login from one address (one /64 for IPv6) in a quarter of an hour. After ten times as many from all addresses, further attempts wait, up to 5 s. 0 for no limit.',
+  ),
+
+  signInEventDays: setting(
+    'SIGN_IN_EVENT_DAYS',
+    integer(1, MAX_DAYS),
+    90,
+    'Retention of who signed in, was refused or signed out (`sign_in_event`), in days.',
   ),
 
   // Sign-in through identity providers

@@ -18,6 +18,7 @@ import { policyRule } from './policyRule.js';
 import { role } from './role.js';
 import { roleClass, roleClassMember } from './roleClass.js';
 import { roleOidc } from './roleOidc.js';
+import { signInEvent } from './signInEvent.js';
 import { tenant } from './tenant.js';
 
 /** All objects of /roles_pbac, in the order of its schema. */
@@ -33,6 +34,7 @@ export const OBJECTS: readonly ControlObject[] = [
   oidcProvisioning,
   oidcGroupClass,
   roleOidc,
+  signInEvent,
   emailTypes,
   emailTypeVersion,
   emailLayouts,

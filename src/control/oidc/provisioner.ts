@@ -6,6 +6,7 @@ import {
   TOKENS_VALID_FROM_MS,
   type Principal,
 } from '../../db/roles/principal.js';
+import { recordSignInEvents } from '../../db/roles/signIn/signInEvents.js';
 import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import { AppError, ERROR_CODES } from '../../foundation/errors.js';
 import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
@@ -155,6 +156,9 @@ async function provision(
   const found = known ?? (await findOrMakeRole(db, provisioning, identity, parent, names));
   const member = { tenantid, confid, roleid: found.roleid, groups };
   const isChanged = await setGroupClasses(db, member, await groupClassesOf(db, member, parent));
+  const event = { tenantid, confid, roleid: found.roleid };
+  if (known === undefined) await recordSignInEvents(db, [{ kind: 'provisioned', ...event }]);
+  else if (isChanged) await recordSignInEvents(db, [{ kind: 'classes_changed', ...event }]);
   if (isChanged || known === undefined) await bumpPolicyVersion(db, tenantid);
   return found;
 }

@@ -6,8 +6,9 @@ import {
   GraphQLString,
   type GraphQLFieldConfig,
 } from 'graphql';
-import { isAnonymous } from '../../db/roles/principal.js';
+import { isAnonymous, type Principal } from '../../db/roles/principal.js';
 import { endSession, listSessions, readSessionRole, type Session } from '../../db/roles/signIn/sessions.js';
+import { recordSignInEvents, type SignInEvent } from '../../db/roles/signIn/signInEvents.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
 import { notFound } from '../derive/badInput.js';
@@ -73,7 +74,9 @@ export const endSessionField: Field<{ sessionid: string }> = {
     const roleid = UUID.test(sessionid) ? await readSessionRole(db, key) : undefined;
     if (roleid === undefined) throw notFound('session', sessionid);
     if (roleid !== principal.roleid) await requireManageable(context, roleid);
-    await endSession(db, key, deps.config.accessTokenSeconds);
+    const ended = await endSession(db, key, deps.config.accessTokenSeconds);
+    const confid = ended?.confid ?? undefined;
+    await recordSignInEvents(db, [{ ...signedOut(principal, roleid), confid, reason: 'ended' }]);
     return sessionid;
   },
 };
@@ -87,9 +90,14 @@ export const endSessionsField: Field<{ roleid?: number | null }> = {
   resolve: async (_source, { roleid }, context) => {
     const ofRole = await requireRole(context, roleid);
     await endSessions(context.db, [ofRole]);
+    await recordSignInEvents(context.db, [{ ...signedOut(context.principal, ofRole), reason: 'all' }]);
     return ofRole;
   },
 };
+
+function signedOut({ tenantid, roleid: actorid }: Principal, roleid: number): SignInEvent {
+  return { tenantid, roleid, kind: 'signed_out', ...(actorid === roleid ? {} : { actorid }) };
+}
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 

@@ -293,6 +293,23 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
     },
   ],
   ended_session: [{ token_hash: '\\x02', tenantid: TENANT, expires: '2100-01-01' }],
+  sign_in_event: [
+    {
+      eventid: 'd0000000-0000-4000-8000-000000000000',
+      tenantid: TENANT,
+      slot: '2026-01-01',
+      time: '2026-01-01',
+      last_time: '2026-01-01',
+      count: 1,
+      kind: 'signed_in',
+      roleid: 20_000_502,
+      confid: 20_000_500,
+      provider: 'p',
+      reason: null,
+      address: '192.0.2.1',
+      actorid: null,
+    },
+  ],
   session: [
     {
       sessionid: 'e0000000-0000-4000-8000-000000000000',

@@ -96,7 +96,13 @@ describe('attack: sign-in limits as a weapon', () => {
     /** As two web processes have them. */
     const openLimits = (): SignInLimits => {
       const config = testConfig({ SIGN_IN_FAILURES_BEFORE_DELAY: '4', SIGN_IN_FAILURES_PER_LOGIN: '2' });
-      return new SignInLimits({ database: fixture.testDatabase.database, log: testLog, config, wait });
+      return new SignInLimits({
+        signInEvents: { note: () => undefined },
+        database: fixture.testDatabase.database,
+        log: testLog,
+        config,
+        wait,
+      });
     };
     const credentials = { tenantid: 1, login: 'ada', password: 'any' };
 
