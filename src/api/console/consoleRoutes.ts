@@ -32,6 +32,7 @@ import { rulePages } from './rulePages.js';
 import { SECRET_FIELDS } from './carrierForms.js';
 import { carrierPage } from './carrierPage.js';
 import { sendEmail, sendPage, type PageBudget } from '../pages/sendPage.js';
+import { sessionPage } from './sessionPage.js';
 import { sentEmailPages } from './sentEmailPages.js';
 import { signInPages } from './signInPages.js';
 import { tablePages } from './tablePages.js';
@@ -168,6 +169,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
       policyPages(handlers),
       tenantPages(handlers),
       brandPage(handlers),
+      sessionPage(handlers),
     )
     .get(`${CONSOLE}/*path`, notFound)
     .use(CONSOLE, failedPage(deps));

@@ -258,6 +258,7 @@ if (existsSync(CHROMIUM)) {
           ['role', `/console/roles/edit?id=${clerk}`],
           ['policies', '/console/policies'],
           ['brand', '/console/brand'],
+          ['sessions', '/console/sessions'],
           ['policy', `/console/policies/edit?id=${policy}`],
         ]);
         await page.goto(`${shop.fixture.url}/console/deliveries/${failed}/email`);
