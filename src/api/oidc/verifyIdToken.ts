@@ -1,5 +1,6 @@
 import { errors, jwtVerify, type CryptoKey, type JWTPayload, type JWTVerifyOptions } from 'jose';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
+import { isTooDeep } from '../../control/oidc/claims.js';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { isIssuerOf, otherIssuerHint } from './issuer.js';
@@ -50,6 +51,8 @@ export async function verifyIdToken(
     requiredClaims: ['iss', 'aud', 'exp', 'iat', 'nonce'],
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
   });
+  if (isTooDeep(claims))
+    throw oidcFailure('OIDC_ID_TOKEN_INVALID', 'The ID token has claims nested too deeply.');
   if (!isIssuerOf(provider, claims.iss)) throw invalid('iss', otherIssuerHint(provider));
   if (claims['nonce'] !== nonce) throw invalid('nonce');
   const hasOthers = [claims.aud].flat().some((audience) => audience !== clientId);

@@ -7,6 +7,8 @@ import { denied, holds } from '../permissions.js';
 import { ANONYMOUS_LOGIN, readPrincipal, type Principal } from '../../db/roles/principal.js';
 
 const MAX_DOMAINS = 100;
+/** Also checked by the table. */
+const MAX_PATH_CHARACTERS = 200;
 const MAX_SEATS = 1_000_000;
 
 /** What is checked of a provisioning. */
@@ -20,6 +22,7 @@ interface Provisioning {
   readonly required_claim: string | null;
   readonly required_value: string | null;
   readonly seats: number | null;
+  readonly groups_claim: string | null;
 }
 
 /** Throws AppError UNKNOWN_ROLE, BAD_USER_INPUT. */
@@ -46,6 +49,10 @@ export async function checkProvisioning(context: ControlContext, row: Provisioni
     throw denied(`Role ${row.parentid} is not in class ${classid}.`, { field: 'classes', classid });
   if ((row.required_claim === null) !== (row.required_value === null))
     throw badInput('required_claim', 'required_claim and required_value go together.');
+  for (const field of ['groups_claim', 'required_claim'] as const) {
+    if (Array.from(row[field] ?? '').length > MAX_PATH_CHARACTERS)
+      throw badInput(field, `${field} has at most ${MAX_PATH_CHARACTERS} characters.`);
+  }
   if (row.seats !== null && (row.seats < 1 || row.seats > MAX_SEATS))
     throw badInput('seats', `seats is from 1 to ${MAX_SEATS}.`);
   if (row.scope !== null && !/^[\x21\x23-\x5B\x5D-\x7E]+( [\x21\x23-\x5B\x5D-\x7E]+)*$/.test(row.scope))

@@ -21,6 +21,18 @@ function valueAt(value: unknown, steps: readonly string[]): unknown {
   return undefined;
 }
 
+/** What a provider has is a handful of levels: more would exhaust the stack of what walks through them. */
+const MAX_LEVELS = 50;
+
+export function isTooDeep(claims: Claims): boolean {
+  let level: readonly unknown[] = [claims];
+  for (let levels = 0; levels <= MAX_LEVELS; levels++) {
+    level = level.filter(isObject).flatMap((value) => Object.values(value));
+    if (level.length === 0) return false;
+  }
+  return true;
+}
+
 /** Whether the provider has left the claim out because it is too long, as Microsoft Entra does with more than 200 groups. */
 export function isLeftOut(claims: Claims, path: string): boolean {
   const names = ownValue(claims, '_claim_names');

@@ -64,7 +64,7 @@ export class Provisioner {
   /**
    * @param registration by which the provider has identified the person
    * @param given of a sign-in as this role, whose mapping was checked; otherwise the role is that of the identity
-   * Throws AppError OIDC_ROLE_NOT_MAPPED, OIDC_NOT_ADMITTED, OIDC_STATE_INVALID (the registration has changed), TOO_BUSY.
+   * Throws AppError OIDC_ROLE_NOT_MAPPED, OIDC_NOT_ADMITTED, OIDC_STATE_INVALID (the registration has changed), TENANT_SUSPENDED, TOO_BUSY.
    */
   async admit(
     { provisioning, version }: Pick<OidcRegistration, 'provisioning' | 'version'>,

@@ -4,10 +4,10 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import {
   base64url,
+  CompactSign,
   exportJWK,
   exportSPKI,
   generateKeyPair,
-  SignJWT,
   type CryptoKey,
   type JWK,
   type JWTPayload,
@@ -22,6 +22,8 @@ export interface Misbehavior {
   readonly claims?: JWTPayload;
   /** Who signs in next, for several at once. */
   readonly nextPerson?: () => JWTPayload;
+  /** Rewrites the claims, which are JSON. */
+  readonly payload?: (json: string) => string;
   readonly signature?: Signature;
   /** The header of the ID token, instead of algorithm and key id; signed with RS256. */
   readonly header?: object;
@@ -197,7 +199,8 @@ export class MisbehavingProvider {
       const signature = sign('sha256', Buffer.from(signed), KeyObject.from(privateKey));
       return `${signed}.${base64url.encode(signature)}`;
     }
-    const jwt = new SignJWT(claims);
+    const payload = this.misbehavior.payload?.(JSON.stringify(claims)) ?? JSON.stringify(claims);
+    const jwt = new CompactSign(new TextEncoder().encode(payload));
     switch (this.misbehavior.signature) {
       case 'none':
         return `${base64url.encode('{"alg":"none"}')}.${base64url.encode(JSON.stringify(claims))}.`;

@@ -98,7 +98,7 @@ export class OidcFixture {
   /** `POST /oidc` with a browser's cookies. @returns the provider's address. */
   async begin(
     browser: HttpBrowser,
-    roleid: number,
+    roleid: number | undefined,
     confid: number,
     more: Readonly<Record<string, unknown>> = {},
   ): Promise<string> {
@@ -112,7 +112,7 @@ export class OidcFixture {
 
   /** Through a provider that asks nothing. @returns the response of the callback. */
   async signIn(
-    roleid: number,
+    roleid: number | undefined,
     confid: number,
     more: Readonly<Record<string, unknown>> = {},
   ): Promise<Response> {
