@@ -18,6 +18,11 @@ export class HttpBrowser {
     return response;
   }
 
+  setCookie(origin: string, name: string, value: string): void {
+    const jar = this.#cookies.get(origin) ?? new Map<string, string>();
+    this.#cookies.set(origin, jar.set(name, value));
+  }
+
   /** Another that holds the same cookies, and keeps them whatever this one is told. @param value gives them other values */
   copy(value = (own: string): string => own): HttpBrowser {
     const other = new HttpBrowser();
