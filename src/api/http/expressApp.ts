@@ -24,6 +24,7 @@ import { oidcRoutes } from '../oidc/oidcRoutes.js';
 import type { ProviderClient } from '../oidc/providerClient.js';
 import type { ProviderIssuers } from '../oidc/providerIssuers.js';
 import { Provisioner } from '../../control/oidc/provisioner.js';
+import { ProviderMetadata } from '../oidc/providerMetadata.js';
 import { ProviderKeys } from '../oidc/providerKeys.js';
 import type { RouteDeps } from './routeDeps.js';
 import { failedSignIn } from '../signIn/failedSignIn.js';
@@ -62,6 +63,7 @@ export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, r
     respondToSignIn: createSignInResponder(deps, tokens),
     consoleSessions: new ConsoleSessions(deps),
     providerKeys: new ProviderKeys(deps.callProvider, deps.clock),
+    providerMetadata: new ProviderMetadata(deps.callProvider, deps.clock),
     provisioner: new Provisioner(deps),
   };
   app.use(eventRoutes(routeDeps, new EmailEventMetrics(registry)));

@@ -9,6 +9,7 @@ import type { ConsoleSessions } from '../console/consoleSession.js';
 import type { BodyBudget } from './bodyBudget.js';
 import type { ProviderClient } from '../oidc/providerClient.js';
 import type { ProviderIssuers } from '../oidc/providerIssuers.js';
+import type { ProviderMetadata } from '../oidc/providerMetadata.js';
 import type { ProviderKeys } from '../oidc/providerKeys.js';
 import type { AnonymousLimits } from './anonymousLimits.js';
 import type { WebDeps } from './webDeps.js';
@@ -26,6 +27,7 @@ export interface RouteDeps extends WebDeps {
   readonly anonymousLimits: AnonymousLimits;
   readonly callProvider: ProviderClient;
   readonly providerKeys: ProviderKeys;
+  readonly providerMetadata: ProviderMetadata;
   readonly issuers: ProviderIssuers;
   readonly provisioner: Provisioner;
 }

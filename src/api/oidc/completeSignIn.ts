@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import type { JWTPayload } from 'jose';
 import { takeOidcSignIn, type OidcSignIn } from '../../db/roles/signIn/oidcSignIns.js';
+import type { Claims } from '../../control/oidc/claims.js';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import type { Admitted } from '../../control/oidc/provisioner.js';
 import type { Principal } from '../../db/roles/principal.js';
@@ -11,12 +12,13 @@ import { failedSignInPath, isConsolePath } from '../console/consolePath.js';
 import { clientAddress } from '../http/clientAddress.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { browserHashOf, cookieName, cookieOptions, sha256 } from './browserBinding.js';
-import { exchangeCode } from './exchangeCode.js';
+import { exchangeCode, type Exchanged } from './exchangeCode.js';
 import { findMapping, findRegistration } from './findRegistration.js';
 import { matchIdentity } from './matchIdentity.js';
 import { oidcFailure } from './oidcFailure.js';
 import { withError, withTokens } from './returnTo.js';
 import { verifierContext } from './startSignIn.js';
+import { readUserInfo } from './userInfo.js';
 import { verifyIdToken } from './verifyIdToken.js';
 
 /** A sign-in returned by the provider to the browser that started it. */
@@ -38,9 +40,10 @@ export async function completeSignIn(deps: RouteDeps, req: Request, res: Respons
   res.clearCookie(cookieName(signIn.state, baseUrl), cookieOptions(baseUrl));
   try {
     const registration = await findUnchanged(deps, signIn);
-    const idToken = await exchangeCode(deps.callProvider, { ...signIn, registration, callbackUrl });
+    const exchanged = await exchangeCode(deps.callProvider, { ...signIn, registration, callbackUrl });
+    const { idToken } = exchanged;
     const claims = await verifyIdToken(deps.providerKeys, registration, idToken, signIn.nonce);
-    const admitted = await findRole(deps, signIn, registration, claims);
+    const admitted = await findRole(deps, signIn, registration, { ...exchanged, claims });
     const principal = await signInRole(deps, signIn, admitted);
     deps.log.info({ ...subjectOf(signIn), roleid: admitted.roleid }, 'signed in through a provider');
     const atProvider = { registration, confid: signIn.confid, idToken, claims };
@@ -90,7 +93,7 @@ async function findRole(
   deps: RouteDeps,
   { tenantid, roleid, confid, tokens_valid_from_ms: began }: ReturnedSignIn,
   registration: OidcRegistration,
-  claims: JWTPayload,
+  { claims, accessToken }: Pick<Exchanged, 'accessToken'> & { readonly claims: JWTPayload },
 ): Promise<Admitted> {
   const { provider } = registration;
   const given = roleid === null || began === null ? undefined : { roleid, tokensValidFromMs: began };
@@ -102,9 +105,22 @@ async function findRole(
     providerid: provider.providerid,
     subId: matchIdentity(claims, provider, mapping?.sub_id),
     claims,
+    readMore: () => readMoreClaims(deps, registration, claims, accessToken),
     emailAlwaysVerified: provider.email_always_verified,
   };
   return deps.provisioner.admit(registration, identity, given);
+}
+
+/** Undefined if the provider offers no more claims. Throws AppError OIDC_PROVIDER_ERROR. */
+async function readMoreClaims(
+  { callProvider, providerMetadata }: RouteDeps,
+  registration: OidcRegistration,
+  { sub }: JWTPayload,
+  accessToken: string | undefined,
+): Promise<Claims | undefined> {
+  const { userInfoUri } = await providerMetadata.get(registration.provider);
+  if (userInfoUri === undefined || accessToken === undefined || sub === undefined) return undefined;
+  return readUserInfo(callProvider, registration, { userInfoUri, accessToken, sub });
 }
 
 /** A sign-in under way ends with the role's sessions. */

@@ -22,12 +22,20 @@ export interface CodeExchange {
   readonly codeVerifier: string;
 }
 
+/** What the provider gives for a code. */
+export interface Exchanged {
+  /** Not verified yet. */
+  readonly idToken: string;
+  /** For the provider's UserInfo endpoint. */
+  readonly accessToken: string | undefined;
+}
+
 /**
- * Exchanges the code for an ID token, which is not verified yet. The client authenticates with client_secret_basic; if the
+ * Exchanges the code for an ID token. The client authenticates with client_secret_basic; if the
  * provider rejects that, it retries with client_secret_post.
  * Throws AppError OIDC_CODE_REFUSED, OIDC_CLIENT_REFUSED, OIDC_REDIRECT_URI_MISMATCH, OIDC_LOGIN_REFUSED, OIDC_PROVIDER_ERROR.
  */
-export async function exchangeCode(callProvider: ProviderClient, exchange: CodeExchange): Promise<string> {
+export async function exchangeCode(callProvider: ProviderClient, exchange: CodeExchange): Promise<Exchanged> {
   const { clientSecret } = exchange.registration;
   try {
     return await request(callProvider, exchange, ClientSecretBasic(clientSecret)).catch((error: unknown) => {
@@ -43,19 +51,19 @@ async function request(
   callProvider: ProviderClient,
   { registration, callbackUrl, state, codeVerifier }: CodeExchange,
   clientAuth: ClientAuth,
-): Promise<string> {
+): Promise<Exchanged> {
   const { provider } = registration;
   const issuer =
     readIssuer(registration, callbackUrl) ?? provider.issuer ?? new URL(provider.auth_uri).origin;
   const configuration = clientConfiguration(registration, issuer, clientAuth);
-  const taker = takeIdToken(callProvider);
+  const taker = takeTokens(callProvider);
   configuration[customFetch] = taker.fetch;
   await authorizationCodeGrant(configuration, callbackUrl, {
     expectedState: state,
     pkceCodeVerifier: codeVerifier,
   });
-  const idToken = taker.idToken();
-  if (idToken !== undefined) return idToken;
+  const { idToken, accessToken } = taker.taken();
+  if (idToken !== undefined) return { idToken, accessToken };
   throw oidcFailure('OIDC_PROVIDER_ERROR', 'The provider responded to the code without an ID token.');
 }
 
@@ -83,7 +91,7 @@ function readIssuer({ provider, requiresIss }: OidcRegistration, { searchParams 
 }
 
 /**
- * Stands for what comes with the ID token: none of it is used, and not every provider sends it as RFC 6749 wants. Azure AD
+ * Stands for what comes with the ID token: only some of it is used, and not every provider sends it as RFC 6749 wants. Azure AD
  * B2C has no access token for the scope `openid` alone.
  */
 const NOTHING_ELSE = '{"access_token": "unused", "token_type": "bearer"}';
@@ -92,13 +100,13 @@ const NOTHING_ELSE = '{"access_token": "unused", "token_type": "bearer"}';
  * Removes the ID token from the response before openid-client reads it, which would check claims against one fixed issuer
  * and not check the signature. `verifyIdToken` checks both, with distinct errors.
  */
-function takeIdToken(callProvider: ProviderClient): {
+function takeTokens(callProvider: ProviderClient): {
   fetch: CustomFetch;
-  idToken: () => string | undefined;
+  taken: () => { readonly idToken?: string; readonly accessToken?: string };
 } {
-  let idToken: string | undefined;
+  let taken: { readonly idToken?: string; readonly accessToken?: string } = {};
   return {
-    idToken: () => idToken,
+    taken: () => taken,
     fetch: async (url, { headers, body }) => {
       const response = await callProvider(new URL(url), {
         method: 'POST',
@@ -106,10 +114,12 @@ function takeIdToken(callProvider: ProviderClient): {
         body: formText(body),
       });
       const { status, text } = conform(response);
-      const token = status === 200 ? parseJsonObject(text)?.['id_token'] : undefined;
-      if (typeof token === 'string') idToken = token;
+      const values = status === 200 ? parseJsonObject(text) : undefined;
+      const [idToken, accessToken] = [values?.['id_token'], values?.['access_token']];
+      if (typeof idToken === 'string')
+        taken = { idToken, ...(typeof accessToken === 'string' && { accessToken }) };
       const empty = [204, 205, 304].includes(status);
-      return new Response(empty ? null : idToken === undefined ? text : NOTHING_ELSE, {
+      return new Response(empty ? null : taken.idToken === undefined ? text : NOTHING_ELSE, {
         status,
         // Not every provider says so, and anything else is found not to parse.
         headers: { 'content-type': 'application/json' },

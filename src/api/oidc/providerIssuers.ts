@@ -1,13 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../foundation/clock.js';
-import {
-  storeDiscovered,
-  type Discovered,
-  type OidcRegistration,
-} from '../../control/oidc/oidcRegistration.js';
+import { storeDiscovered, type OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import type { OidcProvider } from '../../control/objects/oidcProviders.js';
-import { AppError } from '../../foundation/errors.js';
 import type { WebDeps } from '../http/webDeps.js';
+import { isDocument, NO_RESPONSE, placeOf, readDiscoveryDocument, type Found } from './discoveryDocument.js';
 import type { ProviderClient } from './providerClient.js';
 
 /** How soon to retry a provider without a discovery document, and one that gave no response. */
@@ -17,14 +13,6 @@ const MAX_PROVIDERS = 1_000;
 /** Discovery URLs tried per provider. */
 const MAX_DISCOVERY_URLS = 8;
 const MAX_ADDRESS_CHARACTERS = 2_000;
-const WELL_KNOWN = '/.well-known/openid-configuration';
-
-const ABSENT = Symbol('the URL has no discovery document');
-const NO_RESPONSE = Symbol('the provider gave no response');
-/** What a document says, or why there is none. */
-type Found = Discovered | typeof ABSENT | typeof NO_RESPONSE;
-
-const isDocument = (found: Found): found is Discovered => typeof found === 'object';
 
 /** Discovers the issuers of providers configured without one, whether callbacks name them, and where people sign out, and stores that in the database. */
 export class ProviderIssuers {
@@ -69,49 +57,24 @@ export class ProviderIssuers {
       }
       return provider;
     }
-    await storeDiscovered(pool, given, document);
+    const discovered = {
+      issuer: document.issuer,
+      sendsIss: document['authorization_response_iss_parameter_supported'] === true,
+      endSessionUri: readAddress(document['end_session_endpoint']),
+    };
+    await storeDiscovered(pool, given, discovered);
     return {
       ...provider,
-      issuer: document.issuer,
-      sends_iss: document.sendsIss,
-      discovered_end_session_uri: document.endSessionUri,
+      issuer: discovered.issuer,
+      sends_iss: discovered.sendsIss,
+      discovered_end_session_uri: discovered.endSessionUri,
     };
   }
 
   #discover(provider: OidcProvider): Promise<readonly Found[]> {
     const { issuer } = provider;
-    const places = issuer === null ? candidateUrls(provider) : [issuer.replace(/\/$/, '')];
-    return Promise.all(places.map((place) => this.#documentAt(place, provider)));
-  }
-
-  /** The document must be at the URL derived from its issuer (OpenID Connect Discovery 4.3), and name the configured keys. */
-  async #documentAt(place: string, provider: OidcProvider): Promise<Found> {
-    const address = place + WELL_KNOWN;
-    // An issuer is compared as text, and need not be an address.
-    if (!URL.canParse(address) || !/^https?:/.test(address)) return ABSENT;
-    const url = new URL(address);
-    try {
-      const response = await this.callProvider(url, {
-        method: 'GET',
-        headers: { accept: 'application/json' },
-      });
-      if (response.status >= 500 || response.status === 429) return NO_RESPONSE;
-      if (response.status !== 200) return ABSENT;
-      const document: unknown = JSON.parse(response.text);
-      const { issuer, jwks_uri, ...more } = document as Readonly<Record<string, unknown>>;
-      if (typeof issuer !== 'string' || jwks_uri !== provider.jwks_uri) return ABSENT;
-      if (issuer !== (provider.issuer ?? issuer) || issuer.replace(/\/$/, '') !== place) return ABSENT;
-      return {
-        issuer,
-        sendsIss: more['authorization_response_iss_parameter_supported'] === true,
-        endSessionUri: readAddress(more['end_session_endpoint']),
-      };
-    } catch (error) {
-      if (error instanceof AppError) return NO_RESPONSE;
-      // No document.
-      if (error instanceof SyntaxError || error instanceof TypeError) return ABSENT;
-      throw error;
-    }
+    const places = issuer === null ? candidateUrls(provider) : [placeOf(issuer)];
+    return Promise.all(places.map((place) => readDiscoveryDocument(this.callProvider, place, provider)));
   }
 }
 

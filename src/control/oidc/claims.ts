@@ -33,10 +33,46 @@ export function isTooDeep(claims: Claims): boolean {
   return true;
 }
 
-/** Whether the provider has left the claim out because it is too long, as Microsoft Entra does with more than 200 groups. */
+/**
+ * Whether the provider has left the claim out because it is too long, as Microsoft Entra does with more than 200 groups: `_claim_names`
+ * says where else it is (OpenID Connect Core, 5.6.2), or `hasgroups` that there are any.
+ */
 export function isLeftOut(claims: Claims, path: string): boolean {
   const names = ownValue(claims, '_claim_names');
-  return isObject(names) && ownValue(names, path) !== undefined;
+  const elsewhere = isObject(names) ? Object.keys(names) : [];
+  if (elsewhere.some((name) => leadsTo(name, path))) return true;
+  return ownValue(claims, 'hasgroups') === true && leadsTo('groups', path) && !isThere(claims, path);
+}
+
+/** Whether the claims have to be asked for elsewhere, where the provider may have more. */
+export function isMissing(claims: Claims, path: string): boolean {
+  return isLeftOut(claims, path) || !isThere(claims, path);
+}
+
+/** The claims of an ID token with those of UserInfo that it has not, or has in part. */
+export function completeClaims(claims: Claims, more: Claims): Claims {
+  const complete = new Map(Object.entries(claims));
+  const names = ownValue(claims, '_claim_names');
+  const elsewhere = isObject(names) ? Object.keys(names) : [];
+  const found = elsewhere.filter((name) => ownValue(more, name) !== undefined && !isLeftOut(more, name));
+  for (const name of found) complete.delete(name);
+  const left = elsewhere.filter((name) => !found.includes(name));
+  complete.delete('_claim_names');
+  if (left.length > 0) complete.set('_claim_names', Object.fromEntries(left.map((name) => [name, ''])));
+  // An address is verified where it comes from.
+  const isOther = claims['email'] !== undefined && claims['email'] !== more['email'];
+  for (const [name, value] of Object.entries(more)) {
+    if (!complete.has(name) && !(isOther && name === 'email_verified')) complete.set(name, value);
+  }
+  return Object.fromEntries(complete);
+}
+
+function isThere(claims: Claims, path: string): boolean {
+  return valueAt(claims, path.split('.')) !== undefined;
+}
+
+function leadsTo(name: string, path: string): boolean {
+  return path === name || path.startsWith(`${name}.`);
 }
 
 /** The address that the provider says is the person's own. */

@@ -21,7 +21,7 @@ import { endSessions, insertRole, isBelow } from '../roles/roles.js';
 import { requirePlainLogin } from '../roles/signUp.js';
 import { bumpPolicyVersion } from '../tenants/tenants.js';
 import type { Services } from '../services.js';
-import { isLeftOut, textsOf, verifiedEmail, type Claims } from './claims.js';
+import { completeClaims, isLeftOut, isMissing, textsOf, verifiedEmail, type Claims } from './claims.js';
 import { isOfVersion, type OidcRegistration } from './oidcRegistration.js';
 import { groupClassesOf, isIn, isInExactly, setGroupClasses } from './groupClasses.js';
 
@@ -33,6 +33,8 @@ export interface Identity {
   /** The claim that the provider's `comparison_field` names. */
   readonly subId: string;
   readonly claims: Claims;
+  /** Those that the provider has elsewhere; undefined if it has none. */
+  readonly readMore: () => Promise<Claims | undefined>;
   /** Whether addresses count without `email_verified`. */
   readonly emailAlwaysVerified: boolean;
 }
@@ -68,16 +70,17 @@ export class Provisioner {
    */
   async admit(
     { provisioning, version }: Pick<OidcRegistration, 'provisioning' | 'version'>,
-    identity: Identity,
+    from: Identity,
     given: Admitted | undefined,
   ): Promise<Admitted> {
-    const { tenantid } = identity;
+    const { tenantid } = from;
     const { pool } = this.deps.database;
     const limited = <T>(work: () => Promise<T>): Promise<T> => this.#limiter.run(tenantid, work);
-    const known = given ?? (await findMapped(pool, identity));
+    const known = given ?? (await findMapped(pool, from));
     // After the role's state is known: a later change of the provider ends that.
-    if (!(await isOfVersion(pool, { ...identity, version }))) throw changed();
+    if (!(await isOfVersion(pool, { ...from, version }))) throw changed();
     if (!provisioning) return known ?? fail(notMapped('No role is mapped to this identity.'));
+    const identity = await withClaims(from, claimsOf(provisioning, known === undefined));
     requireAdmitted(provisioning, identity);
     const isUnchanged = ({ roleid }: Admitted): Promise<boolean> =>
       limited(() => isAsProvisioned(pool, provisioning, identity, roleid));
@@ -114,6 +117,25 @@ export class Provisioner {
     }
     return { name: rendered.get('name') ?? null, login: rendered.get('login') ?? null };
   }
+}
+
+/** The paths of the claims that a sign-in reads; more if it makes a role. */
+function claimsOf(provisioning: Provisioning, isNew: boolean): readonly string[] {
+  const { groups_claim, required_claim, email_domains, link_by_email, name, login } = provisioning;
+  const readsEmail = email_domains.length > 0 || (isNew && link_by_email);
+  const templates = isNew ? `${name ?? ''} ${login ?? ''}` : '';
+  const named = [...templates.matchAll(/\bclaims(?:\.|\[\s*["'])([\w-]+)/g)].map(([, claim = '']) => claim);
+  return [groups_claim, required_claim, ...(readsEmail ? ['email', 'email_verified'] : []), ...named].filter(
+    (path) => path !== null,
+  );
+}
+
+/** With those that the ID token has not, if one of them is needed. Throws AppError OIDC_PROVIDER_ERROR. */
+async function withClaims(identity: Identity, needed: readonly string[]): Promise<Identity> {
+  const { claims, readMore } = identity;
+  if (!needed.some((path) => isMissing(claims, path))) return identity;
+  const more = await readMore();
+  return more ? { ...identity, claims: completeClaims(claims, more) } : identity;
 }
 
 interface Names {
@@ -222,20 +244,24 @@ function requireAdmitted(
     if (domain === undefined || !domains.includes(domain))
       throw notAdmitted('Only people with a verified address of certain domains are let in.');
   }
+  if (claim !== null) requireWhole(claims, claim);
   if (claim !== null && !textsOf(claims, claim).includes(value ?? ''))
     throw notAdmitted(`The claim "${claim}" does not let this person in.`);
 }
 
-/** Throws AppError OIDC_NOT_ADMITTED: with a part of the groups, a role would have too few rights or too many. */
 function groupsOf({ groups_claim: path }: Provisioning, claims: Claims): readonly string[] {
   if (path === null) return [];
-  if (isLeftOut(claims, path)) {
-    throw notAdmitted(
-      `The person has more groups than the provider puts into the claim "${path}".`,
-      'At the provider, have the claim hold only the groups that are assigned to the application, or application roles instead.',
-    );
-  }
+  requireWhole(claims, path);
   return textsOf(claims, path);
+}
+
+/** Throws AppError OIDC_NOT_ADMITTED: with a part of the groups, a role would have too few rights or too many. */
+function requireWhole(claims: Claims, path: string): void {
+  if (!isLeftOut(claims, path)) return;
+  throw notAdmitted(
+    `The person has more groups than the provider puts into the claim "${path}".`,
+    'At the provider, have the claim hold only the groups that are assigned to the application, or application roles instead.',
+  );
 }
 
 /** Throws AppError TENANT_SUSPENDED. @returns undefined if it is gone: whoever may delete it must not lock out those who have a role */

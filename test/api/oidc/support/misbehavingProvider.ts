@@ -36,6 +36,9 @@ export interface Misbehavior {
   /** What comes with the ID token, instead of an access token. */
   readonly besides?: object;
   readonly jwks?: Response;
+  /** The response at its UserInfo endpoint; 404 by default. */
+  readonly userInfo?: Response | JWTPayload;
+  readonly signsUserInfo?: true;
   /** What stands at a `/.well-known/openid-configuration`, by its path; nothing by default. */
   readonly discovery?: Readonly<Record<string, object>>;
   /** The response at each `/.well-known/openid-configuration`, instead. */
@@ -58,6 +61,8 @@ export class MisbehavingProvider {
   misbehavior: Misbehavior = {};
   jwksReads = 0;
   discoveryReads = 0;
+  userInfoReads = 0;
+  userInfoSignature: Signature = 'right';
   /** Of the last token request. */
   lastForm = new URLSearchParams();
   lastAuthorization: string | undefined;
@@ -129,6 +134,7 @@ export class MisbehavingProvider {
       this.#json(res, document ? 200 : 404, document ?? { error: 'not found' });
     } else if (url.pathname.endsWith('/authorize')) this.#authorize(url, res);
     else if (url.pathname === '/jwks') await this.#jwks(res);
+    else if (url.pathname === '/userinfo') await this.#userInfo(res);
     else await this.#token(req, res);
   }
 
@@ -151,6 +157,27 @@ export class MisbehavingProvider {
       return;
     }
     this.#json(res, 200, { keys: [await this.publicJwk()] });
+  }
+
+  /** A discovery document that names it. */
+  get documentWithUserInfo(): object {
+    return {
+      issuer: this.issuer,
+      jwks_uri: this.endpoints.jwks_uri,
+      userinfo_endpoint: `${this.issuer}/userinfo`,
+    };
+  }
+
+  async #userInfo(res: ServerResponse): Promise<void> {
+    this.userInfoReads += 1;
+    const { userInfo, signsUserInfo } = this.misbehavior;
+    if (typeof userInfo === 'function') userInfo(res);
+    else if (!userInfo) json(res, 404, {});
+    else if (signsUserInfo) {
+      res
+        .writeHead(200, { 'content-type': 'application/jwt' })
+        .end(await this.sign(userInfo, this.userInfoSignature));
+    } else this.#json(res, 200, userInfo);
   }
 
   async #token(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -191,7 +218,7 @@ export class MisbehavingProvider {
   }
 
   /** An ID token or a logout token, signed as misbehaving says. */
-  async sign(claims: JWTPayload): Promise<string> {
+  async sign(claims: JWTPayload, signature = this.misbehavior.signature): Promise<string> {
     const { privateKey, publicKey, kid, alg } = this.#keys!;
     const { header } = this.misbehavior;
     if (header) {
@@ -201,7 +228,7 @@ export class MisbehavingProvider {
     }
     const payload = this.misbehavior.payload?.(JSON.stringify(claims)) ?? JSON.stringify(claims);
     const jwt = new CompactSign(new TextEncoder().encode(payload));
-    switch (this.misbehavior.signature) {
+    switch (signature) {
       case 'none':
         return `${base64url.encode('{"alg":"none"}')}.${base64url.encode(JSON.stringify(claims))}.`;
       case 'HS256 with the public key':

@@ -57,7 +57,14 @@ const CASES: readonly Case[] = [
       features: { pushedAuthorizationRequests: { enabled: true }, requestObjects: { enabled: true } },
     },
   },
-  { name: 'consent and scopes narrowed for the client', client: { scope: 'openid profile email groups' } },
+  { name: 'claims in UserInfo alone', options: { conformIdTokenClaims: true } },
+  {
+    name: 'claims in a signed UserInfo alone, roles below realm_access',
+    options: { conformIdTokenClaims: true, features: { jwtUserinfo: { enabled: true } } },
+    client: { userinfo_signed_response_alg: 'ES256' },
+    alg: 'ES256',
+    groupsClaim: 'realm_access.roles',
+  },
 ];
 
 /** Somebody as the company knows them. */

@@ -262,6 +262,7 @@ describe('roles that sign-ins make, in random tenants', () => {
       providerid: 0,
       subId,
       claims,
+      readMore: () => Promise.resolve(undefined),
       emailAlwaysVerified: false,
     };
     try {
