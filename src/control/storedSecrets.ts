@@ -4,6 +4,7 @@ import type { KeyRing } from '../config/secrets.js';
 import { webhookSecretContext } from '../db/email/carrierWebhooks.js';
 import { emailApiKeyContext, emailTransportsContext } from '../db/email/emailAccounts.js';
 import { secretContext } from './derive/writeRows.js';
+import { clientKeyContext } from './oidc/clientKeys.js';
 import { signingKeyContext } from '../db/roles/signIn/signingKeys.js';
 
 /** A column of ciphertexts, empty or null if nothing is stored. */
@@ -54,6 +55,13 @@ export const SECRET_COLUMNS: readonly SecretColumn<KeyColumns>[] = [
     key: ['confid'],
     context: ({ confid }) => secretContext('oidc_config', confid),
     nameOf: ({ confid }) => `client secret of oidc_config ${confid}`,
+  },
+  {
+    table: 'oidc_key',
+    column: 'private_jwk_encrypted',
+    key: ['kid'],
+    context: ({ kid }) => clientKeyContext(kid),
+    nameOf: ({ kid }) => `client key ${kid}`,
   },
   {
     table: 'carrier_webhook',

@@ -41,7 +41,13 @@ describe('attack: many roles of a tenant with a megabyte of rules each', () => {
     } as unknown as ProvisionerDeps);
     const provisioning = { parentid: 1, email_domains: [], required_claim: null, groups_claim: 'groups' };
     const registration = { provisioning } as unknown as Parameters<Provisioner['admit']>[0];
-    const identity = { tenantid: 1, confid: 2, providerid: 3, emailAlwaysVerified: false };
+    const identity = {
+      tenantid: 1,
+      confid: 2,
+      providerid: 3,
+      emailAlwaysVerified: false,
+      readMore: () => Promise.resolve(undefined),
+    };
     const signIns = Array.from({ length: 20 }, (_, person) =>
       provisioner.admit(
         registration,

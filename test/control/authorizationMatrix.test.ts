@@ -75,6 +75,7 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
       `create_role_oidc(input: {roleid: ${role}, confid: ${config}, sub_id: "x"}) { roleid }`,
       'roleid',
     );
+    const key = await made('root', `create_oidc_key(input: {confid: ${config}}) { kid }`, 'kid');
     const class_ = await made('root', 'create_role_class(input: {name: "c"}) { classid }', 'classid');
     await made(
       'root',
@@ -129,6 +130,7 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
       provider: unused,
       config,
       spare,
+      key,
       class: class_,
       rule: await made(
         'root',
@@ -146,7 +148,7 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
 
   /** Each mutation with arguments that are right for the tenant's root, or for pxadmin where only that may. */
   function mutations(): Readonly<Record<string, string>> {
-    const { role = '', config = '', spare = '', provider = '', rule = '', emailRule = '' } = ids;
+    const { role = '', config = '', spare = '', key = '', provider = '', rule = '', emailRule = '' } = ids;
     const classid = ids['class'] ?? '';
     return {
       create_tenant:
@@ -170,6 +172,8 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
       create_oidc_config: `create_oidc_config(input: {providerid: ${provider}, client_id: "c", client_secret: "s"}) { confid }`,
       update_oidc_config: `update_oidc_config(confid: ${config}, input: {client_id: "x"}) { confid }`,
       delete_oidc_config: `delete_oidc_config(confid: ${config}) { confid }`,
+      create_oidc_key: `create_oidc_key(input: {confid: ${spare}}) { kid }`,
+      delete_oidc_key: `delete_oidc_key(kid: "${key}") { kid }`,
       create_oidc_provisioning: `create_oidc_provisioning(input: {confid: ${spare}, parentid: ${role}, capabilities: []}) { confid }`,
       update_oidc_provisioning: `update_oidc_provisioning(confid: ${config}, input: {seats: 1}) { confid }`,
       delete_oidc_provisioning: `delete_oidc_provisioning(confid: ${config}) { confid }`,

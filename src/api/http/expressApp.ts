@@ -104,7 +104,7 @@ const METHODS: Readonly<Record<string, string>> = {
 };
 
 const otherMethods: RequestHandler = (req, res, next) => {
-  const allow = ownValue(METHODS, req.path) ?? (/^\/oidc\/\d+$/.test(req.path) ? 'GET' : undefined);
+  const allow = ownValue(METHODS, req.path) ?? (/^\/oidc\/\d+(\/jwks)?$/.test(req.path) ? 'GET' : undefined);
   if (allow === undefined) {
     next();
     return;

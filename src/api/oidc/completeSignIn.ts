@@ -12,6 +12,7 @@ import { failedSignInPath, isConsolePath } from '../console/consolePath.js';
 import { clientAddress } from '../http/clientAddress.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { browserHashOf, cookieName, cookieOptions, sha256 } from './browserBinding.js';
+import { clientAuthOf } from './clientAuth.js';
 import { exchangeCode, type Exchanged } from './exchangeCode.js';
 import { findMapping, findRegistration } from './findRegistration.js';
 import { matchIdentity } from './matchIdentity.js';
@@ -40,7 +41,12 @@ export async function completeSignIn(deps: RouteDeps, req: Request, res: Respons
   res.clearCookie(cookieName(signIn.state, baseUrl), cookieOptions(baseUrl));
   try {
     const registration = await findUnchanged(deps, signIn);
-    const exchanged = await exchangeCode(deps.callProvider, { ...signIn, registration, callbackUrl });
+    const exchanged = await exchangeCode(deps.callProvider, {
+      ...signIn,
+      registration,
+      callbackUrl,
+      clientAuth: await clientAuthOf(deps, registration),
+    });
     const { idToken } = exchanged;
     const claims = await verifyIdToken(deps.providerKeys, registration, idToken, signIn.nonce);
     const admitted = await findRole(deps, signIn, registration, { ...exchanged, claims });

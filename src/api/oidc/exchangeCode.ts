@@ -1,11 +1,4 @@
-import {
-  authorizationCodeGrant,
-  ClientSecretBasic,
-  ClientSecretPost,
-  customFetch,
-  type ClientAuth,
-  type CustomFetch,
-} from 'openid-client';
+import { authorizationCodeGrant, customFetch, type ClientAuth, type CustomFetch } from 'openid-client';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import { parseJsonObject } from '../../foundation/json/losslessJson.js';
 import { clientConfiguration } from './clientConfiguration.js';
@@ -20,6 +13,8 @@ export interface CodeExchange {
   readonly callbackUrl: URL;
   readonly state: string;
   readonly codeVerifier: string;
+  /** How the client authenticates, and how else if the provider refuses that. */
+  readonly clientAuth: readonly [ClientAuth, ...ClientAuth[]];
 }
 
 /** What the provider gives for a code. */
@@ -31,16 +26,15 @@ export interface Exchanged {
 }
 
 /**
- * Exchanges the code for an ID token. The client authenticates with client_secret_basic; if the
- * provider rejects that, it retries with client_secret_post.
+ * Exchanges the code for an ID token.
  * Throws AppError OIDC_CODE_REFUSED, OIDC_CLIENT_REFUSED, OIDC_REDIRECT_URI_MISMATCH, OIDC_LOGIN_REFUSED, OIDC_PROVIDER_ERROR.
  */
 export async function exchangeCode(callProvider: ProviderClient, exchange: CodeExchange): Promise<Exchanged> {
-  const { clientSecret } = exchange.registration;
+  const [clientAuth, other] = exchange.clientAuth;
   try {
-    return await request(callProvider, exchange, ClientSecretBasic(clientSecret)).catch((error: unknown) => {
-      if (!mayRefuseBasic(error)) throw error;
-      return request(callProvider, exchange, ClientSecretPost(clientSecret));
+    return await request(callProvider, exchange, clientAuth).catch((error: unknown) => {
+      if (!other || !mayRefuseBasic(error)) throw error;
+      return request(callProvider, exchange, other);
     });
   } catch (error) {
     throw explainExchangeError(error, exchange.callbackUrl);

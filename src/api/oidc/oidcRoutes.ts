@@ -1,13 +1,16 @@
 import { Router, type RequestHandler } from 'express';
+import { ownValue } from '../../foundation/ownValue.js';
 import { readSignIn, readTenantid } from '../auth/readSignIn.js';
-import { requireAllowedPage, requirePageOfTenant } from '../signIn/allowedPages.js';
-import { sendJson } from '../http/failure.js';
+import { isFromOwnPage, otherSite, requireAllowedPage, requirePageOfTenant } from '../signIn/allowedPages.js';
+import { readPublicKeys } from '../../control/oidc/clientKeys.js';
+import { nothingHere, sendJson } from '../http/failure.js';
+import { readId } from '../http/readId.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { browserHashOf } from './browserBinding.js';
 import { completeSignIn } from './completeSignIn.js';
 import { requireId, startSignIn } from './startSignIn.js';
 
-/** `POST /oidc` starts a sign-in at a provider; `GET /oidc` and `GET /oidc/<confid>` are redirect URIs. */
+/** `POST /oidc` starts a sign-in at a provider; `GET /oidc` and `GET /oidc/<confid>` are redirect URIs, also by POST. */
 export function oidcRoutes(deps: RouteDeps): Router {
   const start: RequestHandler = async (req, res) => {
     const values = await readSignIn(deps, req, res);
@@ -33,8 +36,36 @@ export function oidcRoutes(deps: RouteDeps): Router {
     next();
   };
 
+  /** `response_mode=form_post`: the cookie of the sign-in comes only with the navigation that follows. */
+  const formPost: RequestHandler = async (req, res, next) => {
+    if (isFromOwnPage(req, deps.config) || !req.is('application/x-www-form-urlencoded')) {
+      next();
+      return;
+    }
+    const values = await readSignIn(deps, req, res);
+    const query = new URLSearchParams();
+    for (const name of FORM_POST) {
+      const value = ownValue(values, name);
+      if (typeof value === 'string') query.set(name, value);
+    }
+    if (!query.has('state')) throw otherSite();
+    res.setHeader('cache-control', 'no-store');
+    res.redirect(303, `${req.path}?${query.toString()}`);
+  };
+
+  const jwks: RequestHandler<{ confid: string }> = async (req, res) => {
+    const [tenantid, confid] = [readId(req.query['tenantid']), readId(req.params.confid)];
+    const isKnown = tenantid !== undefined && confid !== undefined;
+    const keys = isKnown ? await readPublicKeys(deps.database.pool, tenantid, confid) : [];
+    if (keys.length === 0) throw nothingHere();
+    res.setHeader('cache-control', 'public, max-age=300');
+    sendJson(res, 200, JSON.stringify({ keys }));
+  };
+
   return (
     Router()
+      .post(CALLBACKS, formPost)
+      .get('/oidc/:confid/jwks', deps.limits.viewsByAddress, jwks)
       .post('/oidc', requireAllowedPage(deps.config), deps.limits.byAddress, start)
       // Express would take HEAD, as link checkers send it, for GET, and complete the sign-in.
       .head(CALLBACKS, (_req, _res, next) => next('router'))
@@ -42,4 +73,6 @@ export function oidcRoutes(deps: RouteDeps): Router {
   );
 }
 
+/** The parameters of a callback. */
+const FORM_POST = ['state', 'code', 'iss', 'error', 'error_description'];
 const CALLBACKS = ['/oidc', '/oidc/:confid'];

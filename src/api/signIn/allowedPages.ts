@@ -12,16 +12,21 @@ type Pages = Pick<Config, 'baseUrl' | 'corsOrigins' | 'oidcReturnOrigins'>;
  * `refuseOtherSites`. Fails with AppError PERMISSION_DENIED.
  */
 export function requireAllowedPage(pages: Pages): RequestHandler {
-  // `*` among CORS_ORIGINS names none: pages of other origins get no cookies.
-  const allowed = [...ownOrigins(pages), ...pages.corsOrigins];
   return (req, _res, next) => {
-    if (!isFromOrigin(req, allowed)) {
-      throw new AppError('PERMISSION_DENIED', 'Another site sent this request.', {
-        hint: 'Begin the sign-in at a page of this service, or of an origin in CORS_ORIGINS or OIDC_RETURN_ORIGINS.',
-      });
-    }
+    if (!isFromOwnPage(req, pages)) throw otherSite();
     next();
   };
+}
+
+/** `*` among CORS_ORIGINS names none: pages of other origins get no cookies. */
+export function isFromOwnPage(req: IncomingMessage, pages: Pages): boolean {
+  return isFromOrigin(req, [...ownOrigins(pages), ...pages.corsOrigins]);
+}
+
+export function otherSite(): AppError {
+  return new AppError('PERMISSION_DENIED', 'Another site sent this request.', {
+    hint: 'Begin the sign-in at a page of this service, or of an origin in CORS_ORIGINS or OIDC_RETURN_ORIGINS.',
+  });
 }
 
 /**

@@ -11,6 +11,7 @@ import { emailTypes } from './emailTypes.js';
 import { emailTypeVersion } from './emailTypeVersion.js';
 import { emailUnsubscribe } from './emailUnsubscribe.js';
 import { oidcConfig } from './oidcConfig.js';
+import { oidcKey } from './oidcKey.js';
 import { oidcProviders } from './oidcProviders.js';
 import { oidcGroupClass, oidcProvisioning } from './oidcProvisioning.js';
 import { outbox } from './outbox.js';
@@ -31,6 +32,7 @@ export const OBJECTS: readonly ControlObject[] = [
   capability,
   oidcProviders,
   oidcConfig,
+  oidcKey,
   oidcProvisioning,
   oidcGroupClass,
   roleOidc,

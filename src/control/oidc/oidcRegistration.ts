@@ -4,12 +4,15 @@ import type { Row } from '../derive/declaration.js';
 import { readRow, readRows } from '../derive/rows.js';
 import { secretContext } from '../derive/writeRows.js';
 import { oidcProvisioning } from '../objects/oidcProvisioning.js';
+import { readClientKey, type ClientKey } from './clientKeys.js';
 import { oidcProviders, type OidcProvider } from '../objects/oidcProviders.js';
 
 /** A tenant's registration with a provider, as needed for a sign-in. */
 export interface OidcRegistration {
   readonly clientId: string;
   readonly clientSecret: string;
+  /** Instead of the secret, if there is one. */
+  readonly clientKey: ClientKey | undefined;
   readonly provider: OidcProvider;
   /** Where the provider sends browsers back to, below BASE_URL. */
   readonly redirectPath: string;
@@ -43,6 +46,7 @@ export async function readOidcRegistration(
   return {
     clientId: row.client_id,
     clientSecret: keyRing.decrypt(row.client_secret_encrypted, secretContext('oidc_config', confid)),
+    clientKey: await readClientKey(db, keyRing, tenantid, confid),
     provider,
     redirectPath: row.redirect_uri,
     requiresIss: row.requires_iss || provider.sends_iss === true,

@@ -33,6 +33,7 @@ export const MOVING_TABLES: readonly TenantTable[] = [
     ownRows: sql`select row_to_json(t)::text as row from rowpost.oidc_providers t where t.tenantid = $1`,
   },
   { table: 'oidc_config' },
+  { table: 'oidc_key' },
   { table: 'oidc_provisioning' },
   { table: 'oidc_group_class' },
   { table: 'role_oidc' },

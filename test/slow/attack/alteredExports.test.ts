@@ -110,6 +110,18 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
       createtime: '2026-01-01',
     },
   ],
+  oidc_key: [
+    {
+      kid: 'a',
+      tenantid: TENANT,
+      confid: 20_000_500,
+      public_jwk: {},
+      private_jwk_encrypted: FOREIGN.encrypt('theirs', 'oidc_key:a'),
+      jwks_uri: `/oidc/20000500/jwks?tenantid=${TENANT}`,
+      creatorid: 20_000_501,
+      createtime: '2026-01-01',
+    },
+  ],
   oidc_provisioning: [
     {
       confid: 20_000_500,

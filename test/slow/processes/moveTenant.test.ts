@@ -28,7 +28,9 @@ const MORE_ROWS = `
   insert into rowpost.oidc_providers (tenantid, name, auth_uri, token_uri, jwks_uri, issuer, comparison_field)
     values (0, 'shared', 'https://id.example.com/a', 'https://id.example.com/t', 'https://id.example.com/j', 'https://id.example.com', 'sub');
   insert into rowpost.oidc_config (confid, tenantid, providerid, client_id, client_secret_uuid, client_secret_encrypted)
-    values (1, 1, (select max(providerid) from rowpost.oidc_providers), 'client', gen_random_uuid(), 'SECRET');
+    values (1, 1, (select max(providerid) from rowpost.oidc_providers), 'client', gen_random_uuid(), 'SECRET oidc_config:1');
+  insert into rowpost.oidc_key (kid, tenantid, confid, public_jwk, private_jwk_encrypted, jwks_uri)
+    values ('a', 1, 1, '{}', 'SECRET oidc_key:a', '/oidc/1/jwks?tenantid=1');
   insert into rowpost.oidc_provisioning (tenantid, confid, parentid) values (1, 1, 90);
   insert into rowpost.oidc_group_class (tenantid, confid, group_name, classid) values (1, 1, 'staff', 1);
   insert into rowpost.role_oidc (tenantid, roleid, confid, sub_id) values (1, 80, 1, 'someone');
@@ -92,8 +94,12 @@ if (HAS_PG_DUMP) {
         ['tenant', 'capture', '--tenant', '1', '--table', 'orders', '--writers', 'all'],
         fleet.env,
       );
+      const keys = KeyRing.parse(env['SECRET_KEYS']!);
       await fleet.testDatabase.database.pool.query(
-        MORE_ROWS.replace('SECRET', KeyRing.parse(env['SECRET_KEYS']!).encrypt('theirs', 'oidc_config:1')),
+        MORE_ROWS.replace(
+          /SECRET (\S+:\S+?)'/g,
+          (_, context: string) => `${keys.encrypt('theirs', context)}'`,
+        ),
       );
       expect((await runThere('release', '--id-range', '1')).code).to.equal(0);
     });
@@ -302,7 +308,7 @@ if (HAS_PG_DUMP) {
         const other = newKey();
         expect(await importing(await signed(lines.slice(0, -2), other), other))
           .to.contain(
-            'email API key of tenant 1, client secret of oidc_config 1, mailgun webhook of tenant 1',
+            'email API key of tenant 1, client secret of oidc_config 1, client key a, mailgun webhook of tenant 1',
           )
           .and.to.contain('SOURCE_SECRET_KEYS');
       });

@@ -21,6 +21,9 @@ interface Case extends Omit<Site, 'client'> {
   /** Found in the discovery document. */
   readonly withoutIssuer?: boolean;
   readonly rotatesKeys?: boolean;
+  readonly formPost?: boolean;
+  /** The client has a key, at an address that the provider knows. */
+  readonly hasKey?: boolean;
 }
 
 const SPECIAL = 'a:b c%2F+&=?/"\\~!';
@@ -57,6 +60,8 @@ const CASES: readonly Case[] = [
       features: { pushedAuthorizationRequests: { enabled: true }, requestObjects: { enabled: true } },
     },
   },
+  { name: 'form_post', formPost: true },
+  { name: 'private_key_jwt', hasKey: true, client: { token_endpoint_auth_method: 'private_key_jwt' } },
   { name: 'claims in UserInfo alone', options: { conformIdTokenClaims: true } },
   {
     name: 'claims in a signed UserInfo alone, roles below realm_access',
@@ -156,10 +161,12 @@ describe('a company of 200 that signs in for the first time', () => {
     groupsClaim,
     comparisonField,
     withoutIssuer,
+    formPost,
+    hasKey,
   }: Case): Promise<number> {
     const issuer = company.issuerOf(name);
     const providerid = await fixture.createProvider({
-      auth_uri: `${issuer}/auth`,
+      auth_uri: `${issuer}/auth${formPost ? '?response_mode=form_post' : ''}`,
       token_uri: `${issuer}/token`,
       jwks_uri: `${issuer}/jwks`,
       ...(withoutIssuer ? {} : { issuer }),
@@ -169,6 +176,10 @@ describe('a company of 200 that signs in for the first time', () => {
       client_id: client?.['client_id'] ?? 'rowpost',
       client_secret: client?.['client_secret'] ?? 'a secret of the client',
     });
+    if (hasKey) {
+      const key = await mutate('oidc_key', 'jwks_uri', { confid });
+      await company.setClient(name, { jwks_uri: textAt(key, 'data.create_oidc_key.jwks_uri') });
+    }
     const made = await mutate('oidc_provisioning', 'confid', {
       confid,
       parentid,
@@ -201,7 +212,19 @@ describe('a company of 200 that signs in for the first time', () => {
     });
     const address = textAt(await begun.json(), 'authorization_url');
     const callback = await browser.follow(address, (url) => !url.startsWith(baseUrl));
-    if (!callback.url.startsWith(baseUrl)) throw new Error(await callback.response.text());
+    if (!callback.url.startsWith(baseUrl)) {
+      const page = await callback.response.text();
+      if (!page.includes('method="post"')) throw new Error(page);
+      const inputs = [...page.matchAll(/name="(\w+)" value="([^"]*)"/g)];
+      const posted = await browser.send(/action="([^"]+)"/.exec(page)![1]!, {
+        method: 'POST',
+        headers: { origin: company.issuerOf(site), 'sec-fetch-site': 'same-site' },
+        body: new URLSearchParams(
+          inputs.map(([, input = '', value = '']): [string, string] => [input, value]),
+        ),
+      });
+      callback.url = new URL(posted.headers.get('location')!, baseUrl).href;
+    }
     return (await (await browser.send(callback.url)).json()) as AuthBody & Partial<FailureBody>;
   }
 

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
-import { readRow } from '../../../../src/control/derive/rows.js';
-import { oidcProvisioning } from '../../../../src/control/objects/oidcProvisioning.js';
+import { readOidcRegistration } from '../../../../src/control/oidc/oidcRegistration.js';
 import { Provisioner } from '../../../../src/control/oidc/provisioner.js';
 import type { Database } from '../../../../src/db/pool/database.js';
+import { KeyRing } from '../../../../src/config/secrets.js';
 import { AppError } from '../../../../src/foundation/errors.js';
 import { OidcFixture } from '../../../api/oidc/support/oidcFixture.js';
+import { TEST_SECRET_KEYS } from '../../../support/testConfig.js';
 import { generator, randomSeed } from '../../../support/randomNumbers.js';
 
 const WORLDS = Number(process.env['WORLDS'] ?? 25);
@@ -21,6 +22,8 @@ const PATHS = [
   'groups.list',
 ];
 const INHERITED = ['none', 'creation', 'full'] as const;
+
+const KEY_RING = KeyRing.parse(TEST_SECRET_KEYS);
 
 type Random = (below: number) => number;
 type Claims = Readonly<Record<string, unknown>>;
@@ -255,7 +258,7 @@ describe('roles that sign-ins make, in random tenants', () => {
 
   /** Undefined if refused. */
   async function admit(confid: number, subId: string, claims: Claims): Promise<number | undefined> {
-    const provisioning = await readRow(pool, oidcProvisioning, { tenantid: tenantid(), confid });
+    const registration = await readOidcRegistration(pool, KEY_RING, tenantid(), confid);
     const identity = {
       tenantid: tenantid(),
       confid,
@@ -266,7 +269,7 @@ describe('roles that sign-ins make, in random tenants', () => {
       emailAlwaysVerified: false,
     };
     try {
-      return await provisioner.admit({ provisioning }, identity, undefined);
+      return (await provisioner.admit(registration!, identity, undefined)).roleid;
     } catch (error) {
       if (error instanceof AppError && error.code === 'OIDC_NOT_ADMITTED') return undefined;
       throw error;

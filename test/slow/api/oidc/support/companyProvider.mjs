@@ -1,6 +1,6 @@
 // The certified server as the identity provider of a company: one for each of SITES, in one process. The browser's cookie `person` says
 // who sits at it, and everybody agrees to everything. A message { people } is the directory from then on, { rotate: name } gives a site
-// new keys.
+// new keys, and its client more metadata if there is { client }.
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -20,7 +20,7 @@ const sites = new Map();
 for (const site of JSON.parse(process.env.SITES)) sites.set(site.name, await start(site));
 process.on('message', async (message) => {
   if (message.people) people = new Map(Object.entries(message.people));
-  if (message.rotate) sites.get(message.rotate).rotate();
+  if (message.rotate) sites.get(message.rotate).rotate(message.client);
   process.send('done');
 });
 process.on('disconnect', () => process.exit(0));
@@ -33,7 +33,8 @@ async function start(site) {
   await once(server, 'listening');
   const issuer = `http://localhost:${server.address().port}`;
   const kept = { cookieKeys: [randomUUID()], adapter: adapterOf(new Map()) };
-  const rotate = () => {
+  const rotate = (client) => {
+    Object.assign(site.client, client);
     handle = createSite(issuer, site, kept);
   };
   rotate();
@@ -57,6 +58,8 @@ function createSite(issuer, { client, options, alg = 'RS256' }, { cookieKeys, ad
       groups: ['groups', 'realm_access', 'https://example.com/groups'],
     },
     conformIdTokenClaims: false,
+    // The client's keys are on this machine, which the package would not call.
+    fetch: (url, { headers, method }) => fetch(url, { headers, method }),
     subjectTypes: ['public', 'pairwise'],
     pairwiseIdentifier: (_context, account) => `pairwise-${account}`,
     pkce: { required: () => true },

@@ -22,6 +22,7 @@ export interface CompanyProvider {
   setPeople(people: People): Promise<void>;
   /** Signs with a new key from now on; the old one is gone. */
   rotateKeys(site: string): Promise<void>;
+  setClient(site: string, more: Readonly<Record<string, unknown>>): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -50,6 +51,7 @@ export async function startCompanyProvider(sites: readonly Site[]): Promise<Comp
     issuerOf: (site) => issuers[site]!,
     setPeople: (people) => send({ people }),
     rotateKeys: (site) => send({ rotate: site }),
+    setClient: (site, client) => send({ rotate: site, client }),
     async stop() {
       child.kill();
       await exited;

@@ -1,0 +1,79 @@
+import { generateKeyPair, randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
+import type { KeyRing } from '../../config/secrets.js';
+import type { StatementRunner } from '../../db/sql/statementRunner.js';
+
+type Jwk = Readonly<Record<string, unknown>>;
+
+/** A key that a client authenticates with at an identity provider (RFC 7523). */
+export interface ClientKey {
+  readonly kid: string;
+  readonly privateJwk: Jwk;
+}
+
+/** One to be replaced, and one that replaces it. */
+export const MAX_KEYS = 2;
+
+/** A provider may keep the keys that it has read for so long. */
+const PUBLISHED_BEFORE_USE = '1 hour';
+
+/** Stores a new key. All providers know RSA. @returns its id */
+export async function insertClientKey(
+  db: StatementRunner,
+  keyRing: KeyRing,
+  of: { readonly tenantid: number; readonly confid: number; readonly creatorid: number },
+): Promise<string> {
+  const kid = randomUUID();
+  const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
+  await db.query(
+    `insert into rowpost.oidc_key (kid, tenantid, confid, creatorid, public_jwk, private_jwk_encrypted, jwks_uri)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [
+      kid,
+      of.tenantid,
+      of.confid,
+      of.creatorid,
+      JSON.stringify({ ...publicKey.export({ format: 'jwk' }), kid, use: 'sig' }),
+      keyRing.encrypt(JSON.stringify(privateKey.export({ format: 'jwk' })), clientKeyContext(kid)),
+      `/oidc/${of.confid}/jwks?tenantid=${of.tenantid}`,
+    ],
+  );
+  return kid;
+}
+
+/** The one to authenticate with: the newest that the provider can know by now, or else the first. Undefined without keys. */
+export async function readClientKey(
+  db: StatementRunner,
+  keyRing: KeyRing,
+  tenantid: number,
+  confid: number,
+): Promise<ClientKey | undefined> {
+  const { rows } = await db.query<{ kid: string; private_jwk_encrypted: string }>(
+    `select kid, private_jwk_encrypted
+     from rowpost.oidc_key, lateral (select createtime < now() - interval '${PUBLISHED_BEFORE_USE}' as known) k
+     where tenantid = $1 and confid = $2
+     order by known desc, case when known then createtime end desc, createtime, kid limit 1`,
+    [tenantid, confid],
+  );
+  const [row] = rows;
+  if (!row) return undefined;
+  const text = keyRing.decrypt(row.private_jwk_encrypted, clientKeyContext(row.kid));
+  return { kid: row.kid, privateJwk: JSON.parse(text) as Jwk };
+}
+
+/** What providers read at the configuration's JWKS address. */
+export async function readPublicKeys(
+  db: StatementRunner,
+  tenantid: number,
+  confid: number,
+): Promise<readonly Jwk[]> {
+  const { rows } = await db.query<{ public_jwk: Jwk }>(
+    'select public_jwk from rowpost.oidc_key where tenantid = $1 and confid = $2 order by createtime, kid',
+    [tenantid, confid],
+  );
+  return rows.map((row) => row.public_jwk);
+}
+
+export function clientKeyContext(kid: string): string {
+  return `oidc_key:${kid}`;
+}
