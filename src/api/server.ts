@@ -30,6 +30,11 @@ import { UnreadBodies } from './http/unreadBodies.js';
 import { unclearHeaders } from './http/unclearHeaders.js';
 import { HttpMetrics, routeOf } from './http/metrics.js';
 import { createProviderClient } from './oidc/providerClient.js';
+import { oidcSetUp } from './oidc/setUp.js';
+import { ProviderKeys } from './oidc/providerKeys.js';
+import { ProviderMetadata } from './oidc/providerMetadata.js';
+import { Provisioner } from '../control/oidc/provisioner.js';
+import type { OidcSetUp } from '../control/oidc/oidcSetUp.js';
 import { ProviderIssuers } from './oidc/providerIssuers.js';
 import { createExpressApp } from './http/expressApp.js';
 import { AnonymousLimits } from './http/anonymousLimits.js';
@@ -70,6 +75,14 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     allowPrivateNetwork: !config.production || config.oidcAllowPrivateNetwork,
   });
   const issuers = new ProviderIssuers(callProvider, clock);
+  const oidc = {
+    callProvider,
+    issuers,
+    providerKeys: new ProviderKeys(callProvider, clock),
+    providerMetadata: new ProviderMetadata(callProvider, clock),
+    provisioner: new Provisioner(deps),
+  };
+  const setUp = oidcSetUp({ ...deps, ...oidc });
   const endpointDeps = { ...deps, authenticator, bodies };
   const graphql = new Map([
     [
@@ -81,7 +94,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     ],
     [
       '/roles_pbac',
-      createGraphqlEndpoint(withSignIn(deps, tokens, issuers), {
+      createGraphqlEndpoint(withSignIn(deps, tokens, issuers, setUp), {
         ...endpointDeps,
         admit: async (principal, req) =>
           (await anonymousLimits.admit(principal, req)) ?? anonymousLimits.ofRole(principal, req),
@@ -97,8 +110,8 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     metrics,
     bodies,
     anonymousLimits,
-    callProvider,
-    issuers,
+    ...oidc,
+    oidcSetUp: setUp,
     isStopping: () => stopped !== undefined,
   });
   const cors = createCors(config.corsOrigins);
@@ -205,7 +218,12 @@ async function close(server: Server, inFlight: () => number, delayMs: number): P
 }
 
 /** Lets the control engine issue tokens and call identity providers, without coupling it to either. */
-function withSignIn(deps: WebDeps, tokens: Tokens, issuers: ProviderIssuers): GraphqlExecutor {
+function withSignIn(
+  deps: WebDeps,
+  tokens: Tokens,
+  issuers: ProviderIssuers,
+  setUp: OidcSetUp,
+): GraphqlExecutor {
   const learnProvider = async (providerid: number): Promise<void> => {
     const provider = await readRow(deps.database.pool, oidcProviders, { providerid });
     if (provider) await issuers.learn(deps, provider);
@@ -224,6 +242,7 @@ function withSignIn(deps: WebDeps, tokens: Tokens, issuers: ProviderIssuers): Gr
         sessionid,
         issueToken,
         learnProvider,
+        oidcSetUp: setUp,
       });
     },
   };

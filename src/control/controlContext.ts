@@ -6,6 +6,7 @@ import type { Carriers } from '../email/carriers/sending.js';
 import type { Services } from './services.js';
 import type { Allowance } from '../graphql/allowance.js';
 import type { TenantLimiter } from '../foundation/limits/tenantLimiter.js';
+import type { OidcSetUp } from './oidc/oidcSetUp.js';
 import type { PasswordHashes } from './request/passwordHashes.js';
 import type { ResponseValues } from './request/responseValues.js';
 
@@ -29,6 +30,7 @@ export interface ControlOptions {
   readonly sessionid?: string | undefined;
   /** Stores what the provider's discovery document says. */
   readonly learnProvider?: (providerid: number) => Promise<void>;
+  readonly oidcSetUp?: OidcSetUp;
   /** Issues an access token for `Utility.role_token`. */
   readonly issueToken?: (subject: Principal) => Promise<string>;
 }

@@ -26,6 +26,7 @@ import { emailPreviewPages } from './emailPreviewPages.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 import { policyPages } from './policyPages.js';
 import { redrivePages } from './redrivePages.js';
+import { providerPage } from './providerPage.js';
 import { rolePages } from './rolePages.js';
 import { rowPages } from './rowPages.js';
 import { rulePages } from './rulePages.js';
@@ -55,6 +56,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
       allowance: deps.anonymousLimits.ofRole(session.principal, req),
       authTimeMs: session.authTimeMs,
       sessionid: session.sessionid,
+      oidcSetUp: deps.oidcSetUp,
     }),
     queryData: createGraphqlClient(deps.engine, session.principal, {
       allowMutation: values !== undefined,
@@ -170,6 +172,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
       tenantPages(handlers),
       brandPage(handlers),
       sessionPage(handlers),
+      providerPage(handlers),
     )
     .get(`${CONSOLE}/*path`, notFound)
     .use(CONSOLE, failedPage(deps));

@@ -2,6 +2,7 @@ import type { Principal } from '../../db/roles/principal.js';
 import { AppError, ERROR_CODES, type ErrorCode, type ErrorDetails } from '../../foundation/errors.js';
 import type { Allowance } from '../../graphql/allowance.js';
 import { parseJson } from '../../foundation/json/losslessJson.js';
+import type { OidcSetUp } from '../../control/oidc/oidcSetUp.js';
 import type { ControlEngine } from '../../control/controlEngine.js';
 
 /** Executes a document as the session's role. Throws the first error of the response as an AppError. */
@@ -23,6 +24,7 @@ export interface GraphqlClientOptions {
   /** When the session began. */
   readonly authTimeMs?: number;
   readonly sessionid?: string | undefined;
+  readonly oidcSetUp?: OidcSetUp;
   /** A longer response is not parsed, because other requests would wait meanwhile: it is an error. */
   readonly maxCharacters?: number;
 }

@@ -23,9 +23,10 @@ import { signOutRoutes } from '../oidc/signOutRoutes.js';
 import { oidcRoutes } from '../oidc/oidcRoutes.js';
 import type { ProviderClient } from '../oidc/providerClient.js';
 import type { ProviderIssuers } from '../oidc/providerIssuers.js';
-import { Provisioner } from '../../control/oidc/provisioner.js';
-import { ProviderMetadata } from '../oidc/providerMetadata.js';
-import { ProviderKeys } from '../oidc/providerKeys.js';
+import type { OidcSetUp } from '../../control/oidc/oidcSetUp.js';
+import type { Provisioner } from '../../control/oidc/provisioner.js';
+import type { ProviderMetadata } from '../oidc/providerMetadata.js';
+import type { ProviderKeys } from '../oidc/providerKeys.js';
 import type { RouteDeps } from './routeDeps.js';
 import { failedSignIn } from '../signIn/failedSignIn.js';
 import { signInRoutes } from '../signIn/signInRoutes.js';
@@ -45,6 +46,10 @@ export interface ExpressAppDeps extends WebDeps {
   readonly anonymousLimits: AnonymousLimits;
   readonly callProvider: ProviderClient;
   readonly issuers: ProviderIssuers;
+  readonly providerKeys: ProviderKeys;
+  readonly providerMetadata: ProviderMetadata;
+  readonly provisioner: Provisioner;
+  readonly oidcSetUp: OidcSetUp;
   readonly isStopping: () => boolean;
 }
 
@@ -62,9 +67,6 @@ export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, r
     limits: new SignInLimits(deps),
     respondToSignIn: createSignInResponder(deps, tokens),
     consoleSessions: new ConsoleSessions(deps),
-    providerKeys: new ProviderKeys(deps.callProvider, deps.clock),
-    providerMetadata: new ProviderMetadata(deps.callProvider, deps.clock),
-    provisioner: new Provisioner(deps),
   };
   app.use(eventRoutes(routeDeps, new EmailEventMetrics(registry)));
   app.use(authRoutes(routeDeps));

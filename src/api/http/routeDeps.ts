@@ -1,3 +1,4 @@
+import type { OidcSetUp } from '../../control/oidc/oidcSetUp.js';
 import type { Provisioner } from '../../control/oidc/provisioner.js';
 import type { Authenticator } from '../auth/authenticate.js';
 import type { SignInResponder } from '../auth/signInResponder.js';
@@ -29,5 +30,6 @@ export interface RouteDeps extends WebDeps {
   readonly providerKeys: ProviderKeys;
   readonly providerMetadata: ProviderMetadata;
   readonly issuers: ProviderIssuers;
+  readonly oidcSetUp: OidcSetUp;
   readonly provisioner: Provisioner;
 }

@@ -23,6 +23,7 @@ import { bumpPolicyVersion } from '../tenants/tenants.js';
 import type { Services } from '../services.js';
 import { completeClaims, isLeftOut, isMissing, textsOf, verifiedEmail, type Claims } from './claims.js';
 import { isOfVersion, type OidcRegistration } from './oidcRegistration.js';
+import type { RehearsedRole } from './oidcSetUp.js';
 import { groupClassesOf, isIn, isInExactly, setGroupClasses } from './groupClasses.js';
 
 /** Somebody whom a provider has identified, at a sign-in through a configuration. */
@@ -80,7 +81,7 @@ export class Provisioner {
     // After the role's state is known: a later change of the provider ends that.
     if (!(await isOfVersion(pool, { ...from, version }))) throw changed();
     if (!provisioning) return known ?? fail(notMapped('No role is mapped to this identity.'));
-    const identity = await withClaims(from, claimsOf(provisioning, known === undefined));
+    const identity = await withClaims(from, claimsRead(provisioning, known === undefined));
     requireAdmitted(provisioning, identity);
     const isUnchanged = ({ roleid }: Admitted): Promise<boolean> =>
       limited(() => isAsProvisioned(pool, provisioning, identity, roleid));
@@ -93,6 +94,36 @@ export class Provisioner {
         return provision(tx, identity, given, names);
       }),
     );
+  }
+
+  /**
+   * What `admit` would do, in a transaction that is rolled back.
+   * Throws AppError OIDC_ROLE_NOT_MAPPED, OIDC_NOT_ADMITTED, TENANT_SUSPENDED, TOO_BUSY.
+   */
+  async rehearse(
+    { provisioning }: Pick<OidcRegistration, 'provisioning'>,
+    identity: Identity,
+  ): Promise<RehearsedRole> {
+    const { tenantid } = identity;
+    const { pool } = this.deps.database;
+    if (provisioning) requireAdmitted(provisioning, identity);
+    const known = await findMapped(pool, identity);
+    const names =
+      provisioning && known === undefined ? await this.#renderNames(provisioning, identity) : NO_NAMES;
+    const rehearsed = this.#limiter.run(tenantid, () =>
+      inTransaction(pool, async (tx): Promise<never> => {
+        await lockTenant(tx, tenantid);
+        throw new Rehearsed(
+          await readRehearsed(tx, (await provision(tx, identity, undefined, names)).roleid),
+        );
+      }),
+    );
+    const role = await rehearsed.catch((error: unknown) => {
+      if (error instanceof Rehearsed) return error.role;
+      throw error;
+    });
+    const { rowCount } = await pool.query('select from rowpost.role where roleid = $1', [role.roleid]);
+    return rowCount === 0 ? { ...role, roleid: null } : role;
   }
 
   /** Throws AppError OIDC_NOT_ADMITTED. */
@@ -120,7 +151,7 @@ export class Provisioner {
 }
 
 /** The paths of the claims that a sign-in reads; more if it makes a role. */
-function claimsOf(provisioning: Provisioning, isNew: boolean): readonly string[] {
+export function claimsRead(provisioning: Provisioning, isNew: boolean): readonly string[] {
   const { groups_claim, required_claim, email_domains, link_by_email, name, login } = provisioning;
   const readsEmail = email_domains.length > 0 || (isNew && link_by_email);
   const templates = isNew ? `${name ?? ''} ${login ?? ''}` : '';
@@ -136,6 +167,23 @@ async function withClaims(identity: Identity, needed: readonly string[]): Promis
   if (!needed.some((path) => isMissing(claims, path))) return identity;
   const more = await readMore();
   return more ? { ...identity, claims: completeClaims(claims, more) } : identity;
+}
+
+/** Rolls a rehearsal back. */
+class Rehearsed extends Error {
+  constructor(readonly role: RehearsedRole) {
+    super('rehearsed');
+  }
+}
+
+async function readRehearsed(db: StatementRunner, roleid: number): Promise<RehearsedRole> {
+  const { rows } = await db.query<RehearsedRole>(
+    'select roleid, login, name, parentid, capabilities, classes from rowpost.role where roleid = $1',
+    [roleid],
+  );
+  const [role] = rows;
+  if (!role) throw new Error('a role that signs in is missing');
+  return role;
 }
 
 interface Names {

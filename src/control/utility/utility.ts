@@ -17,6 +17,7 @@ import { recentRows } from '../email/recentRows.js';
 import { sentEmailField } from '../email/sentEmail.js';
 import { templateNames } from '../email/templateNames.js';
 import { explainEventField } from '../explain/explainEventField.js';
+import { checkOidcConfig, tryOidcClaims } from '../oidc/setUpFields.js';
 import { requireManageable } from '../roles/rolePermissions.js';
 import { roleRightsField } from '../roles/roleRights.js';
 import { sessionsField } from '../roles/sessions.js';
@@ -121,4 +122,6 @@ export const utilityQueries: ControlFields = {
   recent_rows: recentRows,
   explain_event: explainEventField,
   sign_in_brand: signInBrand,
+  check_oidc_config: checkOidcConfig,
+  try_oidc_claims: tryOidcClaims,
 };

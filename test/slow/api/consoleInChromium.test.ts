@@ -259,6 +259,7 @@ if (existsSync(CHROMIUM)) {
           ['policies', '/console/policies'],
           ['brand', '/console/brand'],
           ['sessions', '/console/sessions'],
+          ['identity-providers', '/console/identity-providers'],
           ['policy', `/console/policies/edit?id=${policy}`],
         ]);
         await page.goto(`${shop.fixture.url}/console/deliveries/${failed}/email`);

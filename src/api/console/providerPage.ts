@@ -1,0 +1,104 @@
+import { Router } from 'express';
+import type { AppError } from '../../foundation/errors.js';
+import { ownValue } from '../../foundation/ownValue.js';
+import { CONSOLE } from './consolePath.js';
+import { numberOf, problemOf, textOf, type Id } from './formValues.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
+
+const PROVIDERS = `${CONSOLE}/identity-providers`;
+const CONFIGS = `{
+  oidc_config(ordering: ["confid"], limit: 1000) { confid providerid client_id redirect_uri }
+  oidc_providers(limit: 1000) { providerid name comparison_field }
+  oidc_provisioning(limit: 1000) { confid parentid groups_claim }
+}`;
+const CHECK = 'query ($confid: Int!) { Utility { check_oidc_config(confid: $confid) { step ok message } } }';
+const TRY = `query ($confid: Int!, $claims: String!) { Utility { try_oidc_claims(confid: $confid, claims: $claims) {
+  read { path values } role { roleid login name parentid capabilities classes } refusal { code message }
+} } }`;
+const CLASSES = 'query ($filter: String) { role_class(filter: $filter, limit: 1000) { classid name } }';
+
+const TITLES: Readonly<Record<string, string>> = {
+  discovery: 'Discovery document',
+  keys: 'Keys',
+  authorization: 'Sign-in at the provider',
+  client: 'Client id, and secret or key',
+};
+const EXAMPLE =
+  '{\n  "sub": "8f6b7a52",\n  "email": "ada@example.com",\n  "email_verified": true,\n  "groups": ["staff"]\n}';
+
+interface Configs {
+  readonly oidc_config: readonly { readonly confid: Id; readonly providerid: Id }[];
+  readonly oidc_providers: readonly { readonly providerid: Id; readonly name: string }[];
+  readonly oidc_provisioning: readonly { readonly confid: Id }[];
+}
+
+interface Step {
+  readonly step: string;
+  readonly ok: boolean;
+  readonly message: string | null;
+}
+
+interface Trial {
+  readonly read: readonly { readonly path: string; readonly values: readonly string[] }[];
+  readonly role: { readonly roleid: Id | null; readonly classes: readonly Id[] } | null;
+  readonly refusal: { readonly code: string; readonly message: string } | null;
+}
+
+/** Checks a configuration against its identity provider, and shows what claims would make of somebody. */
+export function providerPage({ page, form }: PageHandlers): Router {
+  const list = page((visit, req) => showPage(visit, numberOf(req.query, 'confid'), {}));
+
+  const submit = form(async (visit) => {
+    const { values, query } = visit;
+    const confid = numberOf(values, 'confid');
+    const claims = textOf(values, 'claims', Infinity);
+    try {
+      if (values['action'] === 'check') {
+        const { Utility } = await query<{ Utility: { check_oidc_config: readonly Step[] } }>(CHECK, {
+          confid,
+        });
+        const steps = Utility.check_oidc_config.map((each) => ({
+          ...each,
+          title: ownValue(TITLES, each.step),
+        }));
+        await showPage(visit, confid, { steps });
+      } else {
+        const { Utility } = await query<{ Utility: { try_oidc_claims: Trial } }>(TRY, { confid, claims });
+        await showPage(visit, confid, { trial: await withNames(visit, Utility.try_oidc_claims), claims });
+      }
+    } catch (error) {
+      await showPage(visit, confid, { claims, problem: problemOf(error) });
+    }
+  });
+
+  return Router().get(PROVIDERS, list).post(PROVIDERS, submit);
+}
+
+interface Shown {
+  readonly steps?: readonly object[];
+  readonly trial?: object;
+  readonly claims?: string;
+  readonly problem?: AppError;
+}
+
+async function showPage({ query, show }: Visit, confid: number, { problem, ...shown }: Shown): Promise<void> {
+  const { oidc_config, oidc_providers, oidc_provisioning } = await query<Configs>(CONFIGS);
+  const configs = oidc_config.map((each) => ({
+    ...each,
+    provider: oidc_providers.find(({ providerid }) => String(providerid) === String(each.providerid)),
+    provisioning: oidc_provisioning.find((made) => String(made.confid) === String(each.confid)),
+  }));
+  const chosen = configs.find((each) => String(each.confid) === String(confid)) ?? configs[0];
+  const values = { title: 'Identity providers', configs, chosen, ...shown, claims: shown.claims ?? EXAMPLE };
+  await show('identity-providers', values, { problem });
+}
+
+async function withNames({ query }: Visit, trial: Trial): Promise<object> {
+  const classids = trial.role?.classes ?? [];
+  if (classids.length === 0) return { ...trial, classes: [] };
+  const filter = classids.map((id) => `classid = ${Number(id)}`).join(' or ');
+  const { role_class } = await query<{ role_class: readonly { readonly name: string }[] }>(CLASSES, {
+    filter,
+  });
+  return { ...trial, classes: role_class.map(({ name }) => name) };
+}
