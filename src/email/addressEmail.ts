@@ -1,5 +1,6 @@
 import { isOnlyValues, unmarkValues } from 'rowpost-jinja2';
 import {
+  formatAddress,
   MAX_LIST_CHARACTERS,
   MAX_PIECES,
   parseAddresses,
@@ -10,7 +11,7 @@ import {
   type Address,
   type ParsedAddresses,
 } from './addresses.js';
-import { EmailProblem, fieldProblem, type Email, type InvalidAddress } from './email.js';
+import { EmailProblem, fieldProblem, type Email, type Intended, type InvalidAddress } from './email.js';
 import type { EmailField, EmailFields } from './emailFields.js';
 import type { TextOf } from './renderFields.js';
 import { toPostgresText } from './postgresText.js';
@@ -18,9 +19,13 @@ import { toPostgresText } from './postgresText.js';
 /** Inboxes show a hundred. Folding two million into lines takes a second, and the ledger keeps them. */
 const MAX_SUBJECT_CHARACTERS = 10_000;
 
-type AddressedEmail = Pick<Email, 'sender' | 'recipients' | 'cc' | 'bcc' | 'invalid' | 'subject'>;
+interface AddressedEmail {
+  readonly addressed: Pick<Email, 'sender' | 'recipients' | 'cc' | 'bcc' | 'invalid' | 'subject'>;
+  /** Why there is nobody to send it to. */
+  readonly nobody?: EmailProblem;
+}
 
-/** Reads sender, recipients and subject of an email. Throws EmailProblem if any of them is missing. */
+/** Reads sender, recipients and subject of an email. Throws EmailProblem if sender or subject is missing. */
 export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmail {
   const sender = readSender(textOf(fields.sender));
   const subject = readSubject(textOf(fields.subject));
@@ -51,12 +56,66 @@ export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmai
     addresses(fields.cc),
     addresses(fields.bcc),
   ]);
-  if (recipients.length === 0) throw noRecipient(invalid[0]?.text);
-  return { sender, recipients, cc, bcc, subject, ...(invalid.length === 0 ? {} : { invalid }) };
+  const addressed = {
+    sender,
+    recipients,
+    cc,
+    bcc,
+    subject,
+    ...(invalid.length === 0 ? {} : { invalid }),
+  };
+  return recipients.length === 0 ? { addressed, nobody: noRecipient(invalid[0]?.text) } : { addressed };
 }
 
+/** As many as carriers take. */
+const MAX_INTENDED = 1_000;
+const MAX_INTENDED_CHARACTERS = 320;
+
+/** Whom an email is for, whoever of them gets it. */
+export function intendedOf({
+  recipients,
+  cc,
+  bcc,
+  invalid = [],
+  subject,
+}: Pick<Email, 'recipients' | 'cc' | 'bcc' | 'invalid' | 'subject'>): Intended {
+  const addresses = [...recipients, ...cc, ...bcc].map(formatAddress);
+  return { recipients: asIntended([...addresses, ...invalid.map(({ text }) => text)]), subject };
+}
+
+/** Likewise, of an email that can't be composed. @param textOf undefined for what can't be rendered */
+export function readIntended(
+  { subject, recipients, cc, bcc }: EmailFields,
+  textOf: (field: EmailField) => string | undefined,
+): Intended {
+  const written = [recipients, cc, bcc].flat().flatMap((field) => {
+    const text = textOf(field);
+    return text === undefined ? [] : readWritten(field, text);
+  });
+  const rendered = oneLine(textOf(subject) ?? '').slice(0, MAX_SUBJECT_CHARACTERS);
+  return { recipients: asIntended(written), subject: rendered === '' ? null : rendered };
+}
+
+function readWritten(field: EmailField, text: string): readonly string[] {
+  if (text.length > MAX_LIST_CHARACTERS) return [];
+  try {
+    const read = readTexts(field, text, () => undefined);
+    return read.flatMap(({ valid, invalid }) => [...valid.map(formatAddress), ...invalid]);
+  } catch (error) {
+    if (!(error instanceof EmailProblem)) throw error;
+    return [unmarkValues(text)];
+  }
+}
+
+function asIntended(texts: readonly string[]): readonly string[] {
+  const shown = texts.map((text) => oneLine(text).slice(0, MAX_INTENDED_CHARACTERS));
+  return [...new Set(shown)].filter((text) => text !== '').slice(0, MAX_INTENDED);
+}
+
+const oneLine = (text: string): string => toPostgresText(text.replace(/\s+/g, ' ').trim());
+
 function readSubject(text: string): string {
-  const subject = toPostgresText(text.replace(/\s+/g, ' ').trim());
+  const subject = oneLine(text);
   if (subject !== '' && subject.length <= MAX_SUBJECT_CHARACTERS) return subject;
   throw new EmailProblem('failed', {
     field: 'subject',

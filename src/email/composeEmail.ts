@@ -4,18 +4,20 @@ import type { DataEngine } from '../graphql/dataEngine.js';
 import { writeJson } from '../foundation/json/losslessJson.js';
 import { traced, type Span } from '../foundation/observability/tracing/tracing.js';
 import { findAttachments, type AttachmentDeps } from './attachments.js';
+import { intendedOf, readIntended } from './addressEmail.js';
 import {
   EmailProblem,
   type Email,
   type EmailFailure,
   type EmailTrigger,
+  type Intended,
   type QueryOutcome,
 } from './email.js';
 import { fieldsOf, type EmailField } from './emailFields.js';
 import { bytesOf, MAX_EMAIL_BYTES } from './message/emailSize.js';
 import { HeldResults } from './heldResults.js';
 import { tagNumericValues, type MarkDeps } from './numericTags.js';
-import { renderFields, type Rendered } from './renderFields.js';
+import { renderFields, renderPossible, type Rendered } from './renderFields.js';
 import { renderEmail, renderWithLink } from './renderEmail.js';
 import { addGraphqlNames } from './graphqlNames.js';
 import { runQueries, type QueryDeps } from './runQueries.js';
@@ -32,9 +34,18 @@ export interface ComposeDeps extends QueryDeps, AttachmentDeps, MarkDeps {
 }
 
 /** An email, or why there is none, with the outcomes of the queries that were run. */
-export type Composed = { readonly queries: readonly QueryOutcome[] } & (
+export type Composed = {
+  readonly queries: readonly QueryOutcome[];
+  /** Undefined if not even that could be read. */
+  readonly intended?: Intended | undefined;
+} & (
   | { readonly kind: 'email'; readonly email: Email }
-  | { readonly kind: EmailProblem['kind']; readonly failure: EmailFailure }
+  | {
+      readonly kind: EmailProblem['kind'];
+      readonly failure: EmailFailure;
+      /** If only its recipients are missing: the rest of it, without attachments. */
+      readonly email?: Email;
+    }
 );
 
 /** Operations that depend on the name of the email type. */
@@ -57,46 +68,80 @@ export async function composeEmail(
   named: NamedType,
 ): Promise<Composed> {
   let queries: readonly QueryOutcome[] = [];
+  let used = type;
+  let marked: EmailTrigger | undefined;
   const held = new HeldResults();
   const deps = { ...given, templates: tracedTemplates(given.templates, trigger.span), held };
   try {
     requireReadable(trigger);
     const records = await tagNumericValues(deps, trigger);
-    const marked = { ...trigger, new: addGraphqlNames(records.new), old: addGraphqlNames(records.old) };
+    marked = { ...trigger, new: addGraphqlNames(records.new), old: addGraphqlNames(records.old) };
     queries = await queriesOf(deps, marked, type);
     const locale = await localeOf(deps, marked, type, queries);
     const variant = locale === undefined ? undefined : await named.variant(locale);
     if (variant) {
       held.release();
-      queries = await queriesOf(deps, marked, variant);
+      used = variant;
+      queries = await queriesOf(deps, marked, used);
     }
-    const used = variant ?? type;
+    const about = marked;
     const fields = fieldsOf(used);
     const render = (texts: readonly (EmailField | undefined)[], unsubscribeUrl?: string): Promise<Rendered> =>
       renderFields(
         deps.templates,
         trigger.tenantid,
         used,
-        contextJson(deps, marked, queries, { locale, unsubscribe_url: unsubscribeUrl }),
+        contextJson(deps, about, queries, { locale, unsubscribe_url: unsubscribeUrl }),
         texts,
       );
     const canUnsubscribe = type.unsubscribe !== undefined && type.unsubscribe !== 'none';
-    const rendered = canUnsubscribe
+    const { email: rendered, nobody } = canUnsubscribe
       ? await renderWithLink(fields, render, (address) => named.unsubscribeUrl(address))
       : await renderEmail(fields, render);
     const email =
       locale === undefined
         ? rendered
         : { ...rendered, headers: { 'Content-Language': locale, ...rendered.headers } };
+    const intended = intendedOf(email);
+    if (nobody) return { kind: nobody.kind, failure: nobody.failure, queries, intended, email };
     const attachments = await findAttachments(deps, trigger, used, queries, email.html);
-    if (attachments.length === 0) return { kind: 'email', email, queries };
-    return { kind: 'email', email: withinLimit({ ...email, attachments }), queries };
+    if (attachments.length === 0) return { kind: 'email', email, queries, intended };
+    return { kind: 'email', email: withinLimit({ ...email, attachments }), queries, intended };
   } catch (error) {
     if (!(error instanceof EmailProblem)) throw error;
-    return { kind: error.kind, failure: error.failure, queries };
+    const { kind, failure } = error;
+    const intended = marked && (await intendedDespite(failure, deps, marked, used, queries));
+    return { kind, failure, queries, intended };
   } finally {
     held.release();
   }
+}
+
+/** Renders what a person recognizes the email by, without what failed. */
+async function intendedDespite(
+  { code, field: failed }: EmailFailure,
+  deps: ComposeDeps,
+  trigger: EmailTrigger,
+  type: EmailType,
+  queries: readonly QueryOutcome[],
+): Promise<Intended> {
+  const fields = fieldsOf(type);
+  const possible = [fields.subject, ...fields.recipients, ...fields.cc, ...fields.bcc].filter(
+    ({ name }) => name !== failed || code !== 'TEMPLATE_FAILED',
+  );
+  const context = contextJson(
+    deps,
+    trigger,
+    queries.filter(({ ok }) => ok),
+  );
+  const textOf = await renderPossible(
+    deps.templates,
+    trigger.tenantid,
+    { ...type, undefined: 'lenient' },
+    context,
+    possible,
+  );
+  return readIntended(fields, (field) => (possible.includes(field) ? textOf(field) : undefined));
 }
 
 /** Before anything is done with a row that no template can be rendered with. Throws EmailProblem. */

@@ -32,6 +32,14 @@ export interface InvalidAddress {
   readonly text: string;
 }
 
+/** Whom an email is for, copies included, and its subject: for people, also if it can't be sent. */
+export interface Intended {
+  /** As written, also what is no address. */
+  readonly recipients: readonly string[];
+  /** Null if it could not be rendered. */
+  readonly subject: string | null;
+}
+
 /** An attached file. Its bytes are read when the email is sent. */
 export interface Attachment {
   readonly filename: string;

@@ -7,10 +7,21 @@ import type { Rendered } from './renderFields.js';
 
 type RenderTexts = (texts: readonly (EmailField | undefined)[], unsubscribeUrl?: string) => Promise<Rendered>;
 
+/** An email, and why there is nobody to send it to. */
+interface RenderedEmail {
+  readonly email: Email;
+  readonly nobody?: EmailProblem | undefined;
+}
+
 /** Renders an email. Throws EmailProblem. */
-export async function renderEmail(fields: EmailFields, render: RenderTexts): Promise<Email> {
+export async function renderEmail(fields: EmailFields, render: RenderTexts): Promise<RenderedEmail> {
   const rendered = await render(textsOf(fields));
-  return { ...addressEmail(fields, rendered.textOf), ...readContent(fields, rendered) };
+  const { addressed, nobody } = addressEmail(fields, rendered.textOf);
+  try {
+    return { email: { ...addressed, ...readContent(fields, rendered) }, nobody };
+  } catch (error) {
+    throw nobody ?? error;
+  }
 }
 
 /**
@@ -22,18 +33,18 @@ export async function renderWithLink(
   fields: EmailFields,
   render: RenderTexts,
   urlOf: (address: string) => string,
-): Promise<Email> {
+): Promise<RenderedEmail> {
   const { sender, subject, recipients, cc, bcc, ...content } = fields;
   const { textOf } = await render([sender, subject, recipients, cc, bcc].flat());
-  const addressed = addressEmail(fields, textOf);
-  const url = urlOf(comparable(onlyRecipient(addressed).email));
-  const read = readContent(fields, await render(textsOf(content), url));
-  return {
-    ...addressed,
-    ...read,
-    headers: { ...read.headers, ...unsubscribeHeaders(url) },
-    canUnsubscribe: true,
-  };
+  const { addressed, nobody } = addressEmail(fields, textOf);
+  const url = urlOf(nobody ? '' : comparable(onlyRecipient(addressed).email));
+  try {
+    const read = readContent(fields, await render(textsOf(content), url));
+    const headers = { ...read.headers, ...unsubscribeHeaders(url) };
+    return { email: { ...addressed, ...read, headers, canUnsubscribe: true }, nobody };
+  } catch (error) {
+    throw nobody ?? error;
+  }
 }
 
 /** All fields except filters and locale, which were rendered earlier. */

@@ -12,26 +12,18 @@ export interface Rendered {
   readonly plainTextOf: (field: EmailField) => string | undefined;
 }
 
+type RenderOptions = Pick<EmailType, 'syntax' | 'undefined' | 'layouts'>;
+
 /** Renders fields in one job, so that the context is sent to its process once. Throws EmailProblem. */
 export async function renderFields(
   templates: Pick<TemplatePool, 'render'>,
   tenantid: number,
-  { syntax, undefined: missing, layouts }: Pick<EmailType, 'syntax' | 'undefined' | 'layouts'>,
+  options: RenderOptions,
   contextJson: string,
   fields: readonly (EmailField | undefined)[],
 ): Promise<Rendered> {
-  const rendered = fields.filter((field) => field !== undefined).filter(holdsTemplate);
-  if (rendered.length === 0) return { textOf: (field) => field.source, plainTextOf: () => undefined };
-  const outcomes = await templates.render({
-    tenantid,
-    contextJson,
-    layouts: layouts ?? undefined,
-    templates: rendered.map((field) => ({ ...field, syntax, strict: missing === 'strict' })),
-  });
   const outputs = new Map<EmailField, RenderOutcome & { readonly ok: true }>();
-  for (const [index, outcome] of outcomes.entries()) {
-    const field = rendered[index];
-    if (!field) throw new Error('the pool rendered more than it was given');
+  for (const [field, outcome] of await renderEach(templates, tenantid, options, contextJson, fields)) {
     if (!outcome.ok) throw problemOf(field, outcome.error);
     outputs.set(field, outcome);
   }
@@ -39,6 +31,47 @@ export async function renderFields(
     textOf: (field) => outputs.get(field)?.output ?? field.source,
     plainTextOf: (field) => outputs.get(field)?.plainText,
   };
+}
+
+/** Renders fields whose failures don't matter. @returns undefined for a field that failed */
+export async function renderPossible(
+  templates: Pick<TemplatePool, 'render'>,
+  tenantid: number,
+  options: RenderOptions,
+  contextJson: string,
+  fields: readonly EmailField[],
+): Promise<(field: EmailField) => string | undefined> {
+  const outcomes = await renderEach(templates, tenantid, options, contextJson, fields);
+  return (field) => {
+    const outcome = outcomes.get(field);
+    if (!outcome) return field.source;
+    return outcome.ok ? outcome.output : undefined;
+  };
+}
+
+/** @returns the outcomes of those that hold a template */
+async function renderEach(
+  templates: Pick<TemplatePool, 'render'>,
+  tenantid: number,
+  { syntax, undefined: missing, layouts }: RenderOptions,
+  contextJson: string,
+  fields: readonly (EmailField | undefined)[],
+): Promise<ReadonlyMap<EmailField, RenderOutcome>> {
+  const rendered = fields.filter((field) => field !== undefined).filter(holdsTemplate);
+  if (rendered.length === 0) return new Map();
+  const outcomes = await templates.render({
+    tenantid,
+    contextJson,
+    layouts: layouts ?? undefined,
+    templates: rendered.map((field) => ({ ...field, syntax, strict: missing === 'strict' })),
+  });
+  return new Map(
+    outcomes.map((outcome, index) => {
+      const field = rendered[index];
+      if (!field) throw new Error('the pool rendered more than it was given');
+      return [field, outcome];
+    }),
+  );
 }
 
 /** Whether there is anything to render. The document itself always is, for its plain text. */

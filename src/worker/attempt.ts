@@ -1,6 +1,6 @@
 import type { LoadedDelivery } from '../db/ledger/loadDeliveries.js';
 import { formatAddress } from '../email/addresses.js';
-import type { Email } from '../email/email.js';
+import type { Email, Intended } from '../email/email.js';
 import type { Account } from '../email/carriers/account.js';
 import { openAccounts } from '../email/carriers/openAccounts.js';
 import { messageIdOf } from '../email/message/messageId.js';
@@ -59,15 +59,19 @@ async function start(
   redelivered: boolean,
 ): Promise<Started | NotSent | undefined> {
   if (redelivered && !(await deps.ledger.countRedeliveredStart(delivery))) return undefined;
-  const prepared = findObstacle(deps, delivery, accounts) ?? (await prepareEmail(deps, delivery));
+  const obstacle = findObstacle(deps, delivery, accounts);
+  // One that passes is not worth composing an email for.
+  if (obstacle && obstacle.kind !== 'failed') return obstacle;
+  const prepared = await prepareEmail(deps, delivery);
+  if (obstacle) return { ...obstacle, intended: prepared.intended };
   if (prepared.kind !== 'email') return prepared;
-  const { email } = prepared;
+  const { email, intended } = prepared;
   const [route, kept] = await Promise.all([
     findRoute(deps, delivery, accounts ?? []),
     packSentEmail(deps, delivery, email),
     recordInvalid(deps, delivery, email),
   ]);
-  const requestedAtMs = await recordStart(deps, delivery, email, route, kept);
+  const requestedAtMs = await recordStart(deps, delivery, email, intended, route, kept);
   return requestedAtMs === undefined ? undefined : { kind: 'started', email, route, requestedAtMs };
 }
 
@@ -141,16 +145,23 @@ function recordStart(
   { ledger }: DeliverDeps,
   delivery: AttemptedDelivery,
   email: Email,
+  intended: Intended | undefined,
   { carrier }: Route,
   kept: Buffer | undefined,
 ): Promise<number | undefined> {
+  const recipients = email.recipients.map((address) => toPostgresText(formatAddress(address)));
   return traced(delivery.span, 'record start', {}, () =>
     ledger.start({
       ...delivery,
-      recipients: email.recipients.map((address) => toPostgresText(formatAddress(address))),
+      recipients,
+      intended: isSame(intended?.recipients, recipients) ? undefined : intended?.recipients,
       subject: email.subject,
       carrier,
       email: kept?.toString('base64') ?? null,
     }),
   );
+}
+
+function isSame(one: readonly string[] | undefined, other: readonly string[]): boolean {
+  return one?.length === other.length && one.every((text, index) => text === other[index]);
 }

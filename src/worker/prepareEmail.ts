@@ -20,7 +20,9 @@ export function prepareEmail(deps: DeliverDeps, delivery: AttemptedDelivery): Pr
 
 async function composeAllowed(deps: DeliverDeps, delivery: AttemptedDelivery): Promise<PreparedEmail> {
   const composed = await traced(delivery.span, 'compose', {}, (span) => compose(deps, { ...delivery, span }));
-  return composed.kind === 'email' ? removeSuppressed(deps.ledger, delivery, composed.email) : composed;
+  if (composed.kind !== 'email') return composed;
+  const { intended } = composed;
+  return { ...(await removeSuppressed(deps.ledger, delivery, composed.email)), intended };
 }
 
 async function compose(deps: DeliverDeps, delivery: AttemptedDelivery): Promise<PreparedEmail> {
@@ -39,5 +41,7 @@ async function compose(deps: DeliverDeps, delivery: AttemptedDelivery): Promise<
     unsubscribeUrl: (address) => unsubscribeUrl(deps, { tenantid, address, emailType, from }),
     variant: (locale) => deps.ledger.loadVariant(tenantid, variantNames(emailType, locale)),
   });
-  return composed.kind === 'email' ? composed : { kind: composed.kind, ...composed.failure };
+  if (composed.kind === 'email') return composed;
+  const { kind, failure, intended } = composed;
+  return { kind, ...failure, intended };
 }

@@ -2,7 +2,7 @@ import { knownDelivery } from '../db/ledger/deliveryKey.js';
 import type { AttemptFinish } from '../db/ledger/finishAttempts.js';
 import type { EmailEvent } from '../db/email/emailEvents.js';
 import { comparable } from '../email/addresses.js';
-import type { Email } from '../email/email.js';
+import type { Email, Intended } from '../email/email.js';
 import type { RefusedRecipient, SendOutcome } from '../email/carriers/sending.js';
 import { toPostgresText } from '../email/postgresText.js';
 import { traced } from '../foundation/observability/tracing/tracing.js';
@@ -14,13 +14,17 @@ import { queueForLater } from './queueForLater.js';
 import { decide, decideWithoutEmail, retryOptionsOf, type Decision, type NoEmail } from './retryPolicy.js';
 
 /** Why no carrier is called; `paused`: the tenant's accounts accept nothing. */
-export type NotSent = NoEmail | { readonly kind: 'paused' };
+export type NotSent = (NoEmail | { readonly kind: 'paused' }) & { readonly intended?: Intended | undefined };
 
 /** Records an attempt that ended before it was sent. */
 export function recordNotSent(deps: DeliverDeps, delivery: AttemptedDelivery, why: NotSent): Promise<void> {
   if (why.kind === 'paused') return pause(deps, delivery, false, null);
-  return record(deps, delivery, decideWithoutEmail(why, retryOptionsOf(deps, delivery)), false);
+  const decision = decideWithoutEmail(why, retryOptionsOf(deps, delivery));
+  const { recipients, subject } = why.intended ?? UNREAD;
+  return record(deps, delivery, { ...decision, intended: recipients, subject }, false);
 }
+
+const UNREAD = { recipients: null, subject: null };
 
 /** Records what became of an email, for its tenant and for the delivery. */
 export async function recordOutcome(

@@ -1,12 +1,14 @@
 import type { LoadedDelivery } from '../db/ledger/loadDeliveries.js';
 import { UNSUBSCRIBED } from '../db/email/suppressions.js';
 import { comparable, type Address } from '../email/addresses.js';
-import type { Email } from '../email/email.js';
+import type { Email, Intended } from '../email/email.js';
 import { ownValue } from '../foundation/ownValue.js';
 import type { DeliveryLedger } from './deliveryLedger.js';
 import type { NoEmail } from './retryPolicy.js';
 
-export type PreparedEmail = { readonly kind: 'email'; readonly email: Email } | NoEmail;
+export type PreparedEmail = ({ readonly kind: 'email'; readonly email: Email } | NoEmail) & {
+  readonly intended?: Intended | undefined;
+};
 
 const MAX_LISTED = 5;
 

@@ -41,7 +41,8 @@ export async function renderAddresses(
     replyTo,
   ]);
   try {
-    const addressed = addressEmail(fields, rendered.textOf);
+    const { addressed, nobody } = addressEmail(fields, rendered.textOf);
+    if (nobody) throw nobody;
     return { ...addressed, replyTo: readContent(fields, rendered).replyTo ?? [] };
   } catch (error) {
     if (!(error instanceof EmailProblem)) throw error;

@@ -20,8 +20,19 @@ export const emailDelivery = controlObject({
       type: 'text',
       description: 'pending, sending, sent, retrying, paused, failed, skipped or unknown.',
     },
+    status: {
+      type: 'text',
+      description:
+        'The last thing known: scheduled, sending, sent, delivered, opened, clicked, bounced, complained, unsubscribed, held_back, failed or unknown.',
+    },
     attempts: { type: 'int4' },
     recipients: { type: 'text[]', searchedAs: 'recipient_texts' },
+    intended_recipients: {
+      type: 'text[]',
+      description:
+        'Everybody it was meant for, with copies, as written: also suppressed addresses and texts that are no address.',
+      searchedAs: 'recipient_texts',
+    },
     subject: { type: 'text' },
     provider_message_id: { type: 'text' },
     error_code: { type: 'text' },

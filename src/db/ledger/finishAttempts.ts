@@ -21,6 +21,9 @@ export interface AttemptFinish extends HeldDelivery {
   readonly providerMessageId: string | null;
   readonly errorCode: string | null;
   readonly error: string | null;
+  /** Of an email that was not sent. Absent keeps the recorded ones. */
+  readonly intended?: readonly string[] | null;
+  readonly subject?: string | null;
   /** Milliseconds from now; null for no further attempt. */
   readonly nextAttemptMs: number | null;
 }
@@ -82,8 +85,9 @@ const FINISH = {
       select * from rows from (json_to_recordset($1::json) as (
         tenantid int, deliveryid bigint, createtime timestamptz, sending boolean, starts int, outcome text,
         "httpStatus" int, state text, counted boolean, "providerMessageId" text, "errorCode" text, error text,
-        "nextAttemptMs" bigint)) with ordinality as r(tenantid, deliveryid, createtime, sending, starts, outcome,
-        http_status, state, counted, provider_message_id, error_code, error, next_attempt_ms, position)
+        "nextAttemptMs" bigint, intended text[], subject text)) with ordinality as r(tenantid, deliveryid, createtime,
+        sending, starts, outcome, http_status, state, counted, provider_message_id, error_code, error, next_attempt_ms,
+        intended, subject, position)
     ), finished as (
       update rowpost.delivery d
       set state = w.state, attempts = d.attempts + w.counted::int,
@@ -91,6 +95,7 @@ const FINISH = {
         lost = 0,
         provider_message_id = coalesce(w.provider_message_id, d.provider_message_id),
         error_code = w.error_code, error = w.error,
+        intended = coalesce(w.intended, d.intended), subject = coalesce(w.subject, d.subject),
         sent_time = case when w.state = 'sent' then now() else d.sent_time end,
         next_attempt = now() + w.next_attempt_ms * interval '1 ms',
         due = now() + w.next_attempt_ms * interval '1 ms' + interval '${RETRY_CHECK_SECONDS} seconds'

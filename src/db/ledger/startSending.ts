@@ -9,6 +9,8 @@ export interface SendingStart extends KnownDelivery {
   /** Whether the delivery was tracked when it was loaded. */
   readonly tracked: boolean;
   readonly recipients: readonly string[];
+  /** Everybody whom the email is for, as written, unless those are the recipients. */
+  readonly intended?: readonly string[] | undefined;
   readonly subject: string;
   readonly carrier: string;
   /** The email as sent, packed, in base64; null if it is not kept. */
@@ -34,6 +36,7 @@ export async function startSending(
     itemsFrom(ledger, statement, group, [
       ...columnsOf(group, 'starts', 'subject', 'carrier', 'email', 'startId'),
       group.map((start) => JSON.stringify(start.recipients)),
+      group.map(({ intended }) => (intended ? JSON.stringify(intended) : null)),
       leaseMs,
     ]);
   const appended = await run(
@@ -48,7 +51,7 @@ export async function startSending(
   return starts.map((start) => appended.has(start) || updated.has(start));
 }
 
-// Recipients travel as JSON texts: unnest would flatten an array of arrays.
+// Addresses travel as JSON texts: unnest would flatten an array of arrays.
 const WANTED = wantedSql(
   'starts int4',
   'subject text',
@@ -56,9 +59,11 @@ const WANTED = wantedSql(
   'email text',
   'start_id uuid',
   'recipients text',
+  'intended text',
 );
 
 const RECIPIENTS = sql`array(select json_array_elements_text(w.recipients::json))`;
+const INTENDED = sql`case when w.intended is not null then array(select json_array_elements_text(w.intended::json)) end`;
 
 // The lock is shared: it only prevents the delivery from becoming tracked concurrently. The primary key admits one start.
 const START = {
@@ -69,8 +74,10 @@ const START = {
       where w.starts = 0 and not d.tracked and not ${isMovedSql(sql`w.tenantid`)}
       order by d.deliveryid for share of d
     ), started as (
-      insert into rowpost.delivery_start as s (tenantid, deliveryid, createtime, leased_until, recipients, subject, carrier, start_id)
-      select w.tenantid, w.deliveryid, w.createtime, now() + $10::int * interval '1 ms', ${RECIPIENTS}, w.subject, w.carrier, w.start_id
+      insert into rowpost.delivery_start as s (tenantid, deliveryid, createtime, leased_until, recipients, intended, subject, carrier,
+        start_id)
+      select w.tenantid, w.deliveryid, w.createtime, now() + $11::int * interval '1 ms', ${RECIPIENTS}, ${INTENDED}, w.subject, w.carrier,
+        w.start_id
       from open w
       on conflict (tenantid, deliveryid, createtime) do update set leased_until = excluded.leased_until
       where s.start_id = excluded.start_id
@@ -91,7 +98,8 @@ const START_TRACKED = {
     with started as (
       update rowpost.delivery d
       set state = 'sending', starts = w.starts + 1, started = now(), next_attempt = null, start_id = w.start_id,
-        due = now() + $10::int * interval '1 ms', subject = w.subject, carrier = w.carrier, recipients = ${RECIPIENTS}
+        due = now() + $11::int * interval '1 ms', subject = w.subject, carrier = w.carrier, recipients = ${RECIPIENTS},
+        intended = ${INTENDED}
       from ${WANTED}
       where ${sameDelivery(sql`d`, sql`w`)}
         and d.tracked

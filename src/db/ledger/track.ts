@@ -36,7 +36,8 @@ export function trackSql(keys: Sql): Sql {
       state = ${STATE},
       starts = case when s.deliveryid is null then 0 else 1 end,
       attempts = case when a.attempt is null then 0 else 1 end,
-      started = s.started, start_id = s.start_id, recipients = s.recipients, subject = s.subject, carrier = s.carrier,
+      started = s.started, start_id = s.start_id, recipients = s.recipients, intended = s.intended, subject = s.subject,
+      carrier = s.carrier,
       provider_message_id = a.provider_message_id, sent_time = a.finished,
       due = case when a.attempt is not null then null else coalesce(s.leased_until, now()) end
     from (${keys}) k
