@@ -57,6 +57,14 @@ describe('deliveries in the console', () => {
       ['?subject=ORDER+7', [sent]],
       ['?subject=_our', []],
       [`?subject=${encodeURIComponent(EVIL)}`, [failed]],
+      ['?status=bounced', [sent]],
+      ['?status=sent', []],
+      ['?status=failed', [failed]],
+      ['?status=held_back', []],
+      ['?person=ada%40example.com', [sent]],
+      ['?person=ADA%40example.com', [sent]],
+      ['?person=da%40example.com', []],
+      ['?person=%25', []],
       ['?state=sent', [sent]],
       ['?state=failed', [failed]],
       ['?code=TEMPLATE_FAILED', [failed]],
@@ -98,7 +106,7 @@ describe('deliveries in the console', () => {
     expect(
       [...html.matchAll(/class="main"><a href="\/console\/deliveries\/(\d+)"/g)].map(([, id]) => id),
     ).to.deep.equal([held]);
-    expect(html).to.include('>nobody</span>');
+    expect(html).to.include('It was not written, so nobody knows for whom.');
     const outcomes = ['failed', 'redriven', 'sent'];
     for (const [index, outcome] of outcomes.entries())
       await crowd.attempt(held, { attempt: index + 1, outcome });
@@ -106,6 +114,64 @@ describe('deliveries in the console', () => {
       .to.include('Attempt 1: Failed')
       .and.include('Attempt 2: Accepted by the carrier')
       .and.not.include('Attempt 3');
+    await crowd.close();
+  });
+
+  it('are found by whom they were meant for, whatever became of them', async () => {
+    const crowd = await ConsoleShop.open();
+    const client = await crowd.signedIn();
+    const order = await crowd.changeOrder(7, 'new', 'paid');
+    const held = await crowd.deliver(order, {
+      state: 'skipped',
+      error_code: 'NO_VALID_RECIPIENT',
+      error: 'no valid recipient',
+      intended: ['Zoe Bad <zoe at example>', EVIL],
+      recipients: null,
+    });
+    await crowd.deliver(order, { state: 'sent', recipients: ['ada@example.com'] });
+    for (const to of ['zoe', 'bad', 'zoe at', EVIL]) {
+      const html = await client.page(`/console/deliveries?${new URLSearchParams({ to }).toString()}`);
+      expect(
+        [...html.matchAll(/class="main"><a href="\/console\/deliveries\/(\d+)"/g)].map(([, id]) => id),
+        to,
+      ).to.deep.equal([held]);
+      expect(html)
+        .to.include('Zoe Bad &lt;zoe at example&gt;')
+        .and.include('>confirmation for order_id = 7</a>')
+        .and.include('Held back')
+        .and.include('>Not an address</a>')
+        .and.not.match(/<img|<script>alert/);
+    }
+    expect(await client.page(`/console/deliveries/${held}`))
+      .to.include('<h1>confirmation for order_id = 7</h1>')
+      .and.include('Zoe Bad &lt;zoe at example&gt;')
+      .and.include('Correct the address in the row, then send again.')
+      .and.not.match(/<img|<script>alert/);
+    await crowd.close();
+  });
+
+  it('have the status that was reported last, in title, list and counts', async () => {
+    const crowd = await ConsoleShop.open();
+    const client = await crowd.signedIn();
+    const order = await crowd.changeOrder(7, 'new', 'paid');
+    // May have been sent, and was: no longer a cause.
+    const arrived = await crowd.deliver(order, { state: 'unknown', error_code: 'OUTCOME_UNKNOWN' });
+    await crowd.report(arrived, { event: 'delivered' });
+    const spam = await crowd.deliver(order, { state: 'sent' });
+    await crowd.report(spam, { event: 'spamreport' });
+    expect(await client.page('/console/deliveries'))
+      .to.include('<span class="state delivered">Delivered</span>')
+      .and.include('<span class="state complained">Complained</span> <strong>1</strong>')
+      .and.not.include('It may have been sent');
+    expect(await client.page(`/console/deliveries/${arrived}`))
+      .to.include('<span class="state delivered">Delivered</span>')
+      .and.not.include('id="why"');
+    expect(await client.page(`/console/deliveries/${spam}`))
+      .to.include('<span class="state complained">Complained</span>')
+      .and.include('<h2 id="why">Reported as spam</h2>');
+    expect(await client.page('/console/failures'))
+      .to.include('Reported as spam')
+      .and.not.include('OUTCOME_UNKNOWN');
     await crowd.close();
   });
 
@@ -151,31 +217,39 @@ describe('deliveries in the console', () => {
 
   it('are counted by state, with failures grouped by cause', async () => {
     expect(await browser.page('/console/deliveries')).to.match(
-      /<span class="state failed">failed<\/span> <strong>1<\/strong>/,
+      /<span class="state failed">Failed<\/span> <strong>1<\/strong>/,
+    );
+    expect(await browser.page('/console/deliveries')).to.match(
+      /<a href="\/console\/deliveries\?status=bounced"><span class="state bounced">Bounced<\/span> <strong>1<\/strong>/,
     );
     const html = await browser.page('/console/failures');
     expect(html)
       .to.include('/console/deliveries?state=failed&amp;code=TEMPLATE_FAILED')
-      .and.include('correct the field at the given line and column')
+      .and.include('Correct the template at the given line and column')
+      .and.include('/console/deliveries?status=bounced')
+      .and.include('Ask the recipient for another address.')
       .and.include('<span class="number">1</span>');
   });
 
   it('have a timeline from the change to what the provider reports', async () => {
     const html = await browser.page(`/console/deliveries/${sent}`);
     const order = [
-      'Row updated: orders order_id = 7',
+      'Row changed: orders order_id = 7',
       'Rule “Paid orders” matched',
       'Attempt 1: Failed, will be retried',
       '<dt>Carrier</dt><dd>smtp</dd>',
       'come back later',
       'Attempt 2: Accepted by the carrier',
-      'Bounced',
+      '<h3>Bounced',
     ].map((text) => html.indexOf(text));
     expect(order, 'all there, in order')
       .to.deep.equal([...order].sort((a, b) => a - b))
       .and.not.include(-1);
     expect(html).to.match(/<tr class="changed">\s*<th scope="row">status<\/th>\s*<td>new<\/td>\s*<td>paid/);
-    expect(html).to.include('Condition').and.include('new.status = &#39;paid&#39;');
+    expect(html)
+      .to.include('Only if')
+      .and.include('<dt>By</dt><dd>root</dd>')
+      .and.include('new.status = &#39;paid&#39;');
     expect(html).to.include('<td>12345678901234567890.50</td>');
   });
 
@@ -187,7 +261,7 @@ describe('deliveries in the console', () => {
     expect(links).to.have.length(2);
     for (const link of links) expect((await browser.get(link)).status, link).to.equal(200);
     const renamed = await browser.page(`/console/deliveries/${failed}`);
-    expect(renamed, 'the rule sends another email by now').to.include('<dt>Email type</dt><dd>receipt</dd>');
+    expect(renamed, 'the rule sends another email by now').to.include('<dt>Email</dt><dd>receipt</dd>');
   });
 
   it('show the email as it would be rendered now, in a sandboxed frame', async () => {
@@ -343,6 +417,8 @@ describe('deliveries in the console', () => {
     const fields = [
       'to',
       'subject',
+      'status',
+      'person',
       'state',
       'code',
       'type',
@@ -375,12 +451,17 @@ describe('deliveries in the console', () => {
     expect(rows.length).to.be.greaterThan(30);
     for (const row of rows) {
       const [codes = '', , why = '', whatToDo = ''] = row.slice(2, -2).split(' | ');
-      const plain = (text: string): string => text.replaceAll('`', '');
+      const plain = (text: string): string => {
+        const words = text.replaceAll('`', '');
+        return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+      };
       for (const [, code = ''] of codes.matchAll(/`([A-Z][A-Z_0-9]+)`/g)) {
-        expect(deliveryError(code), code).to.deep.equal({ why: plain(why), whatToDo: plain(whatToDo) });
+        const { title, ...explained } = deliveryError(code);
+        expect(explained, code).to.deep.equal({ why: plain(why), whatToDo: plain(whatToDo) });
+        expect(title, code).to.match(/^[A-Z][^.]{5,60}$/);
       }
     }
-    expect(deliveryError('CARRIER_418').whatToDo).to.equal('fix what the message says');
+    expect(deliveryError('CARRIER_418').whatToDo).to.equal('Fix what the message says.');
     expect(deliveryError('CARRIER_599')).to.equal(deliveryError('ECONNREFUSED'));
   });
 });

@@ -2,19 +2,41 @@ import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { textOf, type Values } from './formValues.js';
 
-export const STATES = [
-  'pending',
+/** What people look for: the last thing known, as the API names it and as the console does. */
+export const STATUSES: Readonly<Record<string, string>> = {
+  scheduled: 'Scheduled',
+  sending: 'Sending',
+  sent: 'Sent',
+  delivered: 'Delivered',
+  opened: 'Opened',
+  clicked: 'Clicked',
+  bounced: 'Bounced',
+  complained: 'Complained',
+  unsubscribed: 'Unsubscribed',
+  held_back: 'Held back',
+  failed: 'Failed',
+  unknown: 'Unknown',
+};
+
+/** Statuses of emails that have not left, as far as known. */
+export const UNSENT: ReadonlySet<string> = new Set([
+  'scheduled',
   'sending',
-  'retrying',
-  'paused',
-  'sent',
+  'held_back',
   'failed',
-  'skipped',
   'unknown',
-] as const;
+]);
+
+/** Those that always have an error code. */
+const STATUSES_WITH_ERROR: ReadonlySet<string> = new Set(['held_back', 'failed', 'unknown']);
+
+/** A filter of deliveries that were reported as not arrived or not wanted, which an index finds. */
+export const IN_TROUBLE = "email_event_collection.event in ['bounce', 'dropped', 'spamreport']";
+/** Statuses that only such deliveries have. */
+export const TROUBLE_STATUSES: ReadonlySet<string> = new Set(['bounced', 'complained']);
 
 /** States of deliveries with an error code, which PostgreSQL finds with an index however many were sent. */
-export const STATES_WITH_ERROR: ReadonlySet<string> = new Set([
+const STATES_WITH_ERROR: ReadonlySet<string> = new Set([
   'retrying',
   'paused',
   'failed',
@@ -49,6 +71,8 @@ const DEFAULT_PERIOD = 'week';
 export const FIELDS = [
   'to',
   'subject',
+  'status',
+  'person',
   'state',
   'code',
   'type',
@@ -95,12 +119,21 @@ export function periodOf({ within, from, until }: Search): readonly string[] {
   return interval === undefined ? [] : [`createtime >= now() - interval(${literal(interval)})`];
 }
 
+/** Whether only deliveries with an error code match, which an index finds. */
+export function hasErrorCode({ status, state, code }: Search): boolean {
+  return STATUSES_WITH_ERROR.has(status) || STATES_WITH_ERROR.has(state) || code !== '';
+}
+
 /** The conditions of a search except its period. Throws AppError BAD_USER_INPUT. */
-export function conditionsOf({ to, subject, state, code, type, rule, table, key, event }: Search): string[] {
+export function conditionsOf(search: Search): string[] {
+  const { to, person, subject, status, state, code, type, rule, table, key, event } = search;
   const conditions: string[] = [];
-  if (to !== '') conditions.push(recipientCondition(to));
+  if (to !== '') conditions.push(recipientCondition(containing(to), to));
+  if (person !== '') conditions.push(recipientCondition(escaped(person), person));
   if (subject !== '') conditions.push(`subject ilike ${literal(containing(subject))}`);
-  if (STATES_WITH_ERROR.has(state)) conditions.push('error_code is not null');
+  if (hasErrorCode(search)) conditions.push('error_code is not null');
+  if (TROUBLE_STATUSES.has(status)) conditions.push(IN_TROUBLE);
+  if (status !== '') conditions.push(`status = ${literal(status)}`);
   if (state !== '') conditions.push(`state = ${literal(state)}`);
   if (code !== '') conditions.push(`error_code = ${literal(code)}`);
   if (type !== '') conditions.push(`email_type = ${literal(type)}`);
@@ -111,10 +144,13 @@ export function conditionsOf({ to, subject, state, code, type, rule, table, key,
   return conditions;
 }
 
-/** A suppressed email has no recipients; its error names the intended ones. */
-function recipientCondition(to: string): string {
-  const pattern = literal(containing(to));
-  return `(recipients ilike ${pattern} or error_code in ['SUPPRESSED', 'UNSUBSCRIBED'] and error ilike ${pattern})`;
+/**
+ * Only the error names those of a suppressed email that was recorded before its recipients were kept.
+ * @param pattern of a name with its address, or of the address alone
+ */
+function recipientCondition(pattern: string, text: string): string {
+  const before = `intended_recipients is null and error_code in ['SUPPRESSED', 'UNSUBSCRIBED']`;
+  return `(intended_recipients ilike ${literal(pattern)} or ${before} and error ilike ${literal(containing(text))})`;
 }
 
 /** Matches if any column of the key has the value, as a number or as text. */
@@ -132,7 +168,12 @@ export function literal(text: string): string {
 
 /** A LIKE pattern that matches text containing the given one literally. */
 export function containing(text: string): string {
-  return `%${text.replace(/[\\%_]/g, '\\$&')}%`;
+  return `%${escaped(text)}%`;
+}
+
+/** A LIKE pattern that matches this text only. */
+function escaped(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&');
 }
 
 function readNumber(given: string, what: string): string {

@@ -1,20 +1,33 @@
 import { Router, type Request } from 'express';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
+import type { Role } from './choices.js';
 import { CONSOLE } from './consolePath.js';
-import { deliveryError } from './deliveryErrors.js';
+import { deliveryError, REPORTED } from './deliveryErrors.js';
 import {
   EVENTS,
   FIELDS,
+  IN_TROUBLE,
   literal,
   PERIOD_CHOICES,
   periodOf,
   readSearch,
   searchAddress,
-  STATES,
+  STATUSES,
+  TROUBLE_STATUSES,
+  UNSENT,
 } from './deliveryFilter.js';
 import { searchDeliveries } from './deliverySearch.js';
-import { ROW, toDelivery, toTimeline, type FullDelivery, type Rule } from './deliveryView.js';
+import {
+  causeOf,
+  ROW,
+  titleOf,
+  toDelivery,
+  toTimeline,
+  type FullDelivery,
+  type RoleNames,
+  type Rule,
+} from './deliveryView.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 
 export const DELIVERIES = `${CONSOLE}/deliveries`;
@@ -22,10 +35,14 @@ export const REDRIVE_ALL = `${DELIVERIES}/redrive`;
 const PAGE_SIZE = 50;
 
 // The list is only queried for its PERMISSION_DENIED: otherwise a role without access would be told that nothing failed.
-const COUNTS = `query ($filter: String) {
+const COUNTS = `query ($unsent: String, $reported: String) {
   email_delivery(limit: 0) { deliveryid }
-  Aggregates { count(subquery: "{ email_delivery { deliveryid state error_code } }", filter: $filter, limit: 1000) }
+  Aggregates {
+    unsent: count(subquery: "{ email_delivery { deliveryid status state error_code } }", filter: $unsent, limit: 1000)
+    reported: count(subquery: "{ email_delivery { deliveryid status } }", filter: $reported)
+  }
 }`;
+const ROLES = 'query ($filter: String) { role(filter: $filter) { roleid login name } }';
 const CHANGE = 'change { time roleid writer application old new }';
 /** Only admins see the changed row: policy rules may hide it from others. */
 const readOne = (change: string): string => `query ($filter: String) {
@@ -39,10 +56,12 @@ const RULE = `query ($filter: String) {
   email_rule(filter: $filter, limit: 1) { ruleid name email_type condition enabled query_roleid operations targets }
 }`;
 
+/** Deliveries that did not go well, by status and, unless they were sent, by state and cause. */
 interface Count {
   readonly count: number;
-  readonly state: string;
-  readonly error_code: string;
+  readonly status: string;
+  readonly state?: string;
+  readonly error_code?: string;
 }
 
 /** Pages about what was sent, what was not and why. */
@@ -68,15 +87,17 @@ export function deliveryPages({ page }: PageHandlers): Router {
       search,
       details: FIELDS.some((name) => !ALWAYS_SHOWN.has(name) && search[name] !== ''),
       isSearch: FIELDS.some((name) => name !== 'within' && search[name] !== ''),
-      states: STATES,
+      statuses: Object.entries(STATUSES).map(([value, label]) => ({ value, label })),
       events: EVENTS,
       periods: PERIOD_CHOICES,
-      counts: byState(counts).map((item) => ({
-        ...item,
-        address: DELIVERIES + searchAddress(readSearch({ ...periodFields(search), state: item.state })),
+      counts: toFigures(counts).map(({ found, ...figure }) => ({
+        ...figure,
+        address: DELIVERIES + searchAddress(readSearch({ ...periodFields(search), ...found })),
       })),
       redrive:
-        isAdmin && (UNSENT_STATES.has(search.state) || search.code !== '') && rows.length > 0
+        isAdmin &&
+        (UNSENT_STATES.has(search.state) || UNSENT_STATUSES.has(search.status) || search.code !== '') &&
+        rows.length > 0
           ? REDRIVE_ALL + searchAddress(search)
           : undefined,
       newest: below === undefined ? undefined : DELIVERIES + searchAddress(search),
@@ -98,18 +119,18 @@ export function deliveryPages({ page }: PageHandlers): Router {
     const counts = await readTroubles(query, periodOf(search));
     const groups = counts
       .toSorted((a, b) => b.count - a.count)
-      .map((group) => ({
-        ...group,
-        ...deliveryError(group.error_code),
-        address:
-          DELIVERIES +
-          searchAddress(readSearch({ within: search.within, state: group.state, code: group.error_code })),
-        redrive:
-          isAdmin && UNSENT_STATES.has(group.state)
-            ? REDRIVE_ALL +
-              searchAddress(readSearch({ within: search.within, state: group.state, code: group.error_code }))
-            : undefined,
-      }));
+      .map((group) => {
+        const { status, state = '', error_code: code = '' } = group;
+        const found = { within: search.within, ...(code === '' ? { status } : { state, code }) };
+        const address = searchAddress(readSearch(found));
+        return {
+          ...group,
+          ...(code === '' ? ownValue(REPORTED, status) : deliveryError(code)),
+          statusLabel: state === 'retrying' ? RETRYING : ownValue(STATUSES, status),
+          address: DELIVERIES + address,
+          redrive: isAdmin && UNSENT_STATES.has(state) ? REDRIVE_ALL + address : undefined,
+        };
+      });
     await show('failures', {
       title: 'Failures',
       groups,
@@ -123,13 +144,14 @@ export function deliveryPages({ page }: PageHandlers): Router {
     const [rule, isEmailKept] = isAdmin
       ? [await readRule(query, row.ruleid), await hasKeptEmail(query, row.deliveryid)]
       : [undefined, false];
+    const roles = await readRoleNames(query, [rule?.query_roleid, row.change?.roleid]);
     await show('delivery', {
-      title: row.subject ?? `Delivery ${row.deliveryid}`,
+      title: titleOf(row),
       delivery: toDelivery(row),
       rule,
       isEmailKept,
-      timeline: toTimeline(row, rule, isAdmin),
-      problem: row.error_code === null ? undefined : deliveryError(row.error_code),
+      timeline: toTimeline(row, rule, isAdmin, roles),
+      problem: causeOf(row),
       mayRedrive: isAdmin && FINAL_STATES.has(row.state),
       notice:
         req.query['done'] === 'redriven'
@@ -155,19 +177,39 @@ const REDRIVE_RESULTS: Readonly<Record<string, string>> = {
 export const FINAL_STATES: ReadonlySet<string> = new Set(['sent', 'failed', 'skipped', 'unknown']);
 /** States that can be redriven in bulk. */
 const UNSENT_STATES: ReadonlySet<string> = new Set(['failed', 'skipped', 'unknown']);
-const ALWAYS_SHOWN: ReadonlySet<string> = new Set(['to', 'subject', 'state', 'within']);
+const UNSENT_STATUSES: ReadonlySet<string> = new Set(['failed', 'held_back', 'unknown']);
+const ALWAYS_SHOWN: ReadonlySet<string> = new Set(['to', 'subject', 'status', 'within']);
 
-/** Deliveries without an error code are left out: there are many, they are slow to count, and users don't look for them. */
+/** Deliveries that went well are left out: there are many, they are slow to count, and users don't look for them. */
 async function readTroubles(query: Visit['query'], period: readonly string[]): Promise<readonly Count[]> {
-  const filter = ['error_code is not null', ...period].join(' and ');
-  const { Aggregates } = await query<{ Aggregates: { count: readonly Count[] } }>(COUNTS, { filter });
-  return Aggregates.count;
+  const { Aggregates } = await query<{ Aggregates: Record<'unsent' | 'reported', readonly Count[]> }>(
+    COUNTS,
+    {
+      unsent: ['error_code is not null', ...period].join(' and '),
+      reported: [IN_TROUBLE, ...period].join(' and '),
+    },
+  );
+  // What may have been sent is no longer in question once it was reported.
+  const unsent = Aggregates.unsent.filter(({ status }) => UNSENT.has(status));
+  return [...unsent, ...Aggregates.reported.filter(({ status }) => TROUBLE_STATUSES.has(status))];
 }
 
-function byState(counts: readonly Count[]): { readonly state: string; readonly count: number }[] {
-  return STATES.flatMap((state) => {
-    const count = counts.reduce((sum, item) => sum + (item.state === state ? item.count : 0), 0);
-    return count === 0 ? [] : [{ state, count }];
+const RETRYING = 'To be tried again';
+
+/** What the counts above the list count, each with the search that finds it. */
+const FIGURES = [
+  { status: 'scheduled', label: RETRYING, found: { state: 'retrying' } },
+  ...['bounced', 'complained', 'held_back', 'failed', 'unknown'].map((status) => ({
+    status,
+    label: ownValue(STATUSES, status),
+    found: { status },
+  })),
+];
+
+function toFigures(counts: readonly Count[]) {
+  return FIGURES.flatMap((figure) => {
+    const count = counts.reduce((sum, item) => sum + (item.status === figure.status ? item.count : 0), 0);
+    return count === 0 ? [] : [{ ...figure, count }];
   });
 }
 
@@ -198,6 +240,19 @@ export async function readRule(query: Visit['query'], ruleid: string): Promise<R
     filter: `ruleid = ${literal(ruleid)}`,
   });
   return email_rule[0];
+}
+
+/** Names of roles that the caller may see. */
+async function readRoleNames(
+  query: Visit['query'],
+  roleids: readonly (number | null | undefined)[],
+): Promise<RoleNames> {
+  const known = roleids.filter((roleid) => roleid != null);
+  if (known.length === 0) return new Map();
+  const { role } = await query<{ role: readonly Role[] }>(ROLES, {
+    filter: `roleid in [${known.join(', ')}]`,
+  });
+  return new Map(role.map(({ roleid, login, name }) => [String(roleid), login ?? name ?? `role ${roleid}`]));
 }
 
 async function hasKeptEmail(query: Visit['query'], id: string): Promise<boolean> {

@@ -1,4 +1,11 @@
-import { conditionsOf, literal, periodOf, STATES_WITH_ERROR, type Search } from './deliveryFilter.js';
+import {
+  conditionsOf,
+  hasErrorCode,
+  literal,
+  periodOf,
+  TROUBLE_STATUSES,
+  type Search,
+} from './deliveryFilter.js';
 import { ROW, type DeliveryRow } from './deliveryView.js';
 import type { Visit } from './pageHandlers.js';
 
@@ -49,9 +56,11 @@ export async function searchDeliveries(
     });
     return found.email_delivery;
   };
-  if (conditions.length === 0) return { rows: await list(within) };
-  // Those with an error code have an index of their own.
-  const indexed = STATES_WITH_ERROR.has(search.state) || search.code !== '' ? ['error_code is not null'] : [];
+  // Those that were reported have an index of their own, and are few.
+  if (conditions.length === 0 || TROUBLE_STATUSES.has(search.status))
+    return { rows: await list([...within, ...conditions]) };
+  // So have those with an error code.
+  const indexed = hasErrorCode(search) ? ['error_code is not null'] : [];
   const offset = WINDOW * GROWTH ** depth;
   const { email_delivery } = await query<{
     email_delivery: readonly { readonly deliveryid: string; readonly createtime: string }[];

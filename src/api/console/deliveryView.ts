@@ -1,10 +1,13 @@
 import { isJsonObject, writeJson, textOfValue } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
+import { findCarrier } from '../../email/carriers/table.js';
+import { deliveryError, REPORTED, type Cause } from './deliveryErrors.js';
+import { STATUSES, UNSENT } from './deliveryFilter.js';
 import { shortened } from './formValues.js';
 
 /** The fields to query for a delivery. */
-export const ROW = `deliveryid ruleid email_type operation target key state attempts recipients subject
-  error_code error createtime next_attempt sent_time`;
+export const ROW = `deliveryid ruleid email_type operation target key state status attempts intended_recipients
+  subject error_code error createtime next_attempt sent_time`;
 
 /** What the code reads of a delivery; views also show the other fields of `ROW`. */
 export interface DeliveryRow {
@@ -15,7 +18,8 @@ export interface DeliveryRow {
   readonly target: string;
   readonly key: unknown;
   readonly state: string;
-  readonly recipients: readonly string[] | null;
+  readonly status: string;
+  readonly intended_recipients: readonly string[] | null;
   readonly subject: string | null;
   readonly error_code: string | null;
   readonly createtime: string;
@@ -57,6 +61,9 @@ export interface Rule {
   readonly query_roleid: number;
 }
 
+/** Names of roles, by number. */
+export type RoleNames = ReadonlyMap<string, string>;
+
 /** An entry of the timeline. */
 interface Moment {
   readonly time: string;
@@ -74,32 +81,55 @@ interface ChangedColumn {
   readonly isChanged: boolean;
 }
 
-/** What to show for an email without recipients. */
+/** What to show if nobody knows whom an email is for. */
 const WITHOUT_RECIPIENTS: Readonly<Record<string, string>> = {
-  failed: 'no recipients: the email could not be composed',
-  skipped: 'nobody',
+  failed: 'It was not written, so nobody knows for whom.',
+  held_back: 'It was not written, so nobody knows for whom.',
 };
 const MAX_RECIPIENTS_SHOWN = 3;
 const MAX_VALUE_CHARACTERS = 2_000;
 const MAX_COLUMNS = 200;
 
 export function toDelivery(row: DeliveryRow): object {
-  const all = row.recipients ?? [];
+  const all = row.intended_recipients ?? [];
   return {
     ...row,
     key: showKey(row.key),
-    recipients: all,
-    withoutRecipients: ownValue(WITHOUT_RECIPIENTS, row.state) ?? 'not written yet',
+    title: titleOf(row),
+    statusLabel: ownValue(STATUSES, row.status) ?? row.status,
+    cause: causeOf(row),
+    recipients: all.map((text) => ({ text, address: addressIn(text) })),
+    withoutRecipients: ownValue(WITHOUT_RECIPIENTS, row.status) ?? 'Not written yet.',
     recipientsShown: all.slice(0, MAX_RECIPIENTS_SHOWN).join(', '),
     moreRecipients: Math.max(0, all.length - MAX_RECIPIENTS_SHOWN),
   };
 }
 
+/** The subject, or what the email is about. */
+export function titleOf({ subject, email_type, key }: DeliveryRow): string {
+  return subject ?? `${email_type} for ${showKey(key)}`;
+}
+
+/** Why it did not arrive, or waits. */
+export function causeOf({ status, error_code }: DeliveryRow): Cause | undefined {
+  return error_code !== null && UNSENT.has(status) ? deliveryError(error_code) : ownValue(REPORTED, status);
+}
+
+/** `Ada <ada@example.com>` is `ada@example.com`. What is no address is itself. */
+export function addressIn(text: string): string {
+  return (/<([^<>]+)>$/.exec(text)?.[1] ?? text).toLowerCase();
+}
+
 /** Everything that happened, in chronological order. */
-export function toTimeline(row: FullDelivery, rule: Rule | undefined, isAdmin: boolean): readonly Moment[] {
+export function toTimeline(
+  row: FullDelivery,
+  rule: Rule | undefined,
+  isAdmin: boolean,
+  roles: RoleNames = new Map(),
+): readonly Moment[] {
   const moments = [
-    changeOf(row, isAdmin),
-    matchOf(row, rule, isAdmin),
+    changeOf(row, isAdmin, roles),
+    matchOf(row, rule, isAdmin, roles),
     ...attemptsOf(row),
     ...row.email_event_collection.map(eventOf),
   ];
@@ -109,27 +139,38 @@ export function toTimeline(row: FullDelivery, rule: Rule | undefined, isAdmin: b
   );
 }
 
-function changeOf({ operation, target, key, change, createtime }: FullDelivery, isAdmin: boolean): Moment {
+function changeOf(
+  { operation, target, key, change, createtime }: FullDelivery,
+  isAdmin: boolean,
+  roles: RoleNames,
+): Moment {
   return {
     time: createtime,
     title: `${ownValue(CHANGES, operation) ?? operation}: ${target} ${showKey(key)}`,
     kind: 'plain',
-    facts: change ? writerOf(change) : isAdmin ? [['Values', 'no longer kept']] : [],
+    facts: change ? writerOf(change, roles) : isAdmin ? [['Values', 'no longer kept']] : [],
     ...(change ? { columns: changedColumns(change.old, change.new) } : {}),
   };
 }
 
-function writerOf({ roleid, writer, application }: NonNullable<FullDelivery['change']>): Moment['facts'] {
+function writerOf(
+  { roleid, writer, application }: NonNullable<FullDelivery['change']>,
+  roles: RoleNames,
+): Moment['facts'] {
   return given([
-    ['By role', roleid],
+    ['By', nameOf(roleid, roles)],
     ['By SQL of', writer],
     ['Application', application],
   ]);
 }
 
+function nameOf(roleid: number | null, roles: RoleNames): string | null {
+  return roleid === null ? null : (roles.get(String(roleid)) ?? `role ${roleid}`);
+}
+
 const CHANGES: Readonly<Record<string, string>> = {
-  insert: 'Row inserted',
-  update: 'Row updated',
+  insert: 'Row added',
+  update: 'Row changed',
   delete: 'Row deleted',
   upload: 'File uploaded',
 };
@@ -138,8 +179,9 @@ function matchOf(
   { createtime, ruleid, email_type }: FullDelivery,
   rule: Rule | undefined,
   isAdmin: boolean,
+  roles: RoleNames,
 ): Moment {
-  const condition: [string, string][] = rule?.condition ? [['Condition', rule.condition]] : [];
+  const condition: [string, string][] = rule?.condition ? [['Only if', rule.condition]] : [];
   return {
     time: createtime,
     title: rule
@@ -148,8 +190,8 @@ function matchOf(
     kind: 'plain',
     facts: [
       ...condition,
-      ['Email type', email_type],
-      ...(rule ? ([['Queries run as role', String(rule.query_roleid)]] as [string, string][]) : []),
+      ['Email', email_type],
+      ...given([['Reads data as', nameOf(rule?.query_roleid ?? null, roles)]]),
     ],
   };
 }
@@ -159,10 +201,10 @@ const REDRIVEN = 'redriven';
 const OUTCOMES: Readonly<Record<string, readonly [title: string, kind: Moment['kind']]>> = {
   sent: ['Accepted by the carrier', 'good'],
   rejected: ['Rejected by the carrier', 'bad'],
-  failed: ['Failed', 'bad'],
-  retry: ['Failed, will be retried', 'waiting'],
-  ambiguous: ['Outcome unknown', 'bad'],
-  paused: ['Paused: the carrier rejects the account', 'waiting'],
+  failed: ['It failed', 'bad'],
+  retry: ['It did not succeed; to be tried again', 'waiting'],
+  ambiguous: ['Nobody can tell whether the carrier took it', 'bad'],
+  paused: ['The carrier takes no email with this key', 'waiting'],
   rate_limited: ['The carrier asked to wait', 'waiting'],
   redriven: ['Sent again by hand', 'plain'],
 };
@@ -183,11 +225,14 @@ function attemptOf(
   const tookMs = finished === null ? undefined : Date.parse(finished) - Date.parse(started);
   return {
     time: finished ?? started,
-    title: outcome === REDRIVEN ? title : `Attempt ${number}: ${title}`,
+    title:
+      outcome === REDRIVEN
+        ? title
+        : `Attempt ${number}: ${title.replace('the carrier', findCarrier(carrier ?? '')?.title ?? 'the carrier')}`,
     kind,
     facts: given([
       ['Carrier', carrier],
-      ['Status', http_status],
+      ['Response code', http_status],
       [outcome === REDRIVEN ? 'Before' : http_status === null ? 'Error' : "Carrier's response", error],
       ['Took', tookMs === undefined || outcome === REDRIVEN ? null : `${tookMs} ms`],
     ]),
@@ -202,6 +247,7 @@ const EVENTS: Readonly<Record<string, readonly [title: string, kind: Moment['kin
   bounce: ['Bounced', 'bad'],
   dropped: ['Dropped by the carrier', 'bad'],
   spamreport: ['Reported as spam', 'bad'],
+  unsubscribe: ['Unsubscribed', 'plain'],
 };
 
 function eventOf(event: FullDelivery['email_event_collection'][number]): Moment {

@@ -165,7 +165,7 @@ if (existsSync(CHROMIUM)) {
       const page = await open('/console/failures?within=all', { javaScriptEnabled: false });
       await signIn(page);
       await page.getByRole('heading', { name: 'Failures', exact: true }).waitFor();
-      await tabTo(page, 'TEMPLATE_FAILED');
+      await tabTo(page, 'The template failed');
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
       await tabTo(page, /^A subject with/);
