@@ -24,6 +24,7 @@ import type { Values } from './formValues.js';
 import { isOfOtherTenant, requireCsrfToken, requireOwnPage } from './formGuards.js';
 import { emailPreviewPages } from './emailPreviewPages.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
+import { personPage } from './personPage.js';
 import { policyPages } from './policyPages.js';
 import { redrivePages } from './redrivePages.js';
 import { providerPage } from './providerPage.js';
@@ -154,6 +155,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
       deliveryPages(handlers),
       emailPreviewPages(handlers),
       sentEmailPages(handlers),
+      personPage(handlers),
       whyPage(handlers),
     )
     .use(

@@ -51,6 +51,7 @@ if (existsSync(CHROMIUM)) {
       await shop.fixture.control(
         shop.root,
         `mutation {
+          suppressed: create_email_suppression(input: { address: "ada@example.com", reason: "asked by phone" }) { address }
           create_email_suppression(input: { address: "${'long'.repeat(12)}@example.com", reason: "asked by phone" }) { address }
           create_email_unsubscribe(input: { address: "ada@example.com", email_types: ["confirmation"] }) { address }
         }`,
@@ -238,6 +239,8 @@ if (existsSync(CHROMIUM)) {
           ['email-as-sent', `/console/deliveries/${sent}/sent`],
           ['redrive', `/console/deliveries/${sent}/redrive`],
           ['redrive-all', '/console/deliveries/redrive?within=all&state=failed'],
+          ['people', '/console/person'],
+          ['person', '/console/person?address=ada%40example.com&within=all'],
           ['why', '/console/why?table=orders&key=7'],
           ['emails', '/console/emails'],
           ['email', '/console/emails/edit?type=confirmation'],

@@ -1,0 +1,114 @@
+import { Router } from 'express';
+import { CONSOLE } from './consolePath.js';
+import { literal, PERIOD_CHOICES, readSearch, searchAddress } from './deliveryFilter.js';
+import { DELIVERIES } from './deliveryPages.js';
+import { searchDeliveries } from './deliverySearch.js';
+import { addressIn, causeOf, toDelivery, type DeliveryRow } from './deliveryView.js';
+import { textOf } from './formValues.js';
+import type { PageHandlers, Visit } from './pageHandlers.js';
+
+const PERSON = `${CONSOLE}/person`;
+const PAGE_SIZE = 50;
+
+const BLOCKED = `query ($address: String) {
+  email_suppression(filter: $address, limit: 1) { address reason source deliveryid createtime }
+  email_unsubscribe(filter: $address, limit: 1) { address email_types all_types source createtime }
+}`;
+// The list is only queried for its PERMISSION_DENIED.
+const MAY_LIST = '{ email_delivery(limit: 0) { deliveryid } }';
+const REPORTS = `query ($filter: String) {
+  email_delivery(filter: $filter, ordering: ["deliveryid desc"], limit: ${PAGE_SIZE}) {
+    deliveryid subject
+    email_event_collection(
+      filter: "event in ['bounce', 'dropped', 'spamreport', 'unsubscribe']", ordering: ["time desc"], limit: 20
+    ) { event time recipient reason status type }
+  }
+}`;
+
+interface Report {
+  readonly event: string;
+  readonly time: string;
+  readonly recipient: string | null;
+}
+
+/** Everything that was meant for one address, whether it gets email, and why nothing came. */
+export function personPage({ page }: PageHandlers): Router {
+  const person = page(async ({ query, show, isAdmin }, req) => {
+    const given = textOf(req.query, 'address');
+    const address = addressIn(given);
+    const search = readSearch({ person: address, within: textOf(req.query, 'within') || 'month' });
+    const values = { title: given === '' ? 'People' : given, address: given, periods: PERIOD_CHOICES };
+    if (address === '') {
+      await query(MAY_LIST);
+      await show('person', { ...values, search });
+      return;
+    }
+    const { rows, searched } = await searchDeliveries(query, search, {
+      below: undefined,
+      depth: 0,
+      limit: PAGE_SIZE + 1,
+    });
+    const shown = rows.slice(0, PAGE_SIZE);
+    await show('person', {
+      ...values,
+      search,
+      deliveries: shown.map(toDelivery),
+      all:
+        rows.length > PAGE_SIZE || searched
+          ? DELIVERIES + searchAddress(search, searched ? { below: searched.end, depth: searched.depth } : {})
+          : undefined,
+      searched,
+      causes: causesOf(shown),
+      reports: await readReports(query, shown, address),
+      others: rows.length === 0 ? await readOthers(query, given, search.within) : [],
+      blocked: isAdmin ? await readBlocked(query, address) : undefined,
+    });
+  });
+
+  return Router().get(PERSON, person);
+}
+
+/** Why emails of the person did not arrive, each cause once, the newest first. */
+function causesOf(rows: readonly DeliveryRow[]): readonly object[] {
+  const causes = rows.flatMap((row) => {
+    const cause = causeOf(row);
+    return cause ? [{ ...cause, deliveryid: row.deliveryid, status: row.status }] : [];
+  });
+  return causes.filter(({ title }, index) => causes.findIndex((cause) => cause.title === title) === index);
+}
+
+/** What carriers reported of the address itself. */
+async function readReports(
+  query: Visit['query'],
+  rows: readonly DeliveryRow[],
+  address: string,
+): Promise<readonly object[]> {
+  if (rows.length === 0) return [];
+  const ids = rows.map(({ deliveryid }) => literal(deliveryid)).join(', ');
+  const { email_delivery } = await query<{
+    email_delivery: readonly { deliveryid: string; email_event_collection: readonly Report[] }[];
+  }>(REPORTS, { filter: `deliveryid in [${ids}]` });
+  return email_delivery.flatMap(({ email_event_collection, ...delivery }) =>
+    email_event_collection
+      .filter(({ recipient }) => recipient === null || addressIn(recipient) === address)
+      .map((report) => ({ ...delivery, ...report })),
+  );
+}
+
+/** Addresses of people whose name or address has the text. */
+async function readOthers(query: Visit['query'], text: string, within: string): Promise<readonly string[]> {
+  const { rows } = await searchDeliveries(query, readSearch({ to: text, within }), {
+    below: undefined,
+    depth: 0,
+    limit: PAGE_SIZE,
+  });
+  const found = rows.flatMap(({ intended_recipients }) => intended_recipients ?? []);
+  return [...new Set(found.filter((each) => each.toLowerCase().includes(text.toLowerCase())))];
+}
+
+async function readBlocked(query: Visit['query'], address: string): Promise<object> {
+  const { email_suppression, email_unsubscribe } = await query<
+    Record<'email_suppression' | 'email_unsubscribe', readonly object[]>
+  >(BLOCKED, { address: `address = ${literal(address)}` });
+  return { suppressed: email_suppression[0], unsubscribed: email_unsubscribe[0] };
+}

@@ -1,0 +1,119 @@
+import { expect } from 'chai';
+import type { ConsoleBrowser } from './consoleBrowser.js';
+import { ConsoleShop } from './consoleShop.js';
+
+const EVIL = `"><img src=x onerror=alert(1)><script>alert('x')</script>{{ 7 | times: 7 }}`;
+
+describe('a person in the console', () => {
+  let shop: ConsoleShop;
+  let browser: ConsoleBrowser;
+  let order: string;
+
+  before(async () => {
+    shop = await ConsoleShop.open();
+    browser = await shop.signedIn();
+    order = await shop.changeOrder(7, 'new', 'paid');
+  });
+  after(() => shop.close());
+
+  const person = (address: string, as = browser): Promise<string> =>
+    as.page(`/console/person?${new URLSearchParams({ address }).toString()}`);
+  const listed = (html: string): string[] =>
+    [...html.matchAll(/class="main"><a href="\/console\/deliveries\/(\d+)"/g)].map(([, id]) => id!);
+
+  it('has all email that was meant for exactly the address, with what became of it', async () => {
+    const sent = await shop.deliver(order, { state: 'sent', recipients: ['Ada <Ada@Example.com>'] });
+    await shop.report(sent, { event: 'bounce', reason: '550 no such user' });
+    const copied = await shop.deliver(order, {
+      state: 'failed',
+      error_code: 'TEMPLATE_FAILED',
+      intended: ['Bob <bob@example.com>', 'ada@example.com'],
+      subject: 'A copy',
+    });
+    await shop.deliver(order, { state: 'sent', recipients: ['nada@example.com', 'ada@example.com.au'] });
+    for (const address of ['ada@example.com', 'ADA@example.com', 'Ada <ada@example.com>']) {
+      const html = await person(address);
+      expect(listed(html), address).to.deep.equal([copied, sent]);
+      expect(html)
+        .to.include('The address is neither suppressed nor unsubscribed.')
+        .and.include('550 no such user')
+        .and.match(/The template failed<\/a>\. A template failed/)
+        .and.match(/Bounced<\/a>\. The receiving server did not take the email/);
+    }
+    const page = await browser.page(`/console/deliveries/${copied}`);
+    for (const [, link = ''] of page.matchAll(/href="(\/console\/person\?[^"]*)"/g))
+      expect(listed(await browser.page(link.replaceAll('&amp;', '&'))), link).to.include(copied);
+  });
+
+  it('is found by what is no address, and by a part of the name', async () => {
+    const held = await shop.deliver(order, {
+      state: 'skipped',
+      error_code: 'NO_VALID_RECIPIENT',
+      intended: ['Zoe Bad <zoe at example>'],
+    });
+    const found = await person('zoe');
+    expect(listed(found)).to.deep.equal([]);
+    const link = /<a href="(\/console\/person\?[^"]+)">Zoe Bad/.exec(found)?.[1] ?? '';
+    const html = await browser.page(link.replaceAll('&amp;', '&'));
+    expect(listed(html)).to.deep.equal([held]);
+    expect(html).to.include('Not an address').and.include('Correct the address in the row');
+  });
+
+  it('has why it gets no email, and when nothing was meant for it', async () => {
+    await shop.fixture.control(
+      shop.root,
+      `mutation {
+        create_email_suppression(input: { address: "eve@example.com", reason: "asked by phone" }) { address }
+        create_email_unsubscribe(input: { address: "eve@example.com", email_types: ["confirmation"] }) { address }
+      }`,
+    );
+    expect(await person('Eve <eve@example.com>'))
+      .to.include('This address gets no email')
+      .and.include('It is suppressed, added by hand: asked by phone.')
+      .and.include('Unsubscribed from confirmation')
+      .and.include('No email was meant for exactly this address')
+      .and.include('href="/console/why"');
+  });
+
+  it('leads to older email by a link that keeps the person', async () => {
+    const client = await shop.signedIn('other');
+    await client.page('/console/person');
+    for (let count = 0; count < 51; count += 1)
+      await shop.deliver(order, { state: 'sent', recipients: ['many@example.com'] });
+    const html = await person('many@example.com');
+    expect(listed(html)).to.have.length(50);
+    const all = /<a class="button" href="([^"]+)">All of them/.exec(html)?.[1] ?? '';
+    const list = await browser.page(all.replaceAll('&amp;', '&'));
+    expect(listed(list)).to.have.length(50);
+    expect(list).to.include('<input type="hidden" name="person" value="many@example.com">');
+    expect(listed(await person('many@example.com', client)), 'of another tenant').to.deep.equal([]);
+  });
+
+  it('is shown to a role with view_delivery without the lists of addresses, and to nobody else', async () => {
+    const viewer = await shop.signedIn('shop', 'viewer');
+    const html = await person('eve@example.com', viewer);
+    expect(html)
+      .to.include('No email was meant for')
+      .and.not.match(/asked by phone|suppressed|console\/why/);
+    expect(listed(await person('ada@example.com', viewer))).to.have.length(2);
+    const clerk = await shop.signedIn('shop', 'clerk');
+    for (const query of ['', '?address=ada@example.com'])
+      expect((await clerk.get(`/console/person${query}`)).status, query).to.equal(403);
+  });
+
+  it('escapes all data, and survives any input', async () => {
+    const evil = await shop.deliver(order, {
+      state: 'sent',
+      subject: EVIL,
+      recipients: [`${EVIL} <evil@example.com>`],
+      email_type: EVIL,
+    });
+    await shop.report(evil, { event: 'spamreport', recipient: 'evil@example.com', reason: EVIL });
+    for (const address of ['evil@example.com', EVIL, 'onerror']) {
+      const html = await person(address);
+      expect(html, address).not.to.match(/<img|<script>alert|&gt;49&/);
+    }
+    for (const value of ['%00', '%E0%A4%A', "'", '%25', '_', '\\', '9'.repeat(400), '<>', '[]'])
+      expect((await browser.get(`/console/person?address=${value}&within=${value}`)).status).to.be.below(500);
+  });
+});
