@@ -23,6 +23,9 @@ rejected before (syntax, validation) gets the status below for clients that acce
 200 for those that know only \`application/json\`, as GraphQL over HTTP asks. Everything else has the body
 \`{"error": "<text>", "status": <number>, "code": "<CODE>"}\` with the status below.
 
+An input with several mistakes is refused with the first of them; then \`extensions.fields\`, \`messages\` and \`hints\` list all that
+could be found.
+
 This page is generated from \`src/foundation/errors.ts\` and \`src/api/console/deliveryErrorTable.ts\` by \`npm run docs\`.
 
 ## Codes of requests

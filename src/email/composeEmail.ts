@@ -43,8 +43,13 @@ export type Composed = {
   | {
       readonly kind: EmailProblem['kind'];
       readonly failure: EmailFailure;
+      readonly email?: undefined;
+    }
+  | {
+      readonly kind: EmailProblem['kind'];
+      readonly failure: EmailFailure;
       /** If only its recipients are missing: the rest of it, without attachments. */
-      readonly email?: Email;
+      readonly email: Email;
     }
 );
 

@@ -385,18 +385,78 @@ describe('the console’s emails and rules', () => {
       query_roleid: String((await shop.fixture.signIn(shop.tenantid)).roleid),
       delivery: 'at_least_once',
     };
-    expect((await post(RULE, rule))[0]).to.equal(303);
-    const list = await browser.page('/console/rules');
+    const saved = await browser.post(RULE, { csrf, ...rule });
+    expect([saved.status, saved.headers.get('location')]).to.deep.equal([303, '/console/rules?done=saved']);
+    const list = await browser.page('/console/rules?done=saved');
+    expect(list)
+      .to.include('role="status">Saved.')
+      .and.include('When rows of orders are changed, only if <code>new.status = &#39;sent&#39;</code>');
     expect(list).to.include('disabled').and.not.include('<script>');
     const [status, html] = await post(RULE, { ...rule, id: shop.ruleid, condition: 'new.nothing = 1' });
     expect([status, html.includes('nothing')], html).to.deep.equal([400, true]);
     expect(html)
-      .to.include('In “and this is true”')
+      .to.include('<a href="#condition">Only if</a>')
       .and.match(/name="of_orders" checked/)
       .and.match(/<option value="\d+" selected>root \(\d+\)</);
     expect((await post(RULE, { ...rule, name: 'other', id: shop.ruleid, action: 'delete' }))[0]).to.equal(
       303,
     );
+  });
+
+  it('reports all that is wrong with a rule or an email at once, in the words of the form', async () => {
+    const [status, html] = await post(RULE, { of_orders: 'on', condition: 'new.nothing = 1', name: '' });
+    expect(status).to.equal(400);
+    for (const text of [
+      'Please correct these:',
+      '<a href="#name">Name</a>: Give the rule a name.',
+      '<a href="#operations">are</a>: Choose what happens to a row.',
+      '<a href="#email_type">Send</a>: Choose the email to send.',
+      '<a href="#query_roleid">Read data as</a>: Choose whose rights the email reads with.',
+      '<a href="#condition">Only if</a>: ',
+      'nothing',
+      'data-unsaved="yes"',
+    ])
+      expect(html, text).to.include(text);
+    expect(html).not.to.match(/is missing|query_roleid must|<script>alert/);
+    const [unknown, more] = await post(RULE, {
+      name: 'all unknown',
+      of_orders: 'on',
+      of_nowhere: 'on',
+      on_insert: 'on',
+      condition: 'new.status = ',
+      email_type: EVIL,
+      query_roleid: '424242',
+    });
+    expect(unknown).to.be.within(400, 499);
+    for (const id of ['targets', 'condition', 'email_type', 'query_roleid'])
+      expect(more, id).to.include(`<a href="#${id}">`);
+    expect(more).not.to.include('<script>alert');
+    const [, email] = await post(EDIT, { action: 'save', template: 'x', sender: '' });
+    for (const text of ['Give the email a name.', 'Write a subject.', 'Say who gets it.', 'Say who sends it'])
+      expect(email, text).to.include(text);
+    const [, test] = await post(EDIT, { ...DRAFT, action: 'test', to: 'nobody' });
+    expect(test).to.include('Enter one address for the test.').and.not.include('to must be');
+  });
+
+  it('previews and tests an email whose row has no valid address', async () => {
+    const draft = { ...DRAFT, recipients: 'Zoe Bad <zoe at example>' };
+    for (const unsubscribe of ['none', 'type']) {
+      const [status, html] = await post(PREVIEW, { ...draft, unsubscribe });
+      expect(status).to.equal(200);
+      expect(html)
+        .to.match(/role="alert" data-field="recipients"/)
+        .and.include('zoe at example')
+        .and.include('<h1>Order 7</h1>')
+        .and.match(/<iframe [^>]*srcdoc="[^"]*Ada[^"]*" sandbox>/);
+    }
+    const order = await shop.changeOrder(7, 'new', 'paid');
+    const held = await shop.deliver(order, { state: 'skipped', error_code: 'NO_VALID_RECIPIENT' });
+    await shop.fixture.control(
+      shop.root,
+      'mutation { update_email_type(email_type: "confirmation", input: { recipients: ["zoe at example"] }) { version } }',
+    );
+    const preview = await browser.page(`/console/deliveries/${held}/email`);
+    expect(preview).to.include('NO_VALID_RECIPIENT').and.include('<iframe class="email"');
   });
 
   it('rejects other sessions’ forms and other roles, and shows nothing of other tenants', async () => {

@@ -272,6 +272,29 @@ describe('roles_pbac: email settings', () => {
   });
 
   describe('email_rule', () => {
+    it('is refused with all that is wrong with it, first as before', async () => {
+      const { errors } = await fixture.control(root, CREATE_RULE, {
+        input: {
+          operations: ['nothing'],
+          targets: ['nowhere'],
+          email_type: 'unknown',
+          condition: 'new.x = ',
+        },
+      });
+      expect(errors).to.have.length(1);
+      const { message, extensions } = errors![0]!;
+      const fields = extensions['fields'] as string[];
+      const messages = extensions['messages'] as string[];
+      expect(fields).to.include.members(['name', 'operations', 'query_roleid', 'targets', 'email_type']);
+      expect([message, extensions.code, extensions['field']]).to.deep.equal([
+        messages[0],
+        'BAD_USER_INPUT',
+        fields[0],
+      ]);
+      expect(messages).to.have.length(fields.length);
+      expect(extensions['hints']).to.have.length(fields.length);
+    });
+
     it('is created with its defaults, ruleid a string', async () => {
       const made = await createRule();
       expect(made.errors).to.equal(undefined);

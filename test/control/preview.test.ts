@@ -166,6 +166,8 @@ describe('roles_pbac: preview_email', () => {
     expect(at(shown, 'queries.0.result.0.id')).to.equal('7');
     const noOne = await shop.previewed({ type: await shop.createType({ recipients: ['nobody'] }), ...ORDER });
     expect(noOne['error']).to.include({ code: 'NO_VALID_RECIPIENT', field: 'recipients' });
+    expect(noOne['subject'], 'the rest of the email').to.be.a('string').and.not.equal('');
+    expect(noOne['html']).to.be.a('string').and.not.equal('');
   });
 
   it('limits an endless template as a delivery does', async () => {

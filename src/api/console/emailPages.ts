@@ -22,6 +22,7 @@ import {
   type Problem,
 } from './emailForm.js';
 import { MAX_EMAIL_FORM_BYTES } from './emailPreview.js';
+import { formProblems, type FieldWords, type FormProblem } from './formProblems.js';
 import { numberOf, problemOf, textOf, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 import { pageOf, ROWS_QUERIED } from './paging.js';
@@ -119,6 +120,7 @@ export function emailPages({ page, form }: PageHandlers): Router {
         about: readAbout(values),
         starter: textOf(values, 'starter'),
         to: textOf(values, 'to'),
+        isUnsaved: true,
       };
       try {
         if (values['action'] === 'delete') {
@@ -127,7 +129,11 @@ export function emailPages({ page, form }: PageHandlers): Router {
         } else if (values['action'] === 'draft') {
           const name = textOf(values, 'email_type');
           await query(SAVE_DRAFT, { type: saved === '' ? name : saved, input: inputOf(texts) });
-          await showForm(visit, { ...shown, notice: 'The draft is kept. What is live stays as it is.' });
+          await showForm(visit, {
+            ...shown,
+            isUnsaved: false,
+            notice: 'The draft is kept. What is live stays as it is.',
+          });
         } else if (values['action'] === 'test') {
           const to = textOf(values, 'to');
           const { Utility } = await query<{ Utility: { send_test_email: { error: Problem | null } } }>(TEST, {
@@ -147,8 +153,11 @@ export function emailPages({ page, form }: PageHandlers): Router {
         const isOld = error.code === 'EMAIL_TYPE_CHANGED';
         // The input is kept: after checking the other version, it can be saved over it.
         const known = isOld ? { version: String(error.details['version'] ?? '') } : {};
-        const problem = isOld ? { message: CHANGED, hint: null } : toProblem(error);
-        await showForm(visit, { ...shown, ...known, problem, isOld }, error.status);
+        const all = isOld ? [] : formProblems(error, WORDS);
+        const [first] = all;
+        const problem = isOld ? { message: CHANGED, hint: null } : { ...toProblem(error), ...inWords(first) };
+        const problems = all.length > 1 ? all : [];
+        await showForm(visit, { ...shown, ...known, problem, problems, isOld }, error.status);
       }
     },
     { limitBytes: MAX_EMAIL_FORM_BYTES },
@@ -164,6 +173,21 @@ export function emailPages({ page, form }: PageHandlers): Router {
     .get(`${EMAILS}/new`, gallery)
     .get(`${EMAILS}/edit`, edit)
     .post(`${EMAILS}/edit`, submit);
+}
+
+/** What the form calls its fields. */
+const WORDS: Readonly<Record<string, FieldWords>> = {
+  ...Object.fromEntries(EMAIL_FIELDS.map(({ name, label }) => [name, { label }])),
+  email_type: { label: 'Name', missing: 'Give the email a name.' },
+  subject: { label: 'Subject', missing: 'Write a subject.' },
+  sender: { label: 'From', missing: 'Say who sends it, as in Shop <shop@example.com>.' },
+  recipients: { label: 'To', missing: 'Say who gets it.' },
+  template: { label: 'Template (HTML)', missing: 'Write the email.' },
+  to: { label: 'Send a test to', missing: 'Enter one address for the test.' },
+};
+
+function inWords(problem: FormProblem | undefined): Partial<Problem> {
+  return problem ? { message: problem.message, hint: problem.hint } : {};
 }
 
 const CHANGED = 'This email was saved by another user after you opened it.';
@@ -182,6 +206,10 @@ interface FormState {
   /** Whether the form shows the draft, which is not live. */
   readonly isDraft?: boolean;
   readonly problem?: Problem;
+  /** Several problems at once. */
+  readonly problems?: readonly FormProblem[];
+  /** Whether the form shows what is not saved. */
+  readonly isUnsaved?: boolean;
   readonly warnings?: readonly Problem[];
   readonly isOld?: boolean;
   readonly notice?: string;
@@ -217,14 +245,15 @@ async function checkType(query: Visit['query'], type: string, about: Values): Pr
 }
 
 async function showForm({ query, show }: Visit, state: FormState, status = 200): Promise<void> {
-  const { saved, texts, problem, about } = state;
+  const { saved, texts, problem, problems = [], about } = state;
   const { tables, roles } = await readChoices(query);
   const table = textOf(about, 'table');
   const at = problem && fieldOf(problem);
+  const wrong = problem ? [problem, ...problems] : [];
   const fields = EMAIL_FIELDS.map((field) => ({
     ...field,
     value: ownValue(texts, field.name) ?? '',
-    wrong: field === at,
+    wrong: wrong.find((each) => fieldOf(each) === field)?.message,
   }));
   const values = {
     ...state,
@@ -237,7 +266,7 @@ async function showForm({ query, show }: Visit, state: FormState, status = 200):
     fields: fields.filter(({ isFurther }) => !isFurther),
     blocks: queryBlocks(JSON.parse(texts['queries'] || '[]') as [], problem?.field),
     further: fields.filter(({ isFurther }) => isFurther),
-    isFurtherOpen: fields.some((field) => field.isFurther && (field.wrong || isFilled(field))),
+    isFurtherOpen: fields.some((field) => field.isFurther && (field.wrong !== undefined || isFilled(field))),
   };
   await show('email', values, { status, script: 'preview.js', hasEditor: true });
 }

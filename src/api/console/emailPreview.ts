@@ -90,10 +90,11 @@ async function compose(
 }> {
   const { Utility } = await query<{ Utility: { preview_email: Preview } }>(PREVIEW, draft);
   const email = Utility.preview_email;
-  if (email.error) return located(email.error);
-  const html = email.html ?? '';
+  if (email.html === null) return email.error ? located(email.error) : {};
+  const { html, error } = email;
   const isTooLong = html.length + (email.text ?? '').length > MAX_SHOWN_CHARACTERS;
-  return { email, seen: { size: Buffer.byteLength(html), isTooLong, ...seenIn(html) } };
+  const seen = { size: Buffer.byteLength(html), isTooLong, ...seenIn(html) };
+  return { email, seen, ...(error && located(error)) };
 }
 
 /** The names that templates can use, for reference and for the editor. */

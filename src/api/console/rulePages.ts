@@ -4,7 +4,8 @@ import { emailRule } from '../../control/objects/emailRule.js';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { readChoices } from './choices.js';
-import { CONSOLE } from './consolePath.js';
+import { CONSOLE, linkTo } from './consolePath.js';
+import { formProblems, type FieldWords } from './formProblems.js';
 import { checkedOf, problemOf, textOf, type Id, type Values } from './formValues.js';
 import { ObjectRequests } from './objectRequests.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
@@ -28,7 +29,12 @@ export function rulePages({ page, form }: PageHandlers): Router {
       roles.find((role) => role.roleid === String(roleid))?.label ?? `role ${String(roleid)}`;
     await visit.show('rules', {
       title: 'Rules',
-      rules: shown.map((rule) => ({ ...rule, role: nameOf(rule['query_roleid']) })),
+      rules: shown.map((rule) => ({
+        ...rule,
+        role: nameOf(rule['query_roleid']),
+        whatHappens: (rule['operations'] as readonly string[]).map((name) => ownValue(HAPPENS, name) ?? name),
+      })),
+      notice: ownValue(NOTICES, textOf(req.query, 'done')),
       ...links,
     });
   });
@@ -45,11 +51,12 @@ export function rulePages({ page, form }: PageHandlers): Router {
     const { values } = visit;
     const id = textOf(values, 'id');
     const input = inputOf(values);
+    const isDeleted = values['action'] === 'delete';
     try {
-      if (values['action'] === 'delete') await rules.remove(visit, id);
+      if (isDeleted) await rules.remove(visit, id);
       else if (id === '') await rules.create(visit, input);
       else await rules.update(visit, id, input);
-      res.redirect(303, RULES);
+      res.redirect(303, linkTo(RULES, { done: isDeleted ? 'deleted' : 'saved' }));
     } catch (error) {
       await showForm(visit, { ...input, ruleid: id }, problemOf(error));
     }
@@ -83,11 +90,16 @@ async function showForm({ query, show }: Visit, rule: Values, problem?: AppError
     {
       title: rule['ruleid'] ? (rule['name'] as string) : 'New rule',
       rule: { ...rule, query_roleid: String((rule['query_roleid'] as Id | null | undefined) ?? '') },
-      operations: OPERATIONS.map((name) => ({ name, chosen: chosen.includes(name) })),
+      operations: OPERATIONS.map((name) => ({
+        name,
+        label: ownValue(HAPPENS, name) ?? name,
+        chosen: chosen.includes(name),
+      })),
       types: email_types,
       tables: tablesOf(tables, targets),
       roles,
-      problemLabel: problem && labelOf(problem),
+      problems: problem ? formProblems(problem, WORDS) : [],
+      isUnsaved: problem !== undefined,
     },
     { problem },
   );
@@ -102,20 +114,23 @@ function tablesOf(tables: readonly string[], chosen: readonly string[]): readonl
   ];
 }
 
-/** The label of the form field that an error belongs to. */
-function labelOf({ code, details }: AppError): string | undefined {
-  const given = typeof details['field'] === 'string' ? details['field'] : '';
-  const field = code.startsWith('FILTER_') ? 'condition' : given;
-  return ownValue(LABELS, /^\w+/.exec(field)?.[0] ?? '');
-}
+/** What happens to a row, as the forms say it. */
+const HAPPENS: Readonly<Record<string, string>> = {
+  insert: 'added',
+  update: 'changed',
+  delete: 'deleted',
+  upload: 'given a file',
+};
 
-const LABELS: Readonly<Record<string, string>> = {
-  name: 'Name',
-  targets: 'When rows of',
-  operations: 'have an',
-  condition: 'and this is true',
-  email_type: 'send',
-  query_roleid: 'with the permissions of',
+const NOTICES: Readonly<Record<string, string>> = { saved: 'Saved.', deleted: 'Deleted.' };
+
+const WORDS: Readonly<Record<string, FieldWords>> = {
+  name: { label: 'Name', missing: 'Give the rule a name.' },
+  targets: { label: 'When rows of', missing: 'Choose a table at least.' },
+  operations: { label: 'are', missing: 'Choose what happens to a row.' },
+  condition: { label: 'Only if' },
+  email_type: { label: 'Send', missing: 'Choose the email to send.' },
+  query_roleid: { label: 'Read data as', missing: 'Choose whose rights the email reads with.' },
 };
 
 function inputOf(values: Values): Values {

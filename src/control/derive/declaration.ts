@@ -3,6 +3,7 @@ import type { Principal } from '../../db/roles/principal.js';
 import type { Sql } from '../../db/sql/sql.js';
 import type { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
+import type { Check } from './checkAll.js';
 
 /**
  * Declares one object of /roles_pbac. Everything else is derived from it: the row type, the GraphQL types, what lists
@@ -47,6 +48,8 @@ export interface ControlObject<C extends Columns = Columns> {
 
   /** Called once the row is found, before the input is read. */
   authorize?(change: Change<C>): unknown;
+  /** Checks that don't depend on each other. The row lacks the columns that could not be read, which are reported with these. */
+  checks?(change: CheckedChange<C>): Iterable<Check>;
   /** Checks that concern several columns. */
   check?(change: CheckedChange<C>): unknown;
   /** As `check`; returns values of further columns to store, which clients don't provide. */

@@ -1,7 +1,8 @@
 import { ownValue } from '../../foundation/ownValue.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, requireItems, requireValue } from './badInput.js';
-import type { Change, CheckedChange, Column, Columns, ControlObject, RowOf } from './declaration.js';
+import { checkAll } from './checkAll.js';
+import type { Change, CheckedChange, Column, ControlObject } from './declaration.js';
 
 /** Values of columns, secrets in the clear. */
 type Values = Readonly<Record<string, unknown>>;
@@ -16,15 +17,24 @@ export async function readValues(
 ): Promise<{ readonly values: Values; readonly checked: CheckedChange }> {
   const { context, before } = change;
   const given = change.given as Values;
-  const read: [string, unknown][] = [];
-  for (const [name, column] of Object.entries(object.columns)) {
-    if (!column.input) continue;
-    const value = ownValue(given, name);
-    if (before && (value === undefined || (value === null && column.nullMeansUnchanged))) continue;
-    read.push([name, readValue(column, value, name, context)]);
-  }
+  const read = new Map<string, unknown>();
+  const checkedAs = (): CheckedChange => ({
+    ...change,
+    row: { ...before, ...Object.fromEntries(read) },
+  });
+  await checkAll(
+    (function* () {
+      for (const [name, column] of Object.entries(object.columns)) {
+        if (!column.input) continue;
+        const value = ownValue(given, name);
+        if (before && (value === undefined || (value === null && column.nullMeansUnchanged))) continue;
+        yield [name, () => read.set(name, readValue(column, value, name, context))] as const;
+      }
+      yield* object.checks?.(checkedAs()) ?? [];
+    })(),
+  );
   const values = Object.fromEntries(read);
-  const checked = { ...change, row: { ...before, ...values } as RowOf<Columns> };
+  const checked = checkedAs();
   for (const [name, { references }] of Object.entries(object.columns)) {
     const value = ownValue(checked.row as Values, name);
     if (value != null) await references?.(context, value as never, name);

@@ -1,5 +1,5 @@
 import { readCapture } from '../../db/capture/capture.js';
-import type { Table } from '../../db/catalog/catalog.js';
+import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import { heldWrites } from '../../db/catalog/grants.js';
 import { AppError } from '../../foundation/errors.js';
 import { requireSatisfiable } from '../../graphql/email/satisfiable.js';
@@ -7,6 +7,7 @@ import { isWritable } from '../../graphql/write/writable.js';
 import { requireKnownEmailType, requireKnownRoles, requireKnownTables } from '../derive/references.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
+import type { Check } from '../derive/checkAll.js';
 import { requireQuota } from '../derive/ruleQuota.js';
 import { requireSchema } from '../permissions.js';
 
@@ -35,36 +36,71 @@ interface Rule {
 
 /**
  * Checks that everything the rule refers to exists. An update is only checked for what it changes, unless it enables the
- * rule, so that a rule whose table is gone can still be disabled. Throws AppError UNKNOWN_TABLE, READ_ONLY_TABLE,
+ * rule, so that a rule whose table is gone can still be disabled. They throw AppError UNKNOWN_TABLE, READ_ONLY_TABLE,
  * UNKNOWN_ROLE, EMAIL_TYPE_NOT_FOUND, FILTER_*, BAD_USER_INPUT if the tenant's rules become too many or too large.
  */
-export async function checkEmailRule(change: {
+export function emailRuleChecks(change: {
   readonly context: ControlContext;
   readonly before: (Rule & { readonly ruleid: string | number }) | undefined;
-  readonly row: Rule;
-}): Promise<void> {
+  readonly row: Partial<Rule>;
+}): readonly Check[] {
   const { context, before, row: rule } = change;
-  await requireQuota(context, EMAIL_RULE_QUOTA, before, rule);
-  const isEnabled = rule.enabled && before?.enabled !== true;
+  const { targets, operations, condition, email_type, query_roleid } = rule;
+  const isEnabled = rule.enabled === true && before?.enabled !== true;
   const isNew = (...fields: readonly (keyof Rule)[]): boolean =>
     isEnabled || fields.some((field) => JSON.stringify(rule[field]) !== JSON.stringify(before?.[field]));
-  if (isNew('targets', 'operations', 'condition')) await checkTargets(context, rule);
-  if (isNew('email_type')) await requireKnownEmailType(context, rule.email_type);
-  if (isNew('query_roleid')) await requireKnownRoles(context, rule.query_roleid, 'query_roleid');
+  const isTargeted = isNew('targets', 'operations', 'condition');
+  return [
+    [
+      'name',
+      () => requireQuota(context, EMAIL_RULE_QUOTA, before, { name: '', targets, condition, ...rule }),
+    ],
+    ['targets', () => isTargeted && targets && checkTargets(context, targets, operations)],
+    [
+      'condition',
+      () => isTargeted && condition != null && checkCondition(context, condition, targets, operations),
+    ],
+    [
+      'email_type',
+      () => isNew('email_type') && email_type != null && requireKnownEmailType(context, email_type),
+    ],
+    [
+      'query_roleid',
+      () =>
+        isNew('query_roleid') &&
+        query_roleid != null &&
+        requireKnownRoles(context, query_roleid, 'query_roleid'),
+    ],
+  ];
 }
 
-async function checkTargets(context: ControlContext, rule: Rule): Promise<void> {
-  const { principal, deps } = context;
-  const { tenantid } = principal;
-  const schema = requireSchema(principal);
-  const tables = requireKnownTables(await deps.engine.catalog(tenantid, schema), rule.targets);
+async function checkTargets(
+  context: ControlContext,
+  targets: readonly string[],
+  operations: readonly string[] | undefined,
+): Promise<void> {
+  const tables = requireKnownTables(await catalogOf(context), targets);
   for (const table of tables) requireWritable(table);
-  await requireWriters(context, tables, rule.operations);
-  if (rule.condition === null) return;
-  for (const target of rule.targets) {
-    await deps.engine.checkCondition(tenantid, schema, target, rule.condition);
+  if (operations) await requireWriters(context, tables, operations);
+}
+
+/** Against those of the tables that exist. */
+async function checkCondition(
+  context: ControlContext,
+  condition: string,
+  targets: readonly string[] = [],
+  operations?: readonly string[],
+): Promise<void> {
+  const { principal, deps } = context;
+  const { tables } = await catalogOf(context);
+  for (const target of targets.filter((name) => tables.has(name))) {
+    await deps.engine.checkCondition(principal.tenantid, requireSchema(principal), target, condition);
   }
-  requireSatisfiable(rule.condition, rule.operations);
+  if (operations) requireSatisfiable(condition, operations);
+}
+
+function catalogOf({ principal, deps }: ControlContext): Promise<Catalog> {
+  return deps.engine.catalog(principal.tenantid, requireSchema(principal));
 }
 
 /** Read-only tables have no events. Throws AppError READ_ONLY_TABLE. */

@@ -126,15 +126,15 @@ function toPreview(composed: Composed, missing: () => Promise<readonly EmailFail
         }
       : { outvar: query.outvar, error: query.problem.failure.message },
   );
-  if (composed.kind !== 'email') return { queries, error: composed.failure, warnings: missing };
   const { email } = composed;
   return {
-    ...toShownEmail(email),
+    ...(email && toShownEmail(email)),
     warnings: async (_args: unknown, { deps }: ControlContext) => [
-      ...warningsOf(email),
+      ...(email ? warningsOf(email) : []),
       ...cutLists(composed.queries, deps.config.listDefaultLimit, readSmall),
       ...(await missing()),
     ],
     queries,
+    ...(composed.kind === 'email' ? {} : { error: composed.failure }),
   };
 }

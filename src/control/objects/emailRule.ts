@@ -1,4 +1,4 @@
-import { checkEmailRule, readOperations } from '../email/checkEmailRule.js';
+import { emailRuleChecks, readOperations } from '../email/checkEmailRule.js';
 import { requireAccount } from '../email/emailApikey.js';
 import { CREATED } from '../derive/columns.js';
 import { emailTypeNotFound } from '../derive/references.js';
@@ -57,6 +57,6 @@ export const emailRule = controlObject({
   mayList: requireTenantAdmin,
   mayChange: requireTenantAdmin,
   authorize: ({ context, before }) => (before ? undefined : requireAccount(context)),
-  check: checkEmailRule,
+  checks: emailRuleChecks,
   referenceLost: ({ email_type }) => emailTypeNotFound(email_type),
 });

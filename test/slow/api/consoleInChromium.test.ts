@@ -204,6 +204,39 @@ if (existsSync(CHROMIUM)) {
       await page.context().close();
     });
 
+    it('asks before unsaved changes of an email or a rule are lost', async () => {
+      const page = await open('/console/emails/edit?type=confirmation');
+      const asked: string[] = [];
+      let stay = true;
+      page.on('dialog', (dialog) => {
+        asked.push(dialog.type());
+        void (stay ? dialog.dismiss() : dialog.accept());
+      });
+      await signIn(page);
+      const leave = (): Promise<void> => page.getByRole('link', { name: 'Failures' }).click();
+      await page.getByLabel('Subject', { exact: true }).fill('Not saved yet');
+      await page.getByRole('button', { name: 'Preview', exact: true }).click();
+      const question = page.waitForEvent('dialog');
+      await leave();
+      await question;
+      expect(asked.splice(0)).to.deep.equal(['beforeunload']);
+      expect(await page.getByLabel('Subject', { exact: true }).inputValue()).to.equal('Not saved yet');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('status').getByText('Saved.').waitFor();
+      expect(asked).to.deep.equal([]);
+      await page.getByRole('textbox', { name: 'Template (HTML)' }).focus();
+      await page.keyboard.type('x');
+      stay = false;
+      await leave();
+      await page.getByRole('heading', { name: 'Failures' }).waitFor();
+      expect(asked.splice(0), 'of what was typed in the editor').to.deep.equal(['beforeunload']);
+      await page.goto(`${shop.fixture.url}/console/rules/edit?id=${shop.ruleid}`);
+      await leave();
+      await page.getByRole('heading', { name: 'Failures' }).waitFor();
+      expect(asked, 'nothing was changed').to.deep.equal([]);
+      await page.context().close();
+    });
+
     it('shows new deliveries while the list is open', async () => {
       const page = await open('/console/deliveries?within=all&subject=just+now');
       await signIn(page);
