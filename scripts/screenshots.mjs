@@ -28,7 +28,7 @@ const PICTURES = [
     part: 'text=On its way to London',
     isInFrame: true,
   },
-  { name: 'why', page: '/why?table=orders&key=R-1002', part: 'text=send a receipt:' },
+  { name: 'why', page: '/why?table=orders&key=R-1002', part: 'text=send a receipt' },
 ];
 
 await prepareProject();

@@ -29,7 +29,7 @@ describe('the console’s addresses', () => {
     expect(found)
       .to.include('ada_l@example.com')
       .and.include('&lt;b&gt;asked by phone')
-      .and.include('manual');
+      .and.include('added by hand');
     expect(found, 'a search is no pattern').not.to.include('bob@example.com');
     const removed = await post({ action: 'remove', address: 'ada_l@example.com' });
     expect(removed[0]).to.equal(303);

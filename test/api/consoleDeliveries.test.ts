@@ -452,7 +452,7 @@ describe('deliveries in the console', () => {
     for (const row of rows) {
       const [codes = '', , why = '', whatToDo = ''] = row.slice(2, -2).split(' | ');
       const plain = (text: string): string => {
-        const words = text.replaceAll('`', '');
+        const words = text.replaceAll('`error`', 'the message').replaceAll('`', '');
         return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
       };
       for (const [, code = ''] of codes.matchAll(/`([A-Z][A-Z_0-9]+)`/g)) {

@@ -56,7 +56,10 @@ describe('the console’s “Why did nothing happen?”', () => {
     expect(visits.errors).to.equal(undefined);
     await shop.changeOrder(7, 'new', EVIL);
     const html = await browser.page(path('orders', '7'));
-    expect(html).to.include('Paid orders').and.include('condition false').and.include('new.status = ');
+    expect(html)
+      .to.include('Paid orders')
+      .and.include('did not match: its condition was not met')
+      .and.include('new.status = ');
     expect(html).to.include('1 about other tables').and.not.include('Visits');
     expect(html).to.include('waits for the relay').and.include('changes made through the API');
     expect(html).not.to.match(/<script>|&gt;49/);
@@ -79,7 +82,10 @@ describe('the console’s “Why did nothing happen?”', () => {
     expect(failed)
       .to.match(/<a href="\/console\/deliveries\/\d+">/)
       .and.include('TEMPLATE_FAILED')
-      .and.include('update: compared with the rules');
+      .and.include('<span class="state failed">Failed</span>')
+      .and.include('The template failed.')
+      .and.include('<dt>By</dt><dd>root</dd>')
+      .and.include('Row changed: compared with the rules');
     expect(failed).not.to.match(/<script>|&gt;49/);
   });
 

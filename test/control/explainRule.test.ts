@@ -38,6 +38,7 @@ const DELIVERY: RowDelivery = {
   deliveryid: '5',
   email_type: 'email',
   state: 'sent',
+  status: 'sent',
   attempts: 1,
   error_code: null,
   error: null,

@@ -143,7 +143,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
   });
 
   const notFound = page(() => {
-    throw new AppError('NOT_FOUND', 'There is no such page.', { hint: 'Choose one of those above.' });
+    throw new AppError('NOT_FOUND', 'There is no such page.', { hint: 'Choose a page from the menu.' });
   });
 
   return Router()

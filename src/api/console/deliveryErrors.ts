@@ -8,9 +8,9 @@ export interface Cause {
   readonly whatToDo: string;
 }
 
-/** As sentences. */
+/** As sentences. The page shows the message next to them. */
 const plain = (markdown: string): string => {
-  const text = markdown.replaceAll('`', '');
+  const text = markdown.replaceAll('`error`', 'the message').replaceAll('`', '');
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 };
 

@@ -243,11 +243,11 @@ export async function readRule(query: Visit['query'], ruleid: string): Promise<R
 }
 
 /** Names of roles that the caller may see. */
-async function readRoleNames(
+export async function readRoleNames(
   query: Visit['query'],
   roleids: readonly (number | null | undefined)[],
 ): Promise<RoleNames> {
-  const known = roleids.filter((roleid) => roleid != null);
+  const known = [...new Set(roleids.filter((roleid) => roleid != null))];
   if (known.length === 0) return new Map();
   const { role } = await query<{ role: readonly Role[] }>(ROLES, {
     filter: `roleid in [${known.join(', ')}]`,

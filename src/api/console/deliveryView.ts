@@ -4,6 +4,7 @@ import { findCarrier } from '../../email/carriers/table.js';
 import { deliveryError, REPORTED, type Cause } from './deliveryErrors.js';
 import { STATUSES, UNSENT } from './deliveryFilter.js';
 import { shortened } from './formValues.js';
+import { HAPPENS } from './words.js';
 
 /** The fields to query for a delivery. */
 export const ROW = `deliveryid ruleid email_type operation target key state status attempts intended_recipients
@@ -98,6 +99,7 @@ export function toDelivery(row: DeliveryRow): object {
     title: titleOf(row),
     statusLabel: ownValue(STATUSES, row.status) ?? row.status,
     cause: causeOf(row),
+    happened: ownValue(HAPPENS, row.operation) ?? row.operation,
     recipients: all.map((text) => ({ text, address: addressIn(text) })),
     withoutRecipients: ownValue(WITHOUT_RECIPIENTS, row.status) ?? 'Not written yet.',
     recipientsShown: all.slice(0, MAX_RECIPIENTS_SHOWN).join(', '),
@@ -111,7 +113,10 @@ export function titleOf({ subject, email_type, key }: DeliveryRow): string {
 }
 
 /** Why it did not arrive, or waits. */
-export function causeOf({ status, error_code }: DeliveryRow): Cause | undefined {
+export function causeOf({
+  status,
+  error_code,
+}: Pick<DeliveryRow, 'status' | 'error_code'>): Cause | undefined {
   return error_code !== null && UNSENT.has(status) ? deliveryError(error_code) : ownValue(REPORTED, status);
 }
 
@@ -233,7 +238,7 @@ function attemptOf(
     facts: given([
       ['Carrier', carrier],
       ['Response code', http_status],
-      [outcome === REDRIVEN ? 'Before' : http_status === null ? 'Error' : "Carrier's response", error],
+      [outcome === REDRIVEN ? 'Before, it' : http_status === null ? 'Error' : "Carrier's response", error],
       ['Took', tookMs === undefined || outcome === REDRIVEN ? null : `${tookMs} ms`],
     ]),
   };

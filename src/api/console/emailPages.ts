@@ -178,7 +178,11 @@ export function emailPages({ page, form }: PageHandlers): Router {
 /** What the form calls its fields. */
 const WORDS: Readonly<Record<string, FieldWords>> = {
   ...Object.fromEntries(EMAIL_FIELDS.map(({ name, label }) => [name, { label }])),
-  email_type: { label: 'Name', missing: 'Give the email a name.' },
+  email_type: {
+    label: 'Name',
+    missing: 'Give the email a name.',
+    taken: 'There is already an email with this name.',
+  },
   subject: { label: 'Subject', missing: 'Write a subject.' },
   sender: { label: 'From', missing: 'Say who sends it, as in Shop <shop@example.com>.' },
   recipients: { label: 'To', missing: 'Say who gets it.' },

@@ -5,6 +5,8 @@ import { ownValue } from '../../foundation/ownValue.js';
 export interface FieldWords {
   readonly label: string;
   readonly missing?: string;
+  /** If another one is named so. */
+  readonly taken?: string;
   /** The id of its element, if that is not its name. */
   readonly id?: string;
 }
@@ -21,7 +23,7 @@ export interface FormProblem {
 /** Everything that an error says about a form; nothing of an error that is not about its fields. */
 export function formProblems(
   { code, message, hint, details }: Pick<AppError, 'code' | 'message' | 'hint' | 'details'>,
-  words: Readonly<Record<string, FieldWords>>,
+  fieldWords: Readonly<Record<string, FieldWords>>,
 ): readonly FormProblem[] {
   const { field, fields, messages, hints } = details;
   const given = typeof field === 'string' ? field : code.startsWith('FILTER_') ? 'condition' : undefined;
@@ -36,13 +38,14 @@ export function formProblems(
       : [{ field: given, message, hint }];
   return all.map((problem) => {
     const name = /^(?:options\.)?(\w+)/.exec(problem.field)?.[1] ?? problem.field;
-    const known = ownValue(words, name);
-    const isMissing = known?.missing !== undefined && MISSING.test(problem.message);
+    const known = ownValue(fieldWords, name);
+    const words =
+      code === 'NAME_TAKEN' ? known?.taken : MISSING.test(problem.message) ? known?.missing : undefined;
     return {
       ...problem,
       label: known?.label,
       id: known && (known.id ?? name),
-      ...(isMissing ? { message: known.missing ?? '', hint: '' } : {}),
+      ...(words === undefined ? {} : { message: words, hint: '' }),
     };
   });
 }

@@ -9,6 +9,8 @@ import { formProblems, type FieldWords } from './formProblems.js';
 import { checkedOf, problemOf, textOf, type Id, type Values } from './formValues.js';
 import { ObjectRequests } from './objectRequests.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
+import { pageOf, ROWS_QUERIED } from './paging.js';
+import { HAPPENS } from './words.js';
 
 const RULES = `${CONSOLE}/rules`;
 
@@ -114,18 +116,10 @@ function tablesOf(tables: readonly string[], chosen: readonly string[]): readonl
   ];
 }
 
-/** What happens to a row, as the forms say it. */
-const HAPPENS: Readonly<Record<string, string>> = {
-  insert: 'added',
-  update: 'changed',
-  delete: 'deleted',
-  upload: 'given a file',
-};
-
 const NOTICES: Readonly<Record<string, string>> = { saved: 'Saved.', deleted: 'Deleted.' };
 
 const WORDS: Readonly<Record<string, FieldWords>> = {
-  name: { label: 'Name', missing: 'Give the rule a name.' },
+  name: { label: 'Name', missing: 'Give the rule a name.', taken: 'There is already a rule with this name.' },
   targets: { label: 'When rows of', missing: 'Choose a table at least.' },
   operations: { label: 'are', missing: 'Choose what happens to a row.' },
   condition: { label: 'Only if' },

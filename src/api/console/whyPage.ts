@@ -2,12 +2,15 @@ import { Router } from 'express';
 import { byTable, PROGRESS, USES_CONDITION, type Reason } from '../../control/explain/explainRule.js';
 import { readKeyText } from '../../control/explain/readKeyText.js';
 import { writeJson } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { keyText, readRecentRows } from './choices.js';
 import { CONSOLE } from './consolePath.js';
-import { deliveryError } from './deliveryErrors.js';
-import { showKey } from './deliveryView.js';
+import { STATUSES } from './deliveryFilter.js';
+import { readRoleNames } from './deliveryPages.js';
+import { causeOf, showKey, type RoleNames } from './deliveryView.js';
 import { problemOf, textOf } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
+import { HAPPENS } from './words.js';
 
 const EXPLAIN = `query ($target: String!, $key: GenericScalar!) {
   Utility {
@@ -16,7 +19,7 @@ const EXPLAIN = `query ($target: String!, $key: GenericScalar!) {
       events {
         time operation roleid writer application progress
         rules { ruleid name reason explanation condition saw { name value }
-          delivery { deliveryid email_type state attempts error_code error next_attempt sent_time } }
+          delivery { deliveryid email_type status attempts error_code error next_attempt sent_time } }
       }
     }
   }
@@ -27,11 +30,13 @@ interface Explanation {
   readonly key: unknown;
   readonly events: readonly {
     readonly progress: keyof typeof PROGRESS;
+    readonly operation: string;
+    readonly roleid: number | null;
     readonly rules: readonly {
       readonly reason: Reason;
       readonly condition: string | null;
       readonly saw: readonly { readonly name: string; readonly value: unknown }[];
-      readonly delivery: { readonly error_code: string | null } | null;
+      readonly delivery: { readonly status: string; readonly error_code: string | null } | null;
     }[];
   }[];
 }
@@ -47,11 +52,12 @@ export function whyPage({ page }: PageHandlers): Router {
     // Always queried, because it rejects roles that may not have explanations.
     const { Utility } = await query<{ Utility: { available_schemas_and_tables: object } }>(TABLES);
     const tables = Object.values(Utility.available_schemas_and_tables).flat() as readonly string[];
-    const values = { title: 'Why did nothing happen?', table, key, tables };
+    const values = { title: 'What became of a row?', table, key, tables };
     try {
       const rows = table === '' ? [] : await readRecentRows(query, table);
       const explanation = table === '' || key === '' ? undefined : await explain(query, table, key);
-      await show('why', { ...values, rows, explanation: explanation && toView(explanation) });
+      const roles = await readRoleNames(query, explanation?.events.map(({ roleid }) => roleid) ?? []);
+      await show('why', { ...values, rows, explanation: explanation && toView(explanation, roles) });
     } catch (error) {
       await show('why', values, { problem: problemOf(error) });
     }
@@ -67,7 +73,30 @@ async function explain(query: Visit['query'], target: string, key: string): Prom
   return Utility.explain_event;
 }
 
-function toView(explanation: Explanation): object {
+/** What a rule did, after its name. */
+const WORDS: Readonly<Record<Reason, string>> = {
+  matched: 'matched',
+  will_match: 'matches, once the change is compared with the rules',
+  other_table: 'is about other tables',
+  other_operation: 'is for other kinds of change',
+  disabled: 'is disabled',
+  made_after: 'was made after the change',
+  condition_false: 'did not match: its condition was not met',
+  condition_failed: 'could not be compared: its condition failed',
+  changed_since: 'matches now, but did not then',
+  not_evaluated: 'was not compared yet',
+};
+/** Reasons of which the words say all. */
+const SAID: ReadonlySet<Reason> = new Set([
+  'matched',
+  'will_match',
+  'other_table',
+  'other_operation',
+  'disabled',
+  'made_after',
+]);
+
+function toView(explanation: Explanation, roles: RoleNames): object {
   return {
     ...explanation,
     key: showKey(explanation.key),
@@ -76,13 +105,17 @@ function toView(explanation: Explanation): object {
       return {
         ...event,
         progress: PROGRESS[event.progress],
+        happened: ownValue(HAPPENS, event.operation) ?? event.operation,
+        by: roles.get(String(event.roleid)) ?? `role ${String(event.roleid)}`,
         elsewhere,
         rules: about.map((rule) => ({
           ...rule,
-          reason: rule.reason.replaceAll('_', ' '),
+          words: WORDS[rule.reason],
+          isSaid: SAID.has(rule.reason),
+          statusLabel: rule.delivery ? ownValue(STATUSES, rule.delivery.status) : undefined,
           condition: USES_CONDITION.has(rule.reason) ? rule.condition : null,
           saw: rule.saw.map(({ name, value }) => ({ name, value: writeJson(value) })),
-          problem: rule.delivery?.error_code == null ? undefined : deliveryError(rule.delivery.error_code),
+          problem: rule.delivery ? causeOf(rule.delivery) : undefined,
         })),
       };
     }),

@@ -134,6 +134,8 @@ export interface FormControl {
   readonly kind: 'line' | 'area' | 'list' | 'json' | 'choice' | 'queries';
   readonly label: string;
   readonly note?: string;
+  /** What a choice is called, if not by its value. */
+  readonly choiceLabels?: Readonly<Record<string, string>>;
 }
 
 /** Rows of another object. Pairs are the SQL names of columns that must be equal, from this table to the other one. */

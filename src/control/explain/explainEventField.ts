@@ -23,6 +23,7 @@ const deliveryType = new GraphQLObjectType<RowDelivery, ControlContext>({
     deliveryid: { type: ID },
     email_type: { type: GraphQLString },
     state: { type: GraphQLString },
+    status: { type: GraphQLString, description: 'The last thing known, as in email_delivery.' },
     attempts: { type: SCALARS.Int },
     error_code: { type: GraphQLString },
     error: { type: GraphQLString },

@@ -165,7 +165,8 @@ export const emailTypes = controlObject({
       control: {
         kind: 'choice',
         label: 'Missing names',
-        note: 'lenient renders nothing, strict fails the delivery.',
+        note: 'What happens if the template uses a name that nothing provides.',
+        choiceLabels: { lenient: 'Print nothing', strict: "Don't send" },
       },
     },
     locale: {
@@ -187,7 +188,8 @@ export const emailTypes = controlObject({
       control: {
         kind: 'choice',
         label: 'Unsubscribe',
-        note: 'What recipients can unsubscribe from with one click: email of this type, or all email with such a link. Meant for email that recipients did not request individually.',
+        note: 'What recipients can unsubscribe from with one click. Meant for email that they did not request individually. A link in the email itself is {{ unsubscribe_url }}.',
+        choiceLabels: { none: 'No link', type: 'From this email', all: 'From all email with a link' },
       },
     },
     notes: { type: 'text', input: 'For its authors; not sent.', control: { kind: 'area', label: 'Notes' } },

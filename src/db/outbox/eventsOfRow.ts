@@ -26,6 +26,7 @@ export interface RowDelivery {
   readonly deliveryid: string;
   readonly email_type: string;
   readonly state: string;
+  readonly status: string;
   readonly attempts: number;
   readonly error_code: string | null;
   readonly error: string | null;
@@ -182,8 +183,8 @@ const EVENTS = statement`
 
 /** A delivery has the time of its event. */
 const DELIVERIES = statement`
-  select d.eventid::text, d.ruleid::text, d.deliveryid::text, d.email_type, d.state, d.attempts, d.error_code, d.error,
-    ${ISO(sql`d.next_attempt`)} as next_attempt, ${ISO(sql`d.sent_time`)} as sent_time
+  select d.eventid::text, d.ruleid::text, d.deliveryid::text, d.email_type, d.state, d.status, d.attempts, d.error_code,
+    d.error, ${ISO(sql`d.next_attempt`)} as next_attempt, ${ISO(sql`d.sent_time`)} as sent_time
   from rowpost.email_delivery d
   where d.tenantid = $1::int and d.eventid = any ($2::bigint[]) and d.createtime = any ($3::timestamptz[])
   order by d.deliveryid`;
