@@ -55,7 +55,11 @@ describe('delivery: ids that leave the database, which then goes back in time', 
       event(lost!),
       event(next!),
     ]);
-    expect(recorded).to.deep.equal({ recorded: 1, repeated: 0, foreign: 1 });
+    expect(recorded).to.deep.equal({
+      recorded: new Map([['bounce', 1]]),
+      repeated: 0,
+      foreign: 1,
+    });
   });
 
   it('are not the job ids of other batches', async () => {

@@ -1,21 +1,21 @@
 import { Counter, type Registry } from 'prom-client';
+import type { RecordedEvents } from '../../db/email/emailEvents.js';
 
-type Outcome = 'recorded' | 'repeated' | 'foreign' | 'ignored';
-
-/** Counts the carrier's events by outcome. */
+/** Counts the carrier's events by outcome, and those that are recorded by kind. */
 export class EmailEventMetrics {
-  readonly #events: Counter<'outcome'>;
+  readonly #events: Counter<'outcome' | 'event'>;
 
   constructor(registry: Registry) {
     this.#events = new Counter({
       name: 'rowpost_email_events_total',
-      help: 'Events of the carrier: recorded, repeated, foreign (of no delivery of the tenant) or ignored.',
-      labelNames: ['outcome'],
+      help: 'Events of the carrier: recorded (by `event`: bounce, spamreport and so on), repeated, foreign (of no delivery of the tenant) or ignored.',
+      labelNames: ['outcome', 'event'],
       registers: [registry],
     });
   }
 
-  count(counts: Readonly<Record<Outcome, number>>): void {
-    for (const [outcome, number] of Object.entries(counts)) this.#events.inc({ outcome }, number);
+  count({ recorded, ...others }: RecordedEvents & { readonly ignored: number }): void {
+    for (const [event, number] of recorded) this.#events.inc({ outcome: 'recorded', event }, number);
+    for (const [outcome, number] of Object.entries(others)) this.#events.inc({ outcome }, number);
   }
 }

@@ -57,7 +57,8 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
         });
         const counts = { ...recorded, ignored, foreign: foreign + recorded.foreign };
         metrics.count(counts);
-        deps.log.debug({ tenantid, kind, ...counts }, 'received email events');
+        const byEvent = Object.fromEntries(recorded.recorded);
+        deps.log.debug({ tenantid, kind, ...counts, recorded: byEvent }, 'received email events');
       }
       res.status(204).end();
     };

@@ -25,7 +25,8 @@ export interface EmailEvent {
 
 /** Counts of one report's events by outcome. */
 export interface RecordedEvents {
-  readonly recorded: number;
+  /** By kind of event. */
+  readonly recorded: ReadonlyMap<string, number>;
   /** Recorded before. */
   readonly repeated: number;
   /** The tenant has no such delivery: another tenant's, another installation's, or past retention. */
@@ -41,18 +42,22 @@ export async function recordEmailEvents(
   tenantid: number,
   events: readonly EmailEvent[],
 ): Promise<RecordedEvents> {
-  if (events.length === 0) return { recorded: 0, repeated: 0, foreign: 0 };
+  if (events.length === 0) return { recorded: new Map(), repeated: 0, foreign: 0 };
   const flat = events.map(({ suppress, ...event }) => ({
     ...event,
     address: suppress?.address ?? null,
     source: suppress?.source ?? null,
   }));
-  const rows = await ledger.query<{ placed: number; recorded: number }>(RECORD, [
+  const rows = await ledger.query<{ event: string; placed: number; recorded: number }>(RECORD, [
     tenantid,
     JSON.stringify(flat),
   ]);
-  const { placed, recorded } = rows[0] ?? { placed: 0, recorded: 0 };
-  return { recorded, repeated: placed - recorded, foreign: events.length - placed };
+  const total = (column: 'placed' | 'recorded'): number => rows.reduce((sum, row) => sum + row[column], 0);
+  return {
+    recorded: new Map(rows.map(({ event, recorded }) => [event, recorded])),
+    repeated: total('placed') - total('recorded'),
+    foreign: events.length - total('placed'),
+  };
 }
 
 // The lateral `limit 1` forces an index lookup even when a partition that has just been filled has stale statistics.
@@ -73,7 +78,7 @@ const RECORD = {
       select $1::int, deliveryid, "providerEventId", event, time, recipient, reason, status, type, url, createtime
       from placed order by deliveryid, "providerEventId", time
       on conflict do nothing
-      returning deliveryid, provider_event_id
+      returning deliveryid, provider_event_id, event
     ), suppressed as (
       insert into rowpost.email_suppression as s (tenantid, address, reason, source, deliveryid, createtime)
       select distinct on (address) $1::int, address, reason, source, deliveryid, time
@@ -89,5 +94,6 @@ const RECORD = {
       where p.source = ${textConstant(UNSUBSCRIBED)} order by p.address, p.time
       on conflict (tenantid, address) do update set all_types = true where not u.all_types
     )
-    select (select count(*)::int from placed) as placed, (select count(*)::int from recorded) as recorded`,
+    select event, count(*)::int as placed, (select count(*)::int from recorded r where r.event = p.event) as recorded
+    from placed p group by event`,
 };

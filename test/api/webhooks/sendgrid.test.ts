@@ -74,11 +74,12 @@ describe('SendGrid webhooks', () => {
     const { data } = await fixture.control(root, EVENTS, { filter: `deliveryid = ${deliveryid}` });
     return at(data, 'email_delivery.0.email_event_collection') as Json[];
   };
-  const metric = async (outcome: string): Promise<number> => {
+  const metric = async (outcome: string, event = ''): Promise<number> => {
     const text = await (await fixture.fetch('/metrics')).text();
-    return Number(
-      new RegExp(`^rowpost_email_events_total\\{outcome="${outcome}"\\} (\\d+)`, 'm').exec(text)?.[1],
+    const found = text.matchAll(
+      new RegExp(`^rowpost_email_events_total\\{outcome="${outcome}"[^}]*${event}[^}]*\\} (\\d+)`, 'gm'),
     );
+    return [...found].reduce((sum, [, count]) => sum + Number(count), 0);
   };
 
   describe('set_email_webhook_key', () => {
@@ -193,6 +194,7 @@ describe('SendGrid webhooks', () => {
       const seconds = Math.floor(nowMs / 1000) - 60;
       const event = (given: GivenEvent): GivenEvent =>
         sendgridEvent({ deliveryid, tenantid: String(tenantid), ...given });
+      const clicks = await metric('recorded', 'event="click"');
       const status = await report([
         event({ event: 'click', timestamp: seconds + 3, url: 'https://shop.example.com/?a=1' }),
         event({ event: 'deferred', timestamp: seconds, response: '400 try again later', attempt: '5' }),
@@ -216,6 +218,7 @@ describe('SendGrid webhooks', () => {
         { ...base, event: 'group_unsubscribe', time: time(5) },
         { ...base, event: 'group_resubscribe', time: time(6) },
       ]);
+      expect(await metric('recorded', 'event="click"')).to.equal(clicks + 1);
     });
 
     it('repeated 46 times changes nothing after the first', async () => {
