@@ -253,6 +253,8 @@ const EVENTS: Readonly<Record<string, readonly [title: string, kind: Moment['kin
   dropped: ['Dropped by the carrier', 'bad'],
   spamreport: ['Reported as spam', 'bad'],
   unsubscribe: ['Unsubscribed', 'plain'],
+  group_unsubscribe: ['Unsubscribed from a group', 'plain'],
+  group_resubscribe: ['Subscribed to a group again', 'plain'],
 };
 
 function eventOf(event: FullDelivery['email_event_collection'][number]): Moment {

@@ -20,7 +20,7 @@ const REPORTS = `query ($filter: String) {
   email_delivery(filter: $filter, ordering: ["deliveryid desc"], limit: ${PAGE_SIZE}) {
     deliveryid subject
     email_event_collection(
-      filter: "event in ['bounce', 'dropped', 'spamreport', 'unsubscribe']", ordering: ["time desc"], limit: 20
+      filter: "event in ['bounce', 'dropped', 'spamreport', 'unsubscribe', 'group_unsubscribe']", ordering: ["time desc"], limit: 20
     ) { event time recipient reason status type }
   }
 }`;
