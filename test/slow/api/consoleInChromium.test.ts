@@ -1,16 +1,16 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { ConsoleShop } from '../../api/consoleShop.js';
 import { PXADMIN_PASSWORD, ROOT_LOGIN, ROOT_PASSWORD, textAt } from '../../api/webFixture.js';
 import { collectComplaints } from '../../support/browserComplaints.js';
+import { HAS_CHROMIUM, openTab, startChromium } from '../../support/chromium.js';
 
-const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 const AXE = readFileSync(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
 const PHONE = { width: 390, height: 800 };
 
 // A machine without Chromium still walks the same pages over HTTP: consoleSession.test.ts, consoleDeliveries.test.ts.
-if (existsSync(CHROMIUM)) {
+if (HAS_CHROMIUM) {
   describe('the console in Chromium', () => {
     let shop: ConsoleShop;
     let browser: Browser;
@@ -21,7 +21,7 @@ if (existsSync(CHROMIUM)) {
     const complaints: string[] = [];
 
     before(async () => {
-      browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+      browser = await startChromium();
       shop = await ConsoleShop.open();
       const order = await shop.changeOrder(7, 'new', 'paid');
       for (const [state, error_code, subject] of TROUBLES) {
@@ -89,8 +89,7 @@ if (existsSync(CHROMIUM)) {
     });
 
     async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
-      const page = await (await browser.newContext(options)).newPage();
-      page.setDefaultTimeout(60_000);
+      const page = await openTab(browser, options);
       collectComplaints(page, complaints);
       page.on('request', (request) => {
         const url = request.url();

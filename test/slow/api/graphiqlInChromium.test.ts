@@ -1,12 +1,11 @@
-import { existsSync } from 'node:fs';
 import { expect } from 'chai';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import type { CreatedTenant } from '../../../src/control/tenants/tenants.js';
 import { collectComplaints } from '../../support/browserComplaints.js';
 import { waitFor } from '../../support/waitFor.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture } from '../../api/webFixture.js';
+import { HAS_CHROMIUM, openTab, startChromium } from '../../support/chromium.js';
 
-const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 const HTML = { headers: { accept: 'text/html' } };
 
 describe('the console', () => {
@@ -69,11 +68,11 @@ describe('the console', () => {
   });
 
   // A machine without Chromium still knows that page and files are there.
-  if (existsSync(CHROMIUM)) {
+  if (HAS_CHROMIUM) {
     describe('in Chromium', () => {
       let browser: Browser;
       before(async () => {
-        browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+        browser = await startChromium();
       });
       after(() => browser.close());
 
@@ -83,9 +82,7 @@ describe('the console', () => {
         colorScheme: 'light' | 'dark' = 'light',
         viewport = { width: 1280, height: 760 },
       ): Promise<Page> {
-        const context = await browser.newContext({ colorScheme, viewport });
-        const page = await context.newPage();
-        page.setDefaultTimeout(60_000);
+        const page = await openTab(browser, { colorScheme, viewport });
         page.on('request', (request) => {
           const url = request.url();
           if (!url.startsWith(fixture.url) && !url.startsWith('data:')) strangers.push(url);

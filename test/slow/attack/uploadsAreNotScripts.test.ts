@@ -1,9 +1,7 @@
-import { existsSync } from 'node:fs';
 import { expect } from 'chai';
-import { chromium } from 'playwright-core';
 import { openFileShop, type FileJson, type FileShop } from '../../files/fileShop.js';
+import { HAS_CHROMIUM, openTab, startChromium } from '../../support/chromium.js';
 
-const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 const SCRIPT = 'document.title = "taken over"';
 
 describe('attack: an uploaded file that is a script', () => {
@@ -43,11 +41,11 @@ describe('attack: an uploaded file that is a script', () => {
   });
 
   // A machine without Chromium still knows the policy.
-  if (existsSync(CHROMIUM)) {
+  if (HAS_CHROMIUM) {
     it('is neither executed by the console nor applied as a style sheet', async () => {
-      const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+      const browser = await startChromium();
       try {
-        const page = await browser.newPage();
+        const page = await openTab(browser);
         await page.goto(`${shop.fixture.url}/query`);
         const address = new URL(file.url!).pathname;
         const loaded = await page.evaluate(
@@ -64,6 +62,6 @@ describe('attack: an uploaded file that is a script', () => {
       } finally {
         await browser.close();
       }
-    }).timeout(60_000);
+    });
   }
 });

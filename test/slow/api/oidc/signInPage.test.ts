@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs';
 import { expect } from 'chai';
-import { chromium, type Browser } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { at, ROOT_LOGIN, ROOT_PASSWORD, textAt } from '../../../api/webFixture.js';
 import {
   startCertifiedProvider,
@@ -9,8 +8,7 @@ import {
 import { HttpBrowser } from '../../../api/oidc/support/httpBrowser.js';
 import { CLIENT, OidcFixture } from '../../../api/oidc/support/oidcFixture.js';
 import { collectComplaints } from '../../../support/browserComplaints.js';
-
-const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+import { HAS_CHROMIUM, openTab, startChromium } from '../../../support/chromium.js';
 
 describe('GET /signin', () => {
   let fixture: OidcFixture;
@@ -128,16 +126,16 @@ describe('GET /signin', () => {
   });
 
   // A machine without Chromium still runs the same steps over HTTP, in the tests beside this one.
-  if (existsSync(CHROMIUM)) {
+  if (HAS_CHROMIUM) {
     describe('in Chromium', () => {
       let browser: Browser;
       before(async () => {
-        browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+        browser = await startChromium();
       });
       after(() => browser.close());
 
       it('leads through the provider to a token that GraphQL accepts', async () => {
-        const tab = await browser.newPage();
+        const tab = await openTab(browser);
         await tab.goto(page);
         await tab.getByLabel('Login').fill('ada');
         await tab.getByRole('button', { name: 'Continue with provider 1' }).click();
@@ -155,7 +153,7 @@ describe('GET /signin', () => {
       });
 
       it('is operable by keyboard, with labels, and shows the problem as an alert', async () => {
-        const tab = await browser.newPage();
+        const tab = await openTab(browser);
         const complaints: string[] = [];
         collectComplaints(tab, complaints);
         await tab.goto(page);
