@@ -54,7 +54,7 @@ describe('the command line of rowpost', () => {
       expect({ code, stdout }, argv.join(' ')).to.deep.equal({ code: 1, stdout: '' });
       expect(stderr.slice(stderr.indexOf('\n') + 1)).to.equal(usage);
     }
-  }).timeout(60_000);
+  });
 
   it('ends as usual when nobody reads its output any more', async () => {
     const child = spawnRowpost(['--help'], {});
@@ -63,7 +63,7 @@ describe('the command line of rowpost', () => {
     child.stderr?.on('data', (part: Buffer) => (errors += part.toString()));
     const [code] = (await once(child, 'close')) as [number | null];
     expect({ code, errors }).to.deep.equal({ code: 0, errors: '' });
-  }).timeout(60_000);
+  });
 
   it('lists the commands for an unknown one', async () => {
     for (const name of ['nosuch', 'constructor', '__proto__']) {

@@ -80,5 +80,5 @@ describe(`delivery: from event to provider, queue in ${QUEUE}`, () => {
     const perDelivery = [...provider.acceptedPerDelivery()].filter(([, n]) => n !== 1);
     expect(perDelivery).to.deep.equal([]);
     expect(provider.calls.filter((call) => call.tenantid === String(tenant.tenantid))).to.have.length(2000);
-  }).timeout(40_000);
+  });
 });

@@ -189,7 +189,7 @@ async function readByMailparser(recipients: readonly Address[]): Promise<(string
 }
 
 describe(`email: values with text around them (FUZZ_SEED=${SEED})`, function () {
-  this.timeout(120_000 + 200 * RANDOM_VALUES);
+  this.timeout(600_000 + 200 * RANDOM_VALUES);
   let pool: TemplatePool;
   before(() => (pool = createTemplatePool({ processes: 1 })));
   after(() => pool.close());

@@ -77,7 +77,16 @@ async function runTests(tests: readonly string[], options: readonly string[]): P
   rmSync(file, { force: true });
   const child = spawn(
     process.execPath,
-    ['node_modules/mocha/bin/mocha.js', '--reporter', 'scripts/reporter.mjs', ...options, ...tests],
+    [
+      'node_modules/mocha/bin/mocha.js',
+      '--reporter',
+      'scripts/reporter.mjs',
+      // A test that hangs is reported before the run is ended.
+      '--timeout',
+      String(TIMEOUT_MS / 2),
+      ...options,
+      ...tests,
+    ],
     {
       cwd: copy,
       stdio: 'ignore',

@@ -405,7 +405,6 @@ const WHOLE: Rows = MOVING_TABLES.flatMap(({ table }) =>
 );
 
 describe('attack: an export is altered, so that its import gives a tenant more than its own', function () {
-  this.timeout(600_000);
   let test: TestDatabase;
   let header: Header;
   let unchanged: string;

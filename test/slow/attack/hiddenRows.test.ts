@@ -11,7 +11,6 @@ const REQUESTS = Number(process.env['FUZZ_CASES'] ?? 250);
  * Whatever is requested, both respond with the same bytes, errors included.
  */
 describe(`hidden rows change no response (FUZZ_SEED=${SEED})`, function () {
-  this.timeout(240_000);
   let one: Shop;
   let other: Shop;
   before(async () => {

@@ -243,7 +243,6 @@ describe('attack: two changes of control objects at once', () => {
   }
 
   it('end as if one had come after the other, wherever the second overtakes the first', async function () {
-    this.timeout(240_000);
     const wrong: string[] = [];
     for (const [name, [one, other]] of Object.entries(changes())) {
       if (!one || !other) throw new Error('a pair is two');

@@ -15,7 +15,6 @@ function heapMb(): number {
 
 /** What was kept of one tenant's requests took 600 MB, counted as a few: the heap of a web process in a container of 1 GiB. */
 describe('attack: requests that take much memory once parsed', function () {
-  this.timeout(240_000);
   let fixture: WebFixture;
   let root: string;
   let hostile: CreatedTenant;

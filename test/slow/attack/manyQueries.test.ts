@@ -4,7 +4,6 @@ import { watchEventLoop } from '../../support/loopBlocks.js';
 
 /** The queries of an email were planned in one go: those of one preview stopped the web process of all tenants for eight seconds. */
 describe('attack: emails with many queries', function () {
-  this.timeout(240_000);
   let fixture: WebFixture;
   let root: string;
 

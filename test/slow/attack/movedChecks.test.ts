@@ -17,7 +17,6 @@ const HAS_PG_DUMP = spawnSync('pg_dump', ['--version']).status === 0;
 
 if (HAS_PG_DUMP) {
   describe('attack: a tenant lets the service of another cell run its functions, by being moved there', function () {
-    this.timeout(240_000);
     let databases: TestDatabase[];
     let directory: Directory;
     let deps: MoveDeps;

@@ -128,5 +128,5 @@ describe('attack: weak passwords', () => {
       const response = await fixture.control(pxadmin, '{ tenant { name } }');
       return (response as Json)['code'] === 'TOKEN_REVOKED';
     });
-  }).timeout(90_000);
+  });
 });

@@ -7,7 +7,6 @@ import { cpuTimer } from '../../support/cpuTime.js';
  * an item, and long ones, made that take seconds, or stopped the event loop.
  */
 describe('attack: roles and rules with very long lists', function () {
-  this.timeout(300_000);
   let fixture: WebFixture;
   let root: string;
   let tenantid: number;

@@ -95,7 +95,6 @@ function everyRequest(): readonly string[] {
 
 for (const access of ['shared', 'own'] as const) {
   describe(`traps for every operator and function, in statements on ${access === 'shared' ? 'the shared login' : "a tenant's own login"}`, function () {
-    this.timeout(180_000);
     const shops: Shop[] = [];
     after(async () => {
       for (const shop of shops) await shop.close();
@@ -163,7 +162,6 @@ for (const access of ['shared', 'own'] as const) {
 }
 
 describe('traps for every operator and function, in statements of the service', function () {
-  this.timeout(180_000);
   let shop: EmailShop;
   before(async () => {
     shop = await EmailShop.open();

@@ -47,7 +47,6 @@ interface Operation {
 
 if (HAS_PG_DUMP) {
   describe('attack: a statement of the service runs code of a tenant', function () {
-    this.timeout(240_000);
     let test: TestDatabase;
     let engine: DataEngine;
     let tenant: CreatedTenant;

@@ -16,5 +16,5 @@ describe('npm run docs:site', () => {
     expect(stdout).to.include(`${files.trim().split('\n').length + 1} pages in site/`);
     const page = readFileSync(path.join(ROOT, 'site/docs/explanation/guarantees.html'), 'utf8');
     expect(page).to.include('Duplicates have one cause').and.include('VPNavBarSearch');
-  }).timeout(120_000);
+  });
 });

@@ -10,7 +10,6 @@ const MUTATIONS_PER_SECOND = 8;
 /** The short form of `npm run fault -- --only history`. */
 for (const backend of ['redis', 'postgres'] satisfies readonly Backend[]) {
   describe(`PostgreSQL goes back in time, with the queue in ${backend}`, function () {
-    this.timeout(300_000);
     let result: RunResult<HistoryRow>;
 
     before(async () => {

@@ -9,7 +9,6 @@ const MAX_MS = 10_000;
 
 /** The short form of `npm run fault -- --only failover`, with the queue in PostgreSQL, which fails over as well. */
 describe('the primary is replaced by its synchronous standby under load', function () {
-  this.timeout(300_000);
   let result: RunResult<FailoverRow>;
 
   before(async () => {

@@ -16,7 +16,6 @@ const MUTATIONS_PER_SECOND = 10;
 
 for (const [backend, kills] of Object.entries(KILLS) as [Backend, number][]) {
   describe(`every stage of an email's life, with the queue in ${backend}`, function () {
-    this.timeout(600_000);
     let result: RunResult<WindowRow>;
 
     before(async () => {

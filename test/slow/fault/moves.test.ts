@@ -9,7 +9,6 @@ const MAX_PAUSE_MS = 10_000;
 if (HAS_PG_DUMP) {
   /** The short form of `npm run fault -- --only moves`. */
   describe('tenants move between two cells under load, and the command is killed in each step', function () {
-    this.timeout(180_000);
     let result: MovesResult;
 
     before(async () => {

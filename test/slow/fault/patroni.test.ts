@@ -9,7 +9,6 @@ const MUTATIONS_PER_SECOND = 10;
 /** The short form of `npm run fault -- --only patroni`, on request: it takes a minute, and Debian's packages. */
 if (process.env['PATRONI'] === '1')
   describe('Patroni replaces the leader under load', function () {
-    this.timeout(300_000);
     let result: RunResult<FailoverRow>;
 
     before(async () => {

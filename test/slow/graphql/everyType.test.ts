@@ -10,7 +10,7 @@ const SHARES = { 15: 3, 18: 1 };
 
 for (const major of [15, 18] as const) {
   describe(`every type of PostgreSQL ${major}`, function () {
-    this.timeout(1_200_000);
+    this.timeout(1_800_000);
     it('does in all ways what PostgreSQL does', async () => {
       const { shop, cases } = await openTypes(major);
       const seed = randomSeed();

@@ -15,7 +15,7 @@ const CREATE =
   'mutation ($name: String) { create_customer(input: {name: $name, email: "a@example.com"}) { customer_id } }';
 
 describe('requests with an Idempotency-Key, over connections that are cut and web processes that are killed', function () {
-  this.timeout(120_000 + REQUESTS * 50);
+  this.timeout(600_000 + REQUESTS * 50);
   let fleet: Fleet;
   before(async () => (fleet = await createFleet({ postgres: 18, redisUrl: undefined })));
   after(() => fleet.stop());

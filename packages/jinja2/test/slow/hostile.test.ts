@@ -117,7 +117,6 @@ async function runAll(cases: readonly HostileCase[]): Promise<HostileResult[]> {
 }
 
 describe('hostile templates, in processes with a 512 MB heap', function () {
-  this.timeout(300_000);
   let cases: readonly HostileCase[];
   let results: readonly HostileResult[];
 

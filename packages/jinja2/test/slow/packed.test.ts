@@ -10,7 +10,6 @@ const PACKAGE = path.resolve(import.meta.dirname, '../..');
 const INSTALLED = path.resolve(PACKAGE, '../../node_modules');
 
 describe('the npm package rowpost-jinja2', function () {
-  this.timeout(240_000);
   let folder: string;
   /** The program in README.md, and what its comments say that it prints. */
   let example: string;

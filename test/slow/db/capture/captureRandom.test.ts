@@ -21,7 +21,7 @@ describe('capture under load', () => {
   after(() => fixture.close());
 
   it('has exactly one event per committed change, and no others', async function () {
-    this.timeout(60_000 + SESSIONS * STATEMENTS * 100);
+    this.timeout(600_000 + SESSIONS * STATEMENTS * 100);
     const untilMs = Date.now() + MINUTES * 60_000;
     const { writer } = fixture;
     await addAudit(writer);

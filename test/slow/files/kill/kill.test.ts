@@ -11,7 +11,7 @@ const KILLS = Number(process.env['KILLS'] ?? 3);
 const MS_PER_KILL = 20_000;
 
 describe('files: kill -9 at each step of an upload', function () {
-  this.timeout(120_000 + KILLS * MS_PER_KILL);
+  this.timeout(600_000 + KILLS * MS_PER_KILL);
 
   it(`leaves no bytes without a record, no record without bytes, and no email without both (${KILLS} kills, ${STEPS.length} uploads each)`, async () => {
     const provider = await startFakeProvider();
