@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect } from 'chai';
 import {
   countStates,
   createRule,
@@ -14,7 +13,8 @@ import { createTestDatabase, type TestDatabase } from '../../support/testDatabas
 import { waitFor } from '../../support/waitFor.js';
 
 const SLOTS = 8;
-const DEADLINE_MS = 6_000;
+/** Longer than anything is waited for here: no call that hangs ends before the test. */
+const DEADLINE_MS = 120_000;
 
 describe('attack: carriers that are not responding', () => {
   let test: TestDatabase;
@@ -28,14 +28,17 @@ describe('attack: carriers that are not responding', () => {
     await test.drop();
   });
 
-  /** Starts a pipeline with tenants whose carrier hangs. @returns the longest that another tenant's email takes meanwhile */
-  const longestMs = async (count: number, change: (tenant: TestTenant) => Promise<void>): Promise<number> => {
+  /** Sends emails of a tenant while all calls to the carriers of others hang. */
+  const sendMeanwhile = async (
+    count: number,
+    change: (tenant: TestTenant) => Promise<void>,
+  ): Promise<void> => {
     const { database } = test;
     const config = await pipelineConfig('postgres', {
       SENDGRID_BASE_URL: provider.url,
       WORKER_CONCURRENCY: String(SLOTS),
       SEND_DEADLINE_MS: String(DEADLINE_MS),
-      LEASE_MS: '10000',
+      LEASE_MS: String(2 * DEADLINE_MS),
     });
     const other = await createTenant(database);
     const hostile = await Promise.all(Array.from({ length: count }, () => createTenant(database)));
@@ -45,17 +48,13 @@ describe('attack: carriers that are not responding', () => {
     await Promise.all(hostile.map(change));
     await waitFor('a call that hangs', () => provider.calls.length >= count);
     await delay(500);
-    let longest = 0;
     for (let sent = 1; sent <= 3; sent++) {
-      const startedAtMs = performance.now();
       await writeEvents(database, other, 1);
       await waitFor('the email of another tenant', async () => {
         return (await countStates(database, other.tenantid))['sent'] === sent;
       });
-      longest = Math.max(longest, performance.now() - startedAtMs);
     }
     await pipeline.stop();
-    return longest;
   };
 
   it('of one tenant whose batches are small take no place of others', async () => {
@@ -65,10 +64,10 @@ describe('attack: carriers that are not responding', () => {
         await delay(50);
       }
     };
-    expect(await longestMs(1, change)).to.be.below(2_000);
+    await sendMeanwhile(1, change);
   });
 
   it('of several tenants leave slots to others', async () => {
-    expect(await longestMs(3, (tenant) => writeEvents(test.database, tenant, 50))).to.be.below(2_000);
+    await sendMeanwhile(3, (tenant) => writeEvents(test.database, tenant, 50));
   });
 });

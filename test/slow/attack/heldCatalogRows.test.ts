@@ -25,6 +25,7 @@ describe('attack: a transaction that holds rows of the catalog', () => {
   let database: Database;
   let holder: pg.Client;
   let holdingTenant: number;
+  let hasEnded: boolean;
   before(async () => {
     const dataDir = await throwawayDataDir();
     await copyPreparedCluster(dataDir, 18, undefined);
@@ -45,7 +46,8 @@ describe('attack: a transaction that holds rows of the catalog', () => {
   beforeEach(async () => {
     holdingTenant = await made();
     holder = await database.tenants.connectDirectly(holdingTenant);
-    holder.on('error', () => undefined);
+    hasEnded = false;
+    holder.on('error', () => undefined).on('end', () => (hasEnded = true));
     await holder.query('begin');
   });
   afterEach(() => holder.end().catch(() => undefined));
@@ -69,6 +71,7 @@ describe('attack: a transaction that holds rows of the catalog', () => {
     await guard.close();
     return ended.map(({ role }) => role);
   };
+  const holderEnds = (): Promise<unknown> => waitFor("the holder's end", () => hasEnded);
   const roleOf = async (tenantid: number): Promise<string> =>
     (await database.tenants.names()).tenant(tenantid);
 
@@ -128,7 +131,7 @@ describe('attack: a transaction that holds rows of the catalog', () => {
       return isWaiting();
     });
     const patience = { serviceMs: 60_000, autovacuumMs: 500, transactions: 200_000_000 };
-    expect(await guarded(delay(2_000), patience)).to.deep.equal([await roleOf(holdingTenant)]);
+    expect(await guarded(holderEnds(), patience)).to.deep.equal([await roleOf(holdingTenant)]);
     await waitFor('autovacuum to go on', async () => !(await isWaiting()));
   });
 
@@ -152,7 +155,7 @@ describe('attack: a transaction that holds rows of the catalog', () => {
       return (rowCount ?? 0) > 0;
     });
     const patience = { serviceMs: 60_000, autovacuumMs: 500, transactions: 200_000_000 };
-    expect(await guarded(delay(2_000), patience)).to.deep.equal([await roleOf(holdingTenant)]);
+    expect(await guarded(holderEnds(), patience)).to.deep.equal([await roleOf(holdingTenant)]);
   });
 
   it('ends when PostgreSQL would run out of transaction ids', async () => {

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture } from '../../api/webFixture.js';
+import { cpuTimer } from '../../support/cpuTime.js';
 
 const LINES = 49_000;
 
 describe('attack: versions of an email that take long to compare', function () {
-  this.timeout(120_000);
   let fixture: WebFixture;
   let victim: string;
   let cookie: string;
@@ -73,11 +73,12 @@ describe('attack: versions of an email that take long to compare', function () {
         await response.text();
       }
     });
+    // The CPU time of all that ran before the response did.
     const times: number[] = [];
     while (times.length < 40) {
-      const began = performance.now();
+      const cpuMs = cpuTimer();
       expect((await fixture.graphql('/query', victim, '{ __typename }')).errors).to.equal(undefined);
-      times.push(performance.now() - began);
+      times.push(cpuMs());
       await delay(50);
     }
     isOver = true;

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { WebFixture } from '../../api/webFixture.js';
 import { insertSentDeliveries, Reporter } from '../../delivery/webhook.js';
+import { cpuTimer } from '../../support/cpuTime.js';
 import { waitFor } from '../../support/waitFor.js';
 
 const SET_KEY =
@@ -78,12 +79,13 @@ describe('attack: a flood of reports that a tenant signs itself', () => {
     const flood = Array.from({ length: 4 }, async () => {
       while (!isOver) expect(await hostile.send(body)).to.be.oneOf([204, 503]);
     });
+    // The CPU time of all that ran before the response did.
     const times: number[] = [];
     while (times.length < 15) {
-      const began = performance.now();
+      const cpuMs = cpuTimer();
       const { errors } = await fixture.graphql('/query', other.root, '{ __typename }');
       expect(errors).to.equal(undefined);
-      times.push(performance.now() - began);
+      times.push(cpuMs());
       await delay(100);
     }
     isOver = true;

@@ -60,10 +60,13 @@ describe('attack: names of SMTP servers and identity providers', () => {
 
   it("don't hold up the lookups of others, however long their own servers take", async () => {
     const slow = Array.from({ length: 8 }, () => resolve('slow.example'));
-    await waitFor('the slow questions', () => unanswered.length === 2 * slow.length);
-    const startedAt = performance.now();
-    await dnsClient.lookup('localhost');
-    expect(performance.now() - startedAt).to.be.below(1_000);
+    // More where they are asked again.
+    await waitFor('the slow questions', () => unanswered.length >= 2 * slow.length);
+    const first = await Promise.race([
+      dnsClient.lookup('localhost').then(() => 'that of another'),
+      ...slow.map((each) => each.then(() => 'a slow one')),
+    ]);
+    expect(first).to.equal('that of another');
     for (const response of unanswered) response();
     await Promise.all(slow);
   });

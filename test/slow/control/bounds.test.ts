@@ -147,9 +147,8 @@ describe('roles_pbac: limits per request and per tenant', () => {
         }),
       );
       expect(refused).to.equal('TOO_BUSY');
-      const startedAt = performance.now();
+      // Before any of them has its row.
       await fixture.signIn(other.tenantid);
-      expect(performance.now() - startedAt).to.be.below(2000);
       await holder.query('rollback');
       const codes = (await Promise.all(requests)).map(codeOf);
       expect(codes.filter((code) => code === 'TOO_BUSY')).to.have.length(8);

@@ -103,9 +103,10 @@ describe('templates: grouped jobs', () => {
   });
 
   it('moves a group on to a free process past its slow job', async () => {
-    const pool = open(2, 30_000);
+    const pool = open(2, 600_000);
     await render(pool, 0);
-    const slow = hostile(pool, ENDLESS.replaceAll('100000', '3000'));
+    // Four seconds of CPU time: ten times what the other process needs to start, which it may still do.
+    const slow = hostile(pool, ENDLESS.replaceAll('100000', '15000'));
     let isSlowDone = false;
     void slow.then(() => (isSlowDone = true));
     await Promise.all(numbers(10).map((i) => render(pool, i)));
