@@ -214,7 +214,7 @@ describe('attack: hostile layouts', () => {
         layouts,
         templates: [request],
       });
-      expect(performance.now() - startedMs).to.be.below(5_000);
+      expect(performance.now() - startedMs).to.be.below(30_000);
       if (outcome?.ok)
         expect(outcome.output)
           .not.to.contain(SECRET)

@@ -61,7 +61,8 @@ describe('attack: changes of many large rows', () => {
       const pipeline = await startPipeline(database, config, { engine });
       try {
         for (const { tenantid } of [tenant, other]) {
-          await waitFor('all emails', async () => (await countStates(database, tenantid))['sent'] === EVENTS);
+          const areSent = async () => (await countStates(database, tenantid))['sent'] === EVENTS;
+          await waitFor('all emails', areSent, { timeoutMs: 300_000 });
         }
       } finally {
         clearInterval(timer);

@@ -28,7 +28,6 @@ const STRIKES = 200;
 const LOST_EACH = 2;
 
 describe('delivery: lost responses, by carrier', function () {
-  this.timeout(180_000);
   let db: TestDatabase;
   let api: FakeApi;
   let server: FakeSmtp;
@@ -98,7 +97,7 @@ describe('delivery: lost responses, by carrier', function () {
     const config = await pipelineConfig('postgres', env);
     const pipeline = await startPipeline(db.database, config, { templates: plainRenderer });
     await writeEvents(db.database, tenant, STRIKES);
-    await waitFor('all emails', () => allSent(), { timeoutMs: 120_000 });
+    await waitFor('all emails', () => allSent(), { timeoutMs: 300_000 });
     await pipeline.stop();
 
     expect(taken.size, 'emails that the carrier took').to.equal(STRIKES);
