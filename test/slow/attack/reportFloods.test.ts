@@ -90,8 +90,8 @@ describe('attack: a flood of reports that a tenant signs itself', () => {
     }
     isOver = true;
     await Promise.all(flood);
-    const median = times.sort((a, b) => a - b)[7];
-    expect(median, times.map(Math.round).join(' ')).to.be.below(200);
+    times.sort((a, b) => a - b);
+    expect(times[11], times.map(Math.round).join(' ')).to.be.below(50);
   });
 
   it('has at most as many events as a report of SendGrid', async () => {
