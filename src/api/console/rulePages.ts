@@ -9,7 +9,6 @@ import { formProblems, type FieldWords } from './formProblems.js';
 import { checkedOf, problemOf, textOf, type Id, type Values } from './formValues.js';
 import { ObjectRequests } from './objectRequests.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
-import { pageOf, ROWS_QUERIED } from './paging.js';
 import { HAPPENS } from './words.js';
 
 const RULES = `${CONSOLE}/rules`;
