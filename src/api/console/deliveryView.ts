@@ -206,10 +206,10 @@ const REDRIVEN = 'redriven';
 const OUTCOMES: Readonly<Record<string, readonly [title: string, kind: Moment['kind']]>> = {
   sent: ['Accepted by the carrier', 'good'],
   rejected: ['Rejected by the carrier', 'bad'],
-  failed: ['It failed', 'bad'],
-  retry: ['It did not succeed; to be tried again', 'waiting'],
-  ambiguous: ['Nobody can tell whether the carrier took it', 'bad'],
-  paused: ['The carrier takes no email with this key', 'waiting'],
+  failed: ['Failed', 'bad'],
+  retry: ['Failed, will be retried', 'waiting'],
+  ambiguous: ['Outcome unknown', 'bad'],
+  paused: ['Paused: the carrier rejects the account', 'waiting'],
   rate_limited: ['The carrier asked to wait', 'waiting'],
   redriven: ['Sent again by hand', 'plain'],
 };

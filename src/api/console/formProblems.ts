@@ -51,7 +51,7 @@ export function formProblems(
 }
 
 /** As `/roles_pbac` says it. */
-const MISSING = /^\S+ (?:is missing|must (?:name one|name a table|hold an address|be one address))\.$/;
+const MISSING = /^\S+ (?:is missing|must (?:name one|name a table|contain an address|be one address))\.$/;
 
 const at = (list: unknown, index: number): string =>
   Array.isArray(list) ? ((list as readonly string[])[index] ?? '') : '';

@@ -3,8 +3,7 @@ import { expect } from 'chai';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { ConsoleShop } from '../../api/consoleShop.js';
 import { PXADMIN_PASSWORD, ROOT_LOGIN, ROOT_PASSWORD, textAt } from '../../api/webFixture.js';
-import { collectComplaints } from '../../support/browserComplaints.js';
-import { HAS_CHROMIUM, openTab, startChromium } from '../../support/chromium.js';
+import { collectComplaints, HAS_CHROMIUM, openTab, startChromium } from '../../support/chromium.js';
 
 const AXE = readFileSync(new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
 const PHONE = { width: 390, height: 800 };

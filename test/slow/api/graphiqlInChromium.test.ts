@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
 import type { CreatedTenant } from '../../../src/control/tenants/tenants.js';
-import { collectComplaints } from '../../support/browserComplaints.js';
 import { waitFor } from '../../support/waitFor.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture } from '../../api/webFixture.js';
-import { HAS_CHROMIUM, openTab, startChromium } from '../../support/chromium.js';
+import { collectComplaints, HAS_CHROMIUM, openTab, startChromium } from '../../support/chromium.js';
 
 const HTML = { headers: { accept: 'text/html' } };
 

@@ -7,8 +7,7 @@ import {
 } from '../../../api/oidc/support/certifiedProvider.js';
 import { HttpBrowser } from '../../../api/oidc/support/httpBrowser.js';
 import { CLIENT, OidcFixture } from '../../../api/oidc/support/oidcFixture.js';
-import { collectComplaints } from '../../../support/browserComplaints.js';
-import { HAS_CHROMIUM, openTab, startChromium } from '../../../support/chromium.js';
+import { collectComplaints, HAS_CHROMIUM, openTab, startChromium } from '../../../support/chromium.js';
 
 describe('GET /signin', () => {
   let fixture: OidcFixture;
