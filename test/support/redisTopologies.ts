@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -201,13 +202,19 @@ function wake({ pid }: RedisServer): boolean {
   }
 }
 
-/** The nodes of a cluster talk to each other at a port 10,000 higher. */
+/** A node's bus is so far above its port. */
+const BUS_OFFSET = 10_000;
+/** Both below the ports that Linux gives to outgoing connections, one of which could take it before the node does. */
+const LOWEST_PORT = 12_000;
+
 async function findClusterPort(): Promise<number> {
   for (;;) {
-    const port = await findFreePort();
-    if (port < 55_000) return port;
+    const port = LOWEST_PORT + randomInt(BUS_OFFSET);
+    if ((await isFree(port)) && (await isFree(port + BUS_OFFSET))) return port;
   }
 }
+
+const isFree = async (port: number): Promise<boolean> => (await findFreePort(port)) === port;
 
 function replicaOf(port: number): Readonly<Record<string, string>> {
   return { replicaof: `127.0.0.1 ${port}` };
