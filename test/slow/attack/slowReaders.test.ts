@@ -5,6 +5,8 @@ import { waitFor } from '../../support/waitFor.js';
 
 /** More than the system buffers for a connection, so that a response that nobody reads stays with the service. */
 const ANSWER_BYTES = 12_000_000;
+const TEMPLATE_CHARACTERS = 180_000;
+const TEMPLATES = 60;
 const STALL_MS = 10_000;
 const TIMEOUT_MS = 20_000;
 
@@ -85,14 +87,22 @@ describe('unread responses', () => {
   });
 
   it('are counted and abandoned at /roles_pbac as well', async () => {
-    const create = `mutation ($input: roleInput) { create_role(input: $input) { roleid } }`;
-    const input = { name: 'x'.repeat(900_000) };
+    const setKey = 'mutation { set_email_apikey(apikey: "SG.key") { apikey } }';
+    expect((await fixture.control(hostile, setKey)).errors).to.equal(undefined);
+    const create = `mutation ($input: email_typesInput) { create_email_type(input: $input) { email_type } }`;
+    const input = {
+      email_type: 'long',
+      sender: 'shop@example.com',
+      recipients: ['ada@example.com'],
+      subject: 'Long',
+      template: 'x'.repeat(TEMPLATE_CHARACTERS),
+    };
     expect((await fixture.control(hostile, create, { input })).errors).to.equal(undefined);
-    const aliases = Array.from({ length: 12 }, (_, i) => `a${i}: role { name }`).join(' ');
+    const aliases = Array.from({ length: TEMPLATES }, (_, i) => `a${i}: email_types { template }`).join(' ');
     const before = await ended('/roles_pbac');
     const sockets = Array.from({ length: 10 }, () => ask(fixture, '/roles_pbac', hostile, `{ ${aliases} }`));
     await waitFor('them to be given up', async () => (await ended('/roles_pbac')) >= before + 10, SELDOM);
-    for (const socket of sockets) expect(await drain(socket)).to.be.below(12 * 900_000);
+    for (const socket of sockets) expect(await drain(socket)).to.be.below(TEMPLATES * TEMPLATE_CHARACTERS);
   });
 
   it('may be read slowly, but not forever', async () => {
