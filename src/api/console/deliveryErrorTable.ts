@@ -197,7 +197,7 @@ export const DELIVERY_ERRORS: readonly DeliveryErrorRow[] = [
     codes: '`NO_VALID_RECIPIENT`',
     title: 'Not an address',
     state: '`skipped`',
-    why: 'nobody that it is for has a valid address; `error` has what was found instead',
+    why: 'none of its recipients has a valid address; `error` has what was found instead',
     whatToDo: 'correct the address in the row, then send again',
   },
   {
