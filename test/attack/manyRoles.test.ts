@@ -45,6 +45,7 @@ describe('attack: many roles of a tenant with a megabyte of rules each', () => {
       tenantid: 1,
       confid: 2,
       providerid: 3,
+      isAddress: false,
       emailAlwaysVerified: false,
       readMore: () => Promise.resolve(undefined),
     };

@@ -109,7 +109,7 @@ async function findRole(
     tenantid,
     confid,
     providerid: provider.providerid,
-    subId: matchIdentity(claims, provider, mapping?.sub_id),
+    ...matchIdentity(claims, provider, mapping?.sub_id),
     claims,
     readMore: () => readMoreClaims(deps, registration, claims, accessToken),
     emailAlwaysVerified: provider.email_always_verified,

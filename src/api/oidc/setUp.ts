@@ -67,7 +67,7 @@ async function tryIdentity(
       tenantid,
       confid,
       providerid: provider.providerid,
-      subId: matchIdentity(claims, provider, undefined),
+      ...matchIdentity(claims, provider, undefined),
       claims,
       readMore: () => Promise.resolve(undefined),
       emailAlwaysVerified: provider.email_always_verified,

@@ -3,12 +3,17 @@ import { ownValue } from '../../foundation/ownValue.js';
 /** The claims of a verified ID token. */
 export type Claims = Readonly<Record<string, unknown>>;
 
+/** PostgreSQL stores no other: it has no NUL, and would make one of texts that differ by a lone surrogate. */
+export function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
+}
+
 /**
  * The texts of a claim: its value, or those of its list. A path such as `realm_access.roles` leads into objects; a name may have dots
  * itself, such as `https://example.com/groups`, so the longest name that is there counts.
  */
 export function textsOf(claims: Claims, path: string): readonly string[] {
-  return [valueAt(claims, path.split('.'))].flat().filter((value) => typeof value === 'string');
+  return [valueAt(claims, path.split('.'))].flat().filter(isText);
 }
 
 function valueAt(value: unknown, steps: readonly string[]): unknown {
@@ -79,7 +84,7 @@ function leadsTo(name: string, path: string): boolean {
 export function verifiedEmail(claims: Claims, alwaysVerified: boolean): string | undefined {
   const [email, verified] = [ownValue(claims, 'email'), ownValue(claims, 'email_verified')];
   const isVerified = verified === true || (verified === undefined && alwaysVerified);
-  return isVerified && typeof email === 'string' ? email : undefined;
+  return isVerified && isText(email) ? email : undefined;
 }
 
 function isObject(value: unknown): value is Claims {

@@ -33,6 +33,8 @@ export interface Identity {
   readonly providerid: number;
   /** The claim that the provider's `comparison_field` names. */
   readonly subId: string;
+  /** Whether that is an email address. */
+  readonly isAddress: boolean;
   readonly claims: Claims;
   /** Those that the provider has elsewhere; undefined if it has none. */
   readonly readMore: () => Promise<Claims | undefined>;
@@ -77,7 +79,8 @@ export class Provisioner {
     const { tenantid } = from;
     const { pool } = this.deps.database;
     const limited = <T>(work: () => Promise<T>): Promise<T> => this.#limiter.run(tenantid, work);
-    const known = given ?? (await findMapped(pool, from));
+    const find = (): Promise<Admitted | undefined> => findMapped(pool, from);
+    const known = given ?? (await (from.isAddress ? limited(find) : find()));
     // After the role's state is known: a later change of the provider ends that.
     if (!(await isOfVersion(pool, { ...from, version }))) throw changed();
     if (!provisioning) return known ?? fail(notMapped('No role is mapped to this identity.'));
@@ -248,24 +251,34 @@ async function findOrMakeRole(
   );
 }
 
+/** The role of the identity: of an address as the provider spells it, otherwise of the same in another case. Throws AppError OIDC_ROLE_NOT_MAPPED. */
+async function findMapped(db: StatementRunner, identity: Identity): Promise<Admitted | undefined> {
+  const role = await findSpelled(db, identity, false);
+  return role ?? (identity.isAddress ? findSpelled(db, identity, true) : undefined);
+}
+
 /**
  * The role that root, an admin or a sign-in has mapped the identity to. Others may map theirs to anybody's, who then would sign in as a
  * role that somebody else has the password of. Throws AppError OIDC_ROLE_NOT_MAPPED if there are several, or only deleted ones, which are
  * not made again.
+ * @param inAnyCase reads all mappings of the configuration
  */
-async function findMapped(
+async function findSpelled(
   db: StatementRunner,
   { tenantid, confid, subId }: Identity,
+  inAnyCase: boolean,
 ): Promise<Admitted | undefined> {
   const { rows: roles } = await db.query<Admitted & { readonly deleted: boolean }>(
     `select r.roleid, r.deleted, ${TOKENS_VALID_FROM_MS} as "tokensValidFromMs"
      from rowpost.role_oidc m join rowpost.role r using (tenantid, roleid) join rowpost.tenant t using (tenantid)
-     where m.tenantid = $1 and m.confid = $2 and m.sub_id = $3 and (m.creatorid is null or exists (
-       select from rowpost.role c
-       where c.tenantid = m.tenantid and c.roleid = m.creatorid
-         and (c.roleid = t.root_roleid or 'admin' = any (c.capabilities))))
+     where m.tenantid = $1 and m.confid = $2
+       and (m.sub_id = $3 or $4 and lower(m.sub_id collate "C") = lower($3 collate "C"))
+       and (m.creatorid is null or exists (
+         select from rowpost.role c
+         where c.tenantid = m.tenantid and c.roleid = m.creatorid
+           and (c.roleid = t.root_roleid or 'admin' = any (c.capabilities))))
      order by r.deleted limit 2`,
-    [tenantid, confid, subId],
+    [tenantid, confid, subId, inAnyCase],
   );
   const [role, ...others] = roles.filter(({ deleted }) => !deleted);
   if (others.length > 0)

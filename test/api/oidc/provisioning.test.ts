@@ -100,6 +100,62 @@ describe('roles that sign-ins make', () => {
     expect((await signIn({ ...person, sub: 'eve', email: undefined })).roleid).not.to.equal(first.roleid);
   });
 
+  it('are found again by the address however it is spelled, exactly by anything else', async () => {
+    const { fixture, provider } = started;
+    const byField = async (comparison_field: string): Promise<void> => {
+      confid = await fixture.createConfig(
+        await fixture.createProvider({ ...provider.endpoints, issuer: provider.issuer, comparison_field }),
+      );
+      await provision({ parentid });
+    };
+    const spellings = ['ada@example.com', 'Ada@Example.com', 'ADA@EXAMPLE.COM'];
+    // toLowerCase makes a k of the Kelvin sign, but it is another letter.
+    const others = ['\u212aim@example.com', 'kim@example.com', 'ada@example.com ', 'zoë@x', 'zoË@x'];
+    const signInAll = async (): Promise<unknown[]> => {
+      const roleids: unknown[] = [];
+      for (const email of [...spellings, ...others])
+        roleids.push((await signIn({ sub: email, email, email_verified: true })).roleid);
+      return roleids;
+    };
+    await byField('email');
+    const [first, ...rest] = await signInAll();
+    expect(rest.slice(0, 2)).to.deep.equal([first, first]);
+    expect(new Set([first, ...rest]).size).to.equal(1 + others.length);
+    // Another role of the same person, mapped by hand: each spelling finds its own, and a third is of both.
+    const { roleid } = await fixture.web.createMember(fixture.root, `second ${confid}`, ['login']);
+    await fixture.map(roleid, confid, spellings[1]!);
+    const asAda = (email: string): Promise<AuthBody & FailureBody> => signIn({ email, email_verified: true });
+    expect((await asAda(spellings[0]!)).roleid).to.equal(first);
+    expect((await asAda(spellings[1]!)).roleid).to.equal(roleid);
+    expect(await asAda(spellings[2]!)).to.include({ code: 'OIDC_ROLE_NOT_MAPPED' });
+    provider.misbehavior = { claims: { email: spellings[2]!, email_verified: true } };
+    await fixture.readAuthBody(await fixture.signIn(roleid, confid));
+    provider.misbehavior = { claims: { email: others[1]!, email_verified: true } };
+    expect((await fixture.signIn(roleid, confid)).status).to.equal(403);
+    // Whoever may choose the case must not come back as a new role.
+    await control(`mutation { delete_role(roleid: ${roleid}) { roleid } }`);
+    await control(`mutation { delete_role(roleid: ${String(first)}) { roleid } }`);
+    for (const email of [...spellings, 'adA@example.com'])
+      expect(await asAda(email), email).to.include({ code: 'OIDC_ROLE_NOT_MAPPED' });
+    await byField('sub');
+    expect(new Set(await signInAll()).size).to.equal(spellings.length + others.length);
+  });
+
+  it('are of identities that PostgreSQL can tell apart', async () => {
+    await provision({ parentid, groups_claim: 'groups', email_domains: [], link_by_email: true });
+    for (const sub of ['a\0b', 'a\ud800b', 'a\udc00b'])
+      expect(await signIn({ sub }), JSON.stringify(sub)).to.include({
+        status: 403,
+        code: 'OIDC_CLAIM_MISSING',
+      });
+    await mapGroup('a\ufffd', members[0]);
+    const person = { sub: 'ada', email: 'a\0@example.com', email_verified: true };
+    const { roleid } = await signIn({ ...person, groups: ['a\ud800', 'x\0'] });
+    expect(at(await rightsOf(roleid), 'classes')).to.deep.equal([]);
+    await signIn({ ...person, groups: ['a\ufffd'] });
+    expect(at(await rightsOf(roleid), 'classes')).to.deep.equal([members[0]]);
+  });
+
   it('are one for a person who signs in several times at the same moment', async () => {
     const [staff, editors] = members;
     await provision({ parentid, groups_claim: 'groups', name: '{{ claims.name }}' });

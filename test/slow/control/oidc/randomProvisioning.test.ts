@@ -264,6 +264,7 @@ describe('roles that sign-ins make, in random tenants', () => {
       confid,
       providerid: 0,
       subId,
+      isAddress: false,
       claims,
       readMore: () => Promise.resolve(undefined),
       emailAlwaysVerified: false,
