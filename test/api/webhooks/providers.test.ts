@@ -200,7 +200,14 @@ const REPORTS: readonly (readonly [string, object, Partial<EmailEvent> | null])[
   ['brevo', brevo('deferred', { reason: 'greylisted' }), { event: 'deferred', reason: 'greylisted' }],
   ['brevo', brevo('blocked'), { event: 'dropped', type: null, suppress: null }],
   ['brevo', brevo('error', { reason: 'x' }), { event: 'dropped', reason: 'x', suppress: null }],
-  ['brevo', brevo('spam'), { event: 'spamreport', suppress: { address: ADA, source: 'spamreport' } }],
+  ...['spam', 'complaint'].map(
+    (event) =>
+      [
+        'brevo',
+        brevo(event),
+        { event: 'spamreport', suppress: { address: ADA, source: 'spamreport' } },
+      ] as const,
+  ),
   [
     'brevo',
     brevo('unsubscribed'),

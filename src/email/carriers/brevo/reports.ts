@@ -17,6 +17,7 @@ const EVENTS: Names = {
   blocked: 'dropped',
   error: 'dropped',
   spam: 'spamreport',
+  complaint: 'spamreport',
   opened: 'open',
   unique_opened: 'open',
   proxy_open: 'open',
