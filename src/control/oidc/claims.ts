@@ -9,21 +9,24 @@ export function isText(value: unknown): value is string {
 }
 
 /**
- * The texts of a claim: its value, or those of its list. A path such as `realm_access.roles` leads into objects; a name may have dots
- * itself, such as `https://example.com/groups`, so the longest name that is there counts.
+ * The texts of a claim: its value, those of its list, or the names of its object, as Zitadel sends roles. A path such as
+ * `realm_access.roles` leads into objects, and into each item of a list; a name may have dots itself, such as
+ * `https://example.com/groups`, so the longest name that is there counts.
  */
 export function textsOf(claims: Claims, path: string): readonly string[] {
-  return [valueAt(claims, path.split('.'))].flat().filter(isText);
+  const value = valueAt(claims, path);
+  const texts = isObject(value) && !isList(value) ? Object.keys(value) : [value].flat();
+  return texts.filter(isText);
 }
 
-function valueAt(value: unknown, steps: readonly string[]): unknown {
-  if (steps.length === 0) return value;
+function valueAt(value: unknown, path: string): unknown {
+  if (isList(value)) return value.flatMap((item) => valueAt(item, path) ?? []);
   if (!isObject(value)) return undefined;
-  for (let length = steps.length; length > 0; length--) {
-    const found = ownValue(value, steps.slice(0, length).join('.'));
-    if (found !== undefined) return valueAt(found, steps.slice(length));
-  }
-  return undefined;
+  const names = Object.keys(value).filter((each) => leadsTo(each, path));
+  if (names.length === 0) return undefined;
+  const name = names.reduce((longest, each) => (each.length > longest.length ? each : longest));
+  const found = ownValue(value, name);
+  return name === path ? found : valueAt(found, path.slice(name.length + 1));
 }
 
 /** What a provider has is a handful of levels: more would exhaust the stack of what walks through them. */
@@ -73,7 +76,7 @@ export function completeClaims(claims: Claims, more: Claims): Claims {
 }
 
 function isThere(claims: Claims, path: string): boolean {
-  return valueAt(claims, path.split('.')) !== undefined;
+  return valueAt(claims, path) !== undefined;
 }
 
 function leadsTo(name: string, path: string): boolean {
@@ -89,4 +92,8 @@ export function verifiedEmail(claims: Claims, alwaysVerified: boolean): string |
 
 function isObject(value: unknown): value is Claims {
   return typeof value === 'object' && value !== null;
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
 }

@@ -216,6 +216,32 @@ describe('roles that sign-ins make', () => {
     expect(at(await rightsOf(roleid), 'classes')).to.deep.equal([other]);
   });
 
+  it('are in the classes of their groups, in whichever form the provider has them', async () => {
+    const [staff, editors] = members;
+    const forms: readonly [path: string, claims: JWTPayload][] = [
+      ['groups', { groups: 'a' }],
+      // Oracle's identity domains.
+      ['groups.name', { groups: [{ id: '1', name: 'a' }, { name: 'x' }, { id: 'b' }, 'b', null] }],
+      ['orgs.teams.name', { orgs: [{ teams: [{ name: 'x' }] }, { teams: [{ name: 'a' }] }, { teams: 'b' }] }],
+      // Zitadel.
+      ['urn:roles', { 'urn:roles': { a: { '1': 'b' }, x: { '2': 'b' } } }],
+      ['of.app.roles', { of: { b: ['b'], 'app.roles': ['a'] }, 'of.app': ['b'] }],
+    ];
+    for (const [path, claims] of forms) {
+      const { fixture, provider } = started;
+      confid = await fixture.createConfig(
+        await fixture.createProvider({ ...provider.endpoints, issuer: provider.issuer }),
+      );
+      await provision({ parentid, groups_claim: path });
+      await mapGroup('a', staff);
+      await mapGroup('b', editors);
+      const { roleid } = await signIn({ sub: 'ada', ...claims });
+      expect(at(await rightsOf(roleid), 'classes'), path).to.deep.equal(
+        path.startsWith('of.') ? [] : [staff],
+      );
+    }
+  });
+
   it('hold nothing that the role above them does not hold, also when it has lost it since', async () => {
     const [staff, editors, other] = members;
     const code = async (input: Json): Promise<unknown> =>

@@ -20,6 +20,7 @@ const PATHS = [
   'x.y',
   '__proto__',
   'groups.list',
+  'groups.list.name',
 ];
 const INHERITED = ['none', 'creation', 'full'] as const;
 
@@ -287,17 +288,25 @@ async function twoConfigs(fixture: OidcFixture): Promise<readonly [number, numbe
   return [await fixture.createConfig(providerid), await fixture.createConfig(providerid)];
 }
 
-/** What the tenant's page says a path means: the longest name that is there, then what is left of the path in its value. */
-function groupsAt(claims: unknown, path: string | undefined): readonly string[] {
-  if (path === undefined) return [claims].flat().filter((value) => typeof value === 'string');
+/**
+ * What the tenant's page says a path means: the longest name that is there, then what is left of the path in its value, or in each
+ * item of a list. At its end are texts or, outside lists, an object whose names count.
+ */
+function groupsAt(claims: unknown, path: string | undefined, inList = false): readonly string[] {
+  if (Array.isArray(claims)) {
+    if (path === undefined) return claims.filter((item) => typeof item === 'string');
+    return claims.flatMap((item) => groupsAt(item, path, true));
+  }
+  if (typeof claims === 'string') return path === undefined ? [claims] : [];
   if (claims === null || typeof claims !== 'object') return [];
+  if (path === undefined) return inList ? [] : Object.keys(claims);
   const entries = Object.entries(claims as Claims)
     .filter(([name]) => path === name || path.startsWith(`${name}.`))
     .sort(([one], [other]) => other.length - one.length);
   const [entry] = entries;
   if (!entry) return [];
   const [name, value] = entry;
-  return groupsAt(value, path === name ? undefined : path.slice(name.length + 1));
+  return groupsAt(value, path === name ? undefined : path.slice(name.length + 1), inList);
 }
 
 function ownMember(claims: Claims, name: string): unknown {
@@ -312,7 +321,8 @@ function randomClaims(path: string, random: Random): Claims {
   };
   const value = (): unknown => {
     const list = Array.from({ length: random(5) }, group);
-    return [list, list, list, group(), null, { a: list }, undefined][random(7)];
+    const objects = list.map((name) => ({ name, list: [name], x: { y: name } }));
+    return [list, list, list, group(), null, { a: list }, objects, undefined][random(8)];
   };
   const steps = path.split('.');
   const claims: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
