@@ -49,8 +49,8 @@ export interface ProviderSignIn {
   readonly claims: JWTPayload;
 }
 
-/** Part of an address when the provider is asked to sign out. */
-const MAX_ID_TOKEN_CHARACTERS = 4_096;
+/** Of an address where a provider is asked to sign out, ID token included: Microsoft Entra refuses long ones (AADSTS90015). */
+export const MAX_END_SESSION_CHARACTERS = 2_000;
 const MAX_BROWSER_CHARACTERS = 300;
 /** How often it is stored when sessions were last used: a request with a token writes nothing. */
 const STORE_MS = 60_000;
@@ -121,7 +121,7 @@ export class Sessions implements Stoppable {
     sessionid: string,
     { registration, idToken, claims: { sid, sub, iat = 0 } }: ProviderSignIn,
   ): SessionAtProvider {
-    const isAsked = endSessionUri(registration) !== undefined && idToken.length <= MAX_ID_TOKEN_CHARACTERS;
+    const isAsked = endSessionUri(registration) !== undefined && idToken.length <= MAX_END_SESSION_CHARACTERS;
     return {
       sidHash: typeof sid === 'string' ? sha256(sid) : null,
       subHash: sub === undefined ? null : sha256(sub),

@@ -1,7 +1,7 @@
 import { endSessionUri, readOidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import { decrypted } from '../../control/storedSecrets.js';
 import type { EndedSession } from '../../db/roles/signIn/sessions.js';
-import { idTokenContext } from '../auth/sessions.js';
+import { idTokenContext, MAX_END_SESSION_CHARACTERS } from '../auth/sessions.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 
 /** Where providers send browsers back to once they have signed out, below BASE_URL. */
@@ -30,14 +30,16 @@ export async function endSessionUrl(
   if (uri === undefined) return undefined;
   const url = new URL(uri);
   const set = (name: string, value: string): void => url.searchParams.set(name, value);
-  // Without it, the provider asks the person.
   const idToken =
     idTokenEncrypted === null ? undefined : decrypted(keyRing, idTokenEncrypted, idTokenContext(sessionid));
-  if (idToken !== undefined) set('id_token_hint', idToken);
   set('client_id', registration.clientId);
   set('post_logout_redirect_uri', config.baseUrl + SIGNED_OUT_PATH);
   // A proxy in front of several cells reads the tenant from it when the browser comes back.
   set('state', `${tenantid}-${keyRing.seal(JSON.stringify([tenantid, returnTo]), PURPOSE)}`);
+  const HINT = 'id_token_hint';
+  if (idToken !== undefined) set(HINT, idToken);
+  // Without it, the provider asks the person.
+  if (url.href.length > MAX_END_SESSION_CHARACTERS) url.searchParams.delete(HINT);
   return { url: url.href, provider: registration.provider.name };
 }
 

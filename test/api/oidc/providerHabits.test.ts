@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import type { JWK, JWTPayload } from 'jose';
@@ -183,6 +183,29 @@ describe('sign-in through providers with habits of their own', () => {
     const { code, error } = await failure();
     expect(code).to.equal('OIDC_SIGNATURE_INVALID');
     expect(error).to.include('such as RS256');
+  });
+
+  it('is asked to sign out at an address that is short enough for Entra', async () => {
+    const end_session_uri = `${provider.issuer}/end`;
+    const ending = await fixture.createConfig(
+      await fixture.createProvider({ ...provider.endpoints, issuer: provider.issuer, end_session_uri }),
+    );
+    await fixture.map(roleid, ending, SUB_ID);
+    const lengths: number[] = [];
+    const hinted: boolean[] = [];
+    for (let groups = 0; groups <= 40; groups += 2) {
+      provider.misbehavior = { claims: { groups: Array.from({ length: groups }, () => randomUUID()) } };
+      const { access_token } = await fixture.readAuthBody(await fixture.signIn(roleid, ending));
+      const headers = { authorization: `Bearer ${access_token}` };
+      const reply = await fixture.web.fetch('/oidc/logout', { method: 'POST', headers });
+      const { logout_url } = (await reply.json()) as { logout_url: string };
+      lengths.push(logout_url.length);
+      hinted.push(new URL(logout_url).searchParams.has('id_token_hint'));
+    }
+    expect(Math.max(...lengths)).to.be.within(1_850, 2_000);
+    // Up to some number of groups, and not beyond.
+    expect(hinted).to.deep.equal([...hinted].sort((a, b) => Number(b) - Number(a)));
+    expect([hinted[0], hinted.at(-1)]).to.deep.equal([true, false]);
   });
 
   it('reports encrypted ID tokens as such', async () => {

@@ -17,6 +17,7 @@ export interface ProviderInput {
   readonly jwks_uri: string;
   readonly issuer?: string;
   readonly comparison_field?: string;
+  readonly end_session_uri?: string;
 }
 
 /** What a failed sign-in responses. */
