@@ -9,15 +9,17 @@ export function isText(value: unknown): value is string {
 }
 
 /**
- * The texts of a claim: its value, those of its list, or the names of its object, as Zitadel sends roles. A path such as
- * `realm_access.roles` leads into objects, and into each item of a list; a name may have dots itself, such as
- * `https://example.com/groups`, so the longest name that is there counts.
+ * The texts of a claim: its value, those of its list, or the names of its object, as Zitadel sends roles. `true`, `false` and integers
+ * count as they are written. A path such as `realm_access.roles` leads into objects, and into each item of a list; a name may have
+ * dots itself, such as `https://example.com/groups`, so the longest name that is there counts.
  */
 export function textsOf(claims: Claims, path: string): readonly string[] {
   const value = valueAt(claims, path);
   const texts = isObject(value) && !isList(value) ? Object.keys(value) : [value].flat();
-  return texts.filter(isText);
+  return texts.map((each) => (isPlain(each) ? String(each) : each)).filter(isText);
 }
+
+const isPlain = (value: unknown): boolean => typeof value === 'boolean' || Number.isSafeInteger(value);
 
 function valueAt(value: unknown, path: string): unknown {
   if (isList(value)) return value.flatMap((item) => valueAt(item, path) ?? []);

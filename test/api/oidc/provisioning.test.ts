@@ -301,6 +301,24 @@ describe('roles that sign-ins make', () => {
     expect((await signIn({ ...person, sub: 'eve' })).roleid).to.be.a('number');
   });
 
+  it('are made for a claim that is true or a number, as for its text', async () => {
+    const letIn = async (required_value: string, claim: unknown): Promise<boolean> => {
+      const { fixture, provider } = started;
+      confid = await fixture.createConfig(
+        await fixture.createProvider({ ...provider.endpoints, issuer: provider.issuer }),
+      );
+      await provision({ parentid, required_claim: 'is_staff', required_value });
+      const { code } = (await signIn({ sub: 'ada', is_staff: claim })) as Partial<FailureBody>;
+      expect(code).to.be.oneOf([undefined, 'OIDC_NOT_ADMITTED']);
+      return code === undefined;
+    };
+    for (const claim of [true, 'true', ['x', true]]) expect(await letIn('true', claim)).to.equal(true);
+    for (const claim of [false, null, 1, 'True', {}]) expect(await letIn('true', claim)).to.equal(false);
+    expect(await letIn('5', 5)).to.equal(true);
+    // Read as JSON, it is not the number that the provider wrote.
+    expect(await letIn('12345678901234567000', 12345678901234567000)).to.equal(false);
+  });
+
   it('sign in also when the role above them has been deleted, below which no more are made', async () => {
     const [staff] = members;
     await provision({ parentid, groups_claim: 'groups' });
