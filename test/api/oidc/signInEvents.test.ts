@@ -127,7 +127,7 @@ describe('sign-in events', () => {
     );
     const signIn = async (groups: readonly string[]): Promise<number> => {
       provider.misbehavior = { claims: { sub: 'new person', groups } };
-      const start = await fixture.signIn(undefined as unknown as number, confid);
+      const start = await fixture.signIn(undefined, confid);
       return (await fixture.readAuthBody(start)).roleid;
     };
     const roleid = await signIn([]);
