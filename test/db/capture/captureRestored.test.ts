@@ -54,7 +54,7 @@ describe('a captured table in a dump', () => {
   });
   after(async () => {
     for (const close of opened) await close();
-    await (await testServer(18)).run(`drop database if exists ${COPY} with (force)`);
+    await (await testServer(18)).dropDatabase(COPY);
     await origin.drop();
   });
 

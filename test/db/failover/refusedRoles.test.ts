@@ -81,7 +81,7 @@ for (const major of [15, 18] as const) {
       await server.run(`create database ${BASE} template template0 owner ${ROLE}`);
     });
     after(async () => {
-      await server.run(`drop database ${BASE} with (force)`);
+      await server.dropDatabase(BASE);
       await server.run(`drop role ${ROLE}`);
     });
 
@@ -131,7 +131,7 @@ for (const major of [15, 18] as const) {
         ]);
       } finally {
         await database.close();
-        await server.run(`drop database ${name} with (force)`);
+        await server.dropDatabase(name);
       }
     });
 
