@@ -10,6 +10,7 @@ const PAGES = [
   'bench/README.md',
   'bench/pipeline/README.md',
   'bench/simulate/README.md',
+  'bench/twin/README.md',
   'fault/README.md',
   'src/foundation/limits/README.md',
   'packages/jinja2/README.md',

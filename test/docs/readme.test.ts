@@ -26,6 +26,11 @@ describe('README.md', () => {
     for (const line of [...commands, statement]) expect(tutorial).to.include(`\n${line}\n`);
   });
 
+  it('shows the two commands that do all set-up, as CI runs the tests', () => {
+    for (const command of ['npm run demo', 'npm test']) expect(README).to.include(`\n${command}\n`);
+    expect(read('.ci/run')).to.match(/\bnpm test </);
+  });
+
   it('starts Docker Compose as its file says', () => {
     const shown = sectionOf(README, 'Run it').split('```')[1]!.split('\n').slice(1, -1);
     const comment = read('deploy/compose.yaml').replace(/^# +/gm, '');
