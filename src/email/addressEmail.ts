@@ -21,8 +21,8 @@ const MAX_SUBJECT_CHARACTERS = 10_000;
 
 interface AddressedEmail {
   readonly addressed: Pick<Email, 'sender' | 'recipients' | 'cc' | 'bcc' | 'invalid' | 'subject'>;
-  /** Why there is nobody to send it to. */
-  readonly nobody?: EmailProblem;
+  /** Set if there is no valid recipient. */
+  readonly recipientProblem?: EmailProblem;
 }
 
 /** Reads sender, recipients and subject of an email. Throws EmailProblem if sender or subject is missing. */
@@ -64,7 +64,9 @@ export function addressEmail(fields: EmailFields, textOf: TextOf): AddressedEmai
     subject,
     ...(invalid.length === 0 ? {} : { invalid }),
   };
-  return recipients.length === 0 ? { addressed, nobody: noRecipient(invalid[0]?.text) } : { addressed };
+  return recipients.length === 0
+    ? { addressed, recipientProblem: noRecipient(invalid[0]?.text) }
+    : { addressed };
 }
 
 /** As many as carriers take. */

@@ -100,7 +100,7 @@ export async function composeEmail(
         texts,
       );
     const canUnsubscribe = type.unsubscribe !== undefined && type.unsubscribe !== 'none';
-    const { email: rendered, nobody } = canUnsubscribe
+    const { email: rendered, recipientProblem } = canUnsubscribe
       ? await renderWithLink(fields, render, (address) => named.unsubscribeUrl(address))
       : await renderEmail(fields, render);
     const email =
@@ -108,7 +108,8 @@ export async function composeEmail(
         ? rendered
         : { ...rendered, headers: { 'Content-Language': locale, ...rendered.headers } };
     const intended = intendedOf(email);
-    if (nobody) return { kind: nobody.kind, failure: nobody.failure, queries, intended, email };
+    if (recipientProblem)
+      return { kind: recipientProblem.kind, failure: recipientProblem.failure, queries, intended, email };
     const attachments = await findAttachments(deps, trigger, used, queries, email.html);
     if (attachments.length === 0) return { kind: 'email', email, queries, intended };
     return { kind: 'email', email: withinLimit({ ...email, attachments }), queries, intended };

@@ -7,20 +7,20 @@ import type { Rendered } from './renderFields.js';
 
 type RenderTexts = (texts: readonly (EmailField | undefined)[], unsubscribeUrl?: string) => Promise<Rendered>;
 
-/** An email, and why there is nobody to send it to. */
+/** An email, also one without a valid recipient. */
 interface RenderedEmail {
   readonly email: Email;
-  readonly nobody?: EmailProblem | undefined;
+  readonly recipientProblem?: EmailProblem | undefined;
 }
 
 /** Renders an email. Throws EmailProblem. */
 export async function renderEmail(fields: EmailFields, render: RenderTexts): Promise<RenderedEmail> {
   const rendered = await render(textsOf(fields));
-  const { addressed, nobody } = addressEmail(fields, rendered.textOf);
+  const { addressed, recipientProblem } = addressEmail(fields, rendered.textOf);
   try {
-    return { email: { ...addressed, ...readContent(fields, rendered) }, nobody };
+    return { email: { ...addressed, ...readContent(fields, rendered) }, recipientProblem };
   } catch (error) {
-    throw nobody ?? error;
+    throw recipientProblem ?? error;
   }
 }
 
@@ -36,14 +36,14 @@ export async function renderWithLink(
 ): Promise<RenderedEmail> {
   const { sender, subject, recipients, cc, bcc, ...content } = fields;
   const { textOf } = await render([sender, subject, recipients, cc, bcc].flat());
-  const { addressed, nobody } = addressEmail(fields, textOf);
-  const url = urlOf(nobody ? '' : comparable(onlyRecipient(addressed).email));
+  const { addressed, recipientProblem } = addressEmail(fields, textOf);
+  const url = urlOf(recipientProblem ? '' : comparable(onlyRecipient(addressed).email));
   try {
     const read = readContent(fields, await render(textsOf(content), url));
     const headers = { ...read.headers, ...unsubscribeHeaders(url) };
-    return { email: { ...addressed, ...read, headers, canUnsubscribe: true }, nobody };
+    return { email: { ...addressed, ...read, headers, canUnsubscribe: true }, recipientProblem };
   } catch (error) {
-    throw nobody ?? error;
+    throw recipientProblem ?? error;
   }
 }
 

@@ -41,8 +41,8 @@ export async function renderAddresses(
     replyTo,
   ]);
   try {
-    const { addressed, nobody } = addressEmail(fields, rendered.textOf);
-    if (nobody) throw nobody;
+    const { addressed, recipientProblem } = addressEmail(fields, rendered.textOf);
+    if (recipientProblem) throw recipientProblem;
     return { ...addressed, replyTo: readContent(fields, rendered).replyTo ?? [] };
   } catch (error) {
     if (!(error instanceof EmailProblem)) throw error;

@@ -3,7 +3,7 @@ import type { JWTPayload } from 'jose';
 import { takeOidcSignIn, type OidcSignIn } from '../../db/roles/signIn/oidcSignIns.js';
 import type { Claims } from '../../control/oidc/claims.js';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
-import type { Admitted } from '../../control/oidc/provisioner.js';
+import type { Admitted } from '../../control/oidc/identity.js';
 import type { Principal } from '../../db/roles/principal.js';
 import { AppError } from '../../foundation/errors.js';
 import type { ProviderSignIn } from '../auth/sessions.js';

@@ -1,6 +1,6 @@
 import type { JWTPayload } from 'jose';
 import { isText } from '../../control/oidc/claims.js';
-import type { Identity } from '../../control/oidc/provisioner.js';
+import type { Identity } from '../../control/oidc/identity.js';
 import type { OidcProvider } from '../../control/objects/oidcProviders.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { oidcFailure } from './oidcFailure.js';

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../../config/config.js';
 import type { OidcSetUp, SetUpStep, TriedSignIn } from '../../control/oidc/oidcSetUp.js';
-import { claimsRead, type Provisioner } from '../../control/oidc/provisioner.js';
+import { claimsRead } from '../../control/oidc/admission.js';
+import type { Provisioner } from '../../control/oidc/provisioner.js';
 import { textsOf, type Claims } from '../../control/oidc/claims.js';
 import { readOidcRegistration, type OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import { AppError } from '../../foundation/errors.js';
