@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import type { JWTPayload } from 'jose';
-import { HttpBrowser } from '../api/oidc/support/httpBrowser.js';
 import { startMisbehaving, type MisbehavingFixture } from '../api/oidc/support/misbehavingFixture.js';
 import { at, textAt, type AuthBody, type GraphqlResult, type Json } from '../api/webFixture.js';
 
@@ -30,17 +29,8 @@ describe("attack: others' identities and addresses for a role of one's own", () 
   const codeOf = async (result: Promise<GraphqlResult>): Promise<unknown> =>
     (await result).errors?.[0]?.extensions.code;
   const signIn = async (person: JWTPayload): Promise<AuthBody & { readonly code?: string }> => {
-    const { fixture, provider } = started;
-    provider.misbehavior = { claims: person };
-    const browser = new HttpBrowser();
-    const response = await browser.send(`${fixture.baseUrl}/oidc`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify({ tenantid: fixture.tenant.tenantid, confid }),
-    });
-    const url = textAt(await response.json(), 'authorization_url');
-    const callback = await browser.follow(url, (next) => !next.startsWith(fixture.baseUrl));
-    return (await (await browser.send(callback.url)).json()) as AuthBody;
+    started.provider.misbehavior = { claims: person };
+    return started.signIn(confid);
   };
   const classesOf = async (roleid: number): Promise<unknown> =>
     at(

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
-import { HttpBrowser } from '../api/oidc/support/httpBrowser.js';
 import { json } from '../api/oidc/support/misbehavingProvider.js';
 import { startMisbehaving, type MisbehavingFixture } from '../api/oidc/support/misbehavingFixture.js';
-import { textAt, type AuthBody, type Json } from '../api/webFixture.js';
+import { type AuthBody, type Json } from '../api/webFixture.js';
 
 /**
  * A provider may take seconds to say who somebody is, and always has a sign-in under way: one is when it is found out, and its keys or
@@ -27,23 +26,14 @@ describe('attack: sign-ins under way through a provider that is changed meanwhil
   };
   /** @param change what happens while the provider has the code */
   const signIn = async (sub: string, change: () => Promise<void>): Promise<AuthBody & { code?: string }> => {
-    const { fixture, provider } = started;
-    provider.misbehavior = {
+    started.provider.misbehavior = {
       claims: { sub },
       json(res, status, body) {
         const isToken = 'id_token' in (body as Json);
         void (isToken ? change() : Promise.resolve()).then(() => json(res, status, body));
       },
     };
-    const browser = new HttpBrowser();
-    const response = await browser.send(`${fixture.baseUrl}/oidc`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify({ tenantid: fixture.tenant.tenantid, confid }),
-    });
-    const url = textAt(await response.json(), 'authorization_url');
-    const callback = await browser.follow(url, (next) => !next.startsWith(fixture.baseUrl));
-    return (await (await browser.send(callback.url)).json()) as AuthBody;
+    return started.signIn(confid);
   };
   const mappedTo = async (sub: string): Promise<number> => {
     const { pool } = started.fixture.web.testDatabase.database;

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { JWTPayload } from 'jose';
 import { at, type AuthBody, type GraphqlResult, type Json } from '../webFixture.js';
-import { HttpBrowser } from './support/httpBrowser.js';
 import { startMisbehaving, type MisbehavingFixture } from './support/misbehavingFixture.js';
 import type { FailureBody } from './support/oidcFixture.js';
 
@@ -37,18 +36,7 @@ describe('roles that sign-ins make', () => {
     started.provider.misbehavior = { claims: person };
     return signInNext();
   };
-  const signInNext = async (): Promise<AuthBody & FailureBody> => {
-    const { fixture } = started;
-    const browser = new HttpBrowser();
-    const response = await browser.send(`${fixture.baseUrl}/oidc`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify({ tenantid: fixture.tenant.tenantid, confid }),
-    });
-    const { authorization_url: url } = (await response.json()) as { authorization_url: string };
-    const callback = await browser.follow(url, (next) => !next.startsWith(fixture.baseUrl));
-    return (await (await browser.send(callback.url)).json()) as AuthBody & FailureBody;
-  };
+  const signInNext = (): Promise<AuthBody & FailureBody> => started.signIn(confid);
   const rightsOf = async (roleid: number): Promise<Json> => {
     const reply = await control(
       `{ Utility { role_rights(roleid: ${roleid}) { capabilities classes } } role(filter: "roleid = ${roleid}") { login name parentid } }`,

@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import type { JWTPayload } from 'jose';
 import { textsOf } from '../../../src/control/oidc/claims.js';
-import { HttpBrowser } from '../../api/oidc/support/httpBrowser.js';
 import { startMisbehaving, type MisbehavingFixture } from '../../api/oidc/support/misbehavingFixture.js';
-import { at, textAt, type AuthBody, type GraphqlResult, type Json } from '../../api/webFixture.js';
+import { at, type AuthBody, type GraphqlResult, type Json } from '../../api/webFixture.js';
 import { cpuTimer } from '../../support/cpuTime.js';
 
 const CLASSES = 9_990;
@@ -31,17 +30,8 @@ describe('attack: provisionings of any size', function () {
       { input },
     );
   const signIn = async (person: JWTPayload): Promise<AuthBody> => {
-    const { fixture, provider } = started;
-    provider.misbehavior = { claims: person };
-    const browser = new HttpBrowser();
-    const response = await browser.send(`${fixture.baseUrl}/oidc`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify({ tenantid: fixture.tenant.tenantid, confid }),
-    });
-    const url = textAt(await response.json(), 'authorization_url');
-    const callback = await browser.follow(url, (next) => !next.startsWith(fixture.baseUrl));
-    return (await (await browser.send(callback.url)).json()) as AuthBody;
+    started.provider.misbehavior = { claims: person };
+    return started.signIn(confid);
   };
 
   it('are refused: each text has a length', async () => {
