@@ -38,6 +38,7 @@ export async function toMime(email: LoadedEmail, dkim?: DkimKey): Promise<Buffer
     disableUrlAccess: true,
   }).compile();
   encodeAscii(root);
+  quoteFileNames(root);
   const message = await root.build();
   return dkim ? signed(message, dkim) : message;
 }
@@ -63,6 +64,18 @@ function encodeAscii(root: MimeNode): void {
       .join(', ');
   };
 }
+
+/** nodemailer leaves pieces of a long name with an apostrophe (RFC 2231, 3) without quotes, and some receivers then read no name. */
+function quoteFileNames(node: MimeNode): void {
+  const encode = node.encodeHeaderValue.bind(node);
+  node.encodeHeaderValue = (key, value) => {
+    const header = encode(key, value);
+    return key === 'Content-Disposition' ? header.replace(PIECE_WITH_APOSTROPHE, '$1"$2"') : header;
+  };
+  node.childNodes.forEach(quoteFileNames);
+}
+
+const PIECE_WITH_APOSTROPHE = /(\*\d+=)([^";']*'[^";]*)/g;
 
 /**
  * Every line end becomes CR LF. RFC 5321 forbids a bare CR: some servers take one for the end of a line, and so what follows a dot on
