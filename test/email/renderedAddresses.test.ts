@@ -5,6 +5,7 @@ import { createTemplatePool, type TemplatePool } from 'rowpost-jinja2';
 import { formatAddress, type Address } from '../../src/email/addresses.js';
 import { toMime } from '../../src/email/message/mime.js';
 import { renderAddresses } from './renderedAddresses.js';
+import { testSeed } from '../support/randomNumbers.js';
 
 /** Text around values, and what the domain must be. */
 const TEMPLATES: readonly (readonly [source: string, domain: string | RegExp])[] = [
@@ -155,7 +156,7 @@ function randomNumbers(seed: number): (below: number) => number {
   };
 }
 
-const SEED = Number(process.env['FUZZ_SEED'] ?? 20_261_126);
+const SEED = testSeed();
 const RANDOM_VALUES = Number(process.env['FUZZ_CASES'] ?? 50);
 
 function hostileValues(): string[] {
@@ -188,7 +189,7 @@ async function readByMailparser(recipients: readonly Address[]): Promise<(string
     .map((address) => address?.replace(/[^@]*$/, domainToASCII));
 }
 
-describe(`email: values with text around them (FUZZ_SEED=${SEED})`, function () {
+describe(`email: values with text around them (SEED=${SEED})`, function () {
   this.timeout(600_000 + 200 * RANDOM_VALUES);
   let pool: TemplatePool;
   before(() => (pool = createTemplatePool({ processes: 1 })));

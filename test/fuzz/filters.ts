@@ -162,7 +162,7 @@ const HIDES: RowAccess = {
     name === 'orders' ? sql`${alias}.id <= 2` : name === 'item' ? sql`${alias}.order_id <= 2` : 'all',
 };
 
-describe(`fuzz: texts of filters, conditions and orderings, ${SECONDS} s (FUZZ_SEED=${SEED})`, function () {
+describe(`fuzz: texts of filters, conditions and orderings, ${SECONDS} s (SEED=${SEED})`, function () {
   this.timeout(600_000 + SECONDS * 2_000);
   /** Two databases that differ in hidden rows alone. */
   let shop: Shop;

@@ -2,8 +2,9 @@ import { expect } from 'chai';
 import type { Principal } from '../../src/db/roles/principal.js';
 import { openShop, roleWith, type Json, type Shop } from './support/shop.js';
 import { generator, type Random } from './support/randomTenant.js';
+import { testSeed } from '../support/randomNumbers.js';
 
-const SEED = Number(process.env['FUZZ_SEED'] ?? 20_260_103);
+const SEED = testSeed();
 const REQUESTS = 1_000;
 const TABLES = ['stock', 'price'] as const;
 const ALL = ['select', 'insert', 'update', 'delete'];
@@ -30,7 +31,7 @@ const GRANTS: readonly Grant[] = [
  * Random mutations, several to a request, under random rules, against plain maps in memory: the responses, the errors, the
  * rows that are left and the events must be the same.
  */
-describe(`mutations against a naive implementation (FUZZ_SEED=${SEED})`, function () {
+describe(`mutations against a naive implementation (SEED=${SEED})`, function () {
   let shop: Shop;
   before(async () => {
     shop = await openShop(

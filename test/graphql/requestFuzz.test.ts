@@ -24,7 +24,7 @@ const NAMES = ['f', 'o', 'n', 'x', 'input', 'rows'];
 const INSIDE =
   /select coalesce|string_agg|json_build|octet_length|"f\d+"\.|::(int|text|numeric)|pg_catalog|tenant_\d|rowpost[._]|at or near|invalid input syntax|\n\s+at /i;
 
-describe(`random requests (FUZZ_SEED=${SEED})`, function () {
+describe(`random requests (SEED=${SEED})`, function () {
   let shop: Shop;
   before(async () => (shop = await openShop(SHOP_DDL)));
   after(() => shop.close());

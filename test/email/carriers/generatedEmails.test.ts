@@ -1,4 +1,4 @@
-import { randomSeed } from '../../support/randomNumbers.js';
+import { testSeed } from '../../support/randomNumbers.js';
 import { testGeneratedEmails } from './generatedEmails.js';
 
-testGeneratedEmails(randomSeed(), 25);
+testGeneratedEmails(testSeed(), 25);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { AppError } from '../../../src/foundation/errors.js';
 import { TenantLimiter } from '../../../src/foundation/limits/tenantLimiter.js';
-import { generator, randomSeed } from '../../support/randomNumbers.js';
+import { generator, testSeed } from '../../support/randomNumbers.js';
 
 /** Until all that can go on has gone on. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -113,7 +113,7 @@ describe('the limiter of tenants', () => {
 
   /** Random work of random sizes. What it may do follows from a list of what runs and what waits, at each start and between. */
   it('keeps its promises to all tenants, whatever they do', async () => {
-    const pick = generator(randomSeed());
+    const pick = generator(testSeed());
     for (let round = 0; round < 40; round++) {
       const max = 1 + pick(20);
       const perTenant = pick(2) === 0 ? max : 1 + pick(max);

@@ -8,7 +8,7 @@ import { compileShopFilter, openShop, shopTable, type Shop } from './shop.js';
 
 const CASES = Number(process.env['FUZZ_CASES'] ?? 400);
 
-describe(`random filters (FUZZ_SEED=${SEED})`, function () {
+describe(`random filters (SEED=${SEED})`, function () {
   this.timeout(600_000 + CASES * 20);
   let shop: Shop;
   before(async () => (shop = await openShop()));

@@ -10,8 +10,9 @@ import {
   type Random,
   type Row,
 } from './randomTenant.js';
+import { testSeed } from '../../support/randomNumbers.js';
 
-export const SEED = Number(process.env['FUZZ_SEED'] ?? 20_260_104);
+export const SEED = testSeed();
 const REQUESTS = 150;
 
 /**

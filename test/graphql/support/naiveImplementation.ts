@@ -12,8 +12,9 @@ import {
   type Random,
   type Row,
 } from './randomTenant.js';
+import { testSeed } from '../../support/randomNumbers.js';
 
-export const SEED = Number(process.env['FUZZ_SEED'] ?? 20_260_102);
+export const SEED = testSeed();
 const QUERIES = 200;
 
 /**

@@ -11,7 +11,7 @@ import { createTenantSchema, dropTenantSchema } from '../../../src/db/tenants/te
 import { KeyRing } from '../../../src/config/secrets.js';
 import { testConfig, testKeyRing } from '../../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
-import { generator } from '../../support/randomNumbers.js';
+import { generator, testSeed } from '../../support/randomNumbers.js';
 import { inTransaction } from '../../../src/db/pool/inTransaction.js';
 
 // Of another installation's range.
@@ -19,7 +19,7 @@ const TENANT = 20_000_500;
 const SCHEMA = 'arriving';
 const FOREIGN = KeyRing.parse(`theirs:${Buffer.alloc(32, 9).toString('base64')}`);
 const CASES = Number(process.env['EXPORT_CASES'] ?? 120);
-const SEED = Number(process.env['EXPORT_SEED'] ?? 1);
+const SEED = testSeed();
 
 /** What a tenant of another installation has: a row in every table. */
 const ROWS: Readonly<Record<string, readonly object[]>> = {

@@ -1,11 +1,11 @@
 import { AttemptFaults, SCENARIOS } from '../../delivery/attemptFaultsSetup.js';
 import { ERRORS } from '../../delivery/faultyDeps.js';
-import { randomSeed } from '../../support/randomNumbers.js';
+import { testSeed } from '../../support/randomNumbers.js';
 
 /** Of the kinds of errors at each call, one in so many, others in each run. `SHARE=1` takes all of them: about 20 minutes. */
 const SHARE = Number(process.env['SHARE'] ?? 8);
 
-const seed = randomSeed();
+const seed = testSeed();
 
 describe(`delivery: every kind of fault wherever an attempt awaits something (SEED=${seed})`, () => {
   let attempts: AttemptFaults;

@@ -3,7 +3,7 @@ import type { AuthBody, Json } from '../../../api/webFixture.js';
 import { textAt } from '../../../api/webFixture.js';
 import { HttpBrowser } from '../../../api/oidc/support/httpBrowser.js';
 import { OidcFixture, type FailureBody } from '../../../api/oidc/support/oidcFixture.js';
-import { generator, randomSeed } from '../../../support/randomNumbers.js';
+import { generator, testSeed } from '../../../support/randomNumbers.js';
 import { startCompanyProvider, type CompanyProvider, type Site } from './support/companyProvider.js';
 
 /** In the first configuration; a fifth in each of the others, unless PEOPLE says how many everywhere. */
@@ -83,7 +83,7 @@ describe('a company of 200 that signs in for the first time', () => {
   let company: CompanyProvider;
   let classes: readonly number[];
   let parentid: number;
-  const next = generator(randomSeed());
+  const next = generator(testSeed());
 
   before(async () => {
     fixture = await OidcFixture.start({ env: { SIGN_INS_PER_ADDRESS: '100000' } });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { randomSeed } from '../../../support/randomNumbers.js';
+import { testSeed } from '../../../support/randomNumbers.js';
 import { openCaptureFixture, type CaptureFixture } from '../../../db/capture/captureFixture.js';
 import {
   addAudit,
@@ -25,7 +25,7 @@ describe('capture under load', () => {
     const untilMs = Date.now() + MINUTES * 60_000;
     const { writer } = fixture;
     await addAudit(writer);
-    const seed = randomSeed();
+    const seed = testSeed();
     const clients = await Promise.all(Array.from({ length: SESSIONS }, () => fixture.connect()));
     const errors = new Map<string, number>();
     const done = await Promise.all(

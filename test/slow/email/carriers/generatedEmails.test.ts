@@ -1,4 +1,4 @@
 import { testGeneratedEmails } from '../../../email/carriers/generatedEmails.js';
-import { randomSeed } from '../../../support/randomNumbers.js';
+import { testSeed } from '../../../support/randomNumbers.js';
 
-testGeneratedEmails(randomSeed(), Number(process.env['EMAILS'] ?? 500));
+testGeneratedEmails(testSeed(), Number(process.env['EMAILS'] ?? 500));
