@@ -10,7 +10,7 @@ import { isBusy } from '../email/transientErrors.js';
 import { AppError } from '../foundation/errors.js';
 import { traced, type Span } from '../foundation/observability/tracing/tracing.js';
 import type { AttemptedDelivery } from './attemptReport.js';
-import { callCarrier } from './callCarrier.js';
+import { callCarrier, type StartedCall } from './callCarrier.js';
 import type { DeliverDeps } from './deliverDeps.js';
 import { tracedDelivery } from './deliverySpan.js';
 import { findRoute, type Route } from './findRoute.js';
@@ -18,12 +18,17 @@ import { prepareEmail } from './prepareEmail.js';
 import { recordInvalid, recordNotSent, recordOutcome, type NotSent } from './recordOutcome.js';
 
 /** An attempt whose start is recorded: from here on the email can leave. */
-interface Started {
+interface Started extends StartedCall {
   readonly kind: 'started';
-  readonly email: Email;
-  readonly route: Route;
-  /** `performance.now()` from before the lease was requested that came with the start. */
-  readonly requestedAtMs: number;
+}
+
+interface AttemptOptions {
+  /** Whether an earlier worker started the same job and died. */
+  readonly redelivered: boolean;
+  /** The span of the batch that it has just been recorded for. */
+  readonly batch?: Span | undefined;
+  /** Called when the email waits for a call that it shares with others. */
+  readonly onWait?: () => void;
 }
 
 /**
@@ -33,8 +38,7 @@ interface Started {
 export function attempt(
   deps: DeliverDeps,
   loaded: LoadedDelivery,
-  redelivered: boolean,
-  batch?: Span,
+  { redelivered, batch, onWait }: AttemptOptions,
 ): Promise<void> {
   return tracedDelivery(loaded, batch, async (span) => {
     const accounts = accountsOf(deps, loaded);
@@ -44,8 +48,8 @@ export function attempt(
     );
     if (started === undefined) return;
     if (started.kind !== 'started') return recordNotSent(deps, delivery, started);
-    const { email, route, requestedAtMs } = started;
-    const outcome = await callCarrier(deps, delivery, email, route, requestedAtMs);
+    const { route } = started;
+    const outcome = await callCarrier(deps, delivery, { ...started, onWait });
     const ended = { ...delivery, starts: delivery.starts + 1, carrier: route.carrier };
     await recordOutcome(deps, ended, outcome, route);
   });

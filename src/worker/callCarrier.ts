@@ -7,18 +7,26 @@ import { tracedSend } from './deliverySpan.js';
 import type { Route } from './findRoute.js';
 import { furtherAttempts, retryOptionsOf } from './retryPolicy.js';
 
+/** A call of a carrier, for an attempt whose start is recorded. */
+export interface StartedCall {
+  readonly email: Email;
+  readonly route: Route;
+  /** `performance.now()` from before the lease was requested that came with the start. */
+  readonly requestedAtMs: number;
+  /** Called if the email waits for a call that it shares with others. */
+  readonly onWait?: (() => void) | undefined;
+}
+
 /**
  * Calls the carrier; never rejects. The call begins when the carrier's code is told that it may start, which is the last thing it asks
  * before the email can leave. Whatever fails before has certainly sent nothing, and after it may have.
- * @param requestedAtMs `performance.now()` from before the lease was requested that came with the start
  */
 export async function callCarrier(
   deps: DeliverDeps,
   delivery: AttemptedDelivery,
-  email: Email,
-  { carrier, account, keySince, next }: Route,
-  requestedAtMs: number,
+  { email, route, requestedAtMs, onWait }: StartedCall,
 ): Promise<SendOutcome> {
+  const { carrier, account, keySince, next } = route;
   const { tenantid, deliveryid, messageId, span: parent } = delivery;
   let hasBegun = false as boolean;
   try {
@@ -37,6 +45,7 @@ export async function callCarrier(
         account,
         deadlineMs: deps.sendDeadlineMs,
         mayStart,
+        onWait,
         ...furtherAttempts(retryOptionsOf(deps, delivery, next)),
       }),
     );

@@ -24,17 +24,17 @@ export async function deliver(
   const { claimed, slots, suspects } = deps;
   await claimed.claim(job, async () => {
     const forget = loaded && setTimeout(() => (loaded = undefined), FRESH_MS);
-    const end = await slots.run(job.tenantid, async () => {
+    const end = await slots.run(job.tenantid, async (giveUpSlot) => {
       clearTimeout(forget);
       const delivery = await loadOpen(deps, job, loaded);
       if (delivery && delivery.lost >= SUSPECT_AFTER) return 'suspect';
-      if (delivery) await attempt(deps, delivery, redelivered, batch);
+      if (delivery) await attempt(deps, delivery, { redelivered, batch, onWait: giveUpSlot });
       return 'done';
     });
     if (end === 'suspect') {
       await suspects.run(job.tenantid, async () => {
         const delivery = await loadOpen(deps, job);
-        if (delivery) await attempt(deps, delivery, redelivered);
+        if (delivery) await attempt(deps, delivery, { redelivered });
       });
     }
     return end === undefined ? 'dropped' : 'done';

@@ -40,8 +40,12 @@ export class FairSlots {
     this.#free = slots;
   }
 
-  /** Runs the work once it has a slot. @returns its result; undefined if the slots were closed first */
-  async run<T>(tenantid: number, work: () => Promise<T>): Promise<T | undefined> {
+  /**
+   * Runs the work once it has a slot.
+   * @param work may give its slot up before it ends
+   * @returns its result; undefined if the slots were closed first
+   */
+  async run<T>(tenantid: number, work: (giveUpSlot: () => void) => Promise<T>): Promise<T | undefined> {
     if (this.#closed) return undefined;
     this.#noteArrival(tenantid);
     const admitted = await new Promise<boolean>((resolve) => {
@@ -51,14 +55,15 @@ export class FairSlots {
       this.#admit();
     });
     if (!admitted) return undefined;
+    let isHeld = true;
+    const giveUpSlot = (): void => {
+      if (isHeld) this.#release(tenantid);
+      isHeld = false;
+    };
     try {
-      return await work();
+      return await work(giveUpSlot);
     } finally {
-      const held = (this.#held.get(tenantid) ?? 1) - 1;
-      if (held === 0) this.#held.delete(tenantid);
-      else this.#held.set(tenantid, held);
-      this.#free += 1;
-      this.#admit();
+      giveUpSlot();
     }
   }
 
@@ -69,6 +74,14 @@ export class FairSlots {
     const dropped = [...this.#waiting.values()].flat();
     this.#waiting.clear();
     for (const resolve of dropped) resolve(false);
+  }
+
+  #release(tenantid: number): void {
+    const held = (this.#held.get(tenantid) ?? 1) - 1;
+    if (held === 0) this.#held.delete(tenantid);
+    else this.#held.set(tenantid, held);
+    this.#free += 1;
+    this.#admit();
   }
 
   #noteArrival(tenantid: number): void {

@@ -7,6 +7,7 @@ export const carrierOptions = (url: string): CarrierOptions => ({
   carrierUrls: Object.fromEntries(CARRIERS.flatMap(({ baseUrls }) => baseUrls).map(({ env }) => [env, url])),
   smtpAllowPrivateNetwork: true,
   hostname: 'rowpost.example',
+  reserveCall: () => Promise.resolve(0),
 });
 
 /** @param url of its API */

@@ -18,6 +18,7 @@ const FORMS = CARRIERS.map(({ kind, title, fields }) => ({
       hint: field.hint,
       isSecret: field.isSecret ?? false,
       isNumber: field.type === 'number',
+      isFlag: field.type === 'flag',
       isOptional: field.isOptional ?? field.fallback !== undefined,
     })),
 }));
@@ -28,13 +29,14 @@ export const SECRET_FIELDS: readonly string[] = FORMS.flatMap(({ fields }) =>
 );
 
 /** The input of `set_email_transport`. Throws AppError BAD_USER_INPUT for an unknown carrier. */
-export function readCarrier(values: Values): Readonly<Record<string, string | number>> {
+export function readCarrier(values: Values): Readonly<Record<string, string | number | boolean>> {
   const kind = textOf(values, 'kind');
   const form = FORMS.find((one) => one.kind === kind);
   if (!form) throw new AppError('BAD_USER_INPUT', 'There is no such carrier.');
-  const given = form.fields.flatMap((field): [string, string | number][] => {
+  const given = form.fields.flatMap((field): [string, string | number | boolean][] => {
     const text = textOf(values, field.name, MAX_CHARACTERS);
     if (text === '') return [];
+    if (field.isFlag) return [[field.name, true]];
     return [[field.name, field.isNumber ? numberOf(values, field.name) : text]];
   });
   return { kind, ...Object.fromEntries(given) };
@@ -59,10 +61,20 @@ export function withNames(account: SendingAccounts | null) {
       ...account,
       transports: account.transports.map((each) => ({
         name: findCarrier(each.kind)?.title ?? each.kind,
-        values: SHOWN_FIELDS.map((name) => ownValue(each, name)).filter((value) => value != null),
+        values: SHOWN_FIELDS.map((name) => shownValue(name, ownValue(each, name))).filter(
+          (value) => value != null,
+        ),
       })),
     }
   );
+}
+
+/** Flags are shown by their label, if they are set. */
+function shownValue(name: string, value: unknown): unknown {
+  if (typeof value !== 'boolean') return value;
+  return value
+    ? FORMS.flatMap(({ fields }) => fields).find((field) => field.name === name)?.label
+    : undefined;
 }
 
 /** The forms for the view. @param values of a rejected form, which are shown again except for secrets */

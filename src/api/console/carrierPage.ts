@@ -66,7 +66,7 @@ export function carrierPage({ page, form }: PageHandlers, mailTransport: Config[
 /** SendGrid's key is stored separately from the carriers, among which SendGrid may already be listed. */
 async function setCarrier(
   query: Visit['query'],
-  { apikey, ...input }: Readonly<Record<string, string | number>>,
+  { apikey, ...input }: Readonly<Record<string, string | number | boolean>>,
 ): Promise<void> {
   if (input['kind'] !== 'sendgrid') {
     await query(CHANGES.account, { input: apikey === undefined ? input : { ...input, apikey } });

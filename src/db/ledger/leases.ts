@@ -89,7 +89,7 @@ const END_LOST = {
         error = case when d.delivery = 'at_most_once'
             then 'the worker ended while sending; whether the email left is unknown, and the rule forbids a second one'
           when ${IS_POISON} then 'each worker that tried to send this ended while doing so'
-          when d.carrier = any ($3::text[]) then 'the worker ended while sending; sending it again is no duplicate'
+          when d.carrier = any ($3::text[]) then 'the worker ended while sending; sending it again is no duplicate, unless it shared a call'
           else 'the worker ended while sending; the email may arrive twice' end,
         next_attempt = case when ${IS_RETRIED} then now() end, due = case when ${IS_RETRIED} then now() end
       from lost l
@@ -98,7 +98,7 @@ const END_LOST = {
     )
     insert into rowpost.email_attempt (tenantid, deliveryid, attempt, started, finished, outcome, error, createtime, carrier)
     select tenantid, deliveryid, starts, started, now(), 'ambiguous', 'the worker ended while sending'
-      || case when carrier = any ($3::text[]) then '; sending it again is no duplicate: the carrier has its key' else '' end,
+      || case when carrier = any ($3::text[]) then '; sending it again is no duplicate, unless it shared a call: the carrier has its key' else '' end,
       createtime, carrier
     from ended
     on conflict do nothing

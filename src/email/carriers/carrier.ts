@@ -29,6 +29,8 @@ export interface CarrierOptions {
   readonly smtpAllowPrivateNetwork: boolean;
   /** How this installation introduces itself to SMTP servers. */
   readonly hostname: string;
+  /** Reserves a tenant's next call of a carrier that limits them. @returns milliseconds until then */
+  readonly reserveCall: (tenantid: number, intervalMs: number) => Promise<number>;
 }
 
 /** An email with the bytes of its attachments. */

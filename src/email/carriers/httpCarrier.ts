@@ -14,6 +14,7 @@ import {
 } from './exchangeOutcome.js';
 import { CarrierClient, type CarrierRequest } from './carrierClient.js';
 import type { SendOutcome } from './sending.js';
+import { SharedCalls, type SharedRequest, type SharedCallsDeps } from './sharedCalls.js';
 
 /** A carrier that accepts an email in one HTTP request. */
 export interface HttpCarrier<A extends Account> extends Omit<CarrierDefinition<A>, 'open'>, ResponseReader {
@@ -23,6 +24,8 @@ export interface HttpCarrier<A extends Account> extends Omit<CarrierDefinition<A
   toRequest(email: LoadedEmail, account: A, baseUrl: string): CarrierRequest | Promise<CarrierRequest>;
   /** A request that sends nothing and only succeeds for a known account. */
   verifyRequest(account: A, baseUrl: string): CarrierRequest | Promise<CarrierRequest>;
+  /** How it takes several emails in one request, if it does. */
+  readonly shared?: SharedRequest<A>;
   /** Whether a response other than 2xx also proves that the account is known. */
   recognizes?(response: CarrierResponse): boolean;
 }
@@ -37,7 +40,7 @@ const MAX_CLIENTS = 100;
 export function httpCarrier<A extends Account>(carrier: HttpCarrier<A>): CarrierDefinition<A> {
   return {
     ...carrier,
-    open({ carrierUrls }) {
+    open({ carrierUrls, reserveCall }) {
       // Calls of one that is dropped go on; its idle connections end by themselves.
       const clients = new LRUCache<string, CarrierClient>({
         max: MAX_CLIENTS,
@@ -50,14 +53,28 @@ export function httpCarrier<A extends Account>(carrier: HttpCarrier<A>): Carrier
         if (url === undefined) throw new Error(`${carrier.kind} has no base URL`);
         return url;
       };
+      const calls: Omit<SharedCallsDeps<A>, 'shared' | 'isIdempotent' | 'reserveCall'> = {
+        call: (request, account, context) => clients.memo(baseUrlOf(account)).call(request, context),
+        toRequest: (email, account) => carrier.toRequest(email, account, baseUrlOf(account)),
+        readOutcome(exchange, email, account, isAlone) {
+          const outcome = readExchange(exchange, carrier, email, secretsIn(carrier.fields, account));
+          return carrier.isIdempotent && isAlone ? withoutDuplicate(outcome) : outcome;
+        },
+      };
+      const shared =
+        carrier.shared &&
+        new SharedCalls<A>({
+          ...calls,
+          shared: carrier.shared,
+          isIdempotent: carrier.isIdempotent ?? false,
+          reserveCall,
+        });
       return {
         async send(email, context) {
+          if (shared) return shared.send(email, context);
           const { account } = context;
-          const baseUrl = baseUrlOf(account);
-          const request = await carrier.toRequest(email, account, baseUrl);
-          const exchange = await clients.memo(baseUrl).call(request, context);
-          const outcome = readExchange(exchange, carrier, email, secretsIn(carrier.fields, account));
-          return carrier.isIdempotent ? withoutDuplicate(outcome) : outcome;
+          const exchange = await calls.call(await calls.toRequest(email, account), account, context);
+          return calls.readOutcome(exchange, email, account, true);
         },
         async verify(account, deadlineMs) {
           const baseUrl = baseUrlOf(account);

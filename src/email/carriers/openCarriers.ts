@@ -1,4 +1,5 @@
 import type { Config } from '../../config/config.js';
+import { reserveCall } from '../../db/ledger/nextCall.js';
 import type { Database } from '../../db/pool/database.js';
 import { openStorage } from '../../files/storage/openStorage.js';
 import { createCarriers } from './carriers.js';
@@ -13,5 +14,6 @@ export function openCarriers(config: Config, database: Database): Carriers {
     smtpAllowPrivateNetwork: config.smtpAllowPrivateNetwork || !config.production,
     hostname: new URL(config.baseUrl).hostname,
     storage: openStorage(config),
+    reserveCall: (tenantid, intervalMs) => reserveCall(database.ledger, tenantid, intervalMs),
   });
 }

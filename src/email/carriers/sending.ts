@@ -24,6 +24,8 @@ export interface SendContext<A = Account> {
   readonly mayRetry?: boolean | undefined;
   /** Whether another attempt may send it again to those who have got it, so that the others get it; by default it may. */
   readonly mayRepeat?: boolean | undefined;
+  /** Called if the email waits for a call that it shares with others. */
+  readonly onWait?: (() => void) | undefined;
   /** The parent span. */
   readonly span?: Span | undefined;
 }

@@ -229,7 +229,7 @@ describe('delivery: through HTTP carriers', () => {
   }
 
   describe('Resend', () => {
-    const account = { kind: 'resend', apikey: KEY } as const;
+    const account = { kind: 'resend', apikey: KEY, shareCalls: false } as const;
     behaves(account, resend, RESEND, '/domains');
 
     it("receives the whole email, and the delivery's idempotency key", async () => {

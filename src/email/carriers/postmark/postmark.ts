@@ -6,6 +6,7 @@ import { encodeHeader, encodeMailbox } from '../../message/encodedWords.js';
 import { paused, rejected, type CarrierResponse } from '../exchangeOutcome.js';
 import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
 import { listedAsInactive, toInactive } from './inactiveRecipients.js';
+import { objectOf } from '../reports/events.js';
 import { reports } from './reports.js';
 import type { RefusedRecipient, SendOutcome } from '../sending.js';
 
@@ -35,6 +36,21 @@ export const postmark = httpCarrier<PostmarkAccount>({
     headers: headersOf(account),
     body: toBody(email, account),
   }),
+  shared: {
+    maxEmails: 500,
+    maxBytes: 40_000_000,
+    toRequest: (emails, account) => ({
+      method: 'POST',
+      url: '/email/batch',
+      headers: headersOf(account),
+      body: emails.map((email) => toBody(email, account)),
+    }),
+    // The status of the whole is 200, whatever becomes of each.
+    responsesIn: (body, emails) =>
+      Array.isArray(body) && body.length === emails
+        ? body.map(objectOf).map((item) => ({ status: item['ErrorCode'] === 0 ? 200 : 422, body: item }))
+        : undefined,
+  },
   wordsIn: ({ Message }) => Message,
   idIn: ({ body }) => body['MessageID'],
   refusedIn,

@@ -1,6 +1,7 @@
 import { IDEMPOTENCY_KEY_USED } from '../../../db/ledger/leases.js';
+import { isJsonObject } from '../../../foundation/json/losslessJson.js';
 import { formatAddress, isPlainName, type Address } from '../../addresses.js';
-import { keyField, type AccountOf } from '../account.js';
+import { keyField, optional, type AccountField, type AccountOf } from '../account.js';
 import type { LoadedEmail } from '../carrier.js';
 import { attachmentType } from '../../message/attachmentType.js';
 import { encodeHeader, encodeMailbox } from '../../message/encodedWords.js';
@@ -8,12 +9,23 @@ import { paused, rejected, type CarrierResponse } from '../exchangeOutcome.js';
 import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
 import { tagsOf } from '../../message/tags.js';
 import type { SendOutcome } from '../sending.js';
+import type { ItemResponse } from '../sharedCalls.js';
+import { listOf, objectOf } from '../reports/events.js';
 import { RECIPIENTS_TAG, reports } from './reports.js';
 
 /** The wait after a daily quota is exhausted; Resend doesn't report when it resets. */
 const QUOTA_WAIT_MS = 3_600_000;
 
-const FIELDS = { apikey: keyField() };
+const FIELDS = {
+  apikey: keyField(),
+  shareCalls: optional({
+    type: 'flag',
+    label: 'Share calls',
+    hint: "Emails that Resend's rate limit holds back are sent in one call, up to 100. One whose worker is killed during such a call may arrive twice, which is recorded.",
+    doc: "whether emails that the carrier's rate limit holds back share a call, up to 100 (default false). One whose worker is killed during such a call may arrive twice, which is recorded",
+    fallback: (): boolean => false,
+  } satisfies AccountField<boolean>),
+};
 type ResendAccount = AccountOf<'resend', typeof FIELDS>;
 
 /** It honors idempotency keys for 24 hours. */
@@ -41,6 +53,20 @@ export const resend = httpCarrier<ResendAccount>({
     },
     body: toBody(email),
   }),
+  shared: {
+    isWanted: ({ shareCalls = false }) => shareCalls,
+    maxEmails: 100,
+    // It allows two a second at least.
+    intervalMs: 525,
+    maxBytes: 40_000_000,
+    toRequest: (emails, account, key) => ({
+      method: 'POST',
+      url: '/emails/batch',
+      headers: { ...headersOf(account), 'Idempotency-Key': key, 'x-batch-validation': 'permissive' },
+      body: emails.map(toBody),
+    }),
+    responsesIn,
+  },
   wordsIn: ({ message }) => message,
   idIn: ({ body }) => body['id'],
   readFailure,
@@ -83,6 +109,22 @@ function toBody(email: LoadedEmail): object {
       : {}),
     tags: [...tagsOf(email), [RECIPIENTS_TAG, recipientsOf(email)]].map(([name, value]) => ({ name, value })),
   };
+}
+
+/** Ids of those that it has accepted, in order, and the others by their place. */
+function responsesIn(body: unknown, emails: number): readonly ItemResponse[] | undefined {
+  if (!isJsonObject(body) || !Array.isArray(body['data'])) return undefined;
+  const ids = body['data'].map(objectOf);
+  const errors = new Map(
+    listOf(body['errors'])
+      .map(objectOf)
+      .map((error) => [error['index'], error]),
+  );
+  if (ids.length + errors.size !== emails) return undefined;
+  return Array.from({ length: emails }, (_, index) => {
+    const error = errors.get(index);
+    return error ? { status: 422, body: error } : { status: 200, body: ids.shift() ?? {} };
+  });
 }
 
 const recipientsOf = ({ recipients, cc, bcc }: LoadedEmail): string =>

@@ -239,7 +239,9 @@ describe('a company of 200 that signs in for the first time', () => {
     const work = async (): Promise<void> => {
       for (let index = started++; index < people.length; index = started++) {
         if (rotatesKeys === true && index % 50 === 25) await company.rotateKeys(name);
-        bodies[index] = await signIn(confid, name, people[index]!);
+        // Whom a busy machine keeps waiting too long is asked to come again.
+        do bodies[index] = await signIn(confid, name, people[index]!);
+        while (bodies[index]?.code === 'TOO_BUSY');
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
