@@ -18,8 +18,6 @@ export interface SharedRequest<A extends Account> {
   readonly maxEmails: number;
   /** Between two calls of an account, until a response tells; by default none. */
   readonly intervalMs?: number;
-  /** Of all emails of a request. */
-  readonly maxBytes: number;
   /** @param key the same for the same emails */
   toRequest(emails: readonly LoadedEmail[], account: A, key: string): CarrierRequest;
   /** The response to each email, as to a request of its own; undefined if the body does not tell. */
@@ -46,6 +44,8 @@ export interface SharedCallsDeps<A extends Account> {
 }
 
 const MAX_ACCOUNTS = 1_000;
+/** Of the emails of one call, which the event loop writes in one go. A larger email goes alone. */
+const MAX_CALL_BYTES = 4_000_000;
 /** Bytes of emails that wait for a call without a worker's slot. */
 const MAX_WAITING_BYTES = 32_000_000;
 
@@ -65,8 +65,9 @@ export class SharedCalls<A extends Account> {
       const calls = this.#callsOf(tenantid, context.account);
       return await calls.send({ email, context, bytes, mayShare }, () => {
         // Otherwise the worker's slots bound how many wait.
-        if (mayShare && calls.waiting <= 2 * this.deps.shared.maxEmails && memory.reserve(bytes))
-          context.onWait?.();
+        if (!mayShare || calls.waiting > 2 * this.deps.shared.maxEmails) return;
+        if (memory.reserve(bytes)) context.onWait?.();
+        else memory.release();
       });
     } finally {
       memory.release();
@@ -106,7 +107,8 @@ function openCalls<A extends Account>(
     return exchange;
   };
   return new AccountCalls<A>({
-    ...deps.shared,
+    maxEmails: deps.shared.maxEmails,
+    maxBytes: MAX_CALL_BYTES,
     isShared: isWanted,
     turn,
     async call(entries) {
@@ -134,7 +136,8 @@ async function callTogether<A extends Account>(
 ): Promise<readonly (SendOutcome | undefined)[]> {
   const { shared, isIdempotent } = deps;
   const emails = entries.map(({ email }) => email);
-  const request = shared.toRequest(emails, account, keyOf(emails));
+  const request = requestFor(emails, account, shared);
+  if (!request) return entries.map(() => undefined);
   const mayStart = (): boolean => entries.every(({ context }) => context.mayStart());
   const deadlineMs = Math.min(...entries.map(({ context }) => context.deadlineMs));
   const ofAll = (exchange: Exchange): readonly SendOutcome[] =>
@@ -163,6 +166,19 @@ async function callTogether<A extends Account>(
     unknown = outcomes;
     await delay(REPEAT_AFTER_MS);
     await turn();
+  }
+}
+
+/** @returns undefined if one of them can't be written, which must not hold the others up */
+function requestFor<A extends Account>(
+  emails: readonly LoadedEmail[],
+  account: A,
+  shared: SharedRequest<A>,
+): CarrierRequest | undefined {
+  try {
+    return shared.toRequest(emails, account, keyOf(emails));
+  } catch {
+    return undefined;
   }
 }
 

@@ -38,7 +38,6 @@ export const postmark = httpCarrier<PostmarkAccount>({
   }),
   shared: {
     maxEmails: 500,
-    maxBytes: 40_000_000,
     toRequest: (emails, account) => ({
       method: 'POST',
       url: '/email/batch',

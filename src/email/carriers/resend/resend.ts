@@ -58,7 +58,6 @@ export const resend = httpCarrier<ResendAccount>({
     maxEmails: 100,
     // It allows two a second at least.
     intervalMs: 525,
-    maxBytes: 40_000_000,
     toRequest: (emails, account, key) => ({
       method: 'POST',
       url: '/emails/batch',
