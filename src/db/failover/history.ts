@@ -46,7 +46,7 @@ export function watchHistory({ pool, log }: { readonly pool: Pool; readonly log:
   const poll = async (): Promise<void> => {
     const position = await read();
     outage.recovered();
-    // Standbys are ignored.
+    // Standbys are ignored, and a database whose first release is under way.
     if (!position) return;
     const change = seen && compareHistory(seen, position);
     if (change) {
@@ -83,14 +83,16 @@ export function compareHistory(seen: HistoryPosition, now: HistoryPosition): His
   return now.walBytes < seen.walBytes ? 'rewound' : undefined;
 }
 
-/** @returns a function that reads the position; undefined while PostgreSQL is a standby */
+/** @returns a function that reads the position; undefined while PostgreSQL is a standby, and before the first release */
 export function createPositionReader(pool: Pool): () => Promise<HistoryPosition | undefined> {
   let chosen: SqlText | undefined;
   return async () => {
     chosen ??= await chooseStatement(pool);
-    const { rows } = await pool.query<{ identity: string; timeline: string | null; bytes: string }>(chosen);
+    const { rows } = await pool.query<{ identity: string | null; timeline: string | null; bytes: string }>(
+      chosen,
+    );
     const [row] = rows;
-    if (!row || row.timeline === null) return undefined;
+    if (!row || row.identity === null || row.timeline === null) return undefined;
     return { identity: row.identity, timeline: row.timeline, walBytes: BigInt(row.bytes) };
   };
 }
@@ -107,8 +109,7 @@ async function chooseStatement(pool: Pool): Promise<SqlText> {
 
 // The timeline is the first part of a WAL file's name; the control file has it only after the next checkpoint.
 const positionSql = (system: Sql): SqlText => statement`
-  select concat_ws('.', ${system},
-      (select oid from pg_catalog.pg_database where datname = current_database()),
-      to_regclass('rowpost.relay_poll')::oid) as identity,
+  select ${system} || '.' || (select oid from pg_catalog.pg_database where datname = current_database())
+      || '.' || to_regclass('rowpost.relay_poll')::oid as identity,
     case when not pg_is_in_recovery() then substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) end as timeline,
     case when not pg_is_in_recovery() then pg_current_wal_flush_lsn() - '0/0'::pg_lsn else 0 end::text as bytes`;

@@ -30,6 +30,15 @@ describe('the database history', () => {
         expect(after.timeline).to.equal('00000001');
         expect(compareHistory(before, after)).to.equal(undefined);
       });
+
+      it('begins with the first release', async () => {
+        const { pool } = db.database;
+        const read = createPositionReader(pool);
+        await pool.query('alter table rowpost.relay_poll rename to not_yet');
+        expect(await read()).to.equal(undefined);
+        await pool.query('alter table rowpost.not_yet rename to relay_poll');
+        expect(await read()).to.be.an('object');
+      });
     });
   }
 
