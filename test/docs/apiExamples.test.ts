@@ -12,13 +12,18 @@ interface Example {
   readonly errors: readonly object[] | undefined;
 }
 
+interface FileTable {
+  readonly table: string;
+  readonly column: string;
+}
+
 interface Block {
   readonly kind: string;
   readonly text: string;
   readonly line: number;
 }
 
-const { tables, examples } = readExamples();
+const { tables, examples, fileTable } = readExamples();
 
 describe('docs/reference/query.md', () => {
   let shop: Shop | undefined;
@@ -26,10 +31,8 @@ describe('docs/reference/query.md', () => {
 
   async function openExampleShop(): Promise<Shop> {
     const opened = await openShop(tables);
-    // As the page's example does at /roles_pbac.
     const { tenantid, rootRoleid } = opened.tenant;
-    const files = { table: 'document', column: 'newest' };
-    await setFileTable(opened.test.database.pool, tenantid, rootRoleid, files);
+    await setFileTable(opened.test.database.pool, tenantid, rootRoleid, fileTable);
     return opened;
   }
 
@@ -85,8 +88,8 @@ function partOf(actual: unknown, expected: unknown): unknown {
   );
 }
 
-/** Blocks inside lists belong to /roles_pbac and are indented: they are not looked at. */
-function readExamples(): { tables: string; examples: readonly Example[] } {
+/** @returns also the file table that the page's request to /roles_pbac makes */
+function readExamples(): { tables: string; examples: readonly Example[]; fileTable: FileTable } {
   const page = readFileSync(new URL('../../docs/reference/query.md', import.meta.url), 'utf8');
   const blocks = [...page.matchAll(/^```(\w+(?: \w+)?)\n(.*?)^```$/gms)].map((match): Block => ({
     kind: match[1]!,
@@ -114,5 +117,14 @@ function readExamples(): { tables: string; examples: readonly Example[] } {
     }
     return [example];
   });
-  return { tables: blocks.find(({ kind }) => kind === 'sql')!.text, examples: found };
+  const others = blocks.filter(({ kind }) => kind === 'graphql roles_pbac').map(({ text }) => text);
+  const [, table = '', column = ''] =
+    /^mutation \{\n {2}Utility \{ set_file_table\(table_name: "(\w+)", column_name: "(\w+)"\) \{ table_name column_name \} \}\n\}\n$/.exec(
+      others.join(''),
+    ) ?? [];
+  return {
+    tables: blocks.find(({ kind }) => kind === 'sql')!.text,
+    examples: found,
+    fileTable: { table, column },
+  };
 }

@@ -28,7 +28,7 @@ const RUN_BY: Readonly<Record<string, readonly [page: string, kinds: RegExp][]>>
     ['docs/reference/email.md', /./],
     ['docs/reference/roles_pbac-examples.md', /./],
   ],
-  'test/docs/apiExamples.test.ts': [['docs/reference/query.md', /^(graphql|sql)$/]],
+  'test/docs/apiExamples.test.ts': [['docs/reference/query.md', /^(graphql( roles_pbac)?|sql)$/]],
   'test/docs/signIn.test.ts': [['docs/reference/query.md', /^sh$/]],
   'test/docs/emailLayout.test.ts': [['docs/tutorials/complete-email.md', /./]],
   'test/docs/errorExamples.test.ts': [['docs/reference/errors.md', /./]],
@@ -43,6 +43,14 @@ const RUN_BY: Readonly<Record<string, readonly [page: string, kinds: RegExp][]>>
     ['docs/tutorials/existing-database.md', /^(sh|sql|json|graphql) \w+/],
   ],
   'test/processes/recipes.ts': [['docs/how-to/backup.md', /./]],
+  'test/docs/install.test.ts': [['docs/how-to/install.md', /./]],
+  'test/docs/sqlBlocks.test.ts': [
+    ['docs/how-to/run.md', /^sql$/],
+    ['docs/how-to/poolers.md', /^sql$/],
+    ['docs/how-to/cells.md', /^sql$/],
+    ['docs/how-to/monitor.md', /^sql$/],
+    ['docs/how-to/carriers.md', /^sql$/],
+  ],
 };
 
 /** The others, by page and what they contain, with the reason. */
@@ -67,17 +75,8 @@ const NOT_RUN: readonly (readonly [page: string, part: string, reason: string])[
   ],
   ['docs/how-to/single-sign-on.md', '/oidc -H', 'the test sends the same request'],
   ['docs/how-to/single-sign-on.md', '/oidc/logout -H', 'test/slow/api/oidc/certifiedSignOut.test.ts does'],
-  [
-    'docs/how-to/install.md',
-    '',
-    'needs Docker, or an empty Debian as root; test/deploy checks the files that it installs',
-  ],
-  ['docs/how-to/run.md', 'create role rowpost', 'needs a superuser and a database of that name'],
-  ['docs/how-to/monitor.md', 'pg_stat_activity', 'its result is the state of the reader’s server'],
-  ['docs/how-to/cells.md', '', 'needs several installations; test/slow moves tenants between them'],
+  ['docs/how-to/cells.md', 'rowpost ', 'needs several installations; test/slow moves tenants between them'],
   ['docs/how-to/carriers.md', 'set_email_', 'needs accounts at carriers; checked against the schema below'],
-  ['docs/how-to/carriers.md', 'insert into reminder', 'part of a recipe for tables of the reader’s own'],
-  ['docs/reference/query.md', 'set_file_table', 'apiExamples.test.ts sets the same file table'],
   [
     'docs/reference/metrics-and-alerts.md',
     'rowpost doctor',
@@ -91,10 +90,10 @@ const PAGES = execFileSync('git', ['ls-files', 'README.md', 'docs/*.md'], { cwd:
 
 const blocks = PAGES.flatMap((page): Block[] => {
   const text = read(page);
-  return [...text.matchAll(/^```(\S+(?: \w+)?)\n(.*?)^```$/gms)].map((match) => ({
+  return [...text.matchAll(/^( *)```(\S+(?: \w+)?)\n(.*?)^\1```$/gms)].map((match) => ({
     page,
-    kind: match[1]!,
-    text: match[2]!,
+    kind: match[2]!,
+    text: match[3]!.replaceAll(new RegExp(`^${match[1]!}`, 'gm'), ''),
     line: text.slice(0, match.index).split('\n').length,
   }));
 });
