@@ -71,7 +71,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
   redrive: {
     summary: 'Send deliveries of a tenant again.',
     usage: [
-      'rowpost redrive --tenant <id> --delivery <id>    One delivery, whatever its state.',
+      'rowpost redrive --tenant <id> --delivery <id>    One delivery that has ended, even as sent.',
       'rowpost redrive --tenant <id> --filter <expr>    All failed, skipped or unknown deliveries that match the filter.',
       'rowpost redrive --paused <tenant id>|all    Paused deliveries, once the carrier accepts the unchanged account again.',
     ],

@@ -45,11 +45,7 @@ export function requireRoot(principal: Principal): void {
 
 /** Throws AppError PERMISSION_DENIED unless the principal may see the ledger of its tenant's emails. */
 export function requireDeliveryViewer(principal: Principal): void {
-  if (!holds(principal, 'view_delivery')) {
-    throw new AppError('PERMISSION_DENIED', "Only the tenant's root role and admins may do this.", {
-      hint: 'Ask for the capability "view_delivery".',
-    });
-  }
+  requireCapability(principal, 'view_delivery');
   requireSchema(principal);
 }
 

@@ -48,7 +48,10 @@ const CODES = {
     'The token was not signed by this installation, or its signing key is gone. Sign in again.',
   ],
   TOKEN_WRONG_TYPE: [401, 'Use access tokens for requests, and refresh tokens for GET /auth.'],
-  TOKEN_REVOKED: [401, 'The role was deleted or its password changed. Sign in again.'],
+  TOKEN_REVOKED: [
+    401,
+    'Its session was ended, or the role was deleted, or its password, identity or right to sign in changed. Sign in again.',
+  ],
   LOGIN_FAILED: [401, 'Unknown login, wrong password, or wrong tenantid.'],
   REAUTHENTICATION_REQUIRED: [
     403,
@@ -151,7 +154,7 @@ const CODES = {
   OIDC_CODE_REFUSED: [400, 'The code was already used or is too old. Sign in again.'],
   OIDC_CLIENT_REFUSED: [
     502,
-    "Check the configuration's client_id and client_secret; the provider has to accept client_secret_basic or client_secret_post.",
+    "Check the configuration's client_id, and its client_secret or key: the provider has to accept client_secret_basic, client_secret_post or, with a key, private_key_jwt.",
   ],
   OIDC_PROVIDER_ERROR: [502, "Check the provider's addresses, and whether it is up; then start again."],
   OIDC_SIGNATURE_INVALID: [401, "The provider's jwks_uri is wrong, or the provider has rotated its keys."],
@@ -212,7 +215,10 @@ const CODES = {
     "Pass the carrier's verification key to set_email_webhook_key, or its secret to set_email_webhook, and give the URL that it returns to the carrier.",
   ],
   EVENT_SIGNATURE_EXPIRED: [403, "Correct the clocks of the server and of the report's sender."],
-  REDRIVE_NOT_ALLOWED: [409, 'Only a delivery in a terminal state can be redriven.'],
+  REDRIVE_NOT_ALLOWED: [
+    409,
+    'Only a delivery that has ended can be sent again: sent, failed, skipped or unknown.',
+  ],
 } as const satisfies Record<string, readonly [status: number, hint: string]>;
 
 export type ErrorCode = keyof typeof CODES;

@@ -122,6 +122,13 @@ describe('docs/reference/limits.md', () => {
     });
   }
 
+  it('is not all: other pages have figures, too', () => {
+    const login = figure('control/roles/signUp.ts', 'MAX_LOGIN_CHARACTERS');
+    expect(read('docs/how-to/sign-up.md').replaceAll(/\s+/g, ' ')).to.include(
+      `more than ${login} characters`,
+    );
+  });
+
   it('says that scopes, names and logins of a provisioning have as many characters', () => {
     expect(charactersOf(PROVISIONING, 'scope')).to.equal(charactersOf(CONFIG, 'client_id'));
     for (const column of ['name', 'login'])
