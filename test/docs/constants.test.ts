@@ -25,10 +25,7 @@ const OF_CONSTANTS: { readonly [Name in keyof typeof CONSTANTS]: (value: number)
   reconcileMs: (ms) => [
     ['explanation/guarantees', `compares the queue with the ledger, every ${seconds(ms)} seconds`],
   ],
-  schemaCheckMs: (ms) => [
-    ['explanation/security', `is noticed within ${seconds(ms)} seconds`],
-    ['reference/isolation', `is noticed within ${seconds(ms)} seconds`],
-  ],
+  schemaCheckMs: (ms) => [['reference/isolation', `is noticed within ${seconds(ms)} seconds`]],
   backoffBaseMs: (ms) => [['reference/email', `from ${seconds(ms)} seconds to \`BACKOFF_CAP_MS\``]],
   ruleFiresPerMinute: (n) => [
     ['explanation/guarantees', `fires more than ${n} times for one record within a minute`],
