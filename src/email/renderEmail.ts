@@ -59,7 +59,7 @@ function onlyRecipient({ recipients }: Pick<Email, 'recipients'>): Address {
   throw new EmailProblem('failed', {
     code: 'UNSUBSCRIBE_RECIPIENTS',
     field: 'recipients',
-    message: `the email has ${recipients.length} recipients, and its link to unsubscribe is of one`,
+    message: `the email has ${recipients.length} recipients, but its unsubscribe link is for one`,
     hint: 'Send one email to each recipient, or set unsubscribe to none.',
   });
 }

@@ -89,7 +89,7 @@ export class Sessions implements Stoppable {
     };
     await insertSession(pool, session);
     if (atProvider && (await endIfLoggedOut(pool, sessionid)))
-      throw new AppError('OIDC_LOGIN_REFUSED', 'You signed out at the provider meanwhile. Sign in again.');
+      throw new AppError('OIDC_LOGIN_REFUSED', 'You have signed out at the provider. Sign in again.');
     await recordSignInEvents(pool, [
       { tenantid, roleid, kind: 'signed_in', confid: atProvider?.confid, address: session.address },
     ]);

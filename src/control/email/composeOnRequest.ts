@@ -120,7 +120,10 @@ async function fromRow(
   reservation: ResponseReservation,
 ): Promise<What> {
   if (target == null)
-    throw badInput('target', 'Give target, and the key of its row if it is not the last one; or context.');
+    throw badInput(
+      'target',
+      'Give target, and the key of its row unless it is the last one. Or give context.',
+    );
   const done = readOperation(operation);
   const row = await readCurrentRow(context, schema, target, key, reservation);
   return {

@@ -23,7 +23,7 @@ export function isExternalCall(operation: OperationDefinitionNode): boolean {
 export function requireOnlyMutation({ isTransaction }: ControlContext, mutation: string): void {
   if (isTransaction) {
     throw new AppError('BAD_USER_INPUT', `${mutation} must be the only mutation of its request.`, {
-      hint: 'Send it in a request of its own, without fragments: it can not be rolled back.',
+      hint: "Send it in a request of its own, without fragments: it can't be rolled back.",
     });
   }
 }

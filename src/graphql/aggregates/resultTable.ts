@@ -13,7 +13,7 @@ import type { Subquery, SubqueryColumn } from './subquery.js';
 export function resultTable(aggregate: string, { table, columns: [aggregated, ...keys] }: Subquery): Table {
   const type = AGGREGATES.get(aggregate)?.result(aggregated.column.type);
   if (!type) {
-    const message = `${aggregate} does not go with ${describe(aggregated.column.type)} ("${aggregated.key}").`;
+    const message = `${aggregate} can't be used with ${describe(aggregated.column.type)} ("${aggregated.key}").`;
     throw new AppError('BAD_USER_INPUT', message);
   }
   // Short names: PostgreSQL truncates identifiers at 63 bytes.

@@ -136,7 +136,7 @@ function writtenPage(root: FieldNode): SubqueryPage {
   const given = new Map<string, unknown>();
   for (const { name, value } of root.arguments ?? []) {
     const type = ownValue(PAGE_ARGUMENTS, name.value);
-    if (!type) throw invalid(`"${name.value}" does not go in a subquery.`, root, ARGUMENTS_HINT);
+    if (!type) throw invalid(`"${name.value}" can't be used in a subquery.`, root, ARGUMENTS_HINT);
     if (value.kind === Kind.VARIABLE || value.kind === Kind.NULL) continue;
     const read = valueFromAST(value, type, {});
     const isCount = name.value === 'limit' || name.value === 'offset';

@@ -51,7 +51,11 @@ function compileValue(path: OrderingTerm['path'], place: Place): Sql {
   const resolved = resolvePath(path, place);
   const name = path.names.join('.');
   if (resolved.hops.some(isToMany)) {
-    throw errorAt('ORDERING_INVALID', `"${name}" goes through a collection: it has no one value`, path.at);
+    throw errorAt(
+      'ORDERING_INVALID',
+      `"${name}" goes through a collection, so it has no single value`,
+      path.at,
+    );
   }
   const { sql: value, type } = compileColumn(resolved, path, place);
   if (!orderable(elementOf(type))) {

@@ -147,7 +147,7 @@ export function compileIn(node: InNode, environment: Environment): Condition {
     if (type.array) throw mismatch(type, elementOf(type), node.left.at);
     const list = listParameter(environment, operand.node, type, 'drop');
     if (!list) {
-      const message = `The list does not go with ${describe(type)}`;
+      const message = `The list can't be used with ${describe(type)}`;
       throw errorAt('FILTER_TYPE', message, node.right.at, `Give a list of ${describe(type)}.`);
     }
     return membership(
@@ -269,7 +269,7 @@ function listOfTexts({ node }: Side, value: Value): Value {
 function refuseNull(sides: readonly Side[]): void {
   for (const side of sides) {
     if (isNullLiteral(side)) {
-      throw errorAt('FILTER_TYPE', 'null does not go here', side.node.at, 'Write IS NULL or IS NOT NULL.');
+      throw errorAt('FILTER_TYPE', "null can't be used here", side.node.at, 'Write IS NULL or IS NOT NULL.');
     }
   }
 }

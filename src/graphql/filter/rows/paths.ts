@@ -44,7 +44,7 @@ export function resolvePath(node: PathNode, { root, rows, scope }: Place): Resol
   if (root === 'records') {
     startKey = names.shift() ?? '';
     if (startKey !== 'new' && startKey !== 'old') {
-      const hint = `A condition is over the records new and old: write new.${startKey} or old.${startKey}. A text stands in single quotes: '${startKey}'.`;
+      const hint = `A condition is over the records new and old: write new.${startKey} or old.${startKey}. Text is written in single quotes: '${startKey}'.`;
       throw errorAt('FILTER_UNKNOWN_COLUMN', `Unknown record "${startKey}"`, node.at, hint);
     }
   }
@@ -98,7 +98,7 @@ function unknownNameHint(name: string, names: readonly string[]): string | undef
 /** The column's value, or null if a relation on the path has no row that the role may read. */
 export function compileColumn({ start, hops, column }: ResolvedPath, node: PathNode, place: Place): Value {
   if (!column) {
-    const hint = `Write ${node.names.join('.')}.column; the record itself only goes with IS NULL.`;
+    const hint = `Write ${node.names.join('.')}.column; the record itself can only be used with IS NULL.`;
     throw errorAt('FILTER_TYPE', `"${node.names.join('.')}" is a record`, node.at, hint);
   }
   let last = hops.length;
@@ -109,7 +109,7 @@ export function compileColumn({ start, hops, column }: ResolvedPath, node: PathN
     const hint = 'Name one collection in an aggregate, as in sum(order_collection.total).';
     throw errorAt(
       'FILTER_TYPE',
-      `The collection in "${node.names.join('.')}" does not go here`,
+      `The collection in "${node.names.join('.')}" can't be used here`,
       node.at,
       hint,
     );

@@ -36,7 +36,7 @@ export function compileAggregate(node: CallNode, environment: Environment): Valu
   const value = asItself(compileSide(argument, inner), inner);
   const type = aggregate.result(value.type);
   if (!type) {
-    throw errorAt('FILTER_TYPE', `${node.name} does not go with ${describe(value.type)}`, argument.at);
+    throw errorAt('FILTER_TYPE', `${node.name} can't be used with ${describe(value.type)}`, argument.at);
   }
   return {
     ...computed,
@@ -67,7 +67,7 @@ function aggregatedRows(
   environment: Environment,
 ): { joined: JoinedRows; rows: Environment['rows']; reads: ReadExtent } {
   if (environment.insideAggregate) {
-    throw errorAt('FILTER_SYNTAX', 'An aggregate can not be inside another', node.at);
+    throw errorAt('FILTER_SYNTAX', "An aggregate can't be inside another", node.at);
   }
   const collections = node.args
     .flatMap((arg) => pathsOf(arg))

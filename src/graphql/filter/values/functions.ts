@@ -167,7 +167,7 @@ function alike(
   const values = unify(sides, environment);
   const type = values.map((value) => value.type).reduce(commonType, values[0]?.type ?? naturalType('text'));
   if (node.name !== 'coalesce' && (type.array || !isNative(type) || !orderable(type))) {
-    throw errorAt('FILTER_TYPE', `${node.name} does not go with ${describe(type)}`, node.at);
+    throw errorAt('FILTER_TYPE', `${node.name} can't be used with ${describe(type)}`, node.at);
   }
   if (family(type) !== 'json') return values.map((value) => ({ ...value, type }));
   // PostgreSQL has no common type for json and jsonb.

@@ -124,13 +124,13 @@ export function mismatch(found: ColumnType, wanted: ColumnType, at: Position): E
     family(wanted) === 'text'
       ? 'Put the value in quotes, or convert it with text(…).'
       : `Compare ${describe(wanted)} with ${describe(wanted)}; number(…), text(…), date(…) convert.`;
-  return errorAt('FILTER_TYPE', `${describe(found)} does not go with ${describe(wanted)}`, at, hint);
+  return errorAt('FILTER_TYPE', `${describe(found)} can't be used with ${describe(wanted)}`, at, hint);
 }
 
 function misplacedList(at: Position): Error {
   return errorAt(
     'FILTER_TYPE',
-    'A list does not go here',
+    "A list can't be used here",
     at,
     'Lists go with IN, and with columns that are lists.',
   );
