@@ -24,7 +24,6 @@ export async function findMapped(db: StatementRunner, identity: Identity): Promi
  * The role that root, an admin or a sign-in has mapped the identity to. Others may map theirs to anybody's, who then would sign in as a
  * role that somebody else has the password of. Throws AppError OIDC_ROLE_NOT_MAPPED if there are several, or only deleted ones, which are
  * not made again.
- * @param inAnyCase reads all mappings of the configuration
  */
 async function findSpelled(
   db: StatementRunner,
@@ -32,16 +31,8 @@ async function findSpelled(
   inAnyCase: boolean,
 ): Promise<Admitted | undefined> {
   const { rows: roles } = await db.query<Admitted & { readonly deleted: boolean }>(
-    `select r.roleid, r.deleted, ${TOKENS_VALID_FROM_MS} as "tokensValidFromMs"
-     from rowpost.role_oidc m join rowpost.role r using (tenantid, roleid) join rowpost.tenant t using (tenantid)
-     where m.tenantid = $1 and m.confid = $2
-       and (m.sub_id = $3 or $4 and lower(m.sub_id collate "C") = lower($3 collate "C"))
-       and (m.creatorid is null or exists (
-         select from rowpost.role c
-         where c.tenantid = m.tenantid and c.roleid = m.creatorid
-           and (c.roleid = t.root_roleid or 'admin' = any (c.capabilities))))
-     order by r.deleted limit 2`,
-    [tenantid, confid, subId, inAnyCase],
+    inAnyCase ? ROLES_OF_ADDRESS : ROLES_OF_IDENTITY,
+    [tenantid, confid, subId],
   );
   const [role, ...others] = roles.filter(({ deleted }) => !deleted);
   if (others.length > 0)
@@ -49,6 +40,17 @@ async function findSpelled(
   if (!role && roles.length > 0) throw notMapped('The role of this identity has been deleted.');
   return role;
 }
+
+const ROLES = `select r.roleid, r.deleted, ${TOKENS_VALID_FROM_MS} as "tokensValidFromMs"
+   from rowpost.role_oidc m join rowpost.role r using (tenantid, roleid) join rowpost.tenant t using (tenantid)
+   where m.tenantid = $1 and m.confid = $2
+     and (m.creatorid is null or exists (
+       select from rowpost.role c
+       where c.tenantid = m.tenantid and c.roleid = m.creatorid
+         and (c.roleid = t.root_roleid or 'admin' = any (c.capabilities))))`;
+/** Two statements, since each has an index of its own. */
+const ROLES_OF_IDENTITY = `${ROLES} and m.sub_id = $3 order by r.deleted limit 2`;
+const ROLES_OF_ADDRESS = `${ROLES} and lower(m.sub_id collate "C") = lower($3 collate "C") order by r.deleted limit 2`;
 
 async function inItsState(db: StatementRunner, roleid: number): Promise<Admitted> {
   const { rows } = await db.query<Admitted>(

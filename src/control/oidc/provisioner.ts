@@ -45,7 +45,7 @@ export class Provisioner {
     const { tenantid } = from;
     const { pool } = this.deps.database;
     const limited = <T>(work: () => Promise<T>): Promise<T> => this.#limiter.run(tenantid, work);
-    const known = given ?? (await this.#findMapped(from));
+    const known = given ?? (await findMapped(pool, from));
     // After the role's state is known: a later change of the provider ends that.
     if (!(await isOfVersion(pool, { ...from, version }))) throw changed();
     if (!provisioning) return known ?? fail(notMapped('No role is mapped to this identity.'));
@@ -75,7 +75,7 @@ export class Provisioner {
     const { tenantid } = identity;
     const { pool } = this.deps.database;
     if (provisioning) requireAdmitted(provisioning, identity);
-    const known = await this.#findMapped(identity);
+    const known = await findMapped(pool, identity);
     const names =
       provisioning && known === undefined ? await this.#renderNames(provisioning, identity) : NO_NAMES;
     const rehearsed = this.#limiter.run(tenantid, () =>
@@ -92,12 +92,6 @@ export class Provisioner {
     });
     const { rowCount } = await pool.query('select from rowpost.role where roleid = $1', [role.roleid]);
     return rowCount === 0 ? { ...role, roleid: null } : role;
-  }
-
-  /** Of an address, in turn: that may read all mappings of the configuration. */
-  #findMapped(identity: Identity): Promise<Admitted | undefined> {
-    const find = (): Promise<Admitted | undefined> => findMapped(this.deps.database.pool, identity);
-    return identity.isAddress ? this.#limiter.run(identity.tenantid, find) : find();
   }
 
   /** Throws AppError OIDC_NOT_ADMITTED. */
