@@ -1,7 +1,19 @@
-// Identities that are found by an address in any case.
+// A maximum age of sign-ins through an identity provider, and identities that are found by an address in any case.
 
 export async function up(knex) {
   await knex.raw(`
+    alter table rowpost.oidc_config
+      -- in seconds, since the person signed in at the identity provider
+      add column max_session_age int check (max_session_age between 300 and 31536000),
+      add column prompt text check (prompt in ('login', 'select_account', 'consent'));
+    alter table rowpost.session
+      -- when the person signed in at the identity provider; null: since
+      add column authenticated timestamptz,
+      -- by the age
+      add column ends timestamptz;
+    -- Read with each role.
+    create index session_ends on rowpost.session (roleid, ends) where ends is not null and not is_console;
+
     -- The case of ASCII doesn't matter.
     create index role_oidc_address on rowpost.role_oidc (confid, (lower(sub_id collate "C")));
   `);

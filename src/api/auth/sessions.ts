@@ -9,6 +9,7 @@ import { isAnonymous, type Principal } from '../../db/roles/principal.js';
 import {
   endIfLoggedOut,
   insertSession,
+  limitSessions,
   renewSession,
   storeSessionUses,
   type NewSession,
@@ -21,6 +22,7 @@ import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
 import type { Logger } from '../../foundation/observability/log.js';
 import { clientAddress } from '../http/clientAddress.js';
 import { sha256 } from '../oidc/browserBinding.js';
+import { authTimeMs } from '../oidc/verifyIdToken.js';
 import type { TokenClaims, TokenOrigin } from './tokens.js';
 
 export interface SessionsDeps {
@@ -88,6 +90,8 @@ export class Sessions implements Stoppable {
       ...this.#now(req),
     };
     await insertSession(pool, session);
+    const { accessTokenSeconds } = this.deps.config;
+    if (atProvider) await limitSessions(pool, { confid: atProvider.confid, sessionid, accessTokenSeconds });
     if (atProvider && (await endIfLoggedOut(pool, sessionid)))
       throw new AppError('OIDC_LOGIN_REFUSED', 'You have signed out at the provider. Sign in again.');
     await recordSignInEvents(pool, [
@@ -103,7 +107,9 @@ export class Sessions implements Stoppable {
   async renew(req: IncomingMessage, principal: Principal, claims: TokenClaims): Promise<TokenOrigin> {
     const { sessionid, tenantid, authTimeMs } = claims;
     if (sessionid === undefined) return { ...claims, ...(await this.begin(req, principal, { authTimeMs })) };
-    if (await renewSession(this.deps.database.pool, { tenantid, sessionid }, this.#now(req))) return claims;
+    const { database, config } = this.deps;
+    const key = { tenantid, sessionid };
+    if (await renewSession(database.pool, key, this.#now(req), config.accessTokenSeconds)) return claims;
     throw new AppError('TOKEN_REVOKED', 'The token was revoked.');
   }
 
@@ -119,13 +125,15 @@ export class Sessions implements Stoppable {
 
   #sessionAtProvider(
     sessionid: string,
-    { registration, idToken, claims: { sid, sub, iat = 0 } }: ProviderSignIn,
+    { registration, idToken, claims }: ProviderSignIn,
   ): SessionAtProvider {
+    const { sid, sub, iat = 0 } = claims;
     const isAsked = endSessionUri(registration) !== undefined && idToken.length <= MAX_END_SESSION_CHARACTERS;
     return {
       sidHash: typeof sid === 'string' ? sha256(sid) : null,
       subHash: sub === undefined ? null : sha256(sub),
       issuedAtMs: iat * 1000,
+      authTimeMs: authTimeMs(claims),
       idTokenEncrypted: isAsked ? this.deps.keyRing.encrypt(idToken, idTokenContext(sessionid)) : null,
     };
   }

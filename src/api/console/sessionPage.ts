@@ -7,7 +7,7 @@ import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const SESSIONS = `${CONSOLE}/sessions`;
 const LIST = `query ($roleid: Int) {
-  Utility { sessions(roleid: $roleid) { sessionid is_current is_console provider since last_used browser address } }
+  Utility { sessions(roleid: $roleid) { sessionid is_current is_console provider since last_used ends browser address } }
 }`;
 const END = 'mutation ($sessionid: ID!) { Utility { end_session(sessionid: $sessionid) } }';
 const END_ALL = 'mutation ($roleid: Int) { Utility { end_sessions(roleid: $roleid) } }';

@@ -15,7 +15,7 @@ export async function authorizationUrl(
   config: Pick<Config, 'baseUrl'>,
   { state, nonce, codeVerifier }: SignInSecrets,
 ): Promise<string> {
-  const { provider } = registration;
+  const { provider, maxSessionAge, prompt } = registration;
   const configuration = clientConfiguration(
     registration,
     provider.issuer ?? new URL(provider.auth_uri).origin,
@@ -29,6 +29,8 @@ export async function authorizationUrl(
     nonce,
     code_challenge: await calculatePKCECodeChallenge(codeVerifier),
     code_challenge_method: 'S256',
+    ...(maxSessionAge !== null && { max_age: String(maxSessionAge) }),
+    ...(prompt !== null && { prompt }),
   });
   return url.href;
 }

@@ -3,6 +3,7 @@ import { ClientSecretBasic, ClientSecretPost, PrivateKeyJwt, type ClientAuth } f
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import { AppError } from '../../foundation/errors.js';
 import type { RouteDeps } from '../http/routeDeps.js';
+import { oidcFailure } from './oidcFailure.js';
 import type { Metadata } from './providerMetadata.js';
 
 const BASIC = 'client_secret_basic';
@@ -10,7 +11,7 @@ const POST = 'client_secret_post';
 
 /**
  * How the client authenticates at the token endpoint: with its key if it has one, otherwise with its secret, in the way that the
- * provider's metadata names. Some name the wrong one, or none.
+ * provider's metadata names. Some name the wrong one, or none. Throws AppError OIDC_CLIENT_REFUSED if it has neither.
  */
 export async function clientAuthOf(
   { providerMetadata }: Pick<RouteDeps, 'providerMetadata'>,
@@ -28,6 +29,12 @@ export async function clientAuthOf(
     const key = (await importJWK(clientKey.privateJwk as JWK, isPss ? 'PS256' : 'RS256')) as CryptoKey;
     return [PrivateKeyJwt({ key, kid: clientKey.kid })];
   }
+  if (clientSecret === '')
+    throw oidcFailure(
+      'OIDC_CLIENT_REFUSED',
+      'The configuration has neither a client secret nor a key.',
+      'Root gives it one with update_oidc_config or create_oidc_key.',
+    );
   const wantsPost = clientAuthMethods.includes(POST) && !clientAuthMethods.includes(BASIC);
   const [basic, post] = [ClientSecretBasic(clientSecret), ClientSecretPost(clientSecret)];
   return wantsPost ? [post, basic] : [basic, post];

@@ -34,7 +34,7 @@ const ENCRYPTED_PARTS = 5;
  */
 export async function verifyIdToken(
   providerKeys: ProviderKeys,
-  { clientId, provider }: OidcRegistration,
+  { clientId, provider, maxSessionAge }: OidcRegistration,
   idToken: string,
   nonce: string,
 ): Promise<JWTPayload> {
@@ -58,7 +58,25 @@ export async function verifyIdToken(
   const hasOthers = [claims.aud].flat().some((audience) => audience !== clientId);
   // OpenID Connect Core 3.1.3.7: a token with several audiences names the authorized party.
   if (claims['azp'] === undefined ? hasOthers : claims['azp'] !== clientId) throw invalid('azp');
+  if (maxSessionAge !== null) requireRecent(claims, maxSessionAge);
   return claims;
+}
+
+/**
+ * OpenID Connect Core 3.1.2.1: with `max_age`, the ID token says when the person signed in at the provider. The address with
+ * `max_age` went through the browser, which may have left it out. Throws AppError OIDC_ID_TOKEN_INVALID.
+ */
+function requireRecent(claims: JWTPayload, maxAgeSeconds: number): void {
+  const signedInMs = authTimeMs(claims);
+  if (signedInMs === undefined) throw invalid('auth_time', NO_AUTH_TIME);
+  if (signedInMs + (maxAgeSeconds + CLOCK_TOLERANCE_SECONDS) * 1000 <= Date.now()) throw invalid('auth_time');
+}
+
+/** When the person signed in at the provider; undefined if it does not say so, or says it of the future. */
+export function authTimeMs({ auth_time: authTime }: JWTPayload): number | undefined {
+  const latest = Date.now() / 1000 + CLOCK_TOLERANCE_SECONDS;
+  if (typeof authTime !== 'number' || !(authTime >= 0 && authTime <= latest)) return undefined;
+  return authTime * 1000;
 }
 
 async function checkSignature(
@@ -160,11 +178,15 @@ function explain(error: unknown): Error {
   );
 }
 
+const NO_AUTH_TIME =
+  'The provider does not say when the person signed in there: let it send auth_time, or remove max_session_age.';
+
 const CAUSES: Readonly<Record<string, string>> = {
   aud: 'The ID token is for another client: check client_id.',
   azp: 'The ID token was asked for by another client: check client_id.',
   nonce: 'The ID token belongs to another sign-in.',
   exp: 'The ID token has expired: check the clocks, and sign in again.',
+  auth_time: 'The provider has not asked the person to sign in again: sign out there, and sign in again.',
   nbf: 'The ID token is not valid yet: check the clocks.',
 };
 

@@ -42,5 +42,6 @@ export const oidcKey = controlObject({
       return { kid: await insertClientKey(db, deps.keyRing, { tenantid, confid, creatorid: roleid }) };
     },
   },
-  deleteDescription: 'Without keys, the configuration authenticates with its client secret again.',
+  deleteDescription:
+    'Without keys, the configuration authenticates with its client secret again, if it has one.',
 });

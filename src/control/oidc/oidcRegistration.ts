@@ -10,6 +10,7 @@ import { oidcProviders, type OidcProvider } from '../objects/oidcProviders.js';
 /** A tenant's registration with a provider, as needed for a sign-in. */
 export interface OidcRegistration {
   readonly clientId: string;
+  /** Empty if it has none. */
   readonly clientSecret: string;
   /** Instead of the secret, if there is one. */
   readonly clientKey: ClientKey | undefined;
@@ -18,6 +19,10 @@ export interface OidcRegistration {
   readonly redirectPath: string;
   /** Whether callbacks must name their issuer, since its redirect URI is that of other providers too. */
   readonly requiresIss: boolean;
+  /** In seconds, since the person signed in at the provider; null for any. */
+  readonly maxSessionAge: number | null;
+  /** What the provider is asked to do at each sign-in. */
+  readonly prompt: string | null;
   /** Undefined if sign-ins make no roles. */
   readonly provisioning: Row<typeof oidcProvisioning> | undefined;
   /** Of all that says who somebody is: sessions end when it changes. */
@@ -35,7 +40,8 @@ export async function readOidcRegistration(
   confid: number,
 ): Promise<OidcRegistration | undefined> {
   const { rows } = await db.query<RegistrationRow>(
-    `select c.providerid, c.client_id, c.client_secret_encrypted, c.redirect_uri, c.requires_iss, ${VERSION} as version
+    `select c.providerid, c.client_id, c.client_secret_encrypted, c.redirect_uri, c.requires_iss, c.max_session_age, c.prompt,
+       ${VERSION} as version
      from rowpost.oidc_config c join rowpost.oidc_providers p using (providerid) where c.tenantid = $1 and c.confid = $2`,
     [tenantid, confid],
   );
@@ -50,6 +56,8 @@ export async function readOidcRegistration(
     provider,
     redirectPath: row.redirect_uri,
     requiresIss: row.requires_iss || provider.sends_iss === true,
+    maxSessionAge: row.max_session_age,
+    prompt: row.prompt,
     provisioning: await readRow(db, oidcProvisioning, { tenantid, confid }),
     version: row.version,
   };
@@ -81,6 +89,8 @@ interface RegistrationRow {
   readonly client_secret_encrypted: string;
   readonly redirect_uri: string;
   readonly requires_iss: boolean;
+  readonly max_session_age: number | null;
+  readonly prompt: string | null;
   readonly version: string;
 }
 

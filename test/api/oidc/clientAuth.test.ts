@@ -6,7 +6,7 @@ import {
   type JSONWebKeySet,
   type JWTPayload,
 } from 'jose';
-import { codeOf, textAt, type GraphqlResult, type Json } from '../webFixture.js';
+import { at, codeOf, textAt, type GraphqlResult, type Json } from '../webFixture.js';
 import { HttpBrowser } from './support/httpBrowser.js';
 import { startMisbehaving, SUB_ID, type MisbehavingFixture } from './support/misbehavingFixture.js';
 import { CLIENT, type FailureBody } from './support/oidcFixture.js';
@@ -146,6 +146,50 @@ describe('how the client authenticates at the token endpoint', () => {
     expect(await used()).to.equal(second.kid);
     await control(`mutation { delete_oidc_key(kid: "${second.kid}") { kid } }`);
     expect((await fetch(first.jwks_uri)).status).to.equal(404);
+    await signIn();
+    expect(started.provider.lastAuthorization).to.match(/^Basic /);
+  });
+
+  it('is with a key alone, where the configuration has no secret', async () => {
+    await announce({});
+    const { fixture, roleid } = started;
+    const create = (input: string): Promise<GraphqlResult> =>
+      control(
+        `mutation { create_oidc_config(input: { client_id: "rowpost", ${input} }) { confid client_secret } }`,
+      );
+    const provider = at(
+      await control(`{ oidc_config(filter: "confid = ${confid}") { providerid } }`),
+      'data.oidc_config.0.providerid',
+    );
+    const providerid = `providerid: ${Number(provider)}`;
+    for (const without of ['', ', client_secret: null', ', client_secret: ""', ', with_key: false'])
+      expect(codeOf(await create(providerid + without)), without).to.equal('BAD_USER_INPUT');
+    const made = await create(`${providerid}, with_key: true`);
+    expect(at(made, 'data.create_oidc_config.client_secret')).to.equal(null);
+    confid = Number(textAt(made, 'data.create_oidc_config.confid'));
+    await fixture.map(roleid, confid, SUB_ID);
+    const keys = await control(`{ oidc_key(filter: "confid = ${confid}") { kid jwks_uri } }`);
+    const kid = textAt(keys, 'data.oidc_key.0.kid');
+    await signIn();
+    expect((await readAssertion(textAt(keys, 'data.oidc_key.0.jwks_uri'))).kid).to.equal(kid);
+    await control(`mutation { delete_oidc_key(kid: "${kid}") { kid } }`);
+    const refused = (await (await fixture.signIn(roleid, confid)).json()) as FailureBody;
+    expect(refused.code).to.equal('OIDC_CLIENT_REFUSED');
+    expect(refused.error).to.match(/neither a client secret nor a key/);
+  });
+
+  it('needs the secret for as long as there is no key', async () => {
+    await announce({});
+    const update = (input: string): Promise<GraphqlResult> =>
+      control(`mutation { update_oidc_config(confid: ${confid}, input: { ${input} }) { confid } }`);
+    expect(codeOf(await update('client_secret: null'))).to.equal('BAD_USER_INPUT');
+    expect(codeOf(await update('with_key: true'))).to.equal('BAD_USER_INPUT');
+    const { kid, jwks_uri } = await createKey();
+    expect((await update('client_secret: ""')).errors).to.equal(undefined);
+    await signIn();
+    expect((await readAssertion(jwks_uri)).kid).to.equal(kid);
+    expect((await update('client_secret: "again"')).errors).to.equal(undefined);
+    await control(`mutation { delete_oidc_key(kid: "${kid}") { kid } }`);
     await signIn();
     expect(started.provider.lastAuthorization).to.match(/^Basic /);
   });

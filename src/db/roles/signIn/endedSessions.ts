@@ -1,4 +1,5 @@
 import type { StatementRunner } from '../../sql/statementRunner.js';
+import { IS_OPEN } from './sessions.js';
 
 /**
  * Whether a session of the console is open. The previous release, which may be running, ends them by their tokens.
@@ -12,7 +13,7 @@ export async function isConsoleSessionOpen(
   const { rows } = await db.query<{ open: boolean }>(
     `select not exists (select from rowpost.ended_session where token_hash = $1)
        and ($3::uuid is null or exists (
-         select from rowpost.session where tenantid = $2 and sessionid = $3 and ended is null)) as open`,
+         select from rowpost.session s where s.tenantid = $2 and s.sessionid = $3 and ${IS_OPEN})) as open`,
     [tokenHash, tenantid, sessionid],
   );
   return rows[0]?.open === true;

@@ -26,6 +26,8 @@ export interface SessionAtProvider {
   readonly sidHash: Buffer | null;
   readonly subHash: Buffer | null;
   readonly issuedAtMs: number;
+  /** When the person signed in there; undefined if it does not say so. */
+  readonly authTimeMs: number | undefined;
   /** Null if the provider is not asked to sign out. */
   readonly idTokenEncrypted: string | null;
 }
@@ -51,8 +53,8 @@ export async function insertSession(db: StatementRunner, session: NewSession): P
   const { atProvider } = session;
   await db.query(
     `insert into rowpost.session (sessionid, tenantid, roleid, is_console, confid, since, browser, address, state_ms, expires,
-       provider_sid, provider_sub, id_token_issued, id_token_encrypted)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+       provider_sid, provider_sub, id_token_issued, id_token_encrypted, authenticated)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
     [
       session.sessionid,
       session.tenantid,
@@ -68,21 +70,57 @@ export async function insertSession(db: StatementRunner, session: NewSession): P
       atProvider?.subHash,
       atProvider && new Date(atProvider.issuedAtMs),
       atProvider?.idTokenEncrypted,
+      atProvider?.authTimeMs === undefined ? null : new Date(atProvider.authTimeMs),
     ],
   );
 }
+
+/** Clocks of providers may be ahead: as much is tolerated of their ID tokens. */
+const TOLERANCE_SECONDS = 60;
+
+/**
+ * Lets sessions of a configuration, or one, end at the maximum age that the configuration has now. A session counts as ended
+ * from then on, and is kept for as long as tokens that were got with one of its tokens may be: `accessTokenSeconds` longer.
+ */
+export async function limitSessions(
+  db: StatementRunner,
+  {
+    confid,
+    sessionid = null,
+    accessTokenSeconds,
+  }: { readonly confid: number; readonly sessionid?: string | null; readonly accessTokenSeconds: number },
+): Promise<void> {
+  await db.query(
+    // Locked, so that a session that begins while the age changes has the new one.
+    `update rowpost.session s set
+       ends = coalesce(s.authenticated, s.since) + make_interval(secs => c.max_session_age + ${TOLERANCE_SECONDS}),
+       expires = case when s.ends is null and c.max_session_age is not null
+         then greatest(s.expires, now()) + make_interval(secs => $3::int) else s.expires end
+     from (select confid, max_session_age from rowpost.oidc_config where confid = $1 for share) c
+     where s.confid = c.confid and s.ended is null and ($2::uuid is null or s.sessionid = $2)
+       and (s.ends is not null or c.max_session_age is not null)`,
+    [confid, sessionid, accessTokenSeconds],
+  );
+}
+
+/** Of a session s. */
+export const IS_OPEN = '(s.ended is null and (s.ends is null or s.ends > now()))';
+/** Its opposite, for an index of each. */
+const HAS_ENDED = '(s.ended is not null or s.ends <= now())';
 
 /** The session gets new tokens. @returns whether it may: it has not ended */
 export async function renewSession(
   db: StatementRunner,
   { tenantid, sessionid }: SessionKey,
   { browser, address, expiresAtMs }: Pick<NewSession, 'browser' | 'address' | 'expiresAtMs'>,
+  accessTokenSeconds: number,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
-    `update rowpost.session
-     set last_used = now(), browser = $3, address = $4, expires = greatest(expires, $5::timestamptz)
-     where tenantid = $1 and sessionid = $2 and ended is null`,
-    [tenantid, sessionid, browser, address, new Date(expiresAtMs)],
+    `update rowpost.session s
+     set last_used = now(), browser = $3, address = $4, expires = greatest(s.expires, $5::timestamptz
+       + make_interval(secs => case when s.ends is null then 0 else $6::int end))
+     where s.tenantid = $1 and s.sessionid = $2 and ${IS_OPEN}`,
+    [tenantid, sessionid, browser, address, new Date(expiresAtMs), accessTokenSeconds],
   );
   return rowCount === 1;
 }
@@ -95,7 +133,7 @@ export const ENDED_SESSIONS = `(
   select case when count(*) <= ${MAX_ENDED} then coalesce(array_agg(e.sessionid::text), '{}') end
   from (
     select s.sessionid from rowpost.session s
-    where s.roleid = r.roleid and s.ended is not null and not s.is_console and s.expires > now() - ${MARGIN}
+    where s.roleid = r.roleid and ${HAS_ENDED} and not s.is_console and s.expires > now() - ${MARGIN}
     limit ${MAX_ENDED + 1}) e)`;
 
 export async function hasSessionEnded(
@@ -103,7 +141,7 @@ export async function hasSessionEnded(
   { tenantid, sessionid }: SessionKey,
 ): Promise<boolean> {
   const { rows } = await db.query(
-    'select from rowpost.session where tenantid = $1 and sessionid = $2 and ended is not null',
+    `select from rowpost.session s where s.tenantid = $1 and s.sessionid = $2 and ${HAS_ENDED}`,
     [tenantid, sessionid],
   );
   return rows.length > 0;
@@ -218,6 +256,7 @@ export interface Session {
   readonly provider: string | null;
   readonly since: string;
   readonly last_used: string;
+  readonly ends: string | null;
   readonly browser: string;
   readonly address: string;
 }
@@ -234,11 +273,11 @@ export async function listSessions(
 ): Promise<readonly Session[]> {
   const { rows } = await db.query<{ session: Session }>(
     `select json_build_object('sessionid', s.sessionid, 'roleid', s.roleid, 'is_console', s.is_console, 'confid', s.confid,
-       'provider', p.name, 'since', s.since, 'last_used', s.last_used, 'browser', s.browser, 'address', s.address) as session
+       'provider', p.name, 'since', s.since, 'last_used', s.last_used, 'ends', s.ends, 'browser', s.browser, 'address', s.address) as session
      from rowpost.session s
        left join rowpost.oidc_config c on c.tenantid = s.tenantid and c.confid = s.confid
        left join rowpost.oidc_providers p using (providerid)
-     where s.tenantid = $1 and s.roleid = $2 and s.ended is null and s.expires > now() and s.state_ms >= $3
+     where s.tenantid = $1 and s.roleid = $2 and ${IS_OPEN} and s.expires > now() and s.state_ms >= $3
      order by s.last_used desc, s.sessionid limit ${MAX_LISTED}`,
     [tenantid, roleid, tokensValidFromMs],
   );
@@ -251,7 +290,8 @@ export async function readSessionRole(
   { tenantid, sessionid }: SessionKey,
 ): Promise<number | undefined> {
   const { rows } = await db.query<{ roleid: number }>(
-    'select roleid from rowpost.session where tenantid = $1 and sessionid = $2 and ended is null and expires > now()',
+    `select s.roleid from rowpost.session s
+     where s.tenantid = $1 and s.sessionid = $2 and ${IS_OPEN} and s.expires > now()`,
     [tenantid, sessionid],
   );
   return rows[0]?.roleid;
