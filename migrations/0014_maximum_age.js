@@ -1,4 +1,5 @@
-// A maximum age of sign-ins through an identity provider, and identities that are found by an address in any case.
+// A maximum age of sign-ins through an identity provider, sign-in events by time, and identities by an address
+// in any case.
 
 export async function up(knex) {
   await knex.raw(`
@@ -13,6 +14,9 @@ export async function up(knex) {
       add column ends timestamptz;
     -- Read with each role.
     create index session_ends on rowpost.session (roleid, ends) where ends is not null and not is_console;
+
+    -- The newest of a tenant.
+    create index sign_in_event_time on rowpost.sign_in_event (tenantid, time, eventid);
 
     -- The case of ASCII doesn't matter.
     create index role_oidc_address on rowpost.role_oidc (confid, (lower(sub_id collate "C")));

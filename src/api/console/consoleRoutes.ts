@@ -36,6 +36,7 @@ import { carrierPage } from './carrierPage.js';
 import { sendEmail, sendPage, type PageBudget } from '../pages/sendPage.js';
 import { sessionPage } from './sessionPage.js';
 import { sentEmailPages } from './sentEmailPages.js';
+import { signInEventPage } from './signInEventPage.js';
 import { signInPages } from './signInPages.js';
 import { tablePages } from './tablePages.js';
 import { tenantPages } from './tenantPages.js';
@@ -174,6 +175,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
       tenantPages(handlers),
       brandPage(handlers),
       sessionPage(handlers),
+      signInEventPage(handlers),
       providerPage(handlers),
     )
     .get(`${CONSOLE}/*path`, notFound)
