@@ -1,4 +1,4 @@
-// A maximum age of sign-ins through an identity provider, sign-in events by time, and identities by an address
+// A maximum age of sign-ins through an identity provider, trials of them, sign-in events by time, and identities by an address
 // in any case.
 
 export async function up(knex) {
@@ -12,6 +12,8 @@ export async function up(knex) {
       add column authenticated timestamptz,
       -- by the age
       add column ends timestamptz;
+    -- A trial, which signs nobody in: the session of the console that began it, and alone may end it.
+    alter table rowpost.oidc_sign_in add column trial_sessionid uuid;
     -- Read with each role.
     create index session_ends on rowpost.session (roleid, ends) where ends is not null and not is_console;
 

@@ -54,7 +54,7 @@ describe("attack: another site's page uses up its users' attempts to sign in", (
 
   it('while callbacks that may complete a sign-in are counted', async () => {
     await start({ SIGN_INS_PER_ADDRESS: '3' });
-    const cookie = `${cookieName('x', fixture.config.baseUrl)}=made up`;
+    const cookie = `${cookieName('x', fixture.config.baseUrl, 'sign-in')}=made up`;
     const callback = async (): Promise<number> =>
       (await fixture.fetch('/oidc?state=x', { headers: { cookie } })).status;
     for (let tries = 0; tries < 3; tries += 1) expect(await callback()).to.equal(400);

@@ -12,10 +12,11 @@ import { formText } from '../http/formText.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { addressPages } from './addressPages.js';
 import { endSessionUrl } from '../oidc/endSessionUrl.js';
+import { CALLBACKS } from '../oidc/oidcRoutes.js';
 import { signedOut } from '../oidc/signedOut.js';
 import { createGraphqlClient } from './graphqlClient.js';
 import { brandPage } from './brandPage.js';
-import { CONSOLE, SIGN_IN, signInPath } from './consolePath.js';
+import { CONSOLE, readConsolePath, SIGN_IN, signInPath } from './consolePath.js';
 import type { ConsoleSession } from './consoleSession.js';
 import { deliveryPages } from './deliveryPages.js';
 import { emailPages } from './emailPages.js';
@@ -40,6 +41,7 @@ import { signInEventPage } from './signInEventPage.js';
 import { signInPages } from './signInPages.js';
 import { tablePages } from './tablePages.js';
 import { tenantPages } from './tenantPages.js';
+import { trialSignIn } from './trialSignIn.js';
 import { versionPage } from './versionPage.js';
 import { whyPage } from './whyPage.js';
 
@@ -53,6 +55,7 @@ const ANONYMOUS_CLIENTS = { key: 'anonymous console clients', isAnonymous: true 
 /** `/console`: pages about a tenant's emails. They work without scripts. */
 export function consoleRoutes(deps: RouteDeps): Router {
   const visitOf = (req: Request, res: Response, session: ConsoleSession, values?: Values): Visit => ({
+    session,
     query: createGraphqlClient(deps.control, session.principal, {
       allowMutation: values !== undefined,
       allowance: deps.anonymousLimits.ofRole(session.principal, req),
@@ -83,7 +86,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
     const attempt: Attempt = { framed: false, session };
     res.locals['attempt'] = attempt;
     if (!session) {
-      res.redirect(303, signInPath(req.originalUrl));
+      res.redirect(303, signInPath(readConsolePath(req.originalUrl)));
       return;
     }
     recordOf(res)?.setPrincipal(session.principal);
@@ -177,9 +180,10 @@ export function consoleRoutes(deps: RouteDeps): Router {
       sessionPage(handlers),
       signInEventPage(handlers),
       providerPage(handlers),
+      trialSignIn(deps, handlers),
     )
     .get(`${CONSOLE}/*path`, notFound)
-    .use(CONSOLE, failedPage(deps));
+    .use([CONSOLE, ...CALLBACKS], failedPage(deps));
 }
 
 /** A role's pages count as its tenant's, as its responses do. */

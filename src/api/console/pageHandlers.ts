@@ -1,11 +1,13 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { InTurn } from '../http/readFields.js';
+import type { ConsoleSession } from './consoleSession.js';
 import type { Query } from './graphqlClient.js';
 import type { Values } from './formValues.js';
 import type { Page } from '../pages/sendPage.js';
 
 /** What a page handler works with. */
 export interface Visit {
+  readonly session: ConsoleSession;
   /** At `/roles_pbac`. */
   readonly query: Query;
   /** At `/query`. */

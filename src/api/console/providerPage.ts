@@ -2,10 +2,10 @@ import { Router } from 'express';
 import type { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { CONSOLE } from './consolePath.js';
-import { numberOf, problemOf, textOf, type Id } from './formValues.js';
+import { numberOf, problemOf, shortened, textOf, type Id } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 
-const PROVIDERS = `${CONSOLE}/identity-providers`;
+export const PROVIDERS = `${CONSOLE}/identity-providers`;
 const CONFIGS = `{
   oidc_config(ordering: ["confid"], limit: 1000) { confid providerid client_id redirect_uri }
   oidc_providers(limit: 1000) { providerid name comparison_field }
@@ -46,7 +46,7 @@ interface Trial {
 
 /** Checks a configuration against its identity provider, and shows what claims would make of somebody. */
 export function providerPage({ page, form }: PageHandlers): Router {
-  const list = page((visit, req) => showPage(visit, numberOf(req.query, 'confid'), {}));
+  const list = page((visit, req) => showProviderPage(visit, numberOf(req.query, 'confid'), {}));
 
   const submit = form(async (visit) => {
     const { values, query } = visit;
@@ -61,13 +61,16 @@ export function providerPage({ page, form }: PageHandlers): Router {
           ...each,
           title: ownValue(TITLES, each.step),
         }));
-        await showPage(visit, confid, { steps });
+        await showProviderPage(visit, confid, { steps });
       } else {
         const { Utility } = await query<{ Utility: { try_oidc_claims: Trial } }>(TRY, { confid, claims });
-        await showPage(visit, confid, { trial: await withNames(visit, Utility.try_oidc_claims), claims });
+        await showProviderPage(visit, confid, {
+          trial: await describeTrial(visit, Utility.try_oidc_claims),
+          claims,
+        });
       }
     } catch (error) {
-      await showPage(visit, confid, { claims, problem: problemOf(error) });
+      await showProviderPage(visit, confid, { claims, problem: problemOf(error) });
     }
   });
 
@@ -78,10 +81,18 @@ interface Shown {
   readonly steps?: readonly object[];
   readonly trial?: object;
   readonly claims?: string;
+  /** Those of a trial. */
+  readonly own?: readonly object[];
+  /** How many of them are not shown. */
+  readonly left?: number;
   readonly problem?: AppError;
 }
 
-async function showPage({ query, show }: Visit, confid: number, { problem, ...shown }: Shown): Promise<void> {
+export async function showProviderPage(
+  { query, show }: Visit,
+  confid: number,
+  { problem, ...shown }: Shown,
+): Promise<void> {
   const { oidc_config, oidc_providers, oidc_provisioning } = await query<Configs>(CONFIGS);
   const configs = oidc_config.map((each) => ({
     ...each,
@@ -93,12 +104,23 @@ async function showPage({ query, show }: Visit, confid: number, { problem, ...sh
   await show('identity-providers', values, { problem });
 }
 
-async function withNames({ query }: Visit, trial: Trial): Promise<object> {
+/** A provider may send a megabyte. */
+const MAX_READ_CHARACTERS = 500;
+
+/** With the names of classes, and what was read as one text each. */
+export async function describeTrial(
+  { query }: Visit,
+  trial: Pick<Trial, 'role' | 'read' | 'refusal'>,
+): Promise<object> {
+  const read = trial.read.map(({ path, values }) => ({
+    path,
+    text: shortened(values.join(', '), MAX_READ_CHARACTERS),
+  }));
   const classids = trial.role?.classes ?? [];
-  if (classids.length === 0) return { ...trial, classes: [] };
+  if (classids.length === 0) return { ...trial, read, classes: [] };
   const filter = classids.map((id) => `classid = ${Number(id)}`).join(' or ');
   const { role_class } = await query<{ role_class: readonly { readonly name: string }[] }>(CLASSES, {
     filter,
   });
-  return { ...trial, classes: role_class.map(({ name }) => name) };
+  return { ...trial, read, classes: role_class.map(({ name }) => name) };
 }

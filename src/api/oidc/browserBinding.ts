@@ -3,9 +3,17 @@ import type { IncomingMessage } from 'node:http';
 import type { CookieOptions } from 'express';
 import { readCookie } from '../http/readCookie.js';
 
+/** A trial signs nobody in: an administrator sees what would be of it. */
+export type SignInKind = 'sign-in' | 'trial';
+
 /** Identifies the browser that a request comes from: SHA-256 of the cookie that it got; undefined if it has none. */
-export function browserHashOf(req: IncomingMessage, state: string, baseUrl: string): Buffer | undefined {
-  const secret = readCookie(req, cookieName(state, baseUrl));
+export function browserHashOf(
+  req: IncomingMessage,
+  state: string,
+  baseUrl: string,
+  kind: SignInKind,
+): Buffer | undefined {
+  const secret = readCookie(req, cookieName(state, baseUrl, kind));
   return secret === undefined ? undefined : sha256(secret);
 }
 
@@ -13,9 +21,9 @@ export function browserHashOf(req: IncomingMessage, state: string, baseUrl: stri
  * Of the cookie that binds a sign-in to the browser that started it; one for each, so that tabs don't interfere. The prefix
  * prevents sibling subdomains from setting the cookie; browsers allow it over https only.
  */
-export function cookieName(state: string, baseUrl: string): string {
+export function cookieName(state: string, baseUrl: string, kind: SignInKind): string {
   const id = sha256(state).toString('hex').slice(0, 16);
-  return `${baseUrl.startsWith('https:') ? '__Host-' : ''}rowpost_oidc_${id}`;
+  return `${baseUrl.startsWith('https:') ? '__Host-' : ''}rowpost_${kind === 'trial' ? 'trial' : 'oidc'}_${id}`;
 }
 
 /** Lax, not Strict: the provider's redirect back is a navigation from another site. */

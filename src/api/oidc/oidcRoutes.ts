@@ -1,4 +1,4 @@
-import { Router, type RequestHandler } from 'express';
+import { Router, type Request, type RequestHandler } from 'express';
 import { ownValue } from '../../foundation/ownValue.js';
 import { readSignIn, readTenantid } from '../auth/readSignIn.js';
 import { isFromOwnPage, otherSite, requireAllowedPage, requirePageOfTenant } from '../signIn/allowedPages.js';
@@ -31,10 +31,14 @@ export function oidcRoutes(deps: RouteDeps): Router {
   /** Other sites can have callbacks loaded, but not with the cookie of a sign-in. */
   const counted: RequestHandler = (req, res, next) => {
     const { state } = req.query;
-    if (typeof state === 'string' && browserHashOf(req, state, deps.config.baseUrl))
+    if (typeof state === 'string' && browserHashOf(req, state, deps.config.baseUrl, 'sign-in'))
       return deps.limits.byAddress(req, res, next);
     next();
   };
+
+  /** Its page is one of the console. */
+  const skipTrial: RequestHandler = (req, _res, next) =>
+    next(isTrialCallback(req, deps.config.baseUrl) ? 'router' : undefined);
 
   /** `response_mode=form_post`: the cookie of the sign-in comes only with the navigation that follows. */
   const formPost: RequestHandler = async (req, res, next) => {
@@ -69,10 +73,15 @@ export function oidcRoutes(deps: RouteDeps): Router {
       .post('/oidc', requireAllowedPage(deps.config), deps.limits.byAddress, start)
       // Express would take HEAD, as link checkers send it, for GET, and complete the sign-in.
       .head(CALLBACKS, (_req, _res, next) => next('router'))
-      .get(CALLBACKS, counted, (req, res) => completeSignIn(deps, req, res))
+      .get(CALLBACKS, skipTrial, counted, (req, res) => completeSignIn(deps, req, res))
   );
 }
 
 /** The parameters of a callback. */
 const FORM_POST = ['state', 'code', 'iss', 'error', 'error_description'];
-const CALLBACKS = ['/oidc', '/oidc/:confid'];
+export const CALLBACKS = ['/oidc', '/oidc/:confid'];
+
+export function isTrialCallback(req: Request, baseUrl: string): boolean {
+  const { state } = req.query;
+  return typeof state === 'string' && browserHashOf(req, state, baseUrl, 'trial') !== undefined;
+}

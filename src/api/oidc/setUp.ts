@@ -4,6 +4,7 @@ import type { OidcSetUp, SetUpStep, TriedSignIn } from '../../control/oidc/oidcS
 import { claimsRead } from '../../control/oidc/admission.js';
 import type { Provisioner } from '../../control/oidc/provisioner.js';
 import { textsOf, type Claims } from '../../control/oidc/claims.js';
+import type { Identity } from '../../control/oidc/identity.js';
 import { readOidcRegistration, type OidcRegistration } from '../../control/oidc/oidcRegistration.js';
 import { AppError } from '../../foundation/errors.js';
 import type { WebDeps } from '../http/webDeps.js';
@@ -49,18 +50,24 @@ export function oidcSetUp(deps: SetUpDeps): OidcSetUp {
     },
     async tryClaims(tenantid, confid, claims) {
       const registration = await find(tenantid, confid);
-      const { provider, provisioning } = registration;
-      const paths = [provider.comparison_field, ...(provisioning ? claimsRead(provisioning, true) : [])];
-      const read = [...new Set(paths)].map((path) => ({ path, values: textsOf(claims, path) }));
-      return { read, ...(await tryIdentity(deps, registration, { tenantid, confid, claims })) };
+      const none = (): Promise<undefined> => Promise.resolve(undefined);
+      const tried = { tenantid, confid, claims, readMore: none };
+      return { read: readOf(registration, claims), ...(await tryIdentity(deps, registration, tried)) };
     },
   };
 }
 
-async function tryIdentity(
-  { provisioner }: SetUpDeps,
+/** The claims that count, with their texts. */
+export function readOf({ provider, provisioning }: OidcRegistration, claims: Claims): TriedSignIn['read'] {
+  const paths = [provider.comparison_field, ...(provisioning ? claimsRead(provisioning, true) : [])];
+  return [...new Set(paths)].map((path) => ({ path, values: textsOf(claims, path) }));
+}
+
+/** What a sign-in with the claims would do, or why it would be refused. Throws AppError OIDC_PROVIDER_ERROR, TOO_BUSY. */
+export async function tryIdentity(
+  { provisioner }: Pick<SetUpDeps, 'provisioner'>,
   registration: OidcRegistration,
-  { tenantid, confid, claims }: { tenantid: number; confid: number; claims: Claims },
+  { tenantid, confid, claims, readMore }: Pick<Identity, 'tenantid' | 'confid' | 'claims' | 'readMore'>,
 ): Promise<Pick<TriedSignIn, 'role' | 'refusal'>> {
   const { provider } = registration;
   try {
@@ -70,7 +77,7 @@ async function tryIdentity(
       providerid: provider.providerid,
       ...matchIdentity(claims, provider, undefined),
       claims,
-      readMore: () => Promise.resolve(undefined),
+      readMore,
       emailAlwaysVerified: provider.email_always_verified,
     });
     return { role, refusal: null };

@@ -19,6 +19,8 @@ export interface SignInStart {
   readonly roleid: number | undefined;
   readonly confid: unknown;
   readonly return_to?: unknown;
+  /** Of a trial: the session of the console that may complete it. */
+  readonly trialSessionid?: string;
 }
 
 /**
@@ -30,7 +32,7 @@ export interface SignInStart {
 export async function startSignIn(
   deps: RouteDeps,
   res: Response,
-  { tenantid, roleid, return_to, ...given }: SignInStart,
+  { tenantid, roleid, return_to, trialSessionid, ...given }: SignInStart,
   consolePath?: string,
 ): Promise<string> {
   const target = { tenantid, roleid: roleid ?? null, confid: requireId(given, 'confid') };
@@ -49,12 +51,14 @@ export async function startSignIn(
     return_to: returnTo,
     redirect_uri: registration.redirectPath,
     tokens_valid_from_ms: role?.tokensValidFromMs ?? null,
+    trial_sessionid: trialSessionid ?? null,
   };
   await storeOidcSignIn(deps.database.pool, stateHash, signIn, LIFETIME_SECONDS);
   const url = await authorizationUrl(registration, deps.config, secrets);
   const { baseUrl } = deps.config;
   const cookie = { ...cookieOptions(baseUrl), maxAge: LIFETIME_SECONDS * 1000 };
-  res.cookie(cookieName(secrets.state, baseUrl), browserSecret, cookie);
+  const kind = trialSessionid === undefined ? 'sign-in' : 'trial';
+  res.cookie(cookieName(secrets.state, baseUrl, kind), browserSecret, cookie);
   return url;
 }
 

@@ -66,16 +66,19 @@ export class Provisioner {
 
   /**
    * What `admit` would do, in a transaction that is rolled back.
-   * Throws AppError OIDC_ROLE_NOT_MAPPED, OIDC_NOT_ADMITTED, TENANT_SUSPENDED, TOO_BUSY.
+   * Throws AppError OIDC_ROLE_NOT_MAPPED, OIDC_NOT_ADMITTED, OIDC_PROVIDER_ERROR, TENANT_SUSPENDED, TOO_BUSY.
    */
   async rehearse(
     { provisioning }: Pick<OidcRegistration, 'provisioning'>,
-    identity: Identity,
+    from: Identity,
   ): Promise<RehearsedRole> {
-    const { tenantid } = identity;
+    const { tenantid } = from;
     const { pool } = this.deps.database;
+    const known = await findMapped(pool, from);
+    const identity = provisioning
+      ? await withClaims(from, claimsRead(provisioning, known === undefined))
+      : from;
     if (provisioning) requireAdmitted(provisioning, identity);
-    const known = await findMapped(pool, identity);
     const names =
       provisioning && known === undefined ? await this.#renderNames(provisioning, identity) : NO_NAMES;
     const rehearsed = this.#limiter.run(tenantid, () =>

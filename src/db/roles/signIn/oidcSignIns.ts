@@ -18,6 +18,8 @@ export interface OidcSignIn {
   readonly redirect_uri: string;
   /** The state of the role for which it began; null without a role. */
   readonly tokens_valid_from_ms: number | null;
+  /** Of a trial, which signs nobody in: the session of the console that began it. */
+  readonly trial_sessionid: string | null;
 }
 
 /** Maximum number of abandoned sign-ins deleted with each new one. */
@@ -40,8 +42,8 @@ export async function storeOidcSignIn(
   );
   await db.query(
     `insert into rowpost.oidc_sign_in (state_hash, expires, tenantid, roleid, confid, nonce, code_verifier_encrypted, browser_hash,
-       return_to, redirect_uri, tokens_valid_from_ms)
-     values ($1, now() + $2 * interval '1 second', $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+       return_to, redirect_uri, tokens_valid_from_ms, trial_sessionid)
+     values ($1, now() + $2 * interval '1 second', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     [
       stateHash,
       lifetimeSeconds,
@@ -54,6 +56,7 @@ export async function storeOidcSignIn(
       signIn.return_to,
       signIn.redirect_uri,
       signIn.tokens_valid_from_ms,
+      signIn.trial_sessionid,
     ],
   );
 }
@@ -61,18 +64,26 @@ export async function storeOidcSignIn(
 /**
  * Removes a sign-in, so that its state is valid once across all processes. One of another browser stays: programs that follow
  * links, such as scanners, don't end it.
- * @returns undefined if it is unknown, used, expired or another browser's
+ * @returns undefined if it is unknown, used, expired, another browser's, or a trial of another session
  */
 export async function takeOidcSignIn(
   db: StatementRunner,
-  stateHash: Buffer,
-  browserHash: Buffer,
+  {
+    stateHash,
+    browserHash,
+    trialSessionid,
+  }: {
+    readonly stateHash: Buffer;
+    readonly browserHash: Buffer;
+    /** Null if it is to sign somebody in. */
+    readonly trialSessionid: string | null;
+  },
 ): Promise<OidcSignIn | undefined> {
   const { rows } = await db.query<OidcSignIn & { expired: boolean }>(
-    `delete from rowpost.oidc_sign_in where state_hash = $1 and browser_hash = $2
-     returning tenantid, roleid, confid, nonce, code_verifier_encrypted, browser_hash, return_to, redirect_uri, tokens_valid_from_ms,
+    `delete from rowpost.oidc_sign_in where state_hash = $1 and browser_hash = $2 and trial_sessionid is not distinct from $3::uuid
+     returning trial_sessionid, tenantid, roleid, confid, nonce, code_verifier_encrypted, browser_hash, return_to, redirect_uri, tokens_valid_from_ms,
        expires < now() as expired`,
-    [stateHash, browserHash],
+    [stateHash, browserHash, trialSessionid],
   );
   const [row] = rows;
   return row && !row.expired ? row : undefined;
