@@ -1,7 +1,9 @@
 import type { Stoppable } from '../foundation/lifecycle/shutdown.js';
+import { TenantLimiter } from '../foundation/limits/tenantLimiter.js';
 import { deliver } from './deliver.js';
 import { createDeliverDeps, type WorkerDeps } from './deliverDeps.js';
-import { evaluateBatch, type BatchDeps } from './evaluateBatch.js';
+import { dividedLedger } from './dividedLedger.js';
+import { evaluateBatch } from './evaluateBatch.js';
 import { FailedEvaluations } from './failedEvaluations.js';
 import { FairSlots } from './fairSlots.js';
 import { LoopGuardLog } from './loopGuardLog.js';
@@ -25,7 +27,7 @@ const ANY_THAT_IS_FREE = { alone: Infinity, contended: () => Infinity };
 /** Processes batches and deliveries from the queue until stopped. Stopping drains work in flight, within the grace period. */
 export function startWorker(deps: WorkerDeps): Stoppable {
   const { config, log, queue, engine, database } = deps;
-  const { ledger } = database;
+  const { ledger, ledgerPool } = database;
   const deliverDeps = createDeliverDeps(deps);
   const { claimed, slots, suspects, carriers, records } = deliverDeps;
   const started = new StartedDeliveries(config.workerConcurrency * STARTED_PER_SLOT);
@@ -34,9 +36,11 @@ export function startWorker(deps: WorkerDeps): Stoppable {
   // Conditions may take as long as a statement.
   const batches = new StartedDeliveries(jobs);
   const batchSlots = new FairSlots(config.workerConcurrency, ANY_THAT_IS_FREE);
+  /** One is left to deliveries. */
+  const connections = new TenantLimiter({ max: Math.max(1, ledgerPool.options.max - 1) });
   const limits = { firesPerMinute: config.ruleFiresPerMinute, emailsPerSecond: config.tenantEmailsPerSecond };
-  const batchDeps: BatchDeps = {
-    evaluate: { ledger, engine, limits, records, failed: new FailedEvaluations(), log },
+  const evaluateDeps = { engine, limits, records, failed: new FailedEvaluations(), log };
+  const batchDeps = {
     deliver: deliverDeps,
     loopGuardLog: new LoopGuardLog(log),
     started,
@@ -46,7 +50,10 @@ export function startWorker(deps: WorkerDeps): Stoppable {
     {
       onBatch: (job, redelivered) =>
         batches.run(job.tenantid, () =>
-          batchSlots.run(job.tenantid, () => evaluateBatch(batchDeps, job, redelivered)),
+          batchSlots.run(job.tenantid, () => {
+            const evaluate = { ...evaluateDeps, ledger: dividedLedger(ledger, connections, job.tenantid) };
+            return evaluateBatch({ ...batchDeps, evaluate }, job, redelivered);
+          }),
         ),
       onDelivery: (job, redelivered) =>
         queued.run(job.tenantid, () => deliver(deliverDeps, job, redelivered)),

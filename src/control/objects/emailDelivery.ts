@@ -15,7 +15,7 @@ export const emailDelivery = controlObject({
     email_type: { type: 'text' },
     operation: { type: 'text' },
     target: { type: 'text' },
-    key: { type: 'json', description: 'The key of the changed row.' },
+    key: { type: 'json', description: 'The key of the changed row; `{}` if it has more than 8 KiB.' },
     state: {
       type: 'text',
       description: 'pending, sending, sent, retrying, paused, failed, skipped or unknown.',

@@ -5,6 +5,8 @@ import { loadedColumns, tenantJoins } from './loadDeliveries.js';
 import { QUEUE_AHEAD_SECONDS, rateLimitSlotsSql } from './rateLimitSlots.js';
 import { sql, toText, type Sql } from '../sql/sql.js';
 
+/** Of a delivery's copy of its event's key; more than PostgreSQL's indexes take, and so any key of a row that does not compress. */
+const MAX_KEY_BYTES = 8_192;
 /** Seconds after its rate limit slot at which a delivery is checked to be in the queue. */
 const CHECK_SECONDS = 5;
 
@@ -25,8 +27,9 @@ const closeSql = (matches: Sql, mayClose: Sql): Sql => sql`
       select *, set_config('synchronous_commit', 'off', true)
       from rowpost.relay_batch where batchid = $1::bigint and createtime = $2::timestamptz
     ), event as materialized (
-      -- A key may have a megabyte: it is hashed once, and not for each rule.
-      select o.tenantid, o.eventid, o.operation, o.target, o.key, o.time, o.old, o.new, o.file, o.traceparent,
+      -- A key of an event that a tenant's code wrote may have a megabyte: it is hashed once, and not copied for each of a thousand rules.
+      select o.tenantid, o.eventid, o.operation, o.target, o.time, o.old, o.new, o.file, o.traceparent,
+        case when octet_length(o.key::text) <= ${MAX_KEY_BYTES} then o.key else '{}' end as key,
         hashtextextended(o.target || ' ' || o.key::text, 0) as record
       from batch b join rowpost.outbox o on ${EVENTS_OF_BATCH} and o.eventid = any (b.eventids)
     ), found as materialized (

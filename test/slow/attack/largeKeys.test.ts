@@ -63,6 +63,11 @@ describe('attack: many rules, and events with large keys', () => {
     try {
       const { ready } = await evaluateRules(depsWith(db.database.ledger), batch!, false);
       expect(ready).to.have.length(EVENTS * RULES);
+      const { rows } = await db.database.pool.query<{ keys: string[] }>(
+        statement`select array_agg(distinct key::text) as keys from rowpost.delivery where tenantid = $1`,
+        [tenantid],
+      );
+      expect(rows[0]!.keys, 'a gigabyte, copied for each rule').to.deep.equal(['{}']);
     } finally {
       clearInterval(timer);
     }
