@@ -16,6 +16,8 @@ const SCAN_LIMIT = 2_000;
  * wait, e.g. after a carrier outage, to spare the queue.
  */
 const RECHECK_SECONDS = { few: 3, many: 10 } as const;
+/** Of due deliveries in one run: some are due again before the last of very many are queued, and sweeps and lost attempts wait meanwhile. */
+const SCANS = 10;
 
 // Requeues open work, read from PostgreSQL each time: state kept in memory might contradict a database that has gone back in
 // time. Adding is idempotent, because the same work has the same job id.
@@ -44,10 +46,17 @@ export async function reconcileDeliveries(
 }
 
 async function addDue(ledger: Ledger, queue: Pick<Queue, 'addDeliveries'>): Promise<void> {
-  for (;;) {
+  const queued = new Map<number, number>();
+  for (let scan = 0; scan < SCANS; scan++) {
     const due = await dueDeliveries(ledger, SCAN_LIMIT);
-    await queue.addDeliveries(due.map((delivery, ahead) => ({ ...delivery, ahead })));
-    const isMany = due.length === SCAN_LIMIT;
+    await queue.addDeliveries(
+      due.map((delivery) => {
+        const ahead = queued.get(delivery.tenantid) ?? 0;
+        queued.set(delivery.tenantid, ahead + 1);
+        return { ...delivery, ahead };
+      }),
+    );
+    const isMany = due.length >= SCAN_LIMIT;
     const marked = await markQueued(ledger, due, isMany ? RECHECK_SECONDS.many : RECHECK_SECONDS.few);
     // Rows locked by another session would only be found again: leave them to the next run.
     if (!isMany || marked === 0) return;
