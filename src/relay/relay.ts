@@ -9,6 +9,7 @@ import { pruneIdempotencyKeys } from '../db/outbox/idempotencyKeys.js';
 import { pruneSignInEvents } from '../db/roles/signIn/signInEvents.js';
 import { prunePolls } from '../db/outbox/partitions.js';
 import { pruneGaps } from '../db/capture/captureGaps.js';
+import { deleteEmailsOfDeleted } from '../db/email/emailsOfDeleted.js';
 import { purgeRemovedSuppressions } from '../db/email/suppressions.js';
 import { openStorage } from '../files/storage/openStorage.js';
 import { listenForWakeups } from '../db/pool/wakeup.js';
@@ -37,6 +38,10 @@ const BATCHES_PER_POLL = 20;
 /** How often waiting deliveries are counted while batches are held back or on their way. */
 const ADMIT_INTERVAL_MS = 200;
 const MAINTENANCE_INTERVAL_MS = 10 * 60_000;
+/** Of kept emails of deleted tenants, which nobody can read any more. */
+const DELETED_TENANTS_INTERVAL_MS = 10_000;
+const DELETED_TOGETHER = 1_000;
+const DELETED_IN_A_RUN = 50_000;
 /** For sessions that exhaust PostgreSQL's shared resources: nobody can write while one holds all locks. */
 const SESSION_POLL_MS = 250;
 const AUTOVACUUM_POLL_MS = 60_000;
@@ -110,6 +115,10 @@ export function startRelay(deps: RelayDeps): Stoppable {
       reconcileDeliveries(ledger, queue, config.maxAttempts),
     ),
     maintenance,
+    loop('deleting emails of deleted tenants', DELETED_TENANTS_INTERVAL_MS, async () => {
+      for (let deleted = 0; deleted < DELETED_IN_A_RUN; deleted += DELETED_TOGETHER)
+        if ((await deleteEmailsOfDeleted(ledger, DELETED_TOGETHER)) < DELETED_TOGETHER) return;
+    }),
     loop('sweeping files', config.fileSweepMs, () => sweeper.sweep()),
     loop('watching shared server resources', SESSION_POLL_MS, () => endHoldingSessions(serverGuard, log)),
     loop('watching captured tables', CAPTURE_POLL_MS, () => captureRestorer.run()),

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { createTemplatePool, type TemplatePool } from 'rowpost-jinja2';
+import { deleteEmailsOfDeleted } from '../../src/db/email/emailsOfDeleted.js';
 import { deleteTenant } from '../../src/control/tenants/tenants.js';
 import { createTestTenant } from '../support/createTestTenant.js';
 import { dropOldPartitions } from '../../src/db/outbox/partitions.js';
@@ -101,12 +102,19 @@ describe('delivery: emails are kept as they were sent', () => {
     const account = { name: 'gone', rootLogin: 'root', rootPassword: 'correct horse' };
     const { tenantid } = await createTestTenant(pool, account);
     const email = { tenantid, deliveryid: 1, attempt: 1, email: Buffer.from('x'), createtime: new Date() };
-    await knex('rowpost.sent_mail').insert(email);
+    const emails = Array.from({ length: 5 }, (_, index) => ({ ...email, deliveryid: 1 + index }));
+    await knex('rowpost.sent_mail').insert(emails);
     const other = await createTenant(db.database);
     await deliver(other);
-    await inTransaction(pool, (tx) => deleteTenant(tx, tenantid));
-    expect([(await kept({ tenantid })).length, (await kept(other)).length]).to.deep.equal([0, 1]);
     await pipeline.stop();
+    const { ledger } = db.database;
+    expect(await deleteEmailsOfDeleted(ledger, 100)).to.equal(0);
+    await inTransaction(pool, (tx) => deleteTenant(tx, tenantid));
+    expect([await deleteEmailsOfDeleted(ledger, 3), await deleteEmailsOfDeleted(ledger, 3)]).to.deep.equal([
+      3, 2,
+    ]);
+    expect([(await kept({ tenantid })).length, (await kept(other)).length]).to.deep.equal([0, 1]);
+    expect(await deleteEmailsOfDeleted(ledger, 3)).to.equal(0);
     const dayMs = 24 * 3600 * 1000;
     const days = { retentionDays: 30, keepEmailDays: 7 };
     await dropOldPartitions(db.database.ledger, Date.now() + 7 * dayMs, days);

@@ -171,7 +171,8 @@ export async function findRootRoleid(db: StatementRunner, tenantid: number): Pro
 }
 
 /**
- * Deletes a tenant with its schema and everything in it; an adopted schema is returned as it was. Throws AppError
+ * Deletes a tenant with its schema and everything in it; an adopted schema is returned as it was. Its kept emails are deleted by the relay,
+ * and its deliveries stay until their retention is over. Throws AppError
  * TENANT_NOT_FOUND, SCHEMA_TOO_LARGE; PERMISSION_DENIED if owners of an adopted schema have to revoke grants first,
  * TRANSACTION_CONFLICT if its tables are in use all the time. Pass a transaction.
  */
@@ -183,7 +184,6 @@ export async function deleteTenant(tx: StatementRunner, tenantid: number): Promi
   await requireTenantInThisCell(tx, tenantid);
   const isAdopted = (await readTenant(tx, tenantid))?.adopted === true;
   if (isAdopted) await tx.query('update rowpost.tenant set adopted = false where tenantid = $1', [tenantid]);
-  await tx.query('delete from rowpost.sent_mail where tenantid = $1', [tenantid]);
   await tx.query('delete from rowpost.tenant where tenantid = $1', [tenantid]);
   if (isAdopted) {
     await releaseSchema(tx, { tenantid, schema });
