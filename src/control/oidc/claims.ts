@@ -24,11 +24,24 @@ const isPlain = (value: unknown): boolean => typeof value === 'boolean' || Numbe
 function valueAt(value: unknown, path: string): unknown {
   if (isList(value)) return value.flatMap((item) => valueAt(item, path) ?? []);
   if (!isObject(value)) return undefined;
-  const names = Object.keys(value).filter((each) => leadsTo(each, path));
-  if (names.length === 0) return undefined;
-  const name = names.reduce((longest, each) => (each.length > longest.length ? each : longest));
+  const name = nameIn(value, path);
+  if (name === undefined) return undefined;
   const found = ownValue(value, name);
   return name === path ? found : valueAt(found, path.slice(name.length + 1));
+}
+
+/**
+ * The longest name of an object that leads to the path. Only for a path with dots are all names read: templates may name thousands
+ * without, and a provider may send tens of thousands.
+ */
+function nameIn(value: Claims, path: string): string | undefined {
+  if (Object.hasOwn(value, path)) return path;
+  if (!path.includes('.')) return undefined;
+  let longest: string | undefined;
+  for (const name of Object.keys(value)) {
+    if (path.startsWith(`${name}.`) && name.length >= (longest?.length ?? 0)) longest = name;
+  }
+  return longest;
 }
 
 /** What a provider has is a handful of levels: more would exhaust the stack of what walks through them. */
@@ -48,10 +61,8 @@ export function isTooDeep(claims: Claims): boolean {
  * says where else it is (OpenID Connect Core, 5.6.2), or `hasgroups` that there are any.
  */
 export function isLeftOut(claims: Claims, path: string): boolean {
-  const names = ownValue(claims, '_claim_names');
-  const elsewhere = isObject(names) ? Object.keys(names) : [];
-  if (elsewhere.some((name) => leadsTo(name, path))) return true;
-  return ownValue(claims, 'hasgroups') === true && leadsTo('groups', path) && !isThere(claims, path);
+  if (nameIn(claimNames(claims), path) !== undefined) return true;
+  return ownValue(claims, 'hasgroups') === true && /^groups(\.|$)/.test(path) && !isThere(claims, path);
 }
 
 /** Whether the claims have to be asked for elsewhere, where the provider may have more. */
@@ -62,11 +73,14 @@ export function isMissing(claims: Claims, path: string): boolean {
 /** The claims of an ID token with those of UserInfo that it has not, or has in part. */
 export function completeClaims(claims: Claims, more: Claims): Claims {
   const complete = new Map(Object.entries(claims));
-  const names = ownValue(claims, '_claim_names');
-  const elsewhere = isObject(names) ? Object.keys(names) : [];
-  const found = elsewhere.filter((name) => ownValue(more, name) !== undefined && !isLeftOut(more, name));
-  for (const name of found) complete.delete(name);
-  const left = elsewhere.filter((name) => !found.includes(name));
+  const stillElsewhere = claimNames(more);
+  const isFound = (name: string): boolean =>
+    ownValue(more, name) !== undefined && !Object.hasOwn(stillElsewhere, name);
+  const left: string[] = [];
+  for (const name of Object.keys(claimNames(claims))) {
+    if (isFound(name)) complete.delete(name);
+    else left.push(name);
+  }
   complete.delete('_claim_names');
   if (left.length > 0) complete.set('_claim_names', Object.fromEntries(left.map((name) => [name, ''])));
   // An address is verified where it comes from.
@@ -81,8 +95,10 @@ function isThere(claims: Claims, path: string): boolean {
   return valueAt(claims, path) !== undefined;
 }
 
-function leadsTo(name: string, path: string): boolean {
-  return path === name || path.startsWith(`${name}.`);
+/** Those that the provider has elsewhere. */
+function claimNames(claims: Claims): Claims {
+  const names = ownValue(claims, '_claim_names');
+  return isObject(names) && !isList(names) ? names : {};
 }
 
 /** The address that the provider says is the person's own. */

@@ -7,7 +7,9 @@ import {
   GraphQLString,
   type GraphQLFieldConfig,
 } from 'graphql';
+import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
+import { oneStep } from '../../graphql/steps.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
@@ -67,6 +69,9 @@ const triedType = new GraphQLObjectType<TriedSignIn, ControlContext>({
 
 const confid = { type: new GraphQLNonNull(SCALARS.Int) };
 
+/** As of a provider's response. */
+const MAX_CLAIMS_CHARACTERS = 262_144;
+
 /** `Utility.check_oidc_config`. Throws AppError PERMISSION_DENIED, OIDC_CONFID_NOT_FOUND. */
 export const checkOidcConfig: GraphQLFieldConfig<unknown, ControlContext, { readonly confid: number }> = {
   type: new GraphQLList(stepType),
@@ -87,23 +92,31 @@ export const tryOidcClaims: GraphQLFieldConfig<
   type: triedType,
   description: 'The role and classes that a sign-in with these claims would get now. Nothing is changed.',
   args: { confid, claims: { ...text, description: 'Of an ID token and UserInfo, as JSON.' } },
-  resolve: (_source, given, { principal, options }) => {
+  resolve: async (_source, given, { principal, options, deps }) => {
     requireTenantAdmin(principal);
-    const claims = readClaims(given.claims);
-    if (isTooDeep(claims)) throw badInput('claims', 'claims are nested too deeply.');
+    const read = oneStep(() => readClaims(given.claims));
+    const claims = await deps.engine.planning.run(planOwnerOf(principal), read);
     return setUpOf(options).tryClaims(principal.tenantid, given.confid, claims);
   },
 };
 
 /** Throws AppError BAD_USER_INPUT. */
 function readClaims(json: string): Claims {
+  if (json.length > MAX_CLAIMS_CHARACTERS)
+    throw badInput('claims', `claims has more than ${MAX_CLAIMS_CHARACTERS} characters.`);
+  const claims = parseClaims(json);
+  if (!claims) throw badInput('claims', 'claims must be a JSON object.');
+  if (isTooDeep(claims)) throw badInput('claims', 'claims are nested too deeply.');
+  return claims;
+}
+
+function parseClaims(json: string): Claims | undefined {
   try {
     const claims: unknown = JSON.parse(json);
-    if (typeof claims === 'object' && claims !== null && !Array.isArray(claims)) return claims as Claims;
+    return typeof claims === 'object' && !Array.isArray(claims) && claims ? (claims as Claims) : undefined;
   } catch {
-    // As below.
+    return undefined;
   }
-  throw badInput('claims', 'claims must be a JSON object.');
 }
 
 function setUpOf({ oidcSetUp }: ControlContext['options']): OidcSetUp {
