@@ -1,11 +1,11 @@
+import { isStorable } from '../../db/sql/isStorable.js';
 import { ownValue } from '../../foundation/ownValue.js';
 
 /** The claims of a verified ID token. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** PostgreSQL stores no other: it has no NUL, and would make one of texts that differ by a lone surrogate. */
 export function isText(value: unknown): value is string {
-  return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
+  return typeof value === 'string' && isStorable(value);
 }
 
 /**

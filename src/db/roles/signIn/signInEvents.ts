@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { isStorable } from '../../sql/isStorable.js';
 import type { StatementRunner } from '../../sql/statementRunner.js';
 
 /** Something to remember about a role's ways in and out. */
@@ -28,6 +29,10 @@ export async function recordSignInEvents(
   db: StatementRunner,
   events: readonly (SignInEvent & { readonly count?: number })[],
 ): Promise<void> {
+  // Anybody may send any login, and a statement that fails would lose the events of all tenants.
+  const stored = events.map(({ login, ...event }) =>
+    login !== undefined && isStorable(login) ? { ...event, login } : event,
+  );
   await db.query(
     // In one order, so that two processes don't deadlock.
     `insert into rowpost.sign_in_event as e (tenantid, slot, kind, roleid, confid, provider, reason, address, actorid, count)
@@ -53,7 +58,7 @@ export async function recordSignInEvents(
      order by g.tenantid, g.slot, g.kind, g.roleid, g.confid, g.reason, g.address, g.actorid
      on conflict (tenantid, slot, kind, roleid, confid, reason, address, actorid)
        do update set count = e.count + excluded.count, last_time = now()`,
-    [JSON.stringify(events), MAX_REFUSED],
+    [JSON.stringify(stored), MAX_REFUSED],
   );
 }
 
