@@ -188,6 +188,40 @@ describe('attack: logout tokens that end sessions of others, or that end none', 
     expect(await opens(session)).to.equal(true);
   });
 
+  it('are of a provider that is there twice: the sessions through both end', async () => {
+    const client = { client_id: 'shared', client_secret: 'shared secret' };
+    const sessions: AuthBody[] = [];
+    for (let n = 0; n < 2; n += 1) {
+      const providerid = await fixture.createProvider({ ...provider.endpoints, issuer: provider.issuer });
+      const through = await fixture.createConfig(providerid, client);
+      await fixture.map(roleid, through, 'somebody');
+      sessions.push(await signIn('twice', through));
+    }
+    expect((await send(await signed(right({ aud: client.client_id, sid: 'twice' }))))[0]).to.equal(200);
+    for (const session of sessions) expect(await opens(session)).to.equal(false);
+  });
+
+  it('are about thousands of sessions, which end in parts', async () => {
+    const SESSIONS = 2_500;
+    await signIn('many');
+    const { pool } = fixture.web.testDatabase.database;
+    const countOf = async (sql: string): Promise<number> =>
+      (await pool.query<{ count: number }>(sql, [confid])).rows[0]?.count ?? 0;
+    await pool.query(
+      `insert into rowpost.session (tenantid, roleid, confid, browser, address, state_ms, expires, provider_sid)
+       select tenantid, roleid, confid, browser, address, state_ms, expires, sha256('many')
+       from rowpost.session s, generate_series(2, $2) where s.confid = $1 and provider_sid = sha256('many')`,
+      [confid, SESSIONS],
+    );
+    await pool.query('delete from rowpost.sign_in_event');
+    expect((await send(await signed(right({ sid: 'many' }))))[0]).to.equal(200);
+    const open = `select count(*)::int from rowpost.session
+      where confid = $1 and provider_sid = sha256('many') and ended is null`;
+    expect(await countOf(open)).to.equal(0);
+    const noted = `select sum(count)::int as count from rowpost.sign_in_event where kind = 'signed_out' and confid = $1`;
+    expect(await countOf(noted)).to.equal(SESSIONS);
+  });
+
   it('are ID tokens, which browsers know', async () => {
     const session = await signIn('id');
     const idToken = await signed(right({ sid: 'id', sub: 'somebody', nonce: 'n', events: undefined }));

@@ -12,6 +12,7 @@ import {
 import type { Database } from '../../db/pool/database.js';
 import { AppError, rateLimited } from '../../foundation/errors.js';
 import type { Logger } from '../../foundation/observability/log.js';
+import type { AnonymousTurns } from '../http/anonymousTurns.js';
 import { clientAddress } from '../http/clientAddress.js';
 import { consumePoint } from '../http/consumePoint.js';
 import type { SignInEvents } from './signInEvents.js';
@@ -26,6 +27,7 @@ const CLEANUP_MS = 60_000;
 
 export interface SignInLimitsDeps {
   readonly database: Pick<Database, 'pool'>;
+  readonly turns: Pick<AnonymousTurns, 'run'>;
   readonly log: Logger;
   readonly signInEvents: Pick<SignInEvents, 'note'>;
   readonly config: Pick<
@@ -57,7 +59,11 @@ export class SignInLimits {
         key: keyOf('address', clientAddress(req, this.deps.config.trustProxy)),
         windowSeconds: ADDRESS_WINDOW_SECONDS,
       };
-      const [count] = await countSignIns(this.deps.database.pool, [counted]);
+      // All requests of an address change one row, and each waits for the one before.
+      const count = await this.deps.turns.run(req, async () => {
+        const [first] = await countSignIns(this.deps.database.pool, [counted]);
+        return first;
+      });
       this.#cleanUp();
       if (count && count.count > limit) throw limited(count);
     }

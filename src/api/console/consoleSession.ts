@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { CookieOptions, Response } from 'express';
 import type { Principal } from '../../db/roles/principal.js';
-import { endUnlistedSession, isConsoleSessionOpen } from '../../db/roles/signIn/endedSessions.js';
+import { endUnlistedSession } from '../../db/roles/signIn/endedSessions.js';
 import { endSession, type EndedSession } from '../../db/roles/signIn/sessions.js';
 import { AppError } from '../../foundation/errors.js';
 import type { Authenticator } from '../auth/authenticate.js';
@@ -97,7 +97,7 @@ export class ConsoleSessions {
       const { principal, claims } = await this.deps.authenticator.authenticateToken(token, 'refresh');
       await requireSignInAllowed(this.deps, principal);
       const { authTimeMs, sessionid } = claims;
-      if (!(await isConsoleSessionOpen(this.deps.database.pool, hashOf(token), claims))) return undefined;
+      if (!(await this.deps.principals.isConsoleSessionOpen(hashOf(token), claims))) return undefined;
       return { principal, csrfToken: csrfTokenOf(token, principal), authTimeMs, sessionid };
     } catch (error) {
       if (error instanceof AppError && ENDED.has(error.code)) return undefined;

@@ -32,6 +32,7 @@ import { failedSignIn } from '../signIn/failedSignIn.js';
 import { signInRoutes } from '../signIn/signInRoutes.js';
 import { unsubscribeRoutes } from '../unsubscribe/unsubscribeRoutes.js';
 import type { AnonymousLimits } from './anonymousLimits.js';
+import { AnonymousTurns } from './anonymousTurns.js';
 import type { WebDeps } from './webDeps.js';
 import { eventRoutes } from '../webhooks/eventRoutes.js';
 import { EmailEventMetrics } from '../webhooks/emailEventMetrics.js';
@@ -62,9 +63,11 @@ export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, r
   app.use(securityHeaders(config.baseUrl));
   const { registry } = deps.metrics;
   app.use(probeRoutes(deps, registry));
+  const turns = new AnonymousTurns(deps.database.pool, config);
   const routeDeps: RouteDeps = {
     ...deps,
-    limits: new SignInLimits(deps),
+    turns,
+    limits: new SignInLimits({ ...deps, turns }),
     respondToSignIn: createSignInResponder(deps, tokens),
     consoleSessions: new ConsoleSessions(deps),
   };
@@ -76,7 +79,7 @@ export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, r
   app.use(['/oidc', '/signin'], failedSignIn(deps));
   app.use(consoleRoutes(routeDeps));
   app.use(graphiqlRoutes());
-  app.use(unsubscribeRoutes(deps));
+  app.use(unsubscribeRoutes(routeDeps));
   if (config.mailTransport === 'mailbox') app.use(mailboxRoutes(routeDeps));
   app.use(otherMethods, notFound);
   app.use(failure(deps));

@@ -13,6 +13,7 @@ import type { ProviderIssuers } from '../oidc/providerIssuers.js';
 import type { ProviderMetadata } from '../oidc/providerMetadata.js';
 import type { ProviderKeys } from '../oidc/providerKeys.js';
 import type { AnonymousLimits } from './anonymousLimits.js';
+import type { AnonymousTurns } from './anonymousTurns.js';
 import type { WebDeps } from './webDeps.js';
 
 /** What routes share in addition to `WebDeps`; `expressApp.ts` creates it once. */
@@ -22,6 +23,8 @@ export interface RouteDeps extends WebDeps {
   readonly sessions: Sessions;
   readonly signInEvents: SignInEvents;
   readonly limits: SignInLimits;
+  /** On connections of `database.pool`. */
+  readonly turns: AnonymousTurns;
   readonly respondToSignIn: SignInResponder;
   readonly consoleSessions: ConsoleSessions;
   readonly bodies: BodyBudget;

@@ -1,6 +1,12 @@
-import { Router, type RequestHandler } from 'express';
+import { Router, type Request, type RequestHandler } from 'express';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { endSession, endSessionsOfLogout, recordLogout } from '../../db/roles/signIn/sessions.js';
+import { readClientConfigs } from '../../control/oidc/oidcRegistration.js';
+import {
+  endSession,
+  endSessionsOfLogout,
+  recordLogout,
+  type ProviderLogout,
+} from '../../db/roles/signIn/sessions.js';
 import { recordSignInEvents } from '../../db/roles/signIn/signInEvents.js';
 import { AppError } from '../../foundation/errors.js';
 import { readSignIn, readText } from '../auth/readSignIn.js';
@@ -15,7 +21,7 @@ import { endSessionUrl, readSignOutState, SIGNED_OUT_PATH } from './endSessionUr
 import { oidcFailure } from './oidcFailure.js';
 import { signedOut } from './signedOut.js';
 import { readReturnTo } from './returnTo.js';
-import { verifyLogoutToken } from './verifyLogoutToken.js';
+import { verifyLogoutToken, type ReadConfigs } from './verifyLogoutToken.js';
 
 const MAX_LOGOUT_TOKEN_CHARACTERS = 32_768;
 /** Of one address, in each web process. A provider's own are not counted: it may sign a whole company out at once. */
@@ -26,7 +32,7 @@ const REFUSED_PER_MINUTE = 60;
  * `POST /oidc/backchannel` takes logout tokens of providers.
  */
 export function signOutRoutes(deps: RouteDeps): Router {
-  const { database, config, principals, log } = deps;
+  const { database, config, principals, log, turns } = deps;
   const refused = new RateLimiterMemory({ points: REFUSED_PER_MINUTE, duration: 60 });
 
   const signOut: RequestHandler = async (req, res) => {
@@ -58,23 +64,32 @@ export function signOutRoutes(deps: RouteDeps): Router {
     await sendPage(res, 'signed-out', { title: 'Signed out' });
   };
 
+  /** @returns how many sessions it ended */
+  const endThose = async (req: Request, logout: ProviderLogout): Promise<number> => {
+    if (!(await recordLogout(database.pool, logout)))
+      throw oidcFailure('OIDC_LOGOUT_TOKEN_INVALID', 'The logout token came before (jti).');
+    let count = 0;
+    for await (const ended of endSessionsOfLogout(database.pool, logout, config.accessTokenSeconds)) {
+      count += ended.length;
+      const events = ended.map((session) => signedOut(deps, req, session, 'provider'));
+      await recordSignInEvents(database.pool, events);
+      for (const tenantid of new Set(ended.map((each) => each.tenantid))) principals.forget(tenantid);
+    }
+    return count;
+  };
+
   const backchannel: RequestHandler = async (req, res) => {
     const address = clientAddress(req, config.trustProxy);
     const spent = await refused.get(address);
     if (spent && spent.remainingPoints <= 0) await consumePoint(refused, address, TOO_MANY);
     try {
       const values = await readSignIn(deps, req, res);
-      const logout = await verifyLogoutToken(
-        deps,
-        readText(values, 'logout_token', MAX_LOGOUT_TOKEN_CHARACTERS),
-      );
-      if (!(await recordLogout(database.pool, logout)))
-        throw oidcFailure('OIDC_LOGOUT_TOKEN_INVALID', 'The logout token came before (jti).');
-      const ended = await endSessionsOfLogout(database.pool, logout, config.accessTokenSeconds);
-      const events = ended.map((session) => signedOut(deps, req, session, 'provider'));
-      await recordSignInEvents(database.pool, events);
-      for (const tenantid of new Set(ended.map((each) => each.tenantid))) principals.forget(tenantid);
-      log.info({ confids: logout.confids, sessions: ended.length }, 'signed out by a provider');
+      const readConfigs: ReadConfigs = (clientIds) =>
+        turns.run(req, () => readClientConfigs(database.pool, clientIds));
+      const token = readText(values, 'logout_token', MAX_LOGOUT_TOKEN_CHARACTERS);
+      const logout = await verifyLogoutToken(deps.providerKeys, readConfigs, token);
+      const sessions = await turns.run(req, () => endThose(req, logout));
+      log.info({ confids: logout.confids, sessions }, 'signed out by a provider');
       sendJson(res, 200, '{}');
     } catch (error) {
       if (error instanceof AppError) await refused.penalty(address);

@@ -1,12 +1,12 @@
-import { decodeJwt, errors, type JWTPayload } from 'jose';
-import { readClientConfigs } from '../../control/oidc/oidcRegistration.js';
+import { decodeJwt, errors, type JWTPayload, type JWTVerifyOptions } from 'jose';
+import type { readClientConfigs } from '../../control/oidc/oidcRegistration.js';
 import type { ProviderLogout } from '../../db/roles/signIn/sessions.js';
 import { AppError } from '../../foundation/errors.js';
 import { isJsonObject } from '../../foundation/json/losslessJson.js';
-import type { RouteDeps } from '../http/routeDeps.js';
 import { sha256 } from './browserBinding.js';
 import { isIssuerOf } from './issuer.js';
 import { oidcFailure } from './oidcFailure.js';
+import type { ProviderKeys } from './providerKeys.js';
 import { ALGORITHMS, CLOCK_TOLERANCE_SECONDS, verifySigned } from './verifyIdToken.js';
 
 const MAX_CHARACTERS = 16_384;
@@ -17,7 +17,15 @@ const MAX_PROVIDERS = 5;
 const MAX_AGE_SECONDS = 600;
 /** Anybody may send tokens: those that no key matches make a provider's keys be fetched this often. */
 const MIN_KEY_AGE_MS = 30_000;
+const OPTIONS: JWTVerifyOptions = {
+  algorithms: ALGORITHMS,
+  requiredClaims: ['iss', 'aud', 'iat', 'jti', 'events'],
+  maxTokenAge: MAX_AGE_SECONDS,
+  clockTolerance: CLOCK_TOLERANCE_SECONDS,
+};
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+
+export type ReadConfigs = (clientIds: readonly string[]) => ReturnType<typeof readClientConfigs>;
 
 /**
  * A logout token (OpenID Connect Back-Channel Logout 2.4 and 2.6), verified to be signed by the provider of the configurations
@@ -25,40 +33,34 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
  * Throws AppError OIDC_LOGOUT_TOKEN_INVALID, OIDC_PROVIDER_ERROR.
  */
 export async function verifyLogoutToken(
-  { database: { pool }, providerKeys }: Pick<RouteDeps, 'database' | 'providerKeys'>,
+  providerKeys: ProviderKeys,
+  readConfigs: ReadConfigs,
   token: string,
 ): Promise<ProviderLogout> {
   const { iss, aud } = readUnverified(token);
   const audiences = [aud ?? []].flat().filter((each) => typeof each === 'string');
   if (audiences.length === 0 || audiences.length > MAX_AUDIENCES) throw invalid('aud');
-  const known = (await readClientConfigs(pool, audiences)).map(({ provider, ...config }) => ({
+  const known = (await readConfigs(audiences)).map(({ provider, ...config }) => ({
     ...config,
     provider: { ...provider, issuer: provider.issuer ?? provider.discovered_issuer },
   }));
   const named = known.filter(({ provider }) => isIssuerOf(provider, iss));
   const providers = [...new Map(named.map(({ provider }) => [provider.providerid, provider])).values()];
   let failure: unknown = invalid(known.length === 0 ? 'aud' : 'iss');
+  let logout: ProviderLogout | undefined;
   for (const { providerid, jwks_uri } of providers.slice(0, MAX_PROVIDERS)) {
     try {
-      const claims = await verifySigned(
-        providerKeys,
-        jwks_uri,
-        token,
-        {
-          algorithms: ALGORITHMS,
-          requiredClaims: ['iss', 'aud', 'iat', 'jti', 'events'],
-          maxTokenAge: MAX_AGE_SECONDS,
-          clockTolerance: CLOCK_TOLERANCE_SECONDS,
-        },
-        MIN_KEY_AGE_MS,
-      );
-      const confids = named.filter((each) => each.provider.providerid === providerid);
-      return { confids: confids.map(({ confid }) => confid), ...readLogout(claims) };
+      const claims = await verifySigned(providerKeys, jwks_uri, token, OPTIONS, MIN_KEY_AGE_MS);
+      const ofProvider = named.filter((each) => each.provider.providerid === providerid);
+      // Several provider objects may be one provider.
+      const confids = [...(logout?.confids ?? []), ...ofProvider.map(({ confid }) => confid)];
+      logout = { confids, ...readLogout(claims) };
     } catch (error) {
       failure = error;
     }
   }
-  throw explain(failure);
+  if (!logout) throw explain(failure);
+  return logout;
 }
 
 function readUnverified(token: string): JWTPayload {

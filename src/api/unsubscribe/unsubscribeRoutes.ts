@@ -12,10 +12,11 @@ import {
   UNSUBSCRIBE_PATH,
   type UnsubscribeLink,
 } from '../../email/unsubscribeLink.js';
+import { AnonymousTurns } from '../http/anonymousTurns.js';
 import { consumePoint } from '../http/consumePoint.js';
 import { readBytes } from '../http/readFields.js';
 import { sendPage } from '../pages/sendPage.js';
-import type { WebDeps } from '../http/webDeps.js';
+import type { RouteDeps } from '../http/routeDeps.js';
 
 const MAX_BODY_BYTES = 4_096;
 /** Per recipient. Each change is a write, and people only need a few. */
@@ -26,7 +27,15 @@ const WINDOW_SECONDS = 60;
  * `/unsubscribe/<sealed link>`, the target of the email's link and of its header `List-Unsubscribe`. GET changes nothing,
  * since mailboxes and scanners follow links. A POST, one click in a mailbox (RFC 8058) or the page's buttons, takes effect immediately.
  */
-export function unsubscribeRoutes({ database: { ledger }, keyRing, principals }: WebDeps): Router {
+export function unsubscribeRoutes({
+  database: { ledger, ledgerPool },
+  keyRing,
+  principals,
+  turns,
+  config,
+}: RouteDeps): Router {
+  // Of these, the relay and workers need some, if they are in this process.
+  const ledgerTurns = new AnonymousTurns(ledgerPool, config);
   const changes = new RateLimiterMemory({ points: CHANGES_PER_MINUTE, duration: WINDOW_SECONDS });
 
   const open = async (req: Request, res: Response): Promise<Opened | undefined> => {
@@ -36,8 +45,8 @@ export function unsubscribeRoutes({ database: { ledger }, keyRing, principals }:
       return undefined;
     }
     const link = openUnsubscribeLink(keyRing, sealed);
-    if (link) await principals.requireTenantInThisCell(link.tenantid);
-    const now = link && (await readUnsubscribed(ledger, link));
+    if (link) await turns.run(req, () => principals.requireTenantInThisCell(link.tenantid));
+    const now = link && (await ledgerTurns.run(req, () => readUnsubscribed(ledger, link)));
     if (link && now) return { link, now };
     await send(res, 404, 'note', INVALID_NOTE);
     return undefined;
@@ -55,9 +64,11 @@ export function unsubscribeRoutes({ database: { ledger }, keyRing, principals }:
     const { link } = opened;
     await consumePoint(changes, `${link.tenantid} ${link.address}`, 'Too many changes within a minute.');
     const all = choice === 'all' || (choice === 'one-click' && link.from === 'all');
-    if (choice === 'subscribe') await resubscribe(ledger, link);
-    else await unsubscribe(ledger, { ...link, emailType: all ? null : link.emailType });
-    const now = await readUnsubscribed(ledger, link);
+    const now = await ledgerTurns.run(req, async () => {
+      if (choice === 'subscribe') await resubscribe(ledger, link);
+      else await unsubscribe(ledger, { ...link, emailType: all ? null : link.emailType });
+      return readUnsubscribed(ledger, link);
+    });
     if (now) await send(res, 200, 'unsubscribe', viewOf({ link, now }));
     else await send(res, 200, 'note', INVALID_NOTE);
   };

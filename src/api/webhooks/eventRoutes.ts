@@ -39,13 +39,13 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
     async (req, res) => {
       const nowMs = deps.clock.now();
       const tenantid = readId(req.params['tenantid']) ?? NO_TENANT;
-      await requireTenantInThisCell(pool, tenantid);
+      await deps.turns.run(req, () => requireTenantInThisCell(pool, tenantid));
       // Anyone may send one: it is verified afterwards.
       const sender = clientAddress(req, deps.config.trustProxy);
       const body = await readBytes(req, maxBodyBytes, () => deps.bodies.ofAnonymous(sender, res));
       const verified = await verify(
         { headers: req.headers, body, tenantid, nowMs, inTurn: turnsOf(tenantid, body) },
-        await readSecret(kind, tenantid),
+        await deps.turns.run(req, () => readSecret(kind, tenantid)),
       );
       if (verified) {
         const { items, reportId, once } = verified;

@@ -3,6 +3,7 @@ import { cacheLookups } from '../../foundation/observability/metrics.js';
 import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
 import { requireTenantInThisCell, WRITES_HELD } from '../cells/placement.js';
 import type { StatementRunner } from '../sql/statementRunner.js';
+import { isConsoleSessionOpen, type ConsoleSessionKey } from './signIn/endedSessions.js';
 import { ENDED_SESSIONS, hasSessionEnded } from './signIn/sessions.js';
 
 /** A policy rule that applies to a principal. Rules only grant; several add up. */
@@ -123,7 +124,13 @@ export class PrincipalSource {
 
   /** Whether one of the role's sessions has ended. */
   hasEnded({ tenantid, endedSessions }: Principal, sessionid: string): boolean | Promise<boolean> {
-    return endedSessions?.has(sessionid) ?? hasSessionEnded(this.db, { tenantid, sessionid });
+    const lookUp = (): Promise<boolean> => hasSessionEnded(this.db, { tenantid, sessionid });
+    return endedSessions?.has(sessionid) ?? this.#reads.run(tenantid, lookUp);
+  }
+
+  /** As `isConsoleSessionOpen`. Throws AppError TOO_BUSY. */
+  isConsoleSessionOpen(tokenHash: Buffer, session: ConsoleSessionKey): Promise<boolean> {
+    return this.#reads.run(session.tenantid, () => isConsoleSessionOpen(this.db, tokenHash, session));
   }
 
   /** As the database says now. Throws AppError TENANT_MOVED, TENANT_MOVING. */

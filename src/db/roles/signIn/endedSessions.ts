@@ -1,6 +1,12 @@
 import type { StatementRunner } from '../../sql/statementRunner.js';
 import { IS_OPEN } from './sessions.js';
 
+export interface ConsoleSessionKey {
+  readonly tenantid: number;
+  /** Undefined if the previous release began it. */
+  readonly sessionid: string | undefined;
+}
+
 /**
  * Whether a session of the console is open. The previous release, which may be running, ends them by their tokens.
  * @param tokenHash SHA-256 of the session's token
@@ -8,7 +14,7 @@ import { IS_OPEN } from './sessions.js';
 export async function isConsoleSessionOpen(
   db: StatementRunner,
   tokenHash: Buffer,
-  { tenantid, sessionid }: { readonly tenantid: number; readonly sessionid: string | undefined },
+  { tenantid, sessionid }: ConsoleSessionKey,
 ): Promise<boolean> {
   const { rows } = await db.query<{ open: boolean }>(
     `select not exists (select from rowpost.ended_session where token_hash = $1)

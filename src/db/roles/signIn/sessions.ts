@@ -215,23 +215,32 @@ const IS_OF_LOGOUT = `l.confid = s.confid and (
   s.provider_sid = l.sid_hash and (l.sub_hash is null or s.provider_sub = l.sub_hash)
   or (s.provider_sid is null or l.sid_hash is null) and s.provider_sub = l.sub_hash and s.id_token_issued <= l.issued)`;
 
-/** @returns the sessions that it ended */
-export async function endSessionsOfLogout(
+/** A person may have any number of sessions. */
+const ENDED_AT_ONCE = 1_000;
+
+/** Yields the sessions that it ended. */
+export async function* endSessionsOfLogout(
   db: StatementRunner,
   { confids, jtiHash }: Pick<ProviderLogout, 'confids' | 'jtiHash'>,
   accessTokenSeconds: number,
-): Promise<readonly EndedSession[]> {
-  const { rows } = await db.query<EndedSession>(
-    `update rowpost.session s set ${ENDED_NOW} from rowpost.oidc_logout l
-     where l.confid = any ($2) and l.jti_hash = $3 and ${IS_OF_LOGOUT} and s.ended is null
-     returning s.tenantid, s.roleid, s.sessionid, s.confid, null as "idTokenEncrypted"`,
-    [accessTokenSeconds, [...confids], jtiHash],
-  );
+): AsyncGenerator<readonly EndedSession[], void> {
+  for (;;) {
+    const { rows } = await db.query<EndedSession>(
+      `with chosen as (
+         select s.sessionid from rowpost.session s, rowpost.oidc_logout l
+         where l.confid = any ($2) and l.jti_hash = $3 and ${IS_OF_LOGOUT} and s.ended is null
+         limit ${ENDED_AT_ONCE} for update of s)
+       update rowpost.session s set ${ENDED_NOW} from chosen where s.sessionid = chosen.sessionid
+       returning s.tenantid, s.roleid, s.sessionid, s.confid, null as "idTokenEncrypted"`,
+      [accessTokenSeconds, [...confids], jtiHash],
+    );
+    if (rows.length === 0) break;
+    yield rows;
+  }
   await db.query('update rowpost.oidc_logout set done = true where confid = any ($1) and jti_hash = $2', [
     [...confids],
     jtiHash,
   ]);
-  return rows;
 }
 
 /**

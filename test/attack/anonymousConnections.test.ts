@@ -1,0 +1,93 @@
+import { expect } from 'chai';
+import { unsubscribeUrl } from '../../src/email/unsubscribeLink.js';
+import { KeyRing } from '../../src/config/secrets.js';
+import { ConsoleBrowser } from '../api/consoleBrowser.js';
+import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture } from '../api/webFixture.js';
+import { TEST_SECRET_KEYS } from '../support/testConfig.js';
+import { waitFor } from '../support/waitFor.js';
+
+/** More than there are connections. */
+const FLOOD = 40;
+const FLOODING = '192.0.2.1';
+
+/** Each statement of theirs is made to wait for a lock, as it would for the row that all requests of an address change. */
+describe('attack: requests that hold all connections of the service', function () {
+  this.timeout(60_000);
+  let fixture: WebFixture;
+  let tenantid: number;
+  let other: number;
+  before(async () => {
+    fixture = await WebFixture.start({ env: { TRUST_PROXY: '1', PG_POOL: '24' } });
+    ({ tenantid } = await fixture.createTenant('shop'));
+    ({ tenantid: other } = await fixture.createTenant('other'));
+  });
+  after(() => fixture.stop());
+
+  const signIn = async (address: string, at: number, login = ROOT_LOGIN): Promise<number> => {
+    const credentials = { tenantid: at, login, password: ROOT_PASSWORD };
+    return (await fixture.postJson('/auth', credentials, { 'x-forwarded-for': address })).status;
+  };
+
+  /** Whether others get through while a flood waits for what the lock keeps. */
+  async function expectRoom(
+    lock: string,
+    send: () => Promise<unknown>,
+    others: () => Promise<void>,
+  ): Promise<void> {
+    const { database } = fixture.testDatabase;
+    const [holder, watch] = [database.createClient(), database.createClient()];
+    await Promise.all([holder.connect(), watch.connect()]);
+    try {
+      await holder.query('begin');
+      await holder.query(lock);
+      const flood = Array.from({ length: FLOOD }, send);
+      await waitFor('the flood', async () => {
+        const { rowCount } = await watch.query(
+          "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+        );
+        return rowCount !== 0;
+      });
+      await others();
+      await holder.query('rollback');
+      await Promise.all(flood);
+    } finally {
+      await Promise.all([holder.end(), watch.end()]);
+    }
+  }
+
+  const signsIn = async (): Promise<void> => {
+    expect(await signIn('198.51.100.7', other)).to.equal(200);
+  };
+
+  it('with sign-ins from one address, which count in one row', async () => {
+    const send = (): Promise<number> => signIn(FLOODING, tenantid, 'nobody here');
+    await send();
+    await expectRoom('update rowpost.sign_in_count set count = count', send, signsIn);
+  });
+
+  it('with reports that nobody has verified', async () => {
+    const send = (): Promise<Response> =>
+      fixture.postJson(`/events/sendgrid/${tenantid}`, {}, { 'x-forwarded-for': FLOODING });
+    await expectRoom('lock table rowpost.email_webhook_key', send, signsIn);
+  });
+
+  it('with the page of an unsubscribe link, which needs those of the ledger', async () => {
+    const url = unsubscribeUrl(
+      { baseUrl: fixture.url, keyRing: KeyRing.parse(TEST_SECRET_KEYS) },
+      { tenantid, address: 'ada@example.com', emailType: 'order', from: 'type' },
+    );
+    const send = (): Promise<Response> => fetch(url, { headers: { 'x-forwarded-for': FLOODING } });
+    const { ledgerPool } = fixture.testDatabase.database;
+    await expectRoom('lock table rowpost.email_unsubscribe', send, async () => {
+      await ledgerPool.query('select');
+    });
+  });
+
+  it('with pages of the console', async () => {
+    const browser = new ConsoleBrowser(fixture);
+    const form = { tenant: 'shop', login: ROOT_LOGIN, password: ROOT_PASSWORD };
+    expect((await browser.post('/console/sign-in', form)).status).to.equal(303);
+    const send = (): Promise<Response> => browser.get('/console/sessions');
+    await expectRoom('lock table rowpost.ended_session', send, signsIn);
+  });
+});
