@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { unsubscribeUrl } from '../../src/email/unsubscribeLink.js';
 import { KeyRing } from '../../src/config/secrets.js';
+import { signLink } from '../../src/files/fileLinks.js';
 import { ConsoleBrowser } from '../api/consoleBrowser.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture } from '../api/webFixture.js';
 import { TEST_SECRET_KEYS } from '../support/testConfig.js';
@@ -13,6 +15,7 @@ const FLOODING = '192.0.2.1';
 /** Each statement of theirs is made to wait for a lock, as it would for the row that all requests of an address change. */
 describe('attack: requests that hold all connections of the service', function () {
   this.timeout(60_000);
+  const keyRing = KeyRing.parse(TEST_SECRET_KEYS);
   let fixture: WebFixture;
   let tenantid: number;
   let other: number;
@@ -22,11 +25,6 @@ describe('attack: requests that hold all connections of the service', function (
     ({ tenantid: other } = await fixture.createTenant('other'));
   });
   after(() => fixture.stop());
-
-  const signIn = async (address: string, at: number, login = ROOT_LOGIN): Promise<number> => {
-    const credentials = { tenantid: at, login, password: ROOT_PASSWORD };
-    return (await fixture.postJson('/auth', credentials, { 'x-forwarded-for': address })).status;
-  };
 
   /** Whether others get through while a flood waits for what the lock keeps. */
   async function expectRoom(
@@ -56,11 +54,13 @@ describe('attack: requests that hold all connections of the service', function (
   }
 
   const signsIn = async (): Promise<void> => {
-    expect(await signIn('198.51.100.7', other)).to.equal(200);
+    const credentials = { tenantid: other, login: ROOT_LOGIN, password: ROOT_PASSWORD };
+    const headers = { 'x-forwarded-for': '198.51.100.7' };
+    expect((await fixture.postJson('/auth', credentials, headers)).status).to.equal(200);
   };
 
   it('with sign-ins from one address, which count in one row', async () => {
-    const send = (): Promise<number> => signIn(FLOODING, tenantid, 'nobody here');
+    const send = (): Promise<Response> => fixture.postJson('/auth', {}, { 'x-forwarded-for': FLOODING });
     await send();
     await expectRoom('update rowpost.sign_in_count set count = count', send, signsIn);
   });
@@ -73,7 +73,7 @@ describe('attack: requests that hold all connections of the service', function (
 
   it('with the page of an unsubscribe link, which needs those of the ledger', async () => {
     const url = unsubscribeUrl(
-      { baseUrl: fixture.url, keyRing: KeyRing.parse(TEST_SECRET_KEYS) },
+      { baseUrl: fixture.url, keyRing },
       { tenantid, address: 'ada@example.com', emailType: 'order', from: 'type' },
     );
     const send = (): Promise<Response> => fetch(url, { headers: { 'x-forwarded-for': FLOODING } });
@@ -81,6 +81,15 @@ describe('attack: requests that hold all connections of the service', function (
     await expectRoom('lock table rowpost.email_unsubscribe', send, async () => {
       await ledgerPool.query('select');
     });
+  });
+
+  it('with the URL of a file', async () => {
+    const { roleid } = await fixture.signIn(tenantid);
+    const link = { method: 'GET', tenantid, roleid, storagekey: randomUUID(), size: null } as const;
+    const inAnHour = { expires: Date.now() / 1_000 + 3_600, sinceMs: Date.now(), isForEmail: false };
+    const url = signLink(keyRing, fixture.url, { ...link, ...inAnHour });
+    const send = (): Promise<Response> => fetch(url, { headers: { 'x-forwarded-for': FLOODING } });
+    await expectRoom('lock table rowpost.file', send, signsIn);
   });
 
   it('with pages of the console', async () => {

@@ -5,6 +5,7 @@ import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Services } from '../../control/services.js';
 import { requireActiveTenant } from '../auth/authenticate.js';
 import { findHolder, findSender } from '../auth/findHolder.js';
+import type { AnonymousTurns } from '../http/anonymousTurns.js';
 import type { ObjectLeases } from './objectLeases.js';
 import type { Transfers } from './transfers.js';
 
@@ -13,6 +14,8 @@ export interface FileDeps extends Omit<Services, 'engine'> {
   readonly storage: FileStorage;
   readonly leases: ObjectLeases;
   readonly transfers: Transfers;
+  /** On connections of `database.pool`, because anybody may have a URL. */
+  readonly turns: Pick<AnonymousTurns, 'run'>;
 }
 
 /** With its current permissions. Throws AppError FILE_URL_INVALID, TENANT_SUSPENDED. */

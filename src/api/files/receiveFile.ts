@@ -34,7 +34,8 @@ export async function receiveFile(
   const principal = await requirePrincipal(deps, link);
   deps.transfers.begin(tenantid, res);
   const objectkey = newObjectkey(tenantid);
-  const start = await beginUpload(deps.database.pool, { storagekey, tenantid, objectkey }, OBJECT_LEASE_MS);
+  const begin = () => beginUpload(deps.database.pool, { storagekey, tenantid, objectkey }, OBJECT_LEASE_MS);
+  const start = await deps.turns.run(req, begin);
   if (start.state !== 'begun') throw refusal(start.state);
   const file = await storeAndRecord(
     deps,

@@ -16,7 +16,7 @@ export async function sendFile(
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
-  const file = await requireFile(deps, link);
+  const file = await requireFile(deps, link, req);
   const etag = `"${file.checksum}"`;
   const headers = { ...headersOf(file), etag };
   if (matches(req.headers['if-none-match'], etag)) {
@@ -45,9 +45,10 @@ export async function sendFile(
   }
 }
 
-async function requireFile(deps: FileDeps, link: FileLink): Promise<StoredFile> {
+async function requireFile(deps: FileDeps, link: FileLink, req: IncomingMessage): Promise<StoredFile> {
   const principal = await requirePrincipal(deps, link);
-  const [file] = await readFiles(deps.database.pool, link.tenantid, [link.storagekey]);
+  const read = () => readFiles(deps.database.pool, link.tenantid, [link.storagekey]);
+  const [file] = await deps.turns.run(req, read);
   if (!file) throw new AppError('NOT_FOUND', 'The file is gone.');
   await deps.engine.requireFileRow(principal, 'download', file);
   return file;

@@ -24,7 +24,7 @@ export class AnonymousTurns {
     });
   }
 
-  /** Runs statements of a request, without transactions. Throws AppError TOO_BUSY. */
+  /** Runs what takes one connection at a time. Throws AppError TOO_BUSY. */
   run<T>(req: IncomingMessage, work: () => Promise<T>): Promise<T> {
     return this.#limiter.run(clientAddress(req, this.config.trustProxy), work);
   }

@@ -32,7 +32,7 @@ import { failedSignIn } from '../signIn/failedSignIn.js';
 import { signInRoutes } from '../signIn/signInRoutes.js';
 import { unsubscribeRoutes } from '../unsubscribe/unsubscribeRoutes.js';
 import type { AnonymousLimits } from './anonymousLimits.js';
-import { AnonymousTurns } from './anonymousTurns.js';
+import type { AnonymousTurns } from './anonymousTurns.js';
 import type { WebDeps } from './webDeps.js';
 import { eventRoutes } from '../webhooks/eventRoutes.js';
 import { EmailEventMetrics } from '../webhooks/emailEventMetrics.js';
@@ -45,6 +45,7 @@ export interface ExpressAppDeps extends WebDeps {
   readonly metrics: HttpMetrics;
   readonly bodies: BodyBudget;
   readonly anonymousLimits: AnonymousLimits;
+  readonly turns: AnonymousTurns;
   readonly callProvider: ProviderClient;
   readonly issuers: ProviderIssuers;
   readonly providerKeys: ProviderKeys;
@@ -63,11 +64,9 @@ export function createExpressApp(deps: ExpressAppDeps): (req: IncomingMessage, r
   app.use(securityHeaders(config.baseUrl));
   const { registry } = deps.metrics;
   app.use(probeRoutes(deps, registry));
-  const turns = new AnonymousTurns(deps.database.pool, config);
   const routeDeps: RouteDeps = {
     ...deps,
-    turns,
-    limits: new SignInLimits({ ...deps, turns }),
+    limits: new SignInLimits(deps),
     respondToSignIn: createSignInResponder(deps, tokens),
     consoleSessions: new ConsoleSessions(deps),
   };
