@@ -4,7 +4,7 @@ import {
   withInstallation,
   type Installation,
 } from '../process/compose.js';
-import type { MoveDeps } from '../control/tenants/moveToCell.js';
+import type { MoveDeps } from '../control/tenants/moveTables.js';
 import type { DumpEnd } from '../db/cells/moving/clientProgram.js';
 import { useDirectory, type Directory } from '../db/cells/directory/directory.js';
 import { UsageError } from '../foundation/errors.js';

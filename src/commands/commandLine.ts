@@ -54,6 +54,7 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
       'rowpost tenant import --file <file> [--tables <file>] [--adopt <schema>] [--foreign]    --foreign for a file of another installation.',
       'rowpost tenant move --tenant <id> --to <cell>    Moves the tenant to another cell; its writes are rejected meanwhile: see docs/how-to/cells.md.',
       'rowpost tenant move --tenant <id> --to <cell> --estimate    Says how long that would take.',
+      'rowpost tenant move --tenant <id> --to <cell> --follow    Lets the target follow the tables of a large tenant, before it is moved.',
       'rowpost tenant move --tenant <id> --abort    Undoes an interrupted move.',
       'rowpost tenant list',
     ],

@@ -5,6 +5,7 @@ import { createTenant, listTenants, suspendTenant } from '../control/tenants/ten
 import {
   abortMove,
   estimateMove,
+  followTenant,
   moveTenantToCell,
   type MoveEstimate,
 } from '../control/tenants/moveToCell.js';
@@ -97,10 +98,10 @@ async function setSuspended(args: readonly string[], suspended: boolean): Promis
 
 /**
  * To another cell. Prints one JSON line with an estimate, {"tenantid":…,"bytes":…,"estimated_pause_ms":…}, and, unless that is
- * all, one with the result: {"tenantid":…,"cell":…,"pause_ms":…,"closed_ms":…}.
+ * all, one with the result: {"tenantid":…,"cell":…,"pause_ms":…,"closed_ms":…}. With --follow, only {"tenantid":…,"publication":…}.
  */
 async function move(args: readonly string[]): Promise<number> {
-  const options = readOptions(args, ['tenant', 'to'], { flags: ['abort', 'estimate'] });
+  const options = readOptions(args, ['tenant', 'to'], { flags: ['abort', 'estimate', 'follow'] });
   const tenantid = readTenantId(options);
   const { to } = options;
   if ((options.abort === true) === (to !== undefined)) throw new ArgumentError('give either --to or --abort');
@@ -115,6 +116,10 @@ async function move(args: readonly string[]): Promise<number> {
     }
     if (options.estimate === true) {
       announce(await estimateMove(deps, tenantid, to));
+      return;
+    }
+    if (options.follow === true) {
+      printJson({ tenantid, publication: await followTenant(deps, tenantid, to) });
       return;
     }
     const { cell, pauseMs, closedMs } = await moveTenantToCell(deps, tenantid, to, announce);

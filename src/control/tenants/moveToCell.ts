@@ -1,11 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { copyDirectory } from '../../db/cells/directory/copyDirectory.js';
 import { readOwnCell } from '../../db/cells/directory/cells.js';
-import type { Directory } from '../../db/cells/directory/directory.js';
 import {
   advanceMove,
   beginMove,
@@ -15,36 +11,33 @@ import {
   type Move,
 } from '../../db/cells/directory/moves.js';
 import { carryHistory, carryOpen, endOfAttempts } from '../../db/cells/moving/carryLedger.js';
+import type { DumpEnd } from '../../db/cells/moving/clientProgram.js';
+import { requireUnsubscribed, unpublishTables } from '../../db/cells/moving/follow.js';
 import {
   activateTenant,
   endOfEarlierTransactions,
-  fenceTenant,
-  structureOf,
   unfenceTenant,
   type MovingTenant,
 } from '../../db/cells/moving/handOver.js';
 import { leaveCell } from '../../db/cells/moving/leaveCell.js';
 import { measureTables, otherWriters, ownedByOthers } from '../../db/cells/moving/movedTables.js';
-import type { DumpEnd } from '../../db/cells/moving/clientProgram.js';
 import { copySequences } from '../../db/cells/moving/sequences.js';
-import { dumpTables, restoreTables, serviceTriggers } from '../../db/cells/moving/tablesDump.js';
-import { endHold, FORGOTTEN_MS, withWritesHeld } from '../../db/cells/moving/writeHold.js';
-import { createTenantSchema } from '../../db/tenants/tenantStorage.js';
-import { inTransaction } from '../../db/pool/inTransaction.js';
+import { endHold, FORGOTTEN_MS } from '../../db/cells/moving/writeHold.js';
+import { followPublication, isFollowed } from '../../db/cells/placement.js';
 import { UsageError } from '../../foundation/errors.js';
-import type { KeyRing } from '../../config/secrets.js';
 import { verifyExport } from './exportFile.js';
+import {
+  copyTables,
+  endFollowing,
+  placeOf,
+  placesOf,
+  publishStructure,
+  type MoveDeps,
+  type Places,
+} from './moveTables.js';
 import { exportTenant } from './tenantExport.js';
 import { importTenant } from './tenantImport.js';
 import { readTenant } from './tenants.js';
-
-export interface MoveDeps {
-  readonly directory: Directory;
-  readonly source: DumpEnd;
-  readonly target: DumpEnd;
-  /** All cells have the same keys. */
-  readonly keyRing: KeyRing;
-}
 
 /** What a move will take, before it begins. */
 export interface MoveEstimate {
@@ -84,18 +77,52 @@ export function moveTenantToCell(
       await arrive(deps, open);
       return { cell: open.target, pauseMs: undefined, closedMs: undefined };
     }
-    if (open) await undo(deps, open);
+    const keepsTables = await isFollowed(deps.source.database.pool, tenantid);
+    if (open) await undo(deps, open, keepsTables);
     announce(await estimateMove(deps, tenantid, to));
-    const { name } = await ownCellOf(deps);
-    await copyDirectory(deps.directory, deps.target.database.pool, to);
-    const move = await beginMove(deps.directory, { tenantid, source: name, target: to });
-    try {
-      return await run(deps, move);
-    } catch (error) {
-      await undoFailedMove(deps, move, error);
-      throw error;
-    }
+    return begin(deps, tenantid, to, (move) => run(deps, move));
   });
+}
+
+/**
+ * Lets the target follow the tenant's tables: creates them there, without rows, and publishes those here. The operator then
+ * subscribes, and moves the tenant once PostgreSQL has copied the rows. Throws as moveTenantToCell, and what was done is undone.
+ * @returns the name of the publication
+ */
+export function followTenant(deps: MoveDeps, tenantid: number, to: string): Promise<string> {
+  return withTenantMoves(deps.directory, tenantid, async () => {
+    const { pool } = deps.source.database;
+    const open = await readOpenMove(deps.directory, tenantid);
+    if ((await isFollowed(pool, tenantid)) || open?.step === 'turned') {
+      throw new UsageError(`tenant ${tenantid} moves already: go on without --follow, or use --abort`);
+    }
+    if (open) await undo(deps, open);
+    await estimateMove(deps, tenantid, to);
+    await begin(deps, tenantid, to, async (move) => {
+      const places = await requirePlaces(deps, move);
+      await requireUnsubscribed(deps.target.database.pool, places.there);
+      await leaveTarget(deps, move, places.there, false);
+      await publishStructure(deps, places);
+    });
+    return followPublication(tenantid);
+  });
+}
+
+async function begin<T>(
+  deps: MoveDeps,
+  tenantid: number,
+  to: string,
+  work: (move: Move) => Promise<T>,
+): Promise<T> {
+  const { name } = await ownCellOf(deps);
+  await copyDirectory(deps.directory, deps.target.database.pool, to);
+  const move = await beginMove(deps.directory, { tenantid, source: name, target: to });
+  try {
+    return await work(move);
+  } catch (error) {
+    await undoFailedMove(deps, move, error);
+    throw error;
+  }
 }
 
 /** Throws UsageError when the tenant can't be moved. */
@@ -104,8 +131,11 @@ export async function estimateMove(deps: MoveDeps, tenantid: number, to: string)
   if (own.name === to) throw new UsageError(`tenant ${tenantid} moves from "${to}": give another cell`);
   await requireEnds(deps, own.name, to);
   const { schema } = await requireMovable(deps, tenantid);
-  const bytes = await measureTables(deps.source.database.pool, schema);
-  return { bytes, pauseMs: Math.round(LEAST_PAUSE_MS + bytes / BYTES_PER_MS) };
+  const { pool } = deps.source.database;
+  const bytes = await measureTables(pool, schema);
+  // Of tables that are followed, only the end is left, and writes are held twice.
+  const copyMs = (await isFollowed(pool, tenantid)) ? LEAST_PAUSE_MS : bytes / BYTES_PER_MS;
+  return { bytes, pauseMs: Math.round(LEAST_PAUSE_MS + copyMs) };
 }
 
 async function ownCellOf({ source }: MoveDeps): Promise<{ readonly name: string }> {
@@ -119,7 +149,8 @@ async function undoFailedMove(deps: MoveDeps, { tenantid, moveid }: Move, failur
   try {
     const open = await readOpenMove(deps.directory, tenantid);
     // Unless another command has taken over.
-    if (open?.moveid === moveid && open.step !== 'turned') await undo(deps, open);
+    if (open?.moveid !== moveid || open.step === 'turned') return;
+    await undo(deps, open, await isFollowed(deps.source.database.pool, tenantid));
   } catch (error) {
     const reasons = [failure, error].map((each) => (each instanceof Error ? each.message : String(each)));
     throw new UsageError(
@@ -128,10 +159,13 @@ async function undoFailedMove(deps: MoveDeps, { tenantid, moveid }: Move, failur
   }
 }
 
-/** Undoes an unfinished move. Throws UsageError if the directory has been turned, or no move is open. */
+/**
+ * Undoes an unfinished move, and ends following the tables. Throws UsageError if the directory has been turned, or there is nothing
+ * to undo.
+ */
 export function abortMove(deps: MoveDeps, tenantid: number): Promise<void> {
   return withTenantMoves(deps.directory, tenantid, async () => {
-    const open = await readOpenMove(deps.directory, tenantid);
+    const open = (await readOpenMove(deps.directory, tenantid)) ?? (await reopenFollowed(deps, tenantid));
     if (!open) throw new UsageError(`tenant ${tenantid} is not being moved`);
     if (open.step === 'turned') {
       throw new UsageError(
@@ -140,6 +174,15 @@ export function abortMove(deps: MoveDeps, tenantid: number): Promise<void> {
     }
     await undo(deps, open);
   });
+}
+
+/** A move that failed keeps the tables followed. */
+async function reopenFollowed(deps: MoveDeps, tenantid: number): Promise<Move | undefined> {
+  if (!(await isFollowed(deps.source.database.pool, tenantid))) return undefined;
+  const { name } = await ownCellOf(deps);
+  const target = await readOwnCell(deps.target.database.pool);
+  if (!target) throw new UsageError('TARGET_DATABASE_URL is not that of a cell');
+  return beginMove(deps.directory, { tenantid, source: name, target: target.name });
 }
 
 async function requireEnds({ source, target }: MoveDeps, from: string, to: string): Promise<void> {
@@ -179,35 +222,19 @@ async function requireMovable({ source }: MoveDeps, tenantid: number): Promise<M
   return moving;
 }
 
-async function placeOf({ database }: DumpEnd, tenantid: number, schema: string): Promise<MovingTenant> {
-  return { tenantid, schema, role: (await database.tenants.names()).tenant(tenantid) };
-}
-
-/** The tenant at both ends. */
-interface Places {
-  readonly here: MovingTenant;
-  readonly there: MovingTenant;
-}
-
-async function placesOf({ source, target }: MoveDeps, { tenantid }: Move): Promise<Places | undefined> {
-  const known =
-    (await readTenant(source.database.pool, tenantid)) ?? (await readTenant(target.database.pool, tenantid));
-  if (known?.schema == null) return undefined;
-  return {
-    here: await placeOf(source, tenantid, known.schema),
-    there: await placeOf(target, tenantid, known.schema),
-  };
+async function requirePlaces(deps: MoveDeps, move: Move): Promise<Places> {
+  const places = await placesOf(deps, move);
+  if (!places) throw new UsageError(`there is no tenant ${move.tenantid} in this cell`);
+  return places;
 }
 
 async function run(deps: MoveDeps, copying: Move): Promise<MoveResult> {
-  const places = await placesOf(deps, copying);
-  if (!places) throw new UsageError(`there is no tenant ${copying.tenantid} in this cell`);
+  const places = await requirePlaces(deps, copying);
   const { there } = places;
   const [from, to] = [deps.source.database.pool, deps.target.database.pool];
-  if (!(await leaveCell(to, there, copying.moveid))) {
-    throw new UsageError(`tenant ${copying.tenantid} is served by both cells: see docs/how-to/cells.md`);
-  }
-  const { fenced, heldAt, fencedAt } = await copyTables(deps, copying, places);
+  const isThere = await isFollowed(from, copying.tenantid);
+  await leaveTarget(deps, copying, there, isThere);
+  const { fenced, heldMs, fencedAt } = await (isThere ? endFollowing : copyTables)(deps, copying, places);
   await endOfEarlierTransactions(from);
   await copyRest(deps, fenced, places);
   await delay(Math.max(0, FORGOTTEN_MS - (performance.now() - fencedAt)));
@@ -217,48 +244,20 @@ async function run(deps: MoveDeps, copying: Move): Promise<MoveResult> {
   await arrive(deps, turned);
   return {
     cell: turned.target,
-    pauseMs: Math.round(activeAt - heldAt),
+    pauseMs: Math.round(heldMs + activeAt - fencedAt),
     closedMs: Math.round(activeAt - fencedAt),
   };
 }
 
-interface Fenced {
-  readonly fenced: Move;
-  /** By `performance.now()`. */
-  readonly heldAt: number;
-  readonly fencedAt: number;
-}
-
-/** Copies the tables while writes to them are held, and fences the tenant with the end of the hold. */
-async function copyTables(
-  { directory, source, target }: MoveDeps,
-  copying: Move,
-  { here, there }: Places,
-): Promise<Fenced> {
-  const { tenantid, schema } = here;
-  const { pool } = source.database;
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-move-'));
-  const file = path.join(folder, 'tables.dump');
-  let fenced = copying;
-  let heldAt = 0;
-  let fencedAt = 0;
-  try {
-    await inTransaction(target.database.pool, (tx) => createTenantSchema(tx, tenantid, there.schema));
-    await source.database.tenants.changeSchema(tenantid, async (session) => {
-      heldAt = performance.now();
-      await withWritesHeld(pool, here, async (hold) => {
-        const structure = await structureOf(pool, here);
-        await dumpTables(session, source.url, schema, file);
-        await restoreTables(target, tenantid, file, await serviceTriggers(pool, schema));
-        fenced = await advanceMove(directory, copying, 'fenced');
-        await fenceTenant(hold, pool, here, { move: fenced.moveid, movedTo: fenced.target, structure });
-        fencedAt = performance.now();
-      });
-    });
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-  return { fenced, heldAt, fencedAt };
+/** Removes what an earlier move left in the target. */
+async function leaveTarget(
+  { target }: MoveDeps,
+  { tenantid, moveid }: Move,
+  there: MovingTenant,
+  keepsTables: boolean,
+): Promise<void> {
+  if (await leaveCell(target.database.pool, there, moveid, keepsTables)) return;
+  throw new UsageError(`tenant ${tenantid} is served by both cells: see docs/how-to/cells.md`);
 }
 
 /** While nobody serves the tenant. */
@@ -299,6 +298,7 @@ async function arrive(deps: MoveDeps, turned: Move): Promise<void> {
     await carryHistory(from, to, turned.tenantid);
     await leaveCell(from, places.here, turned.moveid);
   }
+  await unpublishTables(from, turned.tenantid);
   await advanceMove(deps.directory, turned, 'done');
 }
 
@@ -308,8 +308,11 @@ async function settleLogin({ database }: DumpEnd, { tenantid, schema }: MovingTe
   if (found?.schema === schema) await database.tenants.settle(tenantid, schema);
 }
 
-/** Returns to the state in which only the source knows the tenant. Idempotent. */
-async function undo(deps: MoveDeps, open: Move): Promise<void> {
+/**
+ * Returns to the state in which only the source knows the tenant. Idempotent.
+ * @param keepsTables the target goes on following its tables
+ */
+async function undo(deps: MoveDeps, open: Move, keepsTables = false): Promise<void> {
   await requireEnds(deps, open.source, open.target);
   // From this commit on, the directory can't be turned by whoever began the move.
   const aborting = open.step === 'aborting' ? open : await advanceMove(deps.directory, open, 'aborting');
@@ -318,7 +321,9 @@ async function undo(deps: MoveDeps, open: Move): Promise<void> {
     await endHold(deps.source.database.pool, open.tenantid);
     await unfenceTenant(deps.source.database.pool, places.here, open.moveid);
     await settleLogin(deps.source, places.here);
-    await leaveCell(deps.target.database.pool, places.there, open.moveid);
+    if (!keepsTables) await requireUnsubscribed(deps.target.database.pool, places.there);
+    await leaveCell(deps.target.database.pool, places.there, open.moveid, keepsTables);
   }
+  if (!keepsTables) await unpublishTables(deps.source.database.pool, open.tenantid);
   await advanceMove(deps.directory, aborting, 'broken_off');
 }

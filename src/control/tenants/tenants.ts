@@ -2,7 +2,7 @@ import { checkAdoptable, grantSchema, releaseSchema } from '../../db/tenants/ado
 import type { Database } from '../../db/pool/database.js';
 import { inTransaction } from '../../db/pool/inTransaction.js';
 import type { StatementRunner } from '../../db/sql/statementRunner.js';
-import { requireTenantInThisCell } from '../../db/cells/placement.js';
+import { requireNotFollowed, requireTenantInThisCell } from '../../db/cells/placement.js';
 import { mapUniqueViolation } from '../derive/mapUniqueViolation.js';
 import { hashPassword, requireStrongPassword } from '../roles/passwords.js';
 import { insertRole } from '../roles/roles.js';
@@ -182,6 +182,7 @@ export async function deleteTenant(tx: StatementRunner, tenantid: number): Promi
   // It is not handed over meanwhile.
   await tx.query('select from rowpost.tenant where tenantid = $1 for update', [tenantid]);
   await requireTenantInThisCell(tx, tenantid);
+  await requireNotFollowed(tx, tenantid);
   const isAdopted = (await readTenant(tx, tenantid))?.adopted === true;
   if (isAdopted) await tx.query('update rowpost.tenant set adopted = false where tenantid = $1', [tenantid]);
   await tx.query('delete from rowpost.tenant where tenantid = $1', [tenantid]);

@@ -31,6 +31,25 @@ export async function requireTenantInThisCell(db: StatementRunner, tenantid: num
 
 const moving = (): AppError => new AppError('TENANT_MOVING', 'The tenant is moving to another cell.');
 
+/** What publishes a tenant's tables while another cell follows them, before the tenant moves there. */
+export const followPublication = (tenantid: number): string => `rowpost_move_${tenantid}`;
+
+export async function isFollowed(db: StatementRunner, tenantid: number): Promise<boolean> {
+  const { rows } = await db.query(
+    statement`select from pg_catalog.pg_publication where pubname = $1::text::name`,
+    [followPublication(tenantid)],
+  );
+  return rows.length > 0;
+}
+
+/** Throws AppError TENANT_MOVING while another cell follows the tenant's tables. */
+export async function requireNotFollowed(db: StatementRunner, tenantid: number): Promise<void> {
+  if (!(await isFollowed(db, tenantid))) return;
+  throw new AppError('TENANT_MOVING', 'The tables of the tenant are followed by another cell.', {
+    hint: 'Wait until the tenant has moved, or abort that: "rowpost tenant move --abort".',
+  });
+}
+
 /** SQL of tenant `t`: whether there is a hold, whose session has not ended. */
 export const WRITES_HELD = `
   exists (select from rowpost.write_hold h, pg_catalog.pg_stat_get_activity(h.pid) a

@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { AppError } from '../../foundation/errors.js';
 import type { Database } from '../pool/database.js';
 import { copyIn } from '../pool/copyIn.js';
-import { requireTenantInThisCell } from '../cells/placement.js';
+import { requireNotFollowed, requireTenantInThisCell } from '../cells/placement.js';
 import { statement, tenantScript } from '../sql/sql.js';
 import { LOCK_NOT_AVAILABLE, sqlState } from '../sql/sqlState.js';
 import { partsOf, type ScriptPart } from './scriptParts.js';
@@ -26,6 +26,8 @@ export async function runTenantSql(
   await database.tenants.changeSchema(tenantid, async (client) => {
     // A move, too, keeps others from changing the schema until it has ended.
     await requireTenantInThisCell(database.pool, tenantid);
+    // Replication carries rows, and stops at tables that differ.
+    await requireNotFollowed(database.pool, tenantid);
     await prepareSession(client, schema);
     await client.query(statement`begin`);
     await runScript(client, sql.replace(/^\uFEFF/, ''));

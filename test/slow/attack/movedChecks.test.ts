@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
-import { moveTenantToCell, type MoveDeps } from '../../../src/control/tenants/moveToCell.js';
+import type { MoveDeps } from '../../../src/control/tenants/moveTables.js';
+import { moveTenantToCell } from '../../../src/control/tenants/moveToCell.js';
 import { createTestTenant } from '../../support/createTestTenant.js';
 import { joinDirectory } from '../../../src/db/cells/directory/cells.js';
 import {

@@ -11,9 +11,15 @@ const DEPENDENT_OBJECTS = '2BP01';
  * Removes a tenant from a cell that does not serve it: what it handed over, or what a move that was aborted left there.
  * The files' bytes stay, since the other cell has them in the same storage. Idempotent.
  * @param before no move from this one on has touched the tenant
+ * @param keepsTables leaves its schema and role, which a subscription fills
  * @returns false when the cell serves the tenant
  */
-export async function leaveCell(pool: Pool, tenant: MovingTenant, before: number): Promise<boolean> {
+export async function leaveCell(
+  pool: Pool,
+  tenant: MovingTenant,
+  before: number,
+  keepsTables = false,
+): Promise<boolean> {
   const { tenantid, schema, role } = tenant;
   const isForgotten = await inTransaction(pool, async (client) => {
     await client.query(statement`set local statement_timeout = 0`);
@@ -34,7 +40,8 @@ export async function leaveCell(pool: Pool, tenant: MovingTenant, before: number
     await client.query(statement`delete from rowpost.file where tenantid = $1`, [tenantid]);
     await client.query(statement`delete from rowpost.tenant where tenantid = $1`, [tenantid]);
   });
-  await endSessions(pool, role);
+  await lockOut(pool, role);
+  if (keepsTables) return true;
   await inTransaction(pool, async (client) => {
     await client.query(statement`set local statement_timeout = 0`);
     // Whoever else owns a schema of this name keeps it.
@@ -59,8 +66,8 @@ export async function leaveCell(pool: Pool, tenant: MovingTenant, before: number
   return true;
 }
 
-/** Sessions that outlived their role would have no rights, should the tenant come back. */
-async function endSessions(pool: Pool, role: string): Promise<void> {
+/** Nobody is logged in as the role any more. Sessions that outlived it would have no rights, should the tenant come back. */
+export async function lockOut(pool: Pool, role: string): Promise<void> {
   const { rows } = await pool.query(
     statement`select from pg_catalog.pg_roles where rolname = $1::text::name`,
     [role],

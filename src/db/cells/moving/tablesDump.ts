@@ -13,13 +13,30 @@ export async function dumpTables(
   url: DumpEnd['url'],
   schema: string,
   file: string,
+  withRows = true,
 ): Promise<void> {
-  const schemaOnly = `--schema=${quoted(schema)}`;
   const fast = '--compress=1';
   await runAsTenant(session, url, 'pg_dump', [
-    ...['--format=custom', fast, '--no-owner', '--no-acl', schemaOnly, `--file=${file}`],
+    ...['--format=custom', fast, ...partsOf(schema, withRows), `--file=${file}`],
   ]);
 }
+
+/** The lines of the tenant's structure as SQL, without what servers and runs of pg_dump differ in, and the service's triggers. */
+export async function printStructure(
+  session: pg.Client,
+  url: DumpEnd['url'],
+  schema: string,
+): Promise<readonly string[]> {
+  const printed = await runAsTenant(session, url, 'pg_dump', partsOf(schema, false));
+  return printed.split('\n').filter((line) => !DIFFERS.test(line));
+}
+
+const DIFFERS = /^(--|\\|SET |SELECT pg_catalog\.set_config|CREATE TRIGGER .* EXECUTE FUNCTION rowpost\.|$)/;
+
+const partsOf = (schema: string, withRows: boolean): readonly string[] => [
+  ...['--no-owner', '--no-acl', '--no-publications', '--no-subscriptions', `--schema=${quoted(schema)}`],
+  ...(withRows ? [] : ['--schema-only']),
+];
 
 /** Of an archive's table of contents: `3412; 2620 16398 TRIGGER schema table name owner`. Names are the tenant's choice. */
 const ENTRY = /^\d+; (?<catalog>\d+) (?<oid>\d+) /;
