@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { MoveDeps } from '../../src/control/tenants/moveTables.js';
 import { followTenant, moveTenantToCell } from '../../src/control/tenants/moveToCell.js';
-import { deleteTenant } from '../../src/control/tenants/tenants.js';
+import { adoptTenant, deleteTenant } from '../../src/control/tenants/tenants.js';
 import { createTestTenant } from '../support/createTestTenant.js';
 import { joinDirectory } from '../../src/db/cells/directory/cells.js';
 import { migrateDirectory, openDirectory, type Directory } from '../../src/db/cells/directory/directory.js';
@@ -61,6 +61,20 @@ describe('a tenant that can not be moved to another cell', () => {
        grant insert on ${schema}.own to public`,
     );
     expect(await refusalOf(tenantid)).to.include('PUBLIC may write');
+  });
+
+  it('because its schema is adopted is told what to do instead', async () => {
+    const { database } = deps.source;
+    await database.pool.query('create schema crm; create table crm.contact (id int primary key)');
+    const { tenantid } = await adoptTenant(database.pool, {
+      name: 'crm',
+      rootLogin: 'root',
+      rootPassword: 'correct horse',
+      schema: 'crm',
+    });
+    for (const move of [moveTenantToCell, followTenant]) {
+      expect(await refusalOf(tenantid, move)).to.match(/belongs to an application.*docs\/how-to\/cells\.md/);
+    }
   });
 
   it('by following its tables is told why, and nothing is left in the target', async () => {

@@ -52,6 +52,7 @@ const RUN_BY: Readonly<Record<string, readonly [page: string, kinds: RegExp][]>>
     ['docs/how-to/carriers.md', /^sql$/],
   ],
   'test/slow/processes/followTenant.test.ts': [['docs/how-to/cells.md', /^sh (follow|uncopied)/]],
+  'test/slow/processes/moveAdopted.test.ts': [['docs/how-to/cells.md', /^sh adopted/]],
 };
 
 /** The others, by page and what they contain, with the reason. */

@@ -203,7 +203,7 @@ async function requireMovable({ source }: MoveDeps, tenantid: number): Promise<M
   if (tenant?.schema == null) throw new UsageError(`there is no tenant ${tenantid} in this cell`);
   if (tenant.adopted) {
     throw new UsageError(
-      `the schema of tenant ${tenantid} belongs to an application: see docs/how-to/backup.md for how to move it`,
+      `the schema of tenant ${tenantid} belongs to an application: see docs/how-to/cells.md for how to move it`,
     );
   }
   const moving = await placeOf(source, tenantid, tenant.schema);

@@ -2,7 +2,7 @@ import { checkAdoptable, grantSchema, releaseSchema } from '../../db/tenants/ado
 import type { Database } from '../../db/pool/database.js';
 import { inTransaction } from '../../db/pool/inTransaction.js';
 import type { StatementRunner } from '../../db/sql/statementRunner.js';
-import { requireNotFollowed, requireTenantInThisCell } from '../../db/cells/placement.js';
+import { isInOtherCell, requireNotFollowed, requireTenantInThisCell } from '../../db/cells/placement.js';
 import { mapUniqueViolation } from '../derive/mapUniqueViolation.js';
 import { hashPassword, requireStrongPassword } from '../roles/passwords.js';
 import { insertRole } from '../roles/roles.js';
@@ -183,6 +183,10 @@ export async function deleteTenant(tx: StatementRunner, tenantid: number): Promi
   await tx.query('select from rowpost.tenant where tenantid = $1 for update', [tenantid]);
   await requireTenantInThisCell(tx, tenantid);
   await requireNotFollowed(tx, tenantid);
+  // It was moved by hand. Cells have one storage, and the files of tenants that are gone are swept.
+  if (await isInOtherCell(tx, tenantid)) {
+    await tx.query('delete from rowpost.file where tenantid = $1', [tenantid]);
+  }
   const isAdopted = (await readTenant(tx, tenantid))?.adopted === true;
   if (isAdopted) await tx.query('update rowpost.tenant set adopted = false where tenantid = $1', [tenantid]);
   await tx.query('delete from rowpost.tenant where tenantid = $1', [tenantid]);

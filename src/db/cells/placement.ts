@@ -29,6 +29,12 @@ export async function requireTenantInThisCell(db: StatementRunner, tenantid: num
   throw moving();
 }
 
+/** Whether another cell holds the tenant according to the directory, whatever this one has of it. */
+export async function isInOtherCell(db: StatementRunner, tenantid: number): Promise<boolean> {
+  const { rows } = await db.query<Placement>(PLACEMENT_SQL, [tenantid]);
+  return rows[0]?.own === false;
+}
+
 const moving = (): AppError => new AppError('TENANT_MOVING', 'The tenant is moving to another cell.');
 
 /** What publishes a tenant's tables while another cell follows them, before the tenant moves there. */
