@@ -80,7 +80,7 @@ export function moveTenantToCell(
     const keepsTables = await isFollowed(deps.source.database.pool, tenantid);
     if (open) await undo(deps, open, keepsTables);
     announce(await estimateMove(deps, tenantid, to));
-    return begin(deps, tenantid, to, (move) => run(deps, move));
+    return begin(deps, tenantid, to, (move) => run(deps, move, keepsTables));
   });
 }
 
@@ -228,13 +228,13 @@ async function requirePlaces(deps: MoveDeps, move: Move): Promise<Places> {
   return places;
 }
 
-async function run(deps: MoveDeps, copying: Move): Promise<MoveResult> {
+/** @param keepsTables the target has followed the tables */
+async function run(deps: MoveDeps, copying: Move, keepsTables: boolean): Promise<MoveResult> {
   const places = await requirePlaces(deps, copying);
   const { there } = places;
   const [from, to] = [deps.source.database.pool, deps.target.database.pool];
-  const isThere = await isFollowed(from, copying.tenantid);
-  await leaveTarget(deps, copying, there, isThere);
-  const { fenced, heldMs, fencedAt } = await (isThere ? endFollowing : copyTables)(deps, copying, places);
+  await leaveTarget(deps, copying, there, keepsTables);
+  const { fenced, heldMs, fencedAt } = await (keepsTables ? endFollowing : copyTables)(deps, copying, places);
   await endOfEarlierTransactions(from);
   await copyRest(deps, fenced, places);
   await delay(Math.max(0, FORGOTTEN_MS - (performance.now() - fencedAt)));
