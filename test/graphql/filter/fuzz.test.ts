@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { AppError } from '../../../src/foundation/errors.js';
 import { bind, sql, toStatement } from '../../../src/db/sql/sql.js';
+import { parseFilter, type ParsedFilter } from '../../../src/graphql/filter/syntax/parser.js';
+import { writeFilter } from '../../../src/graphql/filter/syntax/writer.js';
 import { FUNCTIONS, UNITS } from '../../../src/graphql/filter/values/functionTable.js';
 import { condition, type Order } from './naiveEvaluator.js';
 import { Random, SEED } from './random.js';
@@ -26,6 +28,28 @@ describe(`random filters (SEED=${SEED})`, function () {
       );
       onlyFilterErrors(text, () => compileShopFilter('orders', text));
     }
+  });
+
+  it('a written expression parses to the same tree and values', () => {
+    const random = new Random(SEED + 3);
+    const texts = [
+      ...Array.from({ length: CASES * 5 }, () => wildCondition(random, 3)),
+      "`and`.`or` = 1 and new.`a b``c`.`é` = 'It''s \\\\% \\n\t \r \\' \" end\\\\'",
+      '`new`.`null` = -.5e3 or - (5) = - -5 or -(-5) = 1 or - 5 = -5',
+      "a in [] and b in [null, -1, 'x', true] and c in (d, e) and not (not a)",
+      '',
+    ];
+    const seen = new Set<string>();
+    for (const text of texts) {
+      const parsed = onlyFilterErrors(text, () => parseFilter(text));
+      if (!parsed) continue;
+      seen.add(parsed.shape);
+      const written = writeFilter(parsed);
+      const again = parseFilter(written);
+      expect(again.shape, `${text}\n${written}`).to.equal(parsed.shape);
+      expect(valuesOf(again), `${text}\n${written}`).to.deep.equal(valuesOf(parsed));
+    }
+    expect(seen.size, 'enough of them differ').to.be.greaterThan(CASES);
   });
 
   it('PostgreSQL accepts whatever compiles', async () => {
@@ -61,6 +85,11 @@ describe(`random filters (SEED=${SEED})`, function () {
     }
   });
 });
+
+/** Without their positions. */
+function valuesOf({ literals }: ParsedFilter): unknown {
+  return JSON.parse(JSON.stringify(literals, (key, value: unknown) => (key === 'at' ? undefined : value)));
+}
 
 function onlyFilterErrors<T>(text: string, work: () => T): T | undefined {
   try {

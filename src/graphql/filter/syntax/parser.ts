@@ -3,6 +3,7 @@ import { errorAt, type Position } from './errors.js';
 import { tokenize } from './lexer.js';
 import { FILTER_LIMITS } from './limits.js';
 import { LiteralBuilder } from './literalBuilder.js';
+import { RESERVED } from './reserved.js';
 import { shapeOf } from './shape.js';
 import { TokenReader } from './tokenReader.js';
 import type { ArithmeticOperator, CompareOperator, FilterNode, ListItem, Literal } from './tree.js';
@@ -28,21 +29,6 @@ export function parseFilter(text: string): ParsedFilter {
   const tree = parser.whole();
   return { tree, literals: parser.literals.literals, shape: shapeOf(tree) };
 }
-
-/** Words that are never column names, unless in backticks or after a dot. */
-const RESERVED = new Set([
-  'and',
-  'or',
-  'not',
-  'in',
-  'like',
-  'ilike',
-  'is',
-  'null',
-  'between',
-  'true',
-  'false',
-]);
 
 const COMPARISONS: Readonly<Record<string, CompareOperator>> = {
   '=': '=',
