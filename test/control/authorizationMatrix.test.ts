@@ -251,6 +251,8 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
     'Utility.check_email': 'check_email(email_type: "hello") { code }',
     'Utility.template_names': 'template_names(email_type: "hello") { context }',
     'Utility.recent_rows': 'recent_rows(target: "note") { key }',
+    'Utility.try_email_rule':
+      'try_email_rule(input: { targets: ["note"], operations: ["insert"] }) { changes }',
     'Utility.preview_email': 'preview_email(email_type: "hello", context: {}) { __typename }',
   });
 

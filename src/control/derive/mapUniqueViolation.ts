@@ -17,3 +17,8 @@ export async function mapUniqueViolation<T>(
     throw error;
   }
 }
+
+/** The message of NAME_TAKEN. @param among what is named so, such as `role of the tenant` */
+export function nameTaken(among: string, name: string): string {
+  return `Another ${among} is named "${name}".`;
+}

@@ -6,7 +6,7 @@ import { ownValue } from '../../foundation/ownValue.js';
 import type { KeyRing } from '../../config/secrets.js';
 import type { ControlContext } from '../controlContext.js';
 import type { Columns, ControlObject, Key, RowOf } from './declaration.js';
-import { mapUniqueViolation } from './mapUniqueViolation.js';
+import { mapUniqueViolation, nameTaken } from './mapUniqueViolation.js';
 
 /** Values of columns, secrets in the clear. */
 type Values = Readonly<Record<string, unknown>>;
@@ -113,7 +113,7 @@ async function mapWriteViolations<T>(object: ControlObject, row: Values, write: 
   const among = ofTenant === false ? label : `${label} of the tenant`;
   try {
     if (unique === undefined) return await write;
-    return await mapUniqueViolation(write, `Another ${among} is named "${String(ownValue(row, unique))}".`, {
+    return await mapUniqueViolation(write, nameTaken(among, String(ownValue(row, unique))), {
       field: unique,
     });
   } catch (error) {

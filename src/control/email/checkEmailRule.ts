@@ -3,10 +3,12 @@ import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import { heldWrites } from '../../db/catalog/grants.js';
 import { AppError } from '../../foundation/errors.js';
 import { requireSatisfiable } from '../../graphql/email/satisfiable.js';
+import { parseFilter } from '../../graphql/filter/syntax/parser.js';
 import { isWritable } from '../../graphql/write/writable.js';
 import { requireKnownEmailType, requireKnownRoles, requireKnownTables } from '../derive/references.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
+import { nameTaken } from '../derive/mapUniqueViolation.js';
 import type { Check } from '../derive/checkAll.js';
 import { requireQuota } from '../derive/ruleQuota.js';
 import { requireSchema } from '../permissions.js';
@@ -55,6 +57,10 @@ export function emailRuleChecks(change: {
       'name',
       () => requireQuota(context, EMAIL_RULE_QUOTA, before, { name: '', targets, condition, ...rule }),
     ],
+    [
+      'name',
+      () => isNew('name') && rule.name !== undefined && requireFreeName(context, rule.name, before?.ruleid),
+    ],
     ['targets', () => isTargeted && targets && checkTargets(context, targets, operations)],
     [
       'condition',
@@ -74,6 +80,22 @@ export function emailRuleChecks(change: {
   ];
 }
 
+/** So that it is reported with all other errors; the unique key decides. Throws AppError NAME_TAKEN. */
+async function requireFreeName(
+  { db, principal }: ControlContext,
+  name: string,
+  ruleid: string | number | undefined,
+): Promise<void> {
+  const { rows } = await db.query(
+    'select from rowpost.email_rule where tenantid = $1 and name = $2 and ruleid is distinct from $3',
+    [principal.tenantid, name, ruleid],
+  );
+  if (rows.length === 0) return;
+  throw new AppError('NAME_TAKEN', nameTaken('email rule of the tenant', name), {
+    details: { field: 'name' },
+  });
+}
+
 async function checkTargets(
   context: ControlContext,
   targets: readonly string[],
@@ -84,7 +106,7 @@ async function checkTargets(
   if (operations) await requireWriters(context, tables, operations);
 }
 
-/** Against those of the tables that exist. */
+/** As it is written, and against those of the tables that exist. */
 async function checkCondition(
   context: ControlContext,
   condition: string,
@@ -93,6 +115,7 @@ async function checkCondition(
 ): Promise<void> {
   const { principal, deps } = context;
   const { tables } = await catalogOf(context);
+  parseFilter(condition);
   for (const target of targets.filter((name) => tables.has(name))) {
     await deps.engine.checkCondition(principal.tenantid, requireSchema(principal), target, condition);
   }

@@ -51,18 +51,28 @@ export interface ComposeArgs extends DraftArgs {
  * the email type are part of the result.
  */
 export async function composeOnRequest(context: ControlContext, args: ComposeArgs): Promise<Composed> {
+  const schema = requireTenantAdmin(context.principal);
+  return composeFor(context, args, (reservation) => readTrigger(context, schema, args, reservation));
+}
+
+/**
+ * The same for any trigger.
+ * @param readTriggerOf gets a reservation, which counts the row until the email is composed
+ */
+export async function composeFor(
+  context: ControlContext,
+  type: DraftArgs,
+  readTriggerOf: (reservation: ResponseReservation) => Promise<EmailTrigger>,
+): Promise<Composed> {
   const { principal, deps, composing, values } = context;
-  const schema = requireTenantAdmin(principal);
   return composing.run(principal.tenantid, async () => {
     // It would find no room in the response.
     values.requireAll();
-    const read = await readEmailType(context, args);
+    const read = await readEmailType(context, type);
     if (!read.ok) return { kind: 'failed', failure: read.failure, queries: [] };
-    // Counts the row until the email is composed.
     const reservation = deps.engine.responses.open(principal.tenantid);
     try {
-      const trigger = await readTrigger(context, schema, args, reservation);
-      return await compose(context, trigger, read);
+      return await compose(context, await readTriggerOf(reservation), read);
     } catch (error) {
       if (!(error instanceof EmailProblem)) throw error;
       return { kind: error.kind, failure: error.failure, queries: [] };

@@ -61,7 +61,7 @@ export const emailFields: GraphQLFieldConfigMap<unknown, ControlContext> = {
   categories: { type: new GraphQLList(GraphQLString) },
 };
 
-const previewType = new GraphQLObjectType<unknown, ControlContext>({
+export const previewType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'email_preview',
   fields: {
     ...emailFields,
@@ -117,7 +117,7 @@ const readSmall = (json: string): unknown =>
   exceedsValueCount(json, MAX_RESULT_VALUES) ? null : parseJson(json);
 
 /** Its warnings and the results of queries are only computed if they are selected. */
-function toPreview(composed: Composed, missing: () => Promise<readonly EmailFailure[]>): object {
+export function toPreview(composed: Composed, missing: () => Promise<readonly EmailFailure[]>): object {
   const queries = composed.queries.map((query) =>
     query.ok
       ? {

@@ -26,6 +26,19 @@ const columnType = new GraphQLObjectType<Column, ControlContext>({
       description: 'PostgreSQL type, such as `int4` or `text[]`.',
       resolve: ({ type: { sqlType, array } }) => `${sqlType.replace(/^"(\w+)"$/, '$1')}${array ? '[]' : ''}`,
     },
+    kind: {
+      ...text,
+      description:
+        'How values are compared and written: integer, bigint, float, numeric, boolean, text, uuid, date, time, timestamp, timestamptz, interval, json, bytea, enum or other; of the items, for a list.',
+      resolve: ({ type }) => type.kind,
+    },
+    is_list: { ...flag, resolve: ({ type }) => type.array },
+    labels: {
+      type: new GraphQLList(new GraphQLNonNull(GraphQLString)),
+      description: 'The values of an enum, in its order; null for other types.',
+      resolve: ({ type: { enumLabels } }, _args, { values }) =>
+        enumLabels ? values.keep('', [...enumLabels]) : null,
+    },
     nullable: flag,
     in_primary_key: { ...flag, resolve: ({ inPrimaryKey }) => inPrimaryKey },
   },

@@ -16,6 +16,7 @@ import { previewEmail } from '../email/previewEmail.js';
 import { recentRows } from '../email/recentRows.js';
 import { sentEmailField } from '../email/sentEmail.js';
 import { templateNames } from '../email/templateNames.js';
+import { tryEmailRule } from '../email/tryEmailRule.js';
 import { explainEventField } from '../explain/explainEventField.js';
 import { checkOidcConfig, tryOidcClaims } from '../oidc/setUpFields.js';
 import { requireManageable } from '../roles/rolePermissions.js';
@@ -120,6 +121,7 @@ export const utilityQueries: ControlFields = {
   check_email: checkEmail,
   template_names: templateNames,
   recent_rows: recentRows,
+  try_email_rule: tryEmailRule,
   explain_event: explainEventField,
   sign_in_brand: signInBrand,
   check_oidc_config: checkOidcConfig,

@@ -3,7 +3,15 @@ import { inTransaction, type TransactionClient } from '../pool/inTransaction.js'
 import type { EmailRule, EventRecords } from './batches.js';
 import { IS_OPEN, LOW_WATER_SQL } from './lowWaterMark.js';
 import { fittingSql, MAX_EVENT_BYTES, recordColumnsSql } from './recordSize.js';
-import { sql, statement, type Sql } from '../sql/sql.js';
+import {
+  ISO,
+  pageSql,
+  READ_BACKWARDS,
+  searchBackwards,
+  type FoundEvents,
+  type Page,
+} from './searchBackwards.js';
+import { sql, statement } from '../sql/sql.js';
 
 /** `waiting` for the relay, `queued` for a worker, or compared with the tenant's rules. */
 export type Progress = 'waiting' | 'queued' | 'evaluated';
@@ -74,10 +82,7 @@ export async function readRowHistory(
   limits: HistoryLimits,
 ): Promise<RowHistory> {
   return inTransaction(pool, async (client) => {
-    // Statistics of partitions that fill within hours are stale: the newest page is read by the key, not by a sort of all.
-    await client.query(
-      'set transaction isolation level repeatable read read only; set local enable_seqscan = off',
-    );
+    await client.query(READ_BACKWARDS);
     const { tenantid } = row;
     const { found, searchedSince } = await search(client, row, limits);
     const shown = found.slice(0, limits.events);
@@ -111,55 +116,23 @@ export async function readRowHistory(
   });
 }
 
-interface FoundEvent {
-  readonly eventid: string;
-  readonly time: string;
-}
-
-interface Page {
-  readonly last: string | null;
-  readonly since: string | null;
-  readonly found: readonly FoundEvent[];
-}
-
 /**
  * Events have no index on their keys, which every write would pay for: they are scanned backwards for up to `searchMs`,
  * until one more is found than is shown.
  */
-async function search(
+function search(
   client: TransactionClient,
   { tenantid, target, key }: RowOfTenant,
   limits: HistoryLimits,
-): Promise<{ readonly found: readonly FoundEvent[]; readonly searchedSince: string | null }> {
-  const endMs = performance.now() + limits.searchMs;
-  const found: FoundEvent[] = [];
-  let below = MAX_BIGINT;
-  for (;;) {
-    const { rows } = await client.query<Page>(PAGE, [below, tenantid, target, key]);
-    const page = rows[0];
-    found.push(...(page?.found ?? []));
-    if (page?.last == null) return { found, searchedSince: null };
-    if (found.length > limits.events || performance.now() > endMs)
-      return { found, searchedSince: page.since };
-    below = page.last;
-  }
+): Promise<FoundEvents> {
+  return searchBackwards((below) => client.query<Page>(PAGE, [below, tenantid, target, key]), limits);
 }
 
-const MAX_BIGINT = '9223372036854775807';
-const PAGE_SIZE = 20_000;
-
-const ISO = (time: Sql): Sql => sql`to_json(${time}) #>> '{}'`;
-
 // Keys are compared as text: a tenant's code can write keys that are not valid jsonb, which would fail the statement.
-const PAGE = statement`
-  with page as materialized (
-    select eventid, time, tenantid, target, operation, key from rowpost.outbox
-    where eventid < $1::bigint order by eventid desc limit ${PAGE_SIZE}
-  )
-  select (select case when count(*) = ${PAGE_SIZE} then min(eventid)::text end from page) as last,
-    (select ${ISO(sql`min(time)`)} from page) as since,
-    coalesce((select json_agg(json_build_object('eventid', eventid::text, 'time', time::text) order by eventid desc) from page
-      where tenantid = $2::int and target = $3::text and (key::text = $4::text or operation = 'truncate')), '[]') as found`;
+const PAGE = statement`${pageSql(
+  sql`operation, key`,
+  sql`tenantid = $2::int and target = $3::text and (key::text = $4::text or operation = 'truncate')`,
+)}`;
 
 /** The longest prefix that fits the memory budget. */
 const EVENTS = statement`
