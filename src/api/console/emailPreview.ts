@@ -15,9 +15,10 @@ import {
 import type { PageHandlers, Visit } from './pageHandlers.js';
 import { findStarter } from './starters.js';
 
-const PREVIEW = `query (${DRAFT_ARGS}) { Utility { preview_email(${DRAFT_PASSED}) {
-  subject html text sender recipients cc bcc attachments { filename mimetype size inline }
-  warnings { field line column message hint } error { ${PROBLEM} } } } }`;
+/** GraphQL: what the page shows of an `email_preview`. */
+export const PREVIEW_SELECTION = `subject html text sender recipients cc bcc
+  attachments { filename mimetype size inline } warnings { field line column message hint } error { ${PROBLEM} }`;
+const PREVIEW = `query (${DRAFT_ARGS}) { Utility { preview_email(${DRAFT_PASSED}) { ${PREVIEW_SELECTION} } } }`;
 
 const NAMES = `query ($input: email_typesInput, $target: String) {
   Utility { template_names(input: $input, target: $target) { context functions filters tests } }
@@ -25,7 +26,7 @@ const NAMES = `query ($input: email_typesInput, $target: String) {
 
 type Draft = Readonly<Record<string, unknown>>;
 
-interface Preview {
+export interface Preview {
   readonly html: string | null;
   readonly text: string | null;
   readonly error: Problem | null;
@@ -79,17 +80,20 @@ function isAbout({ target, context }: Draft): boolean {
   return target !== undefined || context !== undefined;
 }
 
-async function compose(
-  query: Visit['query'],
-  draft: Draft,
-): Promise<{
+async function compose(query: Visit['query'], draft: Draft): Promise<ShownPreview> {
+  const { Utility } = await query<{ Utility: { preview_email: Preview } }>(PREVIEW, draft);
+  return toShown(Utility.preview_email);
+}
+
+interface ShownPreview {
   readonly email?: Preview;
   readonly seen?: object;
   readonly problem?: Problem;
   readonly at?: object | undefined;
-}> {
-  const { Utility } = await query<{ Utility: { preview_email: Preview } }>(PREVIEW, draft);
-  const email = Utility.preview_email;
+}
+
+/** What the view shows of a preview. */
+export function toShown(email: Preview): ShownPreview {
   if (email.html === null) return email.error ? located(email.error) : {};
   const { html, error } = email;
   const isTooLong = html.length + (email.text ?? '').length > MAX_SHOWN_CHARACTERS;

@@ -39,8 +39,11 @@ export function formProblems(
   return all.map((problem) => {
     const name = /^(?:options\.)?(\w+)/.exec(problem.field)?.[1] ?? problem.field;
     const known = ownValue(fieldWords, name);
-    const words =
-      code === 'NAME_TAKEN' ? known?.taken : MISSING.test(problem.message) ? known?.missing : undefined;
+    const words = TAKEN.test(problem.message)
+      ? known?.taken
+      : MISSING.test(problem.message)
+        ? known?.missing
+        : undefined;
     return {
       ...problem,
       label: known?.label,
@@ -52,6 +55,8 @@ export function formProblems(
 
 /** As `/roles_pbac` says it. */
 const MISSING = /^\S+ (?:is missing|must (?:name one|name a table|contain an address|be one address))\.$/;
+
+const TAKEN = /^Another [^"]+ is named "/;
 
 const at = (list: unknown, index: number): string =>
   Array.isArray(list) ? ((list as readonly string[])[index] ?? '') : '';

@@ -72,6 +72,7 @@ describe('who may open and do what in the console (docs/reference/permissions.md
       'GET /console/emails/versions': '/console/emails/versions?type=confirmation',
       'GET /console/emails/starters/:name': '/console/emails/starters/order',
       'GET /console/rules/edit': `/console/rules/edit?id=${shop.ruleid}`,
+      'POST /console/rules/preview': '/console/rules/preview',
       'GET /console/roles/edit': `/console/roles/edit?id=${role}`,
       'GET /console/policies/edit': `/console/policies/edit?id=${textAt(made, 'data.create_policy_rule.ruleid')}`,
       'GET /console/tables/:name': '/console/tables/orders',
