@@ -48,6 +48,11 @@ document.addEventListener('click', (event) => {
   if (button.value !== 'try') form.dispatchEvent(new Event('input', { bubbles: true }));
   void exchange(button.value, button);
 });
+// Who types into a menu chooses with each letter.
+const DELAY_MS = 400;
+let waiting;
 document.addEventListener('change', ({ target }) => {
-  if (target.matches('[data-exchange]')) void exchange('show');
+  if (!target.matches('[data-exchange]')) return;
+  clearTimeout(waiting);
+  waiting = setTimeout(() => void exchange('show'), DELAY_MS);
 });

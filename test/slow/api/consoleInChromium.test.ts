@@ -235,6 +235,32 @@ if (HAS_CHROMIUM) {
       await page.context().close();
     });
 
+    it('makes and tries a rule by keyboard alone, without an expression', async () => {
+      const page = await open('/console/rules/edit');
+      await signIn(page);
+      await page.getByLabel('Name').fill('By keyboard');
+      await page.getByLabel('orders').press('Space');
+      await page.getByLabel('changed', { exact: true }).press('Space');
+      await page.getByRole('button', { name: 'Add a condition' }).press('Enter');
+      const column = page.getByLabel('Column');
+      await column.and(page.locator(':focus')).waitFor();
+      const exchanged = page.waitForResponse((response) => response.request().method() === 'POST');
+      await column.pressSequentially('status');
+      await exchanged;
+      expect(await column.inputValue()).to.equal('status');
+      await page.getByLabel('Value').fill('paid');
+      await page.getByLabel('Send', { exact: true }).fill('confirmation');
+      await page.getByLabel('Read data as').selectOption({ index: 1 });
+      await page.getByRole('button', { name: 'Try it' }).press('Enter');
+      await page.getByText(/Would have matched \d+ of/).waitFor();
+      expect(await violations(page), 'what axe finds in a trial').to.deep.equal([]);
+      const email = page.frameLocator('iframe[name=email]');
+      await email.locator('h1', { hasText: 'Order 7 is paid' }).waitFor();
+      await page.getByLabel('Value').press('Enter');
+      await page.getByRole('status').getByText('Saved.').waitFor();
+      await page.context().close();
+    });
+
     it('shows new deliveries while the list is open', async () => {
       const page = await open('/console/deliveries?within=all&subject=just+now');
       await signIn(page);
