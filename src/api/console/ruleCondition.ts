@@ -94,7 +94,7 @@ function inOrder<T>(byNumber: ReadonlyMap<number, T>): readonly T[] {
 }
 
 /** Without the rows of which nothing was chosen. */
-export function chosenRows(groups: ConditionGroups): ConditionGroups {
+function chosenRows(groups: ConditionGroups): ConditionGroups {
   return groups.map((rows) => rows.filter(({ column }) => column !== '')).filter((rows) => rows.length > 0);
 }
 
