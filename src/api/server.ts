@@ -243,6 +243,7 @@ function withSignIn(
         ...options,
         authTimeMs,
         sessionid,
+        actors: claims?.actors.map((actor) => actor.roleid) ?? [],
         issueToken,
         learnProvider,
         oidcSetUp: setUp,

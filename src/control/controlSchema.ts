@@ -1,6 +1,7 @@
 import { GraphQLObjectType, GraphQLSchema, type GraphQLFieldConfig } from 'graphql';
 import { aggregatesType } from '../graphql/aggregates/aggregatesType.js';
 import type { ControlContext } from './controlContext.js';
+import { audited } from './audit/auditedMutations.js';
 import { emailDrafts } from './email/draftMutations.js';
 import { emailWebhooks, setEmailWebhook } from './email/carrierWebhook.js';
 import { setEmailApikey } from './email/emailApikey.js';
@@ -27,7 +28,7 @@ function typeNamed(name: string): GraphQLObjectType {
 }
 
 /** Mutations of `Utility`. `set_email_apikey` is also at the root, for clients of the emailer. */
-const UTILITY_MUTATIONS: ControlFields = {
+const UTILITY_MUTATIONS: ControlFields = audited({
   set_email_apikey: setEmailApikey,
   set_email_transport: setEmailTransport,
   set_email_webhook_key: setEmailWebhookKey,
@@ -41,7 +42,7 @@ const UTILITY_MUTATIONS: ControlFields = {
   send_test_email: sendTestEmail,
   ...emailDrafts,
   ...redriveMutations(typeNamed('email_delivery')),
-};
+});
 
 /** Aggregates over the rows visible in lists. */
 const AGGREGATES = aggregatesType<ControlContext>((_source, _args, context, info) => context.aggregate(info));
@@ -72,7 +73,7 @@ export function buildControlSchema(): GraphQLSchema {
       name: 'Mutation',
       fields: {
         ...stoppingAtFirstError(
-          Object.assign({}, ...mutations, { set_email_apikey: setEmailApikey }) as ControlFields,
+          Object.assign({}, ...mutations, audited({ set_email_apikey: setEmailApikey })) as ControlFields,
         ),
         Utility: namespace('UtilityMutation', stoppingAtFirstError(UTILITY_MUTATIONS)),
       },

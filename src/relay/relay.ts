@@ -6,6 +6,7 @@ import { countWaiting } from '../db/ledger/countWaiting.js';
 import { adoptRestoredDump } from '../db/outbox/restoredDump.js';
 import { pollOutbox } from '../db/outbox/pollOutbox.js';
 import { pruneIdempotencyKeys } from '../db/outbox/idempotencyKeys.js';
+import { AUDIT_EVENT_DAYS, pruneAuditEvents } from '../db/roles/auditEvents.js';
 import { pruneSignInEvents } from '../db/roles/signIn/signInEvents.js';
 import { prunePolls } from '../db/outbox/partitions.js';
 import { pruneGaps } from '../db/capture/captureGaps.js';
@@ -102,6 +103,7 @@ export function startRelay(deps: RelayDeps): Stoppable {
     await purgeRemovedSuppressions(ledger);
     await pruneIdempotencyKeys(database.pool);
     await pruneSignInEvents(database.pool, config.signInEventDays);
+    await pruneAuditEvents(database.pool, AUDIT_EVENT_DAYS);
     await pruneGaps(database.pool, config.retentionDays);
   });
   const outbox = loop('reading the outbox', config.relayPollMs, readOutbox);

@@ -11,6 +11,7 @@ import { recordOf } from '../http/requestRecord.js';
 import { formText } from '../http/formText.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { addressPages } from './addressPages.js';
+import { auditPage } from './auditPage.js';
 import { endSessionUrl } from '../oidc/endSessionUrl.js';
 import { CALLBACKS } from '../oidc/oidcRoutes.js';
 import { signedOut } from '../oidc/signedOut.js';
@@ -181,6 +182,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
       signInEventPage(handlers),
       providerPage(handlers),
       trialSignIn(deps, handlers),
+      auditPage(handlers),
     )
     .get(`${CONSOLE}/*path`, notFound)
     .use([CONSOLE, ...CALLBACKS], failedPage(deps));

@@ -9,12 +9,13 @@ import { LIST_ARGS } from '../../graphql/schema/dataSchema.js';
 import { ID } from '../../graphql/schema/scalars.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { bumpPolicyVersion } from '../tenants/tenants.js';
+import { recordChange } from '../audit/recordChange.js';
 import type { ControlContext } from '../controlContext.js';
 import { bigintId, numericId, requireInput } from './badInput.js';
 import type { ChangeName, ControlObject, Key } from './declaration.js';
 import { inputType } from './objectTypes.js';
 import { readValues } from './readValues.js';
-import { findRow } from './rows.js';
+import { findRow, readKeyRow } from './rows.js';
 import { deleteRow, insertRow, updateRow } from './writeRows.js';
 
 export type ControlFields = GraphQLFieldConfigMap<unknown, ControlContext>;
@@ -53,7 +54,9 @@ export function mutationFields(object: ControlObject, type: GraphQLObjectType): 
         object.mayChange?.(context.principal, 'create');
         const given = requireInput(args);
         const made = await create(context, object, given);
-        return { ...(await findRow(context, object, made)), ...secretsOf(object, given) };
+        const after = await findRow(context, object, made);
+        await record(context, object, { operation: 'create', key: made, after });
+        return { ...after, ...secretsOf(object, given) };
       },
     },
     update: {
@@ -62,8 +65,11 @@ export function mutationFields(object: ControlObject, type: GraphQLObjectType): 
       resolve: async (_source, args, context) => {
         object.mayChange?.(context.principal, 'update');
         const given = requireInput(args);
-        const changed = await update(context, object, await readKey(context, object, args), given);
-        return findRow(context, object, changed);
+        const key = await readKey(context, object, args);
+        const before = await readKeyRow(context, object, key);
+        const after = await findRow(context, object, await update(context, object, key, given));
+        await record(context, object, { operation: 'update', key, before, after });
+        return after;
       },
     },
     delete: {
@@ -72,12 +78,42 @@ export function mutationFields(object: ControlObject, type: GraphQLObjectType): 
       description: object.deleteDescription,
       resolve: async (_source, args, context) => {
         object.mayChange?.(context.principal, 'delete');
-        const wanted = await readKey(context, object, args);
-        return (await remove(context, object, wanted)) ?? findRow(context, object, wanted);
+        const key = await readKey(context, object, args);
+        const before = await readKeyRow(context, object, key);
+        const deleted = (await remove(context, object, key)) ?? (await findRow(context, object, key));
+        await record(context, object, { operation: 'delete', key, before });
+        return deleted;
       },
     },
   };
   return Object.fromEntries(changes.map((change) => [`${change}_${singular}`, mutation[change]]));
+}
+
+/** The columns that the API shows: never one with `secret` or `inputOnly`, which are not read. */
+async function record(
+  context: ControlContext,
+  object: ControlObject,
+  change: {
+    readonly operation: ChangeName;
+    readonly key: Key;
+    readonly before?: object | undefined;
+    readonly after?: object;
+  },
+): Promise<void> {
+  const { operation, key, before, after } = change;
+  await recordChange(context.db, context, {
+    object: object.table,
+    operation,
+    key: object.key.map((name) => ownValue(key, name)).join(' '),
+    before: shownOf(object, before),
+    after: shownOf(object, after),
+  });
+}
+
+function shownOf({ columns }: ControlObject, row: object | undefined): object | undefined {
+  return (
+    row && Object.fromEntries(Object.entries(row).filter(([name]) => !ownValue(columns, name)?.internal))
+  );
 }
 
 async function create(context: ControlContext, object: ControlObject, given: Values): Promise<Key> {
@@ -87,7 +123,7 @@ async function create(context: ControlContext, object: ControlObject, given: Val
   const { values, checked } = await readValues(object, change);
   const key = await (object.overrides?.insert?.(context, checked.row) ?? insertRow(context, object, values));
   await object.afterWrite?.(checked, key);
-  await recordChange(context, object);
+  await bumpIfPermissions(context, object);
   return key;
 }
 
@@ -102,7 +138,7 @@ async function update(context: ControlContext, object: ControlObject, key: Key, 
   const { values, checked } = await readValues(object, change);
   await updateRow(context, object, { key, before: change.before, changes: values });
   await object.afterWrite?.(checked, key);
-  await recordChange(context, object);
+  await bumpIfPermissions(context, object);
   return Object.fromEntries(
     object.key.map((name) => [name, (ownValue(values, name) ?? ownValue(key, name)) as string]),
   );
@@ -114,11 +150,11 @@ async function remove(context: ControlContext, object: ControlObject, key: Key):
   const before = await findRow(context, object, key);
   await object.beforeDelete?.(context, before);
   await deleteRow(context, object, key, before);
-  await recordChange(context, object);
+  await bumpIfPermissions(context, object);
   return before;
 }
 
-async function recordChange(
+async function bumpIfPermissions(
   { db, principal }: ControlContext,
   { affectsPermissions }: ControlObject,
 ): Promise<void> {

@@ -48,17 +48,26 @@ export async function readRow<C extends Columns>(
 
 /** The row of the principal's tenant that a mutation refers to. Throws AppError NOT_FOUND. */
 export async function findRow<C extends Columns>(
-  { db, principal }: ControlContext,
+  context: ControlContext,
   object: Declared<C>,
   key: Key,
 ): Promise<RowOf<C>> {
-  const row = await readRow(db, object, {
+  const row = await readKeyRow(context, object, key);
+  if (!row) throw notFound(object.label, Object.values(key).join(object.keySeparator));
+  return row;
+}
+
+/** The same; undefined if there is none. */
+export function readKeyRow<C extends Columns>(
+  { db, principal }: ControlContext,
+  object: Declared<C>,
+  key: Key,
+): Promise<RowOf<C> | undefined> {
+  return readRow(db, object, {
     ...key,
     ...(object.ofTenant === false ? {} : { tenantid: principal.tenantid }),
     ...(object.removed === undefined ? {} : { [object.removed]: null }),
   });
-  if (!row) throw notFound(object.label, Object.values(key).join(object.keySeparator));
-  return row;
 }
 
 const columnSql = (name: string): Sql => identifier('r', name);

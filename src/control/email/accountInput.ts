@@ -81,22 +81,42 @@ function sentence({ doc, isSecret }: AccountField): string {
   return `${doc.charAt(0).toUpperCase()}${doc.slice(1)}.${isSecret ? ' Write-only.' : ''}`;
 }
 
-/** What is shown of an account: every value but secrets. */
-export function shownFields(): GraphQLFieldConfigMap<Account, ControlContext> {
-  const shown = (fields: AccountFields, inside: readonly string[]): [string, ShownField][] =>
-    Object.entries(fields).flatMap(([name, { type, parts, isSecret }]): [string, ShownField][] => {
-      const path = [...inside, name];
-      if (isSecret) return [];
-      if (parts) return shown(parts, path);
-      const resolve = (account: Account): unknown =>
-        path.reduce<unknown>((value, key) => value && ownValue(value, key), account) ?? null;
-      return [
-        [path.map(toApiName).join('_'), { type: ownValue(SCALAR_TYPES, type) ?? GraphQLString, resolve }],
-      ];
-    });
-  return Object.fromEntries(CARRIERS.flatMap(({ fields }) => shown(fields, [])));
+/** A value of an account that is no secret. */
+interface ShownValue {
+  readonly name: string;
+  readonly type: AccountField['type'];
+  readonly read: (account: Account) => unknown;
 }
-type ShownField = GraphQLFieldConfigMap<Account, ControlContext>[string];
+
+/** What is shown of an account: every value but secrets. */
+const SHOWN: readonly ShownValue[] = CARRIERS.flatMap(({ fields }) => shownOf(fields, []));
+
+function shownOf(fields: AccountFields, inside: readonly string[]): readonly ShownValue[] {
+  return Object.entries(fields).flatMap(([name, { type, parts, isSecret }]): readonly ShownValue[] => {
+    const path = [...inside, name];
+    if (isSecret) return [];
+    if (parts) return shownOf(parts, path);
+    const read = (account: Account): unknown =>
+      path.reduce<unknown>((value, key) => value && ownValue(value, key), account) ?? null;
+    return [{ name: path.map(toApiName).join('_'), type, read }];
+  });
+}
+
+export function shownFields(): GraphQLFieldConfigMap<Account, ControlContext> {
+  return Object.fromEntries(
+    SHOWN.map(({ name, type, read }) => [
+      name,
+      { type: ownValue(SCALAR_TYPES, type) ?? GraphQLString, resolve: read },
+    ]),
+  );
+}
+
+export function shownValues(account: Account): object {
+  return Object.fromEntries([
+    ['kind', account.kind],
+    ...SHOWN.map(({ name, read }) => [name, read(account)] as const).filter(([, value]) => value !== null),
+  ]);
+}
 
 type Given = Readonly<Record<string, unknown>>;
 export interface AccountInput extends Given {

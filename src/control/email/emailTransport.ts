@@ -12,11 +12,18 @@ import { openAccounts, openStoredAccounts } from '../../email/carriers/openAccou
 import { AppError } from '../../foundation/errors.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
+import { recordChange } from '../audit/recordChange.js';
 import { lockTenant } from '../lockTenant.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { requireOnlyMutation } from '../request/externalCalls.js';
 import { emailApikeyMissing } from './emailApikey.js';
-import { emailTransportInput, parseAccounts, shownFields, type AccountInput } from './accountInput.js';
+import {
+  emailTransportInput,
+  parseAccounts,
+  shownFields,
+  shownValues,
+  type AccountInput,
+} from './accountInput.js';
 
 const accountType = new GraphQLObjectType<Account, ControlContext>({
   name: 'email_transport',
@@ -66,11 +73,20 @@ export const setEmailTransport: GraphQLFieldConfig<unknown, ControlContext, { in
     const isDefault = transports.length === 1 && transports[0]?.kind === 'sendgrid';
     await inTransaction(deps.database.pool, async (tx) => {
       await lockTenant(tx, tenantid);
+      const before = await readShown({ ...context, db: tx });
       await storeAccounts(tx, deps.keyRing, {
         tenantid,
         setBy,
         transports: isDefault ? null : JSON.stringify(transports),
         emailsPerSecond: config.tenantEmailsPerSecond,
+      });
+      const after = await readShown({ ...context, db: tx });
+      await recordChange(tx, context, {
+        object: 'email_transport',
+        operation: 'set_email_transport',
+        key: null,
+        before,
+        after,
       });
     });
     return shown(context);
@@ -99,7 +115,26 @@ async function verify(
   return accounts;
 }
 
-async function shown({ db, deps, principal: { tenantid } }: ControlContext): Promise<object | null> {
+interface Shown {
+  readonly transports: readonly Account[];
+  readonly paused_code: string | null;
+  readonly paused_reason: string | null;
+  readonly set_time: string;
+}
+
+/** What `Utility.email_transport` shows, with the values of each account that are no secrets. */
+export async function readShown(
+  context: Pick<ControlContext, 'db' | 'deps' | 'principal'>,
+): Promise<object | undefined> {
+  const stored = await shown(context);
+  return stored ? { ...stored, transports: stored.transports.map(shownValues) } : undefined;
+}
+
+async function shown({
+  db,
+  deps,
+  principal: { tenantid },
+}: Pick<ControlContext, 'db' | 'deps' | 'principal'>): Promise<Shown | null> {
   const stored = await readAccounts(db, tenantid);
   if (!stored) return null;
   const { pausedCode, pausedReason, setTime, accountsEncrypted } = stored;

@@ -46,6 +46,7 @@ export const MOVING_TABLES: readonly TenantTable[] = [
       select (to_jsonb(t) - 'id_token_encrypted')::text as row from rowpost.session t where t.tenantid = $1`,
   },
   { table: 'sign_in_event' },
+  { table: 'audit_event' },
   { table: 'email_layouts' },
   { table: 'email_types' },
   { table: 'email_type_version' },

@@ -11,6 +11,8 @@ import { captureTables, type CapturedTable, type ManyTables } from '../../db/cap
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
 import type { Database } from '../../db/pool/database.js';
 import { inTransaction } from '../../db/pool/inTransaction.js';
+import type { StatementRunner } from '../../db/sql/statementRunner.js';
+import { recordChange } from '../audit/recordChange.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { requireKnownTables } from '../derive/references.js';
@@ -70,6 +72,13 @@ export const setManyCaptures: GraphQLFieldConfig<unknown, ControlContext, ManyAr
       return await captureChosen(deps.database, { tenantid, schema, writers }, chosen, {
         patienceMs: deps.config.requestTimeoutMs,
         connected: (work) => connections.run(tenantid, work),
+        record: (tx, table) =>
+          recordChange(tx, context, {
+            object: 'captured_table',
+            operation: 'set_captures',
+            key: table.name,
+            after: { writers },
+          }),
       });
     } finally {
       deps.engine.forget(tenantid);
@@ -153,23 +162,31 @@ function matchesPattern(name: string, pattern: string): boolean {
   return name.length - at >= end.length && name.endsWith(end);
 }
 
-/** @param options.connected runs work that holds a connection */
+/**
+ * @param options.connected runs work that holds a connection
+ * @param options.record writes who did it, in the transaction of each table
+ */
 export async function captureChosen(
   { pool, tenants }: Database,
   what: Omit<ManyTables, 'tables'>,
   { tables, others }: ChosenTables,
-  options: { readonly patienceMs: number; readonly connected?: <T>(work: () => Promise<T>) => Promise<T> },
+  options: {
+    readonly patienceMs: number;
+    readonly connected?: <T>(work: () => Promise<T>) => Promise<T>;
+    readonly record?: (tx: StatementRunner, table: Table) => Promise<void>;
+  },
 ): Promise<readonly CapturedTable[]> {
-  const { patienceMs, connected = <T>(work: () => Promise<T>): Promise<T> => work() } = options;
+  const { patienceMs, record, connected = <T>(work: () => Promise<T>): Promise<T> => work() } = options;
   const captured = await captureTables(
     pool,
     await tenants.names(),
     { ...what, tables },
-    (change) =>
+    (change, table) =>
       connected(() =>
         inTransaction(pool, async (tx) => {
           await lockTenant(tx, what.tenantid);
           await change(tx);
+          await record?.(tx, table);
         }),
       ),
     patienceMs,

@@ -1,6 +1,7 @@
 import { GraphQLBoolean, GraphQLNonNull, GraphQLString, type GraphQLFieldConfig } from 'graphql';
 import { inTransaction } from '../../db/pool/inTransaction.js';
 import { isAnonymous, ANONYMOUS_LOGIN } from '../../db/roles/principal.js';
+import { recordChange } from '../audit/recordChange.js';
 import { ensureAnonymousRole } from '../roles/anonymousRole.js';
 import { findLogin } from '../roles/roles.js';
 import { bumpPolicyVersion, readAnonymousLogins, setAnonymousLogins } from '../tenants/tenants.js';
@@ -84,7 +85,8 @@ const anonymousLogins: Utility<{ enable?: boolean | null }> = {
   description:
     'The role of anonymous clients, who sign in without a password; null while anonymous sign-in is disabled. Pass `enable` to change it.',
   args: { enable: { type: GraphQLBoolean } },
-  resolve: async (_source, { enable }, { principal, db, deps, options }) => {
+  resolve: async (_source, { enable }, context) => {
+    const { principal, db, deps, options } = context;
     requireTenantAdmin(principal);
     const { tenantid } = principal;
     if (enable == null) return readAnonymousRole(db, tenantid);
@@ -92,9 +94,17 @@ const anonymousLogins: Utility<{ enable?: boolean | null }> = {
     if (!options.allowMutation) throw new AppError('METHOD_NOT_ALLOWED', 'Changes must be sent with POST.');
     await inTransaction(deps.database.pool, async (tx) => {
       await lockTenant(tx, tenantid);
+      const was = await readAnonymousLogins(tx, tenantid);
       if (enable) await ensureAnonymousRole(tx, tenantid);
       await setAnonymousLogins(tx, tenantid, enable);
       await bumpPolicyVersion(tx, tenantid);
+      await recordChange(tx, context, {
+        object: 'tenant',
+        operation: 'anonymous_logins',
+        key: String(tenantid),
+        before: { anonymous_logins: was },
+        after: { anonymous_logins: enable },
+      });
     });
     deps.principals.forget(tenantid);
     return readAnonymousRole(db, tenantid);

@@ -41,7 +41,7 @@ export async function captureTables(
   pool: Pool,
   names: RoleNames,
   what: ManyTables,
-  inTransaction: (change: (runner: StatementRunner) => Promise<void>) => Promise<void>,
+  inTransaction: (change: (runner: StatementRunner) => Promise<void>, table: Table) => Promise<void>,
   patienceMs: number,
 ): Promise<readonly CapturedTable[]> {
   const { tenantid, writers } = what;
@@ -58,7 +58,7 @@ export async function captureTables(
     const waiting = what.tables.filter((table) => !results.has(table));
     for (const table of waiting) {
       try {
-        await inTransaction((runner) => setCapture(runner, names, tenantid, table, writers, 0));
+        await inTransaction((runner) => setCapture(runner, names, tenantid, table, writers, 0), table);
         end(table, 'changed');
       } catch (error) {
         if (!(error instanceof AppError)) throw error;

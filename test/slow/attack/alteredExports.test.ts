@@ -322,6 +322,20 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
       actorid: null,
     },
   ],
+  audit_event: [
+    {
+      eventid: 'd1000000-0000-4000-8000-000000000000',
+      tenantid: TENANT,
+      time: '2026-01-01',
+      roleid: 20_000_502,
+      login: 'someone',
+      actors: [],
+      object: 'role',
+      key: '1',
+      operation: 'update',
+      changes: [],
+    },
+  ],
   session: [
     {
       sessionid: 'e0000000-0000-4000-8000-000000000000',

@@ -164,6 +164,24 @@ describe('what a role may do to another (docs/reference/permissions.md)', () => 
     return seen ? 'yes' : 'hidden';
   }
 
+  /** A change that the role made, as a list shows it. */
+  async function changesListed(relation: Relation, holder: string): Promise<string> {
+    const { token, targets } = callers[holder]!;
+    const roleid = targets[relation];
+    await fixture.testDatabase.database.pool.query(
+      `insert into rowpost.audit_event (tenantid, roleid, object, operation)
+       select tenantid, roleid, 'role', 'update' from rowpost.role where roleid = $1`,
+      [roleid],
+    );
+    const { data } = await fixture.control(
+      token,
+      `{ audit_event(filter: "roleid = ${roleid}") { roleid } all: audit_event { roleid } }`,
+    );
+    const seen = JSON.stringify(data?.['audit_event']) !== '[]';
+    expect(JSON.stringify(data?.['all']).includes(`"roleid":${roleid}}`), relation).to.equal(seen);
+    return seen ? 'yes' : 'hidden';
+  }
+
   it('matches the documentation, whatever the form of the request (UPDATE_DOCS=1 regenerates it)', async () => {
     const rows: string[] = [];
     for (const holder of Object.keys(callers)) {
@@ -173,6 +191,7 @@ describe('what a role may do to another (docs/reference/permissions.md)', () => 
         rows.push(`| \`${name}\` ${holder} | ${cells.join(' | ')} |`);
       };
       await row('role', (relation) => listed(relation, holder));
+      await row('audit_event', (relation) => changesListed(relation, holder));
       for (const name of [...Object.keys(OPERATIONS), ...Object.keys(QUERIES)]) {
         await row(name, (relation) => outcome(name, relation, holder));
       }

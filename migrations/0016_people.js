@@ -1,0 +1,34 @@
+// Who changed what.
+
+export async function up(knex) {
+  await knex.raw(`
+    -- Written in the transaction of the change.
+    create table rowpost.audit_event (
+      eventid uuid primary key default gen_random_uuid(),
+      -- of the role that made the change
+      tenantid int not null references rowpost.tenant on delete cascade,
+      -- not when the transaction began: one may make many changes
+      time timestamptz not null default clock_timestamp(),
+      roleid int not null,
+      -- its login then
+      login text,
+      -- the roles that acted as it
+      actors int[] not null default '{}',
+      object text not null,
+      key text,
+      operation text not null,
+      -- a list of {column, before, after}
+      changes jsonb not null default '[]',
+      foreign key (tenantid, roleid) references rowpost.role (tenantid, roleid) on delete cascade
+    );
+    create index audit_event_of_tenant on rowpost.audit_event (tenantid, time, eventid);
+    create index audit_event_role on rowpost.audit_event (tenantid, roleid, time, eventid);
+    create index audit_event_object on rowpost.audit_event (tenantid, object, key);
+    create index audit_event_time on rowpost.audit_event (time);
+  `);
+}
+
+// Required by knex. Migrations go forward only: an error is corrected by the next one.
+export async function down() {
+  throw new Error('Migrations go forward only.');
+}

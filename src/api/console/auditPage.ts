@@ -1,0 +1,96 @@
+import { Router } from 'express';
+import { AUDITS } from '../../control/audit/auditedMutations.js';
+import { auditEvent } from '../../control/objects/auditEvent.js';
+import { OBJECTS } from '../../control/objects/index.js';
+import { textOfValue } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
+import { CONSOLE } from './consolePath.js';
+import { containing, literal } from './deliveryFilter.js';
+import { shortened, textOf } from './formValues.js';
+import { ObjectRequests } from './objectRequests.js';
+import type { PageHandlers } from './pageHandlers.js';
+
+const AUDIT = `${CONSOLE}/audit`;
+const MAX_SHOWN_CHARACTERS = 300;
+
+interface Event {
+  readonly object: string;
+  readonly key: string | null;
+  readonly operation: string;
+  readonly changes: readonly {
+    readonly column: string;
+    readonly before: unknown;
+    readonly after: unknown;
+  }[];
+}
+
+const events = new ObjectRequests<Event>(
+  auditEvent,
+  'eventid time roleid login actors object key operation changes',
+  ['time desc', 'eventid'],
+);
+
+/** What can be changed, by the name in the log. */
+export const LABELS = new Map<string, string>([
+  ...OBJECTS.filter((object) => 'mayChange' in object).map(({ table, label }) => [table, label] as const),
+  ['email_transport', 'carrier'],
+  ['email_webhook', 'reports of carriers'],
+  ['email_type_version', 'draft'],
+  ['email_delivery', 'delivery'],
+  ['captured_table', 'captured table'],
+  ['file_table', 'table with files'],
+  ['sign_in_brand', 'sign-in page'],
+  ['session', 'session'],
+]);
+const DID: Readonly<Record<string, string>> = {
+  create: 'made the',
+  update: 'changed the',
+  delete: 'deleted the',
+};
+
+/** The page of who changed what. */
+export function auditPage({ page }: PageHandlers): Router {
+  const list = page(async (visit, req) => {
+    const [object, who, key] = ['object', 'who', 'key'].map((name) => textOf(req.query, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const filter = [
+      object === '' ? [] : `object = ${literal(object)}`,
+      who === '' ? [] : `login ilike ${literal(containing(who))}`,
+      key === '' ? [] : `key = ${literal(key)}`,
+    ].flat();
+    const search = { object, who, key };
+    const { shown, ...links } = await events.page(visit, AUDIT, req.query, {
+      filter: filter.join(' and '),
+      search,
+    });
+    await visit.show('audit', {
+      title: 'Audit log',
+      ...search,
+      isSearched: filter.length > 0,
+      objects: [...LABELS].map(([name, label]) => ({ name, label, chosen: name === object })),
+      events: shown.map((event) => ({ ...event, ...inWords(event) })),
+      ...links,
+    });
+  });
+
+  return Router().get(AUDIT, list);
+}
+
+function inWords({ object, operation, changes }: Event): object {
+  const verb = ownValue(DID, operation);
+  return {
+    did: verb ? `${verb} ${LABELS.get(object) ?? object}` : (ownValue(AUDITS, operation)?.did ?? operation),
+    changes: changes.map(({ column, before, after }) => ({
+      column,
+      before: shownValue(before),
+      after: shownValue(after),
+    })),
+  };
+}
+
+function shownValue(value: unknown): string | null {
+  return value === null ? null : shortened(textOfValue(value), MAX_SHOWN_CHARACTERS);
+}

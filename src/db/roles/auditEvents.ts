@@ -1,0 +1,44 @@
+import type { Pool } from 'pg';
+import type { StatementRunner } from '../sql/statementRunner.js';
+
+/** How long they are kept. */
+export const AUDIT_EVENT_DAYS = 365;
+
+/** A change that a role made. */
+export interface AuditEvent {
+  readonly tenantid: number;
+  readonly roleid: number;
+  readonly login: string | null;
+  /** The roles that acted as it, by `Utility.role_token`. */
+  readonly actors: readonly number[];
+  readonly object: string;
+  readonly key: string | null;
+  readonly operation: string;
+  /** The JSON of a list of `{column, before, after}`. */
+  readonly changes: string;
+}
+
+/** Pass the transaction of the change. */
+export async function insertAuditEvent(db: StatementRunner, event: AuditEvent): Promise<void> {
+  const { tenantid, roleid, login, actors, object, key, operation, changes } = event;
+  await db.query(
+    `insert into rowpost.audit_event (tenantid, roleid, login, actors, object, key, operation, changes)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [tenantid, roleid, login, actors, object, key, operation, changes],
+  );
+}
+
+const CHUNK_SIZE = 10_000;
+
+/** Deletes old events. Safe to run concurrently. Throws what pg throws. */
+export async function pruneAuditEvents(pool: Pool, days: number): Promise<void> {
+  for (;;) {
+    const { rowCount } = await pool.query(
+      `delete from rowpost.audit_event where ctid = any (array(
+         select ctid from rowpost.audit_event where time < now() - make_interval(days => $1)
+         limit $2 for update skip locked))`,
+      [days, CHUNK_SIZE],
+    );
+    if ((rowCount ?? 0) < CHUNK_SIZE) return;
+  }
+}
