@@ -1,4 +1,4 @@
-// Who changed what.
+// Who changed what, and keys of programs.
 
 export async function up(knex) {
   await knex.raw(`
@@ -17,6 +17,8 @@ export async function up(knex) {
       object text not null,
       key text,
       operation text not null,
+      -- the API key that it was made with, which may be gone
+      keyid uuid,
       -- a list of {column, before, after}
       changes jsonb not null default '[]',
       foreign key (tenantid, roleid) references rowpost.role (tenantid, roleid) on delete cascade
@@ -25,6 +27,29 @@ export async function up(knex) {
     create index audit_event_role on rowpost.audit_event (tenantid, roleid, time, eventid);
     create index audit_event_object on rowpost.audit_event (tenantid, object, key);
     create index audit_event_time on rowpost.audit_event (time);
+
+    -- Keys by which programs act as a role.
+    create table rowpost.api_key (
+      keyid uuid primary key default gen_random_uuid(),
+      tenantid int not null,
+      roleid int not null,
+      name text not null,
+      -- SHA-256 of the key, which is nowhere
+      key_hash bytea not null check (length(key_hash) = 32),
+      -- parts of it, by which people recognize it
+      hint text not null,
+      -- null: all that the role may do
+      capabilities text[],
+      -- role.tokens_valid_from, in milliseconds: it ends with that state of the role
+      state_ms float8 not null,
+      expires timestamptz,
+      last_used timestamptz,
+      creatorid int,
+      createtime timestamptz not null default now(),
+      unique (roleid, name),
+      foreign key (tenantid, roleid) references rowpost.role (tenantid, roleid) on delete cascade
+    );
+    create index api_key_role on rowpost.api_key (tenantid, roleid);
   `);
 }
 

@@ -61,7 +61,10 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const tokens = new Tokens(keys, config, clock);
   const sessions = new Sessions(deps);
   const signInEvents = new SignInEvents(deps);
-  const authenticator = new Authenticator(tokens, deps.principals, sessions);
+  const authenticator = new Authenticator(tokens, deps.principals, sessions, {
+    clock,
+    signInsPerAddress: config.signInsPerAddress,
+  });
   const metrics = new HttpMetrics();
   const requests = createRequestLog(log, config.logLinesPerSecond);
   const storage = openStorage(config);
@@ -236,13 +239,15 @@ function withSignIn(
       const authTimeMs = claims?.authTimeMs ?? 0;
       const { roleid, tokensValidFromMs } = principal;
       const sessionid = claims?.sessionid;
-      const actors = [...(claims?.actors ?? []), { roleid, tokensValidFromMs, sessionid }];
+      const keyid = claims?.keyid;
+      const actors = [...(claims?.actors ?? []), { roleid, tokensValidFromMs, sessionid, keyid }];
       const issueToken = (subject: Principal): Promise<string> =>
         tokens.issue(subject, 'access', { authTimeMs, actors });
       return deps.control.execute(principal, request, {
         ...options,
         authTimeMs,
         sessionid,
+        keyid: actors.findLast((actor) => actor.keyid !== undefined)?.keyid,
         actors: claims?.actors.map((actor) => actor.roleid) ?? [],
         issueToken,
         learnProvider,

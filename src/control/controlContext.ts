@@ -28,6 +28,8 @@ export interface ControlOptions {
   readonly authTimeMs?: number | undefined;
   /** The sign-in that the caller's token came from. */
   readonly sessionid?: string | undefined;
+  /** The API key that the request was made with, or that its token came from. */
+  readonly keyid?: string | undefined;
   /** The roles that act as the caller, by `Utility.role_token`. */
   readonly actors?: readonly number[];
   /** Stores what the provider's discovery document says. */

@@ -10,6 +10,7 @@ import {
 } from 'graphql';
 import { AppError } from '../foundation/errors.js';
 import type { StatementRunner } from '../db/sql/statementRunner.js';
+import { actingBy } from '../db/roles/actingBy.js';
 import { readPrincipal, type Principal } from '../db/roles/principal.js';
 import { failedResponse, requestError, type GraphqlResponse } from '../graphql/response.js';
 import { DocumentError, type ReadyDocument } from '../graphql/document/document.js';
@@ -239,7 +240,10 @@ async function currentPrincipal(tx: StatementRunner, known: Principal): Promise<
   if (!current || known.tokensValidFromMs < current.tokensValidFromMs)
     throw new AppError('TOKEN_REVOKED', 'The token was revoked.');
   if (current.isSuspended) throw new AppError('TENANT_SUSPENDED', 'The tenant is suspended.');
-  return current;
+  if (known.boundBy === undefined) return current;
+  const key = current.apiKeys.find(({ keyid }) => keyid === known.boundBy);
+  if (!key) throw new AppError('TOKEN_REVOKED', 'The API key was deleted.');
+  return actingBy(current, key);
 }
 
 function contextOf(

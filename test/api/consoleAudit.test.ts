@@ -26,7 +26,7 @@ describe('the console’s audit log', () => {
   it('says who changed what, from what to what', async () => {
     const page = await browser.page(`${AUDIT}?object=role`);
     expect(page).to.match(/made the role <a href="\/console\/audit\?object=role&amp;key=\d+">/);
-    expect(page).to.include('<dt>name</dt> <dd><ins>&lt;script&gt;alert(1)&lt;/script&gt;</ins>');
+    expect(page).to.include('<strong>name</strong> <ins>&lt;script&gt;alert(1)&lt;/script&gt;</ins>');
     expect(page).to.include('&lt;i&gt;eve').and.not.include('<i>eve').and.not.include('<script>alert');
     expect(page).to.not.include('made the class');
   });

@@ -19,6 +19,7 @@ describe('declarations of control objects', () => {
       const stored = new Map(rows.map(({ name, type }) => [name, SHORT_NAMES[type] ?? type]));
       for (const [name, column] of Object.entries(columns)) {
         if (column.inputOnly) expect(stored.has(name), name).to.equal(false);
+        else if (column.secret === 'hash') expect(stored.get(`${name}_hash`), name).to.equal('bytea');
         else if (column.secret) expect(stored.get(`${name}_encrypted`), name).to.equal('text');
         else expect(stored.get(name), name).to.equal(column.type);
       }

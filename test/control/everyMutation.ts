@@ -78,6 +78,7 @@ export async function createObjects(
     'create_email_unsubscribe(input: {address: "left@example.com", all_types: true}) { address }',
     'address',
   );
+  const apiKey = await made('root', `create_api_key(input: {roleid: ${role}, name: "k"}) { keyid }`, 'keyid');
   const session = randomUUID();
   await insertSession(fixture.testDatabase.database.pool, {
     sessionid: session,
@@ -94,6 +95,7 @@ export async function createObjects(
   return {
     role,
     session,
+    apiKey,
     provider: unused,
     config,
     spare,
@@ -152,6 +154,8 @@ export function mutations(
     create_role_oidc: `create_role_oidc(input: {roleid: ${role}, confid: ${spare}, sub_id: "x"}) { roleid }`,
     update_role_oidc: `update_role_oidc(roleid: ${role}, confid: ${config}, input: {sub_id: "y"}) { roleid }`,
     delete_role_oidc: `delete_role_oidc(roleid: ${role}, confid: ${config}) { roleid }`,
+    create_api_key: `create_api_key(input: {roleid: ${role}, name: "another"}) { keyid }`,
+    delete_api_key: `delete_api_key(keyid: "${ids['apiKey'] ?? ''}") { keyid }`,
     create_email_type: `create_email_type(input: {email_type: "made", template: "x", subject: "x",
       recipients: ["a@example.com"], sender: "b@example.com"}) { email_type }`,
     update_email_type: 'update_email_type(email_type: "hello", input: {subject: "y"}) { email_type }',

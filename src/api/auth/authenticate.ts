@@ -1,5 +1,10 @@
+import { LRUCache } from 'lru-cache';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { actingBy } from '../../db/roles/actingBy.js';
 import type { Principal, PrincipalSource } from '../../db/roles/principal.js';
-import { AppError } from '../../foundation/errors.js';
+import { API_KEY_PREFIX, readApiKey } from '../../foundation/apiKeyText.js';
+import type { Clock } from '../../foundation/clock.js';
+import { AppError, rateLimited } from '../../foundation/errors.js';
 import { findHolder } from './findHolder.js';
 import type { Sessions } from './sessions.js';
 import type { TokenClaims, Tokens, TokenType } from './tokens.js';
@@ -10,13 +15,81 @@ export interface Authenticated {
   readonly claims: TokenClaims;
 }
 
+/** Of keys that work, so that somebody who guesses at the same address doesn't lock them out. */
+const MAX_GOOD_KEYS = 10_000;
+const GUESS_WINDOW_SECONDS = 60;
+
 /** Resolves an Authorization header to a principal. */
 export class Authenticator {
+  readonly #guesses: RateLimiterMemory | undefined;
+  readonly #good = new LRUCache<string, true>({ max: MAX_GOOD_KEYS });
+
+  /** @param options.signInsPerAddress wrong API keys that an address may send in a minute, before nothing is looked up; 0 for no limit */
   constructor(
     private readonly tokens: Tokens,
     private readonly principals: PrincipalSource,
     private readonly sessions: Pick<Sessions, 'noteUse'>,
-  ) {}
+    private readonly options: { readonly clock: Clock; readonly signInsPerAddress: number },
+  ) {
+    const { signInsPerAddress: points } = options;
+    if (points > 0) this.#guesses = new RateLimiterMemory({ points, duration: GUESS_WINDOW_SECONDS });
+  }
+
+  /**
+   * Of a request for data: an access token or an API key. Throws AppError as `authenticate`, and RATE_LIMITED.
+   * @param address of the client
+   */
+  async authenticateCaller(authorization: string | undefined, address: string): Promise<Authenticated> {
+    const token = bearerToken(authorization);
+    return token.startsWith(API_KEY_PREFIX)
+      ? this.#byKey(token, address)
+      : this.authenticateToken(token, 'access');
+  }
+
+  /** The keys of a role are read with it, so a role that is known costs no statement. */
+  async #byKey(text: string, address: string): Promise<Authenticated> {
+    const given = readApiKey(text);
+    if (!given) throw new AppError('TOKEN_MALFORMED', 'The API key is incomplete or mistyped.', MAKE_KEY);
+    const { tenantid, roleid, hash } = given;
+    if (!this.#good.has(hash)) await this.#requireFewGuesses(address);
+    const principal = await this.principals.load(tenantid, roleid);
+    const key = principal?.apiKeys.find((each) => each.hash === hash);
+    const isGood =
+      principal &&
+      key &&
+      key.stateMs >= principal.tokensValidFromMs &&
+      (key.expiresMs ?? Infinity) > this.options.clock.now();
+    if (!isGood) {
+      this.#good.delete(hash);
+      // Rejects once they are too many: the next one is refused above.
+      await this.#guesses?.consume(address).catch(() => undefined);
+      throw new AppError('TOKEN_REVOKED', 'There is no such API key, or no more.', MAKE_KEY);
+    }
+    requireActiveTenant(principal);
+    this.#good.set(hash, true);
+    this.sessions.noteUse(key.keyid);
+    const claims: TokenClaims = {
+      type: 'access',
+      tenantid,
+      roleid,
+      tokensValidFromMs: key.stateMs,
+      sessionid: undefined,
+      keyid: key.keyid,
+      // Nobody has just shown who it is.
+      authTimeMs: 0,
+      actors: [],
+      notBeforeMs: 0,
+      expiresAtMs: key.expiresMs ?? Infinity,
+      client: key.keyid,
+    };
+    return { principal: actingBy(principal, key), claims };
+  }
+
+  async #requireFewGuesses(address: string): Promise<void> {
+    const known = await this.#guesses?.get(address);
+    if (known && known.consumedPoints >= this.options.signInsPerAddress)
+      throw rateLimited('Too many wrong API keys.', known.msBeforeNext);
+  }
 
   /** Throws AppError TOKEN_MISSING, TOKEN_MALFORMED, TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_WRONG_TYPE, TOKEN_REVOKED, TENANT_SUSPENDED. */
   async authenticate(authorization: string | undefined, type: TokenType | undefined): Promise<Authenticated> {
@@ -42,6 +115,8 @@ export class Authenticator {
     return { principal, claims };
   }
 }
+
+const MAKE_KEY = { hint: 'Make a key with create_api_key, or in the console.' };
 
 function revoked(): AppError {
   return new AppError('TOKEN_REVOKED', 'The token was revoked.');

@@ -113,7 +113,7 @@ export class Sessions implements Stoppable {
     throw new AppError('TOKEN_REVOKED', 'The token was revoked.');
   }
 
-  /** Remembers that a session was used now. */
+  /** Remembers that a session or an API key was used now. */
   noteUse(sessionid: string): void {
     if (this.#usedAtMs.size < MAX_USED) this.#usedAtMs.set(sessionid, this.deps.clock.now());
   }

@@ -26,6 +26,8 @@ export interface TokenClaims {
   readonly tokensValidFromMs: number;
   /** The sign-in that it came from; undefined for anonymous clients, tokens for children, and those of earlier releases. */
   readonly sessionid: string | undefined;
+  /** The API key that was sent instead of a token. */
+  readonly keyid?: string;
   /** When the role last signed in with a password or at an identity provider. */
   readonly authTimeMs: number;
   readonly actors: readonly Actor[];
@@ -40,6 +42,7 @@ export interface Actor {
   readonly roleid: number;
   readonly tokensValidFromMs: number;
   readonly sessionid?: string | undefined;
+  readonly keyid?: string | undefined;
 }
 
 /** How a token comes about. */

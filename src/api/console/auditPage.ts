@@ -26,7 +26,7 @@ interface Event {
 
 const events = new ObjectRequests<Event>(
   auditEvent,
-  'eventid time roleid login actors object key operation changes',
+  'eventid time roleid login actors keyid object key operation changes',
   ['time desc', 'eventid'],
 );
 
@@ -47,6 +47,9 @@ const DID: Readonly<Record<string, string>> = {
   update: 'changed the',
   delete: 'deleted the',
 };
+
+const MADE: ReadonlySet<string> = new Set(['tenantid', 'creatorid', 'createtime']);
+const EMPTY: ReadonlySet<string> = new Set(['', '[]', '{}']);
 
 /** The page of who changed what. */
 export function auditPage({ page }: PageHandlers): Router {
@@ -83,12 +86,19 @@ function inWords({ object, operation, changes }: Event): object {
   const verb = ownValue(DID, operation);
   return {
     did: verb ? `${verb} ${LABELS.get(object) ?? object}` : (ownValue(AUDITS, operation)?.did ?? operation),
-    changes: changes.map(({ column, before, after }) => ({
-      column,
-      before: shownValue(before),
-      after: shownValue(after),
-    })),
+    changes: changes
+      .filter((change) => operation !== 'create' || isTelling(change))
+      .map(({ column, before, after }) => ({
+        column,
+        before: shownValue(before),
+        after: shownValue(after),
+      })),
   };
+}
+
+/** Of something new: when and by whom it was made is said anyway. */
+function isTelling({ column, after }: Event['changes'][number]): boolean {
+  return !MADE.has(column) && !EMPTY.has(textOfValue(after));
 }
 
 function shownValue(value: unknown): string | null {

@@ -25,6 +25,7 @@ import { emailPreview } from './emailPreview.js';
 import type { Values } from './formValues.js';
 import { isOfOtherTenant, requireCsrfToken, requireOwnPage } from './formGuards.js';
 import { emailPreviewPages } from './emailPreviewPages.js';
+import { keyPage } from './keyPage.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 import { personPage } from './personPage.js';
 import { policyPages } from './policyPages.js';
@@ -183,6 +184,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
       providerPage(handlers),
       trialSignIn(deps, handlers),
       auditPage(handlers),
+      keyPage(handlers),
     )
     .get(`${CONSOLE}/*path`, notFound)
     .use([CONSOLE, ...CALLBACKS], failedPage(deps));

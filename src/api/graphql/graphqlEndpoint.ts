@@ -13,6 +13,7 @@ import type { TokenClaims } from '../auth/tokens.js';
 import { acceptedMediaType } from './graphqlMediaType.js';
 import { readGraphqlRequest } from './graphqlRequest.js';
 import { readFromHeader, readIdempotencyKey, type ReadFrom } from '../http/requestHeaders.js';
+import { clientAddress } from '../http/clientAddress.js';
 import type { BodyBudget } from '../http/bodyBudget.js';
 import { explain, failureBody, retryAfter, sendFailure } from '../http/failure.js';
 import { recordOf, type RequestRecord } from '../http/requestRecord.js';
@@ -72,18 +73,21 @@ export function createGraphqlEndpoint(
         fail(error, { allow: 'GET, POST' });
         return;
       }
-      const { principal, claims } = await deps.authenticator.authenticate(headers.authorization, 'access');
+      const { principal, claims } = await deps.authenticator.authenticateCaller(
+        headers.authorization,
+        clientAddress(req, deps.config.trustProxy),
+      );
       const record = recordOf(res);
       record?.setPrincipal(principal);
       const allowance = await deps.admit(principal, req);
       const key = readIdempotencyKey(req);
+      // All anonymous clients are one role, and an API key may do less than its role.
+      const isShared = isAnonymous(principal) || claims.keyid !== undefined;
       context = {
         principal,
         claims,
         allowance,
-        // All anonymous clients are one role.
-        idempotencyKey:
-          key === undefined ? undefined : { key, client: isAnonymous(principal) ? claims.client : '' },
+        idempotencyKey: key === undefined ? undefined : { key, client: isShared ? claims.client : '' },
         readFrom: readFromHeader(req),
         record,
         res,

@@ -45,7 +45,7 @@ export const SIGN_IN = {
     'SIGN_INS_PER_ADDRESS',
     integer(0),
     600,
-    'Requests to `/auth`, `/anonauth`, `/oidc` and the forms of the sign-in pages from one address (one /64 for IPv6) in a minute, and in each web process as many views of these pages; 0 for no limit.',
+    'Requests to `/auth`, `/anonauth`, `/oidc` and the forms of the sign-in pages from one address (one /64 for IPv6) in a minute, and in each web process as many views of these pages, and wrong API keys; 0 for no limit.',
   ),
   signInFailuresPerLogin: setting(
     'SIGN_IN_FAILURES_PER_LOGIN',

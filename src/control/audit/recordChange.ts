@@ -37,6 +37,7 @@ export async function recordChange(
     roleid,
     login,
     actors: options.actors ?? [],
+    keyid: options.keyid ?? null,
     object,
     operation,
     key: key === null ? null : shortened(toPostgresText(key)),

@@ -114,8 +114,11 @@ export interface Column {
   /** The value set by every update. */
   readonly resetTo?: null;
 
-  /** Stored encrypted in `<column>_encrypted`, with a new `<column>_uuid`; shown only when created. */
-  readonly secret?: true;
+  /**
+   * Shown only when created. True: stored encrypted in `<column>_encrypted`, with a new `<column>_uuid`. `hash`: made by
+   * `overrides.insert`, which returns it with the key, and stored as a hash in `<column>_hash`.
+   */
+  readonly secret?: true | 'hash';
   /** Internal: not visible to clients. */
   readonly internal?: true;
   /** Not stored in the row, but derived from other rows. */
@@ -179,7 +182,9 @@ interface SqlValues {
 
 /** A row as the API shows it and the service reads it. */
 export type RowOf<C extends Columns> = {
-  readonly [K in keyof C as C[K] extends { inputOnly: true } | { secret: true } ? never : K]: ValueOf<C[K]>;
+  readonly [
+    K in keyof C as C[K] extends { inputOnly: true } | { secret: true | 'hash' } ? never : K
+  ]: ValueOf<C[K]>;
 };
 type ValueOf<C extends Column> = C extends { read: (...given: never[]) => infer Value }
   ? Value | Absent<C>

@@ -54,9 +54,10 @@ export function mutationFields(object: ControlObject, type: GraphQLObjectType): 
         object.mayChange?.(context.principal, 'create');
         const given = requireInput(args);
         const made = await create(context, object, given);
-        const after = await findRow(context, object, made);
-        await record(context, object, { operation: 'create', key: made, after });
-        return { ...after, ...secretsOf(object, given) };
+        const key = Object.fromEntries(object.key.map((name) => [name, ownValue(made, name) as string]));
+        const after = await findRow(context, object, key);
+        await record(context, object, { operation: 'create', key, after });
+        return { ...after, ...secretsOf(object, given), ...secretsOf(object, made) };
       },
     },
     update: {

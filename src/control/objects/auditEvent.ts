@@ -1,4 +1,4 @@
-import { GraphQLList } from 'graphql';
+import { GraphQLList, GraphQLString } from 'graphql';
 import { AUDIT_EVENT_DAYS } from '../../db/roles/auditEvents.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import { administered } from '../audit/administered.js';
@@ -20,6 +20,7 @@ export const auditEvent = controlObject({
       output: new GraphQLList(SCALARS.Int),
       description: 'The roles that acted as it, by `role_token`.',
     },
+    keyid: { type: 'uuid', description: 'The API key that it was made with.', output: GraphQLString },
     object: {
       type: 'text',
       description: 'What was changed: an object of this API, or a setting of `Utility`.',

@@ -2,6 +2,7 @@ import type { Table } from '../../db/catalog/catalog.js';
 import type { Principal } from '../../db/roles/principal.js';
 import type { Sql } from '../../db/sql/sql.js';
 import type { ControlObject } from '../derive/declaration.js';
+import { apiKey } from './apiKey.js';
 import { auditEvent } from './auditEvent.js';
 import { capability } from './capability.js';
 import { emailAttempt, emailDelivery, emailEvent } from './emailDelivery.js';
@@ -37,6 +38,7 @@ export const OBJECTS: readonly ControlObject[] = [
   oidcProvisioning,
   oidcGroupClass,
   roleOidc,
+  apiKey,
   signInEvent,
   auditEvent,
   emailTypes,

@@ -21,6 +21,8 @@ export async function requireManageable(
   const { principal, db } = context;
   const role = await readRole(db, principal.tenantid, roleid);
   if (!role) throw notFound('role', roleid);
+  if (principal.boundBy !== undefined)
+    throw denied('An API key with fewer capabilities than its role may not act for other roles.');
   if (principal.isRoot) return role;
   if (isAnonymous(principal)) throw denied('Anonymous clients may not act for roles.');
   const tenant = await readTenant(db, principal.tenantid);

@@ -45,6 +45,7 @@ export const MOVING_TABLES: readonly TenantTable[] = [
     rows: sql`
       select (to_jsonb(t) - 'id_token_encrypted')::text as row from rowpost.session t where t.tenantid = $1`,
   },
+  { table: 'api_key' },
   { table: 'sign_in_event' },
   { table: 'audit_event' },
   { table: 'email_layouts' },

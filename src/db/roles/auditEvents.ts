@@ -11,6 +11,8 @@ export interface AuditEvent {
   readonly login: string | null;
   /** The roles that acted as it, by `Utility.role_token`. */
   readonly actors: readonly number[];
+  /** The API key that it was made with. */
+  readonly keyid: string | null;
   readonly object: string;
   readonly key: string | null;
   readonly operation: string;
@@ -20,11 +22,11 @@ export interface AuditEvent {
 
 /** Pass the transaction of the change. */
 export async function insertAuditEvent(db: StatementRunner, event: AuditEvent): Promise<void> {
-  const { tenantid, roleid, login, actors, object, key, operation, changes } = event;
+  const { tenantid, roleid, login, actors, keyid, object, key, operation, changes } = event;
   await db.query(
-    `insert into rowpost.audit_event (tenantid, roleid, login, actors, object, key, operation, changes)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [tenantid, roleid, login, actors, object, key, operation, changes],
+    `insert into rowpost.audit_event (tenantid, roleid, login, actors, keyid, object, key, operation, changes)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [tenantid, roleid, login, actors, keyid, object, key, operation, changes],
   );
 }
 

@@ -3,6 +3,7 @@ import { cacheLookups } from '../../foundation/observability/metrics.js';
 import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
 import { requireTenantInThisCell, WRITES_HELD } from '../cells/placement.js';
 import type { StatementRunner } from '../sql/statementRunner.js';
+import { API_KEYS, type ApiKey } from './apiKeys.js';
 import { isConsoleSessionOpen, type ConsoleSessionKey } from './signIn/endedSessions.js';
 import { ENDED_SESSIONS, hasSessionEnded } from './signIn/sessions.js';
 
@@ -52,6 +53,10 @@ export interface Principal {
   readonly tokensValidFromMs: number;
   /** Its sessions that ended before their tokens expire, by id; null if they are too many to keep. */
   readonly endedSessions: ReadonlySet<string> | null;
+  /** Those that have not expired when it was read. */
+  readonly apiKeys: readonly ApiKey[];
+  /** Of who acts by an API key that has not all the capabilities of its role: that key. */
+  readonly boundBy?: string;
 }
 
 /** The role of anonymous clients. The login is reserved, and the role has no password. */
@@ -171,6 +176,7 @@ interface PrincipalRow {
   restored_ms: number;
   tokens_valid_from_ms: number;
   ended_sessions: string[] | null;
+  api_keys: ApiKey[];
   rules: GrantedRule[];
 }
 
@@ -207,6 +213,7 @@ export async function readPrincipal(
     restoredMs: row.restored_ms,
     tokensValidFromMs: row.tokens_valid_from_ms,
     endedSessions: row.ended_sessions && new Set(row.ended_sessions),
+    apiKeys: row.api_keys,
   };
 }
 
@@ -217,7 +224,7 @@ const PRINCIPAL_SQL = `
     t.root_roleid is not distinct from r.roleid as is_root, t.moved_to is not null as is_moved, t.suspended, r.read_replica, t.schema, t.policy_version::text,
     ${WRITES_HELD} as writes_held,
     ${TOKENS_VALID_FROM_MS} as tokens_valid_from_ms, extract(epoch from r.restored)::float8 * 1000 as restored_ms,
-    ${ENDED_SESSIONS} as ended_sessions,
+    ${ENDED_SESSIONS} as ended_sessions, ${API_KEYS} as api_keys,
     coalesce((select json_agg(json_build_object('ruleid', p.ruleid, 'capabilities', p.capabilities,
         'targets', p.targets, 'filter', p.filter) order by p.ruleid)
       from rowpost.policy_rule p

@@ -57,6 +57,10 @@ if (HAS_CHROMIUM) {
       );
       const found = await shop.fixture.control(shop.root, `{ role(filter: "login = 'clerk'") { roleid } }`);
       clerk = textAt(found, 'data.role.0.roleid');
+      await shop.fixture.control(
+        shop.root,
+        `mutation { create_api_key(input: {roleid: ${clerk}, name: "Web shop", capabilities: ["select"]}) { keyid } }`,
+      );
       const made = await shop.fixture.control(
         shop.root,
         `mutation {
@@ -319,6 +323,8 @@ if (HAS_CHROMIUM) {
           ['policies', '/console/policies'],
           ['brand', '/console/brand'],
           ['sessions', '/console/sessions'],
+          ['audit', '/console/audit'],
+          ['keys', `/console/keys?roleid=${clerk}`],
           ['identity-providers', '/console/identity-providers'],
           ['policy', `/console/policies/edit?id=${policy}`],
         ]);

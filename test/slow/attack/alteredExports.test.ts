@@ -322,6 +322,22 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
       actorid: null,
     },
   ],
+  api_key: [
+    {
+      keyid: 'd2000000-0000-4000-8000-000000000000',
+      tenantid: TENANT,
+      roleid: 20_000_502,
+      name: 'k',
+      key_hash: `\\x${'00'.repeat(32)}`,
+      hint: 'rowpost_…',
+      capabilities: null,
+      state_ms: 0,
+      expires: null,
+      last_used: null,
+      creatorid: null,
+      createtime: '2026-01-01',
+    },
+  ],
   audit_event: [
     {
       eventid: 'd1000000-0000-4000-8000-000000000000',
@@ -330,6 +346,7 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
       roleid: 20_000_502,
       login: 'someone',
       actors: [],
+      keyid: null,
       object: 'role',
       key: '1',
       operation: 'update',

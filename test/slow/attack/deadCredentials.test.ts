@@ -28,6 +28,7 @@ const KINDS = [
   'file address',
   'sign-in under way',
   'token for a child',
+  'API key',
 ] as const;
 type Kind = (typeof KINDS)[number];
 
@@ -95,6 +96,10 @@ describe('attack: credentials that outlive what they were given for', () => {
     );
     const uploadUrl = textAt(uploads, 'data.upload_note.upload_url').replace(fixture.baseUrl, web.url);
     const child = await web.createMember(auth.access_token, `child ${names}`, ['select']);
+    const key = await web.control(
+      root,
+      `mutation { create_api_key(input: {roleid: ${roleid}, name: "k"}) { key } }`,
+    );
     const asks = async (token: string): Promise<boolean> =>
       (await web.fetch('/query?query={__typename}', { headers: { authorization: `Bearer ${token}` } }))
         .status === 200;
@@ -113,6 +118,7 @@ describe('attack: credentials that outlive what they were given for', () => {
         'file address': async () => (await fetch(uploadUrl, { method: 'PUT', body: 'x' })).status === 201,
         'sign-in under way': async () => (await atProvider.send(callback)).status === 200,
         'token for a child': () => asks(child.token),
+        'API key': () => asks(textAt(key, 'data.create_api_key.key')),
       },
     };
   }

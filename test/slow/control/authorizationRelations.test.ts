@@ -42,6 +42,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   delete_role: 'delete_role(roleid: $id) { roleid }',
   'update_role_class (members)':
     'update_role_class(classid: $class, input: {members: ["$caller", "$id"]}) { classid }',
+  create_api_key: 'create_api_key(input: {roleid: $id, name: "k"}) { keyid }',
   create_role_oidc: 'create_role_oidc(input: {roleid: $id, confid: $config, sub_id: "x"}) { roleid }',
 };
 const QUERIES: Readonly<Record<string, string>> = {

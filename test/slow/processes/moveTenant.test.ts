@@ -48,6 +48,7 @@ const MORE_ROWS = `
     values (gen_random_uuid(), 1, 'orders', '{"order_id": 1}', 1, 'a.txt', 'text/plain', 9007199254740993, '\\x00ff', '1/0a/0a000000-0000-4000-8000-000000000000', 2);
   insert into rowpost.ended_session (token_hash, tenantid, expires) values ('\\x02', 1, '2100-01-01');
   insert into rowpost.sign_in_event (tenantid, slot, kind, roleid) values (1, now(), 'signed_in', 80);
+  insert into rowpost.api_key (tenantid, roleid, name, key_hash, hint, state_ms) values (1, 80, 'k', sha256('key'), 'rowpost_1_80_…', 0);
   insert into rowpost.audit_event (tenantid, roleid, object, operation, changes) values (1, 80, 'role', 'update', '[{"column": "name", "before": 1.50, "after": "é"}]');
   insert into rowpost.session (tenantid, roleid, confid, browser, address, state_ms, expires) values (1, 80, 1, 'Firefox', '192.0.2.1', 0, '2100-01-01');
   insert into rowpost.idempotency_key (tenantid, roleid, key, request_hash, response) values (1, 2, 'k', '\\x01', '{}');

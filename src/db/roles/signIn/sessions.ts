@@ -306,8 +306,18 @@ export async function readSessionRole(
   return rows[0]?.roleid;
 }
 
-/** Stores when sessions were last used. */
+/** Stores when sessions and API keys were last used. */
 export async function storeSessionUses(pool: Pool, usedAtMs: ReadonlyMap<string, number>): Promise<void> {
+  const values = [[...usedAtMs.keys()], [...usedAtMs.values()].map((ms) => new Date(ms))];
+  await pool.query(
+    `update rowpost.api_key k set last_used = u.used
+     from (
+       select a.keyid, g.used
+       from unnest($1::uuid[], $2::timestamptz[]) g(keyid, used) join rowpost.api_key a using (keyid)
+       where a.last_used is null or a.last_used < g.used order by a.keyid for no key update of a) u
+     where k.keyid = u.keyid`,
+    values,
+  );
   await pool.query(
     // In the order of the ids, so that two processes don't deadlock.
     `update rowpost.session s set last_used = u.used
@@ -316,6 +326,6 @@ export async function storeSessionUses(pool: Pool, usedAtMs: ReadonlyMap<string,
        from unnest($1::uuid[], $2::timestamptz[]) g(sessionid, used) join rowpost.session k using (sessionid)
        where k.last_used < g.used order by k.sessionid for no key update of k) u
      where s.sessionid = u.sessionid`,
-    [[...usedAtMs.keys()], [...usedAtMs.values()].map((ms) => new Date(ms))],
+    values,
   );
 }
