@@ -2,6 +2,7 @@ import { AutovacuumGuard } from '../db/isolation/autovacuumGuard.js';
 import { ServerGuard } from '../db/isolation/serverGuard.js';
 import { endedBatches } from '../db/outbox/batches.js';
 import type { HistoryWatch } from '../db/failover/history.js';
+import { countDeliveries, pruneDeliveryCounts } from '../db/ledger/countDeliveries.js';
 import { countWaiting } from '../db/ledger/countWaiting.js';
 import { adoptRestoredDump } from '../db/outbox/restoredDump.js';
 import { pollOutbox } from '../db/outbox/pollOutbox.js';
@@ -19,6 +20,7 @@ import { outboxPolls, timed } from '../foundation/observability/metrics.js';
 import type { Queue } from '../queue/queue.js';
 import type { Services } from '../control/services.js';
 import { stopAll, type Stoppable } from '../foundation/lifecycle/shutdown.js';
+import { withinShare } from '../foundation/lifecycle/withinShare.js';
 import { tracedFrom } from '../foundation/observability/tracing/tracing.js';
 import { Admission } from './admission.js';
 import { followDirectory } from './followDirectory.js';
@@ -43,6 +45,9 @@ const MAINTENANCE_INTERVAL_MS = 10 * 60_000;
 const DELETED_TENANTS_INTERVAL_MS = 10_000;
 const DELETED_TOGETHER = 1_000;
 const DELETED_IN_A_RUN = 50_000;
+/** Counting takes at most this share of the time, however many deliveries an hour has: then the figures are older. */
+const COUNTING_SHARE = 0.02;
+const COUNT_INTERVAL_MS = 2_000;
 /** For sessions that exhaust PostgreSQL's shared resources: nobody can write while one holds all locks. */
 const SESSION_POLL_MS = 250;
 const AUTOVACUUM_POLL_MS = 60_000;
@@ -105,6 +110,7 @@ export function startRelay(deps: RelayDeps): Stoppable {
     await pruneSignInEvents(database.pool, config.signInEventDays);
     await pruneAuditEvents(database.pool, AUDIT_EVENT_DAYS);
     await pruneGaps(database.pool, config.retentionDays);
+    await pruneDeliveryCounts(database.pool);
   });
   const outbox = loop('reading the outbox', config.relayPollMs, readOutbox);
   const others = [
@@ -121,6 +127,11 @@ export function startRelay(deps: RelayDeps): Stoppable {
       for (let deleted = 0; deleted < DELETED_IN_A_RUN; deleted += DELETED_TOGETHER)
         if ((await deleteEmailsOfDeleted(ledger, DELETED_TOGETHER)) < DELETED_TOGETHER) return;
     }),
+    loop(
+      'counting deliveries',
+      COUNT_INTERVAL_MS,
+      withinShare(COUNTING_SHARE, () => countDeliveries(database.pool)),
+    ),
     loop('sweeping files', config.fileSweepMs, () => sweeper.sweep()),
     loop('watching shared server resources', SESSION_POLL_MS, () => endHoldingSessions(serverGuard, log)),
     loop('watching captured tables', CAPTURE_POLL_MS, () => captureRestorer.run()),

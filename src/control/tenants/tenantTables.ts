@@ -69,6 +69,10 @@ export const MOVING_TABLES: readonly TenantTable[] = [
 export const STAYING_TABLES: ReadonlySet<string> = new Set([
   'cell_tenant', // each cell's own copy of the directory
   'delivery',
+  'delivery_count', // counted anew from the deliveries that move
+  'delivery_count_by_type',
+  'delivery_count_by_wait',
+  'delivery_count_due',
   'delivery_start',
   'email_attempt',
   'email_event',
