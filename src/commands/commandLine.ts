@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readVersion } from '../foundation/version.js';
 import { UsageError } from '../foundation/errors.js';
 import { ownValue } from '../foundation/ownValue.js';
 import { ArgumentError, type Command } from './command.js';
@@ -141,7 +141,7 @@ export async function runCommandLine(
     return 0;
   }
   if (name === '--version' || name === '-v') {
-    write(`${version()}\n`);
+    write(`${readVersion()}\n`);
     return 0;
   }
   const command = ownValue(COMMANDS, name);
@@ -168,9 +168,4 @@ export function usageLines(name: string, { usage = [`rowpost ${name}`] }: Declar
 
 function usageOf(name: string, command: Declaration): string {
   return ['Usage:', ...usageLines(name, command).map((line) => `  ${line}`)].join('\n');
-}
-
-function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

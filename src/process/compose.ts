@@ -1,3 +1,5 @@
+import { applicationName } from '../db/pool/processes.js';
+import { readVersion } from '../foundation/version.js';
 import type { TemplatePool } from 'rowpost-jinja2';
 import { systemClock } from '../foundation/clock.js';
 import type { Web } from '../api/server.js';
@@ -76,7 +78,7 @@ export async function openInstallation(
     requestTimeoutMs: config.requestTimeoutMs,
     lockTimeoutMs: config.lockTimeoutMs,
     poolTimeoutMs: config.poolTimeoutMs,
-    applicationName: `rowpost ${processName}`,
+    applicationName: applicationName(processName, readVersion()),
     log,
   });
   const startup = createStartup({

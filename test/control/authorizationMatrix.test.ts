@@ -54,6 +54,8 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
     'Utility.available_schemas_and_tables': 'available_schemas_and_tables',
     'Utility.tables': 'tables { name }',
     'Utility.backlog': 'backlog { events }',
+    'Utility.statistics': 'statistics { counted }',
+    'Utility.installation_statistics': 'installation_statistics { tenants { name } }',
     'Utility.role_rights': `role_rights(roleid: ${ids['role'] ?? ''}) { roleid }`,
     'Utility.sessions': `sessions(roleid: ${ids['role'] ?? ''}) { sessionid }`,
     'Utility.anonymous_logins': 'anonymous_logins(enable: true)',

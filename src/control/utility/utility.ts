@@ -25,6 +25,7 @@ import { roleRightsField } from '../roles/roleRights.js';
 import { sessionsField } from '../roles/sessions.js';
 import { signInBrand } from '../tenants/signInBrand.js';
 import { backlogField } from './backlog.js';
+import { installationStatisticsField, statisticsField } from './statistics.js';
 import { tablesField } from './tables.js';
 
 type Utility<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
@@ -121,6 +122,8 @@ export const utilityQueries: ControlFields = {
   introspect,
   tables: tablesField,
   backlog: backlogField,
+  statistics: statisticsField,
+  installation_statistics: installationStatisticsField,
   role_rights: roleRightsField,
   sessions: sessionsField,
   role_token: roleToken,

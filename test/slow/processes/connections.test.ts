@@ -29,8 +29,8 @@ describe('connections to PostgreSQL', () => {
     const observing = (async () => {
       while (!done.signal.aborted) {
         const { rows } = await observer.query<{ name: string; count: number }>(
-          `select application_name as name, count(*)::int as count from pg_stat_activity
-            where datname = current_database() and application_name ~ '^rowpost (web|relay|worker)$' group by 1`,
+          `select substring(application_name from '^rowpost \\w+') as name, count(*)::int as count from pg_stat_activity
+            where datname = current_database() and application_name ~ '^rowpost (web|relay|worker) [0-9]' group by 1`,
         );
         for (const { name, count } of rows) most.set(name, Math.max(most.get(name) ?? 0, count));
       }
