@@ -27,6 +27,7 @@ import { isOfOtherTenant, requireCsrfToken, requireOwnPage } from './formGuards.
 import { emailPreviewPages } from './emailPreviewPages.js';
 import { keyPage } from './keyPage.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
+import { OVERVIEW, overviewPage } from './overviewPage.js';
 import { personPage } from './personPage.js';
 import { policyPages } from './policyPages.js';
 import { redrivePages } from './redrivePages.js';
@@ -143,8 +144,8 @@ export function consoleRoutes(deps: RouteDeps): Router {
     await sendPage(res, 'signing-out', { title: 'Signing out', ...atProvider });
   });
 
-  const start = page(({ isOperator }, _req, res) => {
-    res.redirect(303, `${CONSOLE}/${isOperator ? 'tenants' : 'deliveries'}`);
+  const start = page((_visit, _req, res) => {
+    res.redirect(303, OVERVIEW);
     return Promise.resolve();
   });
 
@@ -157,6 +158,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
     .get(CONSOLE, start)
     .post(`${CONSOLE}/sign-out`, signOut)
     .use(
+      overviewPage(handlers),
       redrivePages(handlers),
       deliveryPages(handlers),
       emailPreviewPages(handlers),

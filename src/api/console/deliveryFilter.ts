@@ -119,9 +119,25 @@ export function periodOf({ within, from, until }: Search): readonly string[] {
   return interval === undefined ? [] : [`createtime >= now() - interval(${literal(interval)})`];
 }
 
+/** Several are separated by commas, as links of the overview have them. */
+export function statusesOf({ status }: Search): readonly string[] {
+  return status === '' ? [] : status.split(',');
+}
+
+/** Whether all statuses that the search is for are among these. */
+function isOf(search: Search, statuses: ReadonlySet<string>): boolean {
+  return search.status !== '' && statusesOf(search).every((status) => statuses.has(status));
+}
+
+/** Whether only deliveries match that were reported as not arrived or not wanted. */
+export function isTrouble(search: Search): boolean {
+  return isOf(search, TROUBLE_STATUSES);
+}
+
 /** Whether only deliveries with an error code match, which an index finds. */
-export function hasErrorCode({ status, state, code }: Search): boolean {
-  return STATUSES_WITH_ERROR.has(status) || STATES_WITH_ERROR.has(state) || code !== '';
+export function hasErrorCode(search: Search): boolean {
+  const { state, code } = search;
+  return isOf(search, STATUSES_WITH_ERROR) || STATES_WITH_ERROR.has(state) || code !== '';
 }
 
 /** The conditions of a search except its period. Throws AppError BAD_USER_INPUT. */
@@ -132,8 +148,8 @@ export function conditionsOf(search: Search): string[] {
   if (person !== '') conditions.push(recipientCondition(escaped(person), person));
   if (subject !== '') conditions.push(`subject ilike ${literal(containing(subject))}`);
   if (hasErrorCode(search)) conditions.push('error_code is not null');
-  if (TROUBLE_STATUSES.has(status)) conditions.push(IN_TROUBLE);
-  if (status !== '') conditions.push(`status = ${literal(status)}`);
+  if (isTrouble(search)) conditions.push(IN_TROUBLE);
+  if (status !== '') conditions.push(`status in [${statusesOf(search).map(literal).join(', ')}]`);
   if (state !== '') conditions.push(`state = ${literal(state)}`);
   if (code !== '') conditions.push(`error_code = ${literal(code)}`);
   if (type !== '') conditions.push(`email_type = ${literal(type)}`);

@@ -14,6 +14,7 @@ import {
   readSearch,
   searchAddress,
   STATUSES,
+  statusesOf,
   TROUBLE_STATUSES,
   UNSENT,
 } from './deliveryFilter.js';
@@ -87,7 +88,7 @@ export function deliveryPages({ page }: PageHandlers): Router {
       search,
       details: FIELDS.some((name) => !ALWAYS_SHOWN.has(name) && search[name] !== ''),
       isSearch: FIELDS.some((name) => name !== 'within' && search[name] !== ''),
-      statuses: Object.entries(STATUSES).map(([value, label]) => ({ value, label })),
+      statuses: statusChoices(search),
       events: EVENTS,
       periods: PERIOD_CHOICES,
       counts: toFigures(counts).map(({ found, ...figure }) => ({
@@ -126,7 +127,7 @@ export function deliveryPages({ page }: PageHandlers): Router {
         return {
           ...group,
           ...(code === '' ? ownValue(REPORTED, status) : deliveryError(code)),
-          statusLabel: state === 'retrying' ? RETRYING : ownValue(STATUSES, status),
+          statusLabel: ownValue(STATUSES, status),
           address: DELIVERIES + address,
           redrive: isAdmin && UNSENT_STATES.has(state) ? REDRIVE_ALL + address : undefined,
         };
@@ -194,11 +195,19 @@ async function readTroubles(query: Visit['query'], period: readonly string[]): P
   return [...unsent, ...Aggregates.reported.filter(({ status }) => TROUBLE_STATUSES.has(status))];
 }
 
-const RETRYING = 'To be tried again';
+/** Also the several that a link asks for. */
+function statusChoices(search: ReturnType<typeof readSearch>): readonly object[] {
+  const chosen = statusesOf(search);
+  const label = chosen.map((status) => ownValue(STATUSES, status) ?? status).join(', ');
+  return [
+    ...(chosen.length > 1 ? [{ value: search.status, label }] : []),
+    ...Object.entries(STATUSES).map(([value, each]) => ({ value, label: each })),
+  ];
+}
 
 /** What the counts above the list count, each with the search that finds it. */
 const FIGURES = [
-  { status: 'scheduled', label: RETRYING, found: { state: 'retrying' } },
+  { status: 'scheduled', label: STATUSES['scheduled'], found: { state: 'retrying' } },
   ...['bounced', 'complained', 'held_back', 'failed', 'unknown'].map((status) => ({
     status,
     label: ownValue(STATUSES, status),

@@ -1,11 +1,4 @@
-import {
-  conditionsOf,
-  hasErrorCode,
-  literal,
-  periodOf,
-  TROUBLE_STATUSES,
-  type Search,
-} from './deliveryFilter.js';
+import { conditionsOf, hasErrorCode, isTrouble, literal, periodOf, type Search } from './deliveryFilter.js';
 import { ROW, type DeliveryRow } from './deliveryView.js';
 import type { Visit } from './pageHandlers.js';
 
@@ -57,8 +50,7 @@ export async function searchDeliveries(
     return found.email_delivery;
   };
   // Those that were reported have an index of their own, and are few.
-  if (conditions.length === 0 || TROUBLE_STATUSES.has(search.status))
-    return { rows: await list([...within, ...conditions]) };
+  if (conditions.length === 0 || isTrouble(search)) return { rows: await list([...within, ...conditions]) };
   // So have those with an error code.
   const indexed = hasErrorCode(search) ? ['error_code is not null'] : [];
   const offset = WINDOW * GROWTH ** depth;

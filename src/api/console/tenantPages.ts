@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import { tenant } from '../../control/objects/tenant.js';
-import { durationText } from '../../db/ledger/backlogAlarm.js';
 import type { AppError } from '../../foundation/errors.js';
+import { oldestText, type Backlog } from './backlogView.js';
 import { CONSOLE, linkTo } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { problemOf, textOf, type Id, type Values } from './formValues.js';
@@ -19,8 +19,7 @@ interface Tenant {
   readonly schema: string | null;
 }
 
-interface Backlog {
-  readonly oldest_seconds: number | null;
+interface TenantsBacklog extends Backlog {
   readonly tenants: readonly { readonly tenantid: Id; readonly waiting: number }[];
 }
 
@@ -59,7 +58,7 @@ async function showList(visit: Visit, given: Values, problem?: AppError): Promis
     filter: search === '' ? '' : `name like ${literal(containing(search))}`,
     search: { search },
   });
-  const { backlog } = (await visit.query<{ Utility: { readonly backlog: Backlog } }>(BACKLOG)).Utility;
+  const { backlog } = (await visit.query<{ Utility: { readonly backlog: TenantsBacklog } }>(BACKLOG)).Utility;
   const waiting = new Map(backlog.tenants.map((each) => [String(each.tenantid), each.waiting]));
   await visit.show(
     'tenants',
@@ -68,7 +67,7 @@ async function showList(visit: Visit, given: Values, problem?: AppError): Promis
       search,
       backlog: {
         ...backlog,
-        oldest: backlog.oldest_seconds === null ? undefined : durationText(backlog.oldest_seconds),
+        oldest: oldestText(backlog.oldest_seconds),
       },
       tenants: shown.map((each) => ({
         ...each,

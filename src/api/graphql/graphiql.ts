@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import express, { Router, type RequestHandler } from 'express';
 import { CONTENT_POLICY } from '../http/contentPolicy.js';
+import { wantsHtml } from './graphqlMediaType.js';
 import { GRAPHIQL, packagedFiles, tagsOf } from '../http/packagedFiles.js';
 
 const NONCE = '{{nonce}}';
@@ -21,14 +22,17 @@ export function graphiqlRoutes(): Router {
     res.setHeader('cache-control', 'no-store');
     res.type('html').send(html.replaceAll(NONCE, nonce));
   };
-  return Router()
-    .get('/', (_req, res) => res.redirect('/query'))
-    .get(['/query', '/roles_pbac'], page)
-    .use(packagedFiles())
-    .use(
-      '/assets',
-      express.static(ASSETS_DIR, { index: false, cacheControl: false, setHeaders: revalidate }),
-    );
+  return (
+    Router()
+      // Browsers begin with the console. Who asks for JSON gets what `/query` responds.
+      .get('/', (req, res) => res.redirect(wantsHtml(req.headers.accept) ? '/console' : '/query'))
+      .get(['/query', '/roles_pbac'], page)
+      .use(packagedFiles())
+      .use(
+        '/assets',
+        express.static(ASSETS_DIR, { index: false, cacheControl: false, setHeaders: revalidate }),
+      )
+  );
 }
 
 function pagePolicy(nonce: string): string {

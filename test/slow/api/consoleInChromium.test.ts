@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { countDeliveries } from '../../../src/db/ledger/countDeliveries.js';
 import { ConsoleShop } from '../../api/consoleShop.js';
 import { PXADMIN_PASSWORD, ROOT_LOGIN, ROOT_PASSWORD, textAt } from '../../api/webFixture.js';
 import { collectComplaints, HAS_CHROMIUM, openTab, startChromium } from '../../support/chromium.js';
@@ -61,6 +62,7 @@ if (HAS_CHROMIUM) {
         shop.root,
         `mutation { create_api_key(input: {roleid: ${clerk}, name: "Web shop", capabilities: ["select"]}) { keyid } }`,
       );
+      await countDeliveries(shop.fixture.testDatabase.database.pool);
       const made = await shop.fixture.control(
         shop.root,
         `mutation {
@@ -292,6 +294,7 @@ if (HAS_CHROMIUM) {
         await signIn(page);
         await page.getByRole('table').waitFor();
         await look(page, name, [
+          ['overview', '/console/overview?days=30'],
           ['deliveries', '/console/deliveries?within=all&to=ada&code='],
           ['failures', '/console/failures?within=all'],
           ['delivery', `/console/deliveries/${failed}`],
