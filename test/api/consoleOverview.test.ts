@@ -83,6 +83,12 @@ describe('the overview of the console', () => {
     expect(await root.page('/console/overview')).to.contain('<strong>1</strong>');
   });
 
+  it('stands in short on the pages of an email and of a rule', async () => {
+    for (const path of ['/console/emails/edit?type=confirmation', `/console/rules/edit?id=${shop.ruleid}`])
+      expect(await root.page(path)).to.contain('In 30 days: 5 sent, 2 (40 %) delivered, 1 (20 %) bounced');
+    expect(await root.page('/console/rules/edit')).not.to.contain('In 30 days');
+  });
+
   it('says what stops all email', async () => {
     const { pool } = shop.fixture.testDatabase.database;
     await pool.query(

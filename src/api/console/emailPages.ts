@@ -1,3 +1,4 @@
+import { activityOf } from './activityOf.js';
 import { Router } from 'express';
 import { OPERATIONS } from '../../control/email/checkEmailRule.js';
 import { AppError } from '../../foundation/errors.js';
@@ -103,6 +104,7 @@ export function emailPages({ page, form }: PageHandlers): Router {
       warnings,
       starter: starter?.name ?? '',
       isDraft,
+      activity: type === '' || !found ? undefined : await activityOf(visit.query, 'email_types', type),
       ...noticeOf(req.query),
     });
   });
@@ -197,6 +199,8 @@ function inWords(problem: FormProblem | undefined): Partial<Problem> {
 const CHANGED = 'This email was saved by another user after you opened it.';
 
 interface FormState {
+  /** What was sent of it. */
+  readonly activity?: object | undefined;
   /** The name under which the email is saved; empty for a new one. */
   readonly saved: string;
   /** The version that was opened. */

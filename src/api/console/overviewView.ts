@@ -201,7 +201,7 @@ export function toActivity(activity: Activity): object {
 }
 
 /** The points of a line in an SVG of 100 × 20 that is stretched. */
-export function toSpark(
+function toSpark(
   days: readonly number[],
 ): { readonly points: string; readonly title: string } | undefined {
   if (days.length < 2) return undefined;

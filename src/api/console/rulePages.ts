@@ -1,3 +1,4 @@
+import { activityOf } from './activityOf.js';
 import { Router } from 'express';
 import { OPERATIONS } from '../../control/email/checkEmailRule.js';
 import { emailRule } from '../../control/objects/emailRule.js';
@@ -63,7 +64,9 @@ export function rulePages({ page, form }: PageHandlers): Router {
     const choices = await readRuleChoices(visit.query, rule);
     const form = { rule, choices, condition: toInput(textOf(rule, 'condition', Infinity), choices.columns) };
     const others = saved?.['enabled'] === true ? await readOthers(visit.query, id) : [];
-    await showForm(visit, form, { others, notice: ownValue(NOTICES, textOf(req.query, 'done')) });
+    const activity = saved && (await activityOf(visit.query, 'rules', id));
+    const notice = ownValue(NOTICES, textOf(req.query, 'done'));
+    await showForm(visit, form, { others, notice, activity });
   });
 
   const submit = form(async (visit, _req, res) => {
@@ -206,6 +209,8 @@ interface Shown {
   readonly notice?: string | undefined;
   readonly others?: readonly object[];
   readonly trial?: object;
+  /** What it sent in 30 days. */
+  readonly activity?: object | undefined;
 }
 
 async function showForm(
