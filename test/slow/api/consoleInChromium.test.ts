@@ -378,8 +378,11 @@ if (HAS_CHROMIUM) {
         await operators.getByLabel('Login').fill('pxadmin');
         await operators.getByLabel('Password').fill(PXADMIN_PASSWORD);
         await operators.keyboard.press('Enter');
-        await operators.getByRole('heading', { name: 'Tenants' }).waitFor();
-        await look(operators, name, [['tenants', '/console/tenants']]);
+        await operators.getByRole('heading', { name: 'Overview' }).waitFor();
+        await look(operators, name, [
+          ['overview-installation', '/console/overview'],
+          ['tenants', '/console/tenants'],
+        ]);
         await operators.context().close();
       });
     }
