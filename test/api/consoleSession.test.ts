@@ -207,7 +207,7 @@ describe('sessions of the console', () => {
     const response = await clerk.get('/console/deliveries');
     const html = await response.text();
     expect([response.status, html.includes('role="alert"')]).to.deep.equal([403, true]);
-    expect(html).to.include('root role and admins').and.include('Sign out');
+    expect(html).to.include('view_delivery').and.include('Sign out');
     const admin = new ConsoleBrowser(fixture);
     await admin.signIn('0', 'pxadmin', PXADMIN_PASSWORD);
     const installation = await admin.get('/console/deliveries');

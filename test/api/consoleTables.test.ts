@@ -76,9 +76,7 @@ describe('the console’s tenants', () => {
   });
   after(() => shop.close());
 
-  it('are the start page of pxadmin', async () => {
-    const start = await operator.get('/console');
-    expect([start.status, start.headers.get('location')]).to.deep.equal([303, TENANTS]);
+  it('are a page of pxadmin', async () => {
     const page = await operator.page(TENANTS);
     expect(page).to.include('>shop').and.include('nothing waits').and.not.include('/console/emails');
   });
