@@ -57,10 +57,6 @@ export function emailRuleChecks(change: {
       'name',
       () => requireQuota(context, EMAIL_RULE_QUOTA, before, { name: '', targets, condition, ...rule }),
     ],
-    [
-      'name',
-      () => isNew('name') && rule.name !== undefined && requireFreeName(context, rule.name, before?.ruleid),
-    ],
     ['targets', () => isTargeted && targets && checkTargets(context, targets, operations)],
     [
       'condition',
@@ -76,6 +72,11 @@ export function emailRuleChecks(change: {
         isNew('query_roleid') &&
         query_roleid != null &&
         requireKnownRoles(context, query_roleid, 'query_roleid'),
+    ],
+    // Last: clients read the code of the first error, which was never this one if there was another.
+    [
+      'name',
+      () => isNew('name') && rule.name !== undefined && requireFreeName(context, rule.name, before?.ruleid),
     ],
   ];
 }

@@ -17,7 +17,7 @@ const DELETE = {
   text: statement`
     with recursive present(tenantid) as (
       (select tenantid from rowpost.sent_mail order by tenantid limit 1)
-      union all
+      union
       select (select m.tenantid from rowpost.sent_mail m where m.tenantid > p.tenantid order by m.tenantid limit 1)
       from present p where p.tenantid is not null
     ), deleted as materialized (
