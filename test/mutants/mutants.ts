@@ -360,7 +360,7 @@ const SIGN_INS: readonly Mutant[] = [
   },
   {
     name: 'a code comes back at any redirect URI',
-    within: 'completeSignIn',
+    within: 'takeSignIn',
     pattern: /if \((\w+)\?\.redirect_uri !== \w+\.path\)/,
     replacement: 'if (!$1)',
     tests: ['test/attack/mixedUpProviders.test.ts'],
@@ -389,9 +389,23 @@ const SIGN_INS: readonly Mutant[] = [
   {
     name: 'an access token outlives its session',
     within: 'findHolder',
-    pattern: /\w+ !== undefined &&/,
+    pattern: /sessionid !== undefined &&/,
     replacement: 'false &&',
     tests: ['test/api/auth/sessions.test.ts'],
+  },
+  {
+    name: 'a token outlives its API key',
+    within: 'findHolder',
+    pattern: /keyid !== undefined &&/,
+    replacement: 'false &&',
+    tests: ['test/api/auth/apiKeys.test.ts'],
+  },
+  {
+    name: 'an API key outlives a new password of its role',
+    within: 'Authenticator.#byKey',
+    pattern: /key\.stateMs >= principal\.tokensValidFromMs &&/,
+    replacement: '',
+    tests: ['test/api/auth/apiKeys.test.ts'],
   },
   {
     name: 'a logout token counts again',
@@ -410,7 +424,7 @@ const SIGN_INS: readonly Mutant[] = [
   {
     name: 'a refresh token outlives its session',
     within: 'renewSession',
-    pattern: / and ended is null/,
+    pattern: / and \$\{IS_OPEN\}/,
     replacement: '',
     tests: ['test/api/auth/sessions.test.ts'],
   },
