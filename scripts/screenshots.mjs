@@ -21,6 +21,8 @@ const ORDER =
 
 /** Each picture with its page of the console and what is on it once it is complete. */
 const PICTURES = [
+  { name: 'overview', page: '/overview?days=7', part: '#causes + * a' },
+  { name: 'rule', page: '/rules/edit?id=1', part: '#rule' },
   { name: 'deliveries', page: '/deliveries', part: 'tbody .state.failed' },
   {
     name: 'email',
@@ -76,7 +78,7 @@ async function takePictures({ address, login, password }) {
   await page.getByLabel('Login').fill(login);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
   for (const { name, page: at, part, isInFrame } of PICTURES) {
     await page.goto(`${address}/console${at}`);
     await (isInFrame ? page.frameLocator('iframe').frameLocator('iframe').first() : page)

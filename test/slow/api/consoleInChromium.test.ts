@@ -143,6 +143,7 @@ if (HAS_CHROMIUM) {
         expect(nameless, `fields without a label of ${view}`).to.deep.equal([]);
         const beside = await page.evaluate(`[...document.querySelectorAll('.fields label[for]')]
           .filter(({ control }) => control?.checkVisibility() && !['checkbox', 'radio'].includes(control.type))
+          .filter((label) => !label.classList.contains('hidden'))
           .filter((label) => label.getBoundingClientRect().bottom > label.control.getBoundingClientRect().top + 1)
           .map((label) => label.textContent)`);
         expect(beside, `labels beside their field of ${view}`).to.deep.equal([]);

@@ -132,8 +132,13 @@ const CONSOLE_ROUTES = consoleRoutes({
 function routesOf(router: Router): readonly string[] {
   return router.stack.flatMap(({ route, handle }): readonly string[] => {
     if (!route) return 'stack' in handle ? routesOf(handle as unknown as Router) : [];
-    const { path, methods } = route as unknown as { path: string; methods: Record<string, boolean> };
-    if (path.startsWith('/console/sign-in') || path === '/console/sign-out' || path.includes('*')) return [];
-    return Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`);
+    const { path, methods } = route as unknown as {
+      path: string | string[];
+      methods: Record<string, boolean>;
+    };
+    const pages = [path]
+      .flat()
+      .filter((each) => each.startsWith('/console') && !/sign-(in|out)$|sign-in\/|\*/.test(each));
+    return pages.flatMap((page) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${page}`));
   });
 }
