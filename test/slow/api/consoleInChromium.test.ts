@@ -243,6 +243,10 @@ if (HAS_CHROMIUM) {
     });
 
     it('makes and tries a rule by keyboard alone, without an expression', async () => {
+      await shop.fixture.control(
+        shop.root,
+        'mutation { update_email_type(email_type: "confirmation", input: { subject: "Paid: {{ records.new.order_id }}" }) { version } }',
+      );
       const page = await open('/console/rules/edit');
       await signIn(page);
       await page.getByLabel('Name').fill('By keyboard');
@@ -262,7 +266,7 @@ if (HAS_CHROMIUM) {
       await page.getByText(/Would have matched \d+ of/).waitFor();
       expect(await violations(page), 'what axe finds in a trial').to.deep.equal([]);
       const email = page.frameLocator('iframe[name=email]');
-      await email.locator('h1', { hasText: 'Order 7 is paid' }).waitFor();
+      await email.locator('h1', { hasText: 'Paid: 7' }).waitFor();
       await page.getByLabel('Value').press('Enter');
       await page.getByRole('status').getByText('Saved.').waitFor();
       await page.context().close();
