@@ -11,8 +11,8 @@ import { AUDIT_EVENT_DAYS, pruneAuditEvents } from '../db/roles/auditEvents.js';
 import { pruneSignInEvents } from '../db/roles/signIn/signInEvents.js';
 import { prunePolls } from '../db/outbox/partitions.js';
 import { pruneGaps } from '../db/capture/captureGaps.js';
-import { deleteEmailsOfDeleted } from '../db/email/emailsOfDeleted.js';
 import { purgeRemovedSuppressions } from '../db/email/suppressions.js';
+import { deleteRowsOfDeleted, LEFT_TABLES } from '../db/tenants/rowsOfDeleted.js';
 import { openStorage } from '../files/storage/openStorage.js';
 import { listenForWakeups } from '../db/pool/wakeup.js';
 import type { Logger } from '../foundation/observability/log.js';
@@ -41,7 +41,7 @@ const BATCHES_PER_POLL = 20;
 /** How often waiting deliveries are counted while batches are held back or on their way. */
 const ADMIT_INTERVAL_MS = 200;
 const MAINTENANCE_INTERVAL_MS = 10 * 60_000;
-/** Of kept emails of deleted tenants, which nobody can read any more. */
+/** Of what deleted tenants left, in each table. */
 const DELETED_TENANTS_INTERVAL_MS = 10_000;
 const DELETED_TOGETHER = 1_000;
 const DELETED_IN_A_RUN = 50_000;
@@ -123,10 +123,12 @@ export function startRelay(deps: RelayDeps): Stoppable {
       reconcileDeliveries(ledger, queue, config.maxAttempts),
     ),
     maintenance,
-    loop('deleting emails of deleted tenants', DELETED_TENANTS_INTERVAL_MS, async () => {
-      for (let deleted = 0; deleted < DELETED_IN_A_RUN; deleted += DELETED_TOGETHER)
-        if ((await deleteEmailsOfDeleted(ledger, DELETED_TOGETHER)) < DELETED_TOGETHER) return;
-    }),
+    ...LEFT_TABLES.map((left) =>
+      loop(`deleting ${left.table} of deleted tenants`, DELETED_TENANTS_INTERVAL_MS, async () => {
+        for (let deleted = 0; deleted < DELETED_IN_A_RUN; deleted += DELETED_TOGETHER)
+          if ((await deleteRowsOfDeleted(ledger, left, DELETED_TOGETHER)) < DELETED_TOGETHER) return;
+      }),
+    ),
     loop(
       'counting deliveries',
       COUNT_INTERVAL_MS,

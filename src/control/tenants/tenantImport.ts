@@ -7,6 +7,7 @@ import { isRefusedRow, isUniqueViolation } from '../../db/sql/sqlState.js';
 import { identifier, join, statement } from '../../db/sql/sql.js';
 import { grantSchema } from '../../db/tenants/adoption.js';
 import { advanceSequences, hasIdsAhead } from '../../db/tenants/idRange.js';
+import { deleteRowsLeft, LEFT_TABLES } from '../../db/tenants/rowsOfDeleted.js';
 import { UsageError } from '../../foundation/errors.js';
 import type { KeyRing } from '../../config/secrets.js';
 import { decrypted, SECRET_COLUMNS } from '../storedSecrets.js';
@@ -60,6 +61,10 @@ async function store(client: TransactionClient, { tenants }: Database, given: Im
   await lockProvisioning(client);
   await client.query(statement`set local statement_timeout = 0`);
   await requireRelease(client, header);
+  for (const left of LEFT_TABLES) {
+    const { table } = left;
+    if (TABLES.includes(table)) await mapImportViolations(table, deleteRowsLeft(client, left, tenantid));
+  }
   await insertAll(client, given);
   // That of the tenant to its root role, which comes later.
   await mapImportViolations('tenant', client.query(statement`set constraints all immediate`));

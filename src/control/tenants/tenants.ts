@@ -171,8 +171,8 @@ export async function findRootRoleid(db: StatementRunner, tenantid: number): Pro
 }
 
 /**
- * Deletes a tenant with its schema and everything in it; an adopted schema is returned as it was. Its kept emails are deleted by the relay,
- * and its deliveries stay until their retention is over. Throws AppError
+ * Deletes a tenant with its schema and everything in it; an adopted schema is returned as it was. The relay deletes its rows
+ * of `LEFT_TABLES`, and its deliveries stay until their retention is over. Throws AppError
  * TENANT_NOT_FOUND, SCHEMA_TOO_LARGE; PERMISSION_DENIED if owners of an adopted schema have to revoke grants first,
  * TRANSACTION_CONFLICT if its tables are in use all the time. Pass a transaction.
  */

@@ -1,0 +1,90 @@
+import { Readable } from 'node:stream';
+import { expect } from 'chai';
+import { exportTenant } from '../../src/control/tenants/tenantExport.js';
+import { importTenant } from '../../src/control/tenants/tenantImport.js';
+import { verifyExport } from '../../src/control/tenants/exportFile.js';
+import { deleteTenant } from '../../src/control/tenants/tenants.js';
+import { inTransaction } from '../../src/db/pool/inTransaction.js';
+import { createTenantSchema } from '../../src/db/tenants/tenantStorage.js';
+import { deleteRowsOfDeleted, LEFT_TABLES } from '../../src/db/tenants/rowsOfDeleted.js';
+import { createTestTenant } from '../support/createTestTenant.js';
+import { knexOf } from '../support/knexOf.js';
+import { testKeyRing } from '../support/testConfig.js';
+import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+
+/** Rows of a tenant in each table that the relay empties. */
+const FILL: Readonly<Record<string, (tenantid: number, index: number) => object>> = {
+  sent_mail: (tenantid, deliveryid) => ({
+    tenantid,
+    deliveryid,
+    attempt: 1,
+    email: Buffer.from('x'),
+    createtime: new Date(),
+  }),
+  idempotency_key: (tenantid, index) => ({ tenantid, roleid: 1, key: `key ${index}`, request_hash: 'x' }),
+};
+
+describe('deleted tenants', () => {
+  let test: TestDatabase;
+
+  before(async () => {
+    test = await createTestDatabase();
+  });
+  after(() => test.drop());
+
+  const createTenant = (name: string) =>
+    createTestTenant(test.database.pool, { name, rootLogin: 'root', rootPassword: 'correct horse' });
+  const remove = (tenantid: number) => inTransaction(test.database.pool, (tx) => deleteTenant(tx, tenantid));
+  const fill = (table: string, tenantid: number, count = 5) =>
+    knexOf(test.database)(`rowpost.${table}`).insert(
+      Array.from({ length: count }, (_, index) => FILL[table]!(tenantid, index)),
+    );
+  const rowsOf = async (table: string, tenantid: number): Promise<number> =>
+    (await knexOf(test.database)(`rowpost.${table}`).where({ tenantid })).length;
+
+  for (const left of LEFT_TABLES) {
+    it(`leave ${left.table}, which the relay deletes in parts, and no other tenant's`, async () => {
+      const { ledger } = test.database;
+      const [before, gone, after] = [
+        await createTenant('before'),
+        await createTenant('gone'),
+        await createTenant('after'),
+      ];
+      for (const { tenantid } of [before, gone, after]) await fill(left.table, tenantid);
+      expect(await deleteRowsOfDeleted(ledger, left, 100)).to.equal(0);
+      await remove(gone.tenantid);
+      expect(await rowsOf(left.table, gone.tenantid)).to.equal(5);
+      const deleted = [];
+      for (let i = 0; i < 3; i++) deleted.push(await deleteRowsOfDeleted(ledger, left, 3));
+      expect(deleted).to.deep.equal([3, 2, 0]);
+      for (const { tenantid } of [before, after]) {
+        expect(await rowsOf(left.table, tenantid)).to.equal(5);
+        await remove(tenantid);
+      }
+      // Of both, by two relays at once.
+      await Promise.all([1, 2].map(() => deleteRowsOfDeleted(ledger, left, 100)));
+      await deleteRowsOfDeleted(ledger, left, 100);
+      expect(
+        (await rowsOf(left.table, before.tenantid)) + (await rowsOf(left.table, after.tenantid)),
+      ).to.equal(0);
+    });
+  }
+
+  it('come back by an import before their rows are deleted, and have those of the import', async () => {
+    const { pool } = test.database;
+    const { tenantid, schema } = await createTenant('back');
+    await fill('idempotency_key', tenantid, 2);
+    const lines: string[] = [];
+    await exportTenant(pool, { tenantid, keyRing: testKeyRing }, (line) =>
+      Promise.resolve(void lines.push(line)),
+    );
+    await fill('idempotency_key', tenantid, 5).onConflict().ignore();
+    await remove(tenantid);
+    await inTransaction(pool, (tx) => createTenantSchema(tx, tenantid, schema));
+    const openLines = (): Readable => Readable.from(lines);
+    const verified = await verifyExport({ openLines, signers: [testKeyRing] });
+    const keys = { from: testKeyRing, to: testKeyRing };
+    await importTenant(test.database, { verified, openLines, keys, isForeign: false });
+    expect(await rowsOf('idempotency_key', tenantid)).to.equal(2);
+  });
+});
