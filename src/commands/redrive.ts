@@ -1,7 +1,7 @@
 import { withInstallation, type Installation } from '../process/compose.js';
 import { findRootRoleid } from '../control/tenants/tenants.js';
 import { readKeyStates } from '../db/email/emailAccounts.js';
-import { resumeTenant } from '../db/ledger/pause.js';
+import { countPaused, resumeTenant } from '../db/ledger/pause.js';
 import { redriveDeliveries, redriveDelivery } from '../db/ledger/redrive.js';
 import { inTransaction } from '../db/pool/inTransaction.js';
 import { UsageError } from '../foundation/errors.js';
@@ -35,9 +35,8 @@ async function resume({ tenant, delivery, filter }: Options, paused: string): Pr
     const chosen = states.paused.filter((id) => only === undefined || id === only);
     if (only !== undefined && chosen.length === 0) throw new UsageError(`tenant ${only} is not paused`);
     for (const tenantid of chosen) {
-      const resumed = await inTransaction(pool, (tx) =>
-        resumeTenant(tx, tenantid, config.tenantEmailsPerSecond),
-      );
+      const resumed = await countPaused(pool, tenantid);
+      await inTransaction(pool, (tx) => resumeTenant(tx, tenantid, config.tenantEmailsPerSecond));
       printJson({ tenantid, resumed });
     }
   });

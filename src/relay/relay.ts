@@ -4,6 +4,7 @@ import { endedBatches } from '../db/outbox/batches.js';
 import type { HistoryWatch } from '../db/failover/history.js';
 import { countDeliveries, pruneDeliveryCounts } from '../db/ledger/countDeliveries.js';
 import { countWaiting } from '../db/ledger/countWaiting.js';
+import { resumeDeliveries } from '../db/ledger/pause.js';
 import { adoptRestoredDump } from '../db/outbox/restoredDump.js';
 import { pollOutbox } from '../db/outbox/pollOutbox.js';
 import { pruneIdempotencyKeys } from '../db/outbox/idempotencyKeys.js';
@@ -41,6 +42,8 @@ const BATCHES_PER_POLL = 20;
 /** How often waiting deliveries are counted while batches are held back or on their way. */
 const ADMIT_INTERVAL_MS = 200;
 const MAINTENANCE_INTERVAL_MS = 10 * 60_000;
+/** Of tenants with so many that they could not be resumed in one transaction. */
+const RESUME_INTERVAL_MS = 1_000;
 /** Of what deleted tenants left, in each table. */
 const DELETED_TENANTS_INTERVAL_MS = 10_000;
 const DELETED_TOGETHER = 1_000;
@@ -121,6 +124,9 @@ export function startRelay(deps: RelayDeps): Stoppable {
     ),
     loop('reconciling deliveries', Math.min(reconcileMs, leaseMs / 6), () =>
       reconcileDeliveries(ledger, queue, config.maxAttempts),
+    ),
+    loop('resuming deliveries', RESUME_INTERVAL_MS, () =>
+      resumeDeliveries(ledger, config.tenantEmailsPerSecond),
     ),
     maintenance,
     ...LEFT_TABLES.map((left) =>

@@ -1,7 +1,8 @@
 import type { HeldDelivery } from './deliveryKey.js';
 import type { Ledger } from '../pool/ledgerPool.js';
 import { columnsOf, sameDelivery, wantedSql } from './manyDeliveries.js';
-import { assignRateLimitSlots } from './rateLimitSlots.js';
+import { isMovedSql } from './isMovedSql.js';
+import { queuedAt, rateLimitSlotsSql } from './rateLimitSlots.js';
 import { trackDeliveries } from './track.js';
 import { sql, statement } from '../sql/sql.js';
 import type { StatementRunner } from '../sql/statementRunner.js';
@@ -45,8 +46,8 @@ export interface PausedDelivery extends HeldDelivery {
 }
 
 /**
- * Pauses deliveries until `resumeTenant`. If the tenant has been resumed meanwhile, they become pending instead. The
- * tenant's key row is locked, so that none is paused just after the others were resumed.
+ * Pauses deliveries until their tenant is resumed. If it has been resumed meanwhile, they become pending instead. The tenant's key
+ * row is locked, so that none is paused just after the others were resumed.
  */
 export async function pauseDeliveries(ledger: Ledger, deliveries: readonly PausedDelivery[]): Promise<void> {
   await trackDeliveries(ledger, deliveries);
@@ -83,27 +84,78 @@ const PAUSE_DELIVERIES = {
     on conflict do nothing`,
 };
 
+/** Deliveries of one tenant that are resumed in one transaction. */
+const RESUMED_TOGETHER = 1_000;
+const PARTS_IN_A_RUN = 10;
+
 /**
- * Resumes a tenant's deliveries after a new key was set or its account was fixed, subject to the tenant's rate limit. Pass
- * a transaction.
+ * Resumes a tenant after a new key was set or its account was fixed, with the first of its deliveries. The relay resumes the rest,
+ * since there may be more than one transaction could resume. Pass a transaction.
  * @param emailsPerSecond 0 for no limit
- * @returns the number of deliveries resumed
  */
 export async function resumeTenant(
   db: StatementRunner,
   tenantid: number,
   emailsPerSecond: number,
-): Promise<number> {
-  // Two statements: the second one sees every delivery that was paused before we locked the key row.
+): Promise<void> {
   await db.query(
     `update rowpost.email_apikey set paused_code = null, paused_reason = null, wait_until = null where tenantid = $1`,
     [tenantid],
   );
-  const { rowCount } = await db.query(
-    `update rowpost.delivery set state = 'pending', error_code = null, error = null, next_attempt = now(), due = now()
-      where tenantid = $1 and state = 'paused'`,
+  await db.query(RESUME.text, [tenantid, emailsPerSecond, RESUMED_TOGETHER]);
+}
+
+/**
+ * Resumes paused deliveries of tenants that are not paused, some thousands of them, subject to the tenants' rate limit. Tenants take
+ * turns, in random order. Safe to run concurrently.
+ * @param emailsPerSecond 0 for no limit
+ */
+export async function resumeDeliveries(ledger: Ledger, emailsPerSecond: number): Promise<void> {
+  const tenants = await ledger.query<{ tenantid: number }>(RESUMABLE, [PARTS_IN_A_RUN]);
+  const turns = tenants.map(({ tenantid }) => tenantid);
+  for (let part = 0; part < PARTS_IN_A_RUN; part++) {
+    const tenantid = turns.shift();
+    if (tenantid === undefined) return;
+    const resumed = await ledger.query(RESUME, [tenantid, emailsPerSecond, RESUMED_TOGETHER]);
+    if (resumed.length === RESUMED_TOGETHER) turns.push(tenantid);
+  }
+}
+
+// From one tenant to the next in the index of paused deliveries.
+const RESUMABLE = {
+  name: 'resumable_tenants',
+  text: statement`
+    with recursive waiting(tenantid) as (
+      (select tenantid from rowpost.delivery where state = 'paused' order by tenantid limit 1)
+      union all
+      select (select d.tenantid from rowpost.delivery d
+        where d.state = 'paused' and d.tenantid > w.tenantid order by d.tenantid limit 1)
+      from waiting w where w.tenantid is not null
+    )
+    select tenantid from waiting w join rowpost.email_apikey k using (tenantid)
+    where k.paused_code is null order by random() limit $1::int`,
+};
+
+const RESUME = {
+  name: 'resume_deliveries',
+  text: statement`
+    with batch as (select $1::int as tenantid), guarded as materialized (
+      select tenantid, deliveryid, createtime, deliveryid as position, null as code, false as trips from rowpost.delivery
+      where tenantid = $1::int and state = 'paused' and not ${isMovedSql(sql`$1::int`)}
+      limit $3::int for update skip locked
+    ), ${rateLimitSlotsSql(sql`$2::int`)}
+    update rowpost.delivery d
+    set state = 'pending', error_code = null, error = null, next_attempt = coalesce(s.slot, now()), due = ${queuedAt(sql`s.slot`)}
+    from scheduled s
+    where ${sameDelivery(sql`d`, sql`s`)}
+    returning d.deliveryid`,
+};
+
+/** How many of a tenant's deliveries are paused. */
+export async function countPaused(db: StatementRunner, tenantid: number): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
+    `select count(*)::int as count from rowpost.delivery where tenantid = $1 and state = 'paused'`,
     [tenantid],
   );
-  await assignRateLimitSlots(db, tenantid, emailsPerSecond);
-  return rowCount ?? 0;
+  return rows[0]?.count ?? 0;
 }

@@ -26,11 +26,15 @@ export const rateLimitSlotsSql = (perSecond: Sql): Sql => sql`
       select *, (select next_slot from paced) - ${gapSql(perSecond)} * before_last as slot from numbered
     )`;
 
+/** SQL: when the relay looks at a delivery with this slot, or with none. */
+export const queuedAt = (slot: Sql): Sql =>
+  sql`greatest(${slot} - interval '${QUEUE_AHEAD_SECONDS} seconds', now())`;
+
 const gapSql = (perSecond: Sql): Sql => sql`interval '1 second' / nullif(${perSecond}, 0)`;
 
 /**
- * Assigns rate limit slots to a tenant's deliveries that all became due at once, because they were resumed or redriven
- * together. Pass the transaction that made them due, so that no relay sees them earlier.
+ * Assigns rate limit slots to a tenant's deliveries that all became due at once, because they were redriven together. Pass
+ * the transaction that made them due, so that no relay sees them earlier.
  * @param emailsPerSecond 0 for no limit: nothing changes
  */
 export async function assignRateLimitSlots(
@@ -50,6 +54,6 @@ const ASSIGN_SLOTS = statement`
       and (next_attempt is null or next_attempt <= now())
   ), ${rateLimitSlotsSql(sql`$2::int`)}
   update rowpost.delivery d
-  set next_attempt = slot, due = greatest(slot - interval '${QUEUE_AHEAD_SECONDS} seconds', now())
+  set next_attempt = slot, due = ${queuedAt(sql`slot`)}
   from scheduled s
   where ${sameDelivery(sql`d`, sql`s`)}`;
