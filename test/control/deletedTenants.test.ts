@@ -22,6 +22,57 @@ const FILL: Readonly<Record<string, (tenantid: number, index: number) => object>
     createtime: new Date(),
   }),
   idempotency_key: (tenantid, index) => ({ tenantid, roleid: 1, key: `key ${index}`, request_hash: 'x' }),
+  email_suppression: (tenantid, index) => ({
+    tenantid,
+    address: `ada${index}@example.com`,
+    source: 'bounce',
+  }),
+  email_unsubscribe: (tenantid, index) => ({ tenantid, address: `ada${index}@example.com`, source: 'link' }),
+};
+
+/** Tables whose rows are deleted in the transaction that deletes their tenant, by what bounds their number. */
+const BOUNDED: Readonly<Record<string, readonly string[]>> = {
+  'one of a tenant': [
+    'email_apikey',
+    'email_pace',
+    'email_webhook_key',
+    'sign_in_brand',
+    'tenant',
+    'tenant_access',
+    'write_hold',
+  ],
+  'one of a carrier': ['carrier_webhook'],
+  'a quota': [
+    'api_key', // of a role
+    'email_rule',
+    'oidc_key', // of a configuration
+    'policy_rule',
+    'delivery_count_by_type', // of the rules and hours
+  ],
+  'tables of the schema': ['captured_table', 'file_table'],
+  'hours, and few kinds': ['delivery_count', 'delivery_count_by_wait'],
+  'what administrators set up, each by a mutation of its own': [
+    'email_layouts',
+    'email_type_version', // 100 of a type
+    'email_types',
+    'oidc_config',
+    'oidc_group_class',
+    'oidc_providers',
+    'oidc_provisioning',
+    'role_class',
+  ],
+  'people, each by a mutation or sign-in of its own': ['role', 'role_oidc', 'role_oidc_class'],
+  'how long they are kept, and how fast single requests or attempts make them': [
+    'audit_event',
+    'capture_gap',
+    'ended_session',
+    'mailbox',
+    'oidc_logout',
+    'oidc_sign_in',
+    'session',
+    'sign_in_event',
+    'webhook_token',
+  ],
 };
 
 describe('deleted tenants', () => {
@@ -86,5 +137,13 @@ describe('deleted tenants', () => {
     const keys = { from: testKeyRing, to: testKeyRing };
     await importTenant(test.database, { verified, openLines, keys, isForeign: false });
     expect(await rowsOf('idempotency_key', tenantid)).to.equal(2);
+  });
+
+  it('are deleted with the rows of tables that have a bound, and of no others', async () => {
+    const { rows } = await test.database.pool.query<{ table: string }>(
+      `select distinct c.relname as table from pg_constraint f join pg_class c on c.oid = f.conrelid
+       where f.contype = 'f' and f.confdeltype <> 'a' and c.relnamespace = 'rowpost'::regnamespace`,
+    );
+    expect(rows.map(({ table }) => table)).to.have.members(Object.values(BOUNDED).flat());
   });
 });

@@ -12,6 +12,8 @@ interface LeftTable {
 export const LEFT_TABLES: readonly LeftTable[] = [
   { table: 'sent_mail', key: ['tenantid', 'deliveryid', 'attempt', 'createtime'] },
   { table: 'idempotency_key', key: ['tenantid', 'roleid', 'client', 'key'] },
+  { table: 'email_suppression', key: ['tenantid', 'address'] },
+  { table: 'email_unsubscribe', key: ['tenantid', 'address'] },
 ];
 
 /**
