@@ -127,7 +127,7 @@ const RESUMABLE = {
   text: statement`
     with recursive waiting(tenantid) as (
       (select tenantid from rowpost.delivery where state = 'paused' order by tenantid limit 1)
-      union all
+      union
       select (select d.tenantid from rowpost.delivery d
         where d.state = 'paused' and d.tenantid > w.tenantid order by d.tenantid limit 1)
       from waiting w where w.tenantid is not null

@@ -47,7 +47,7 @@ function deleteSome({ table, key }: LeftTable): { readonly name: string; readonl
     text: statement`
       with recursive present(tenantid) as (
         (select tenantid from ${rows} order by tenantid limit 1)
-        union all
+        union
         select (select r.tenantid from ${rows} r where r.tenantid > p.tenantid order by r.tenantid limit 1)
         from present p where p.tenantid is not null
       ), deleted as materialized (
