@@ -201,9 +201,7 @@ export function toActivity(activity: Activity): object {
 }
 
 /** The points of a line in an SVG of 100 × 20 that is stretched. */
-function toSpark(
-  days: readonly number[],
-): { readonly points: string; readonly title: string } | undefined {
+function toSpark(days: readonly number[]): { readonly points: string; readonly title: string } | undefined {
   if (days.length < 2) return undefined;
   const max = Math.max(1, ...days);
   const step = 100 / (days.length - 1);
