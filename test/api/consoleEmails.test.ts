@@ -393,7 +393,7 @@ describe('the console’s emails and rules', () => {
       .and.include('When rows of orders are changed, only if <code>new.status = &#39;sent&#39;</code>');
     expect(list).to.include('disabled').and.not.include('<script>');
     const [status, html] = await post(RULE, { ...rule, id: shop.ruleid, condition: 'new.nothing = 1' });
-    expect([status, html.includes('nothing')], html).to.deep.equal([409, true]);
+    expect([status, html.includes('nothing')], html).to.deep.equal([400, true]);
     expect(html)
       .to.include('<a href="#condition">Only if</a>')
       .and.include('There is already a rule with this name.')

@@ -17,13 +17,18 @@ describe('attack: very many deliveries that are due at once', () => {
   beforeEach(async () => (db = await createTestDatabase()));
   afterEach(() => db.drop());
 
-  const makeDue = ({ tenantid }: TestTenant, count: number, secondsAgo: number): Promise<unknown> =>
+  const makeDue = (
+    { tenantid }: TestTenant,
+    count: number,
+    secondsAgo: number,
+    after = 0,
+  ): Promise<unknown> =>
     db.database.pool.query(
       statement`insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery, createtime,
         state, due, next_attempt, tracked)
-      select $1, $1 * 1000000 + n, 1, 'welcome', 'insert', 'customer', '{}', 'at_least_once', now(), 'pending', t.due, t.due, true
+      select $1, $1 * 1000000 + $4::int + n, 1, 'welcome', 'insert', 'customer', '{}', 'at_least_once', now(), 'pending', t.due, t.due, true
       from generate_series(1, $2::int) n, lateral (select now() - make_interval(secs => $3::int + n / 10000.0) as due) t`,
-      [tenantid, count, secondsAgo],
+      [tenantid, count, secondsAgo, after],
     );
 
   it("of some tenants don't keep those of others from being queued, ahead of them", async () => {
@@ -51,6 +56,21 @@ describe('attack: very many deliveries that are due at once', () => {
     expect(new Set(queued)).to.have.property('size', queued.length);
     for (const tenant of [one, another]) expect(aheadOf(tenant)).to.have.length.above(1_000);
     expect(queued.length, 'the rest waits for the next run').to.be.below(DUE);
+  });
+
+  it('each once, also of a tenant that has a few of the oldest and many others', async () => {
+    const { database } = db;
+    const [one, another] = [await createTenant(database), await createTenant(database)];
+    await makeDue(one, DUE / 2, 100);
+    await makeDue(another, 10, 200);
+    await makeDue(another, 5_000, 50, 10);
+    const queued: string[] = [];
+    const queue = {
+      addDeliveries: (orders: readonly DeliveryOrder[]) =>
+        Promise.resolve(void queued.push(...orders.map(({ deliveryid }) => deliveryid))),
+    };
+    await reconcileDeliveries(database.ledger, queue, 12);
+    expect(new Set(queued)).to.have.property('size', queued.length);
   });
 
   it('end the run before lost ones are looked for again', async () => {

@@ -19,15 +19,16 @@ const MAX_CROWDING = 20;
  * many again of tenants that don't crowd them, and so on: whoever resumes a hundred thousand must not hide what others retry.
  */
 export async function dueDeliveries(ledger: Ledger, limit: number): Promise<readonly DueDelivery[]> {
-  const found: DueDelivery[] = [];
+  // Some of tenants that don't crowd a page are in the next one, too.
+  const found = new Map<string, DueDelivery>();
   const crowding = new Set<number>();
   for (;;) {
     const oldest = await ledger.query<DueDelivery>(DUE, [limit, [...crowding]]);
-    found.push(...oldest);
-    if (oldest.length < limit || crowding.size >= MAX_CROWDING) return found;
+    for (const delivery of oldest) found.set(`${delivery.tenantid} ${delivery.deliveryid}`, delivery);
+    if (oldest.length < limit || crowding.size >= MAX_CROWDING) return [...found.values()];
     const known = crowding.size;
     for (const tenantid of crowdingTenants(oldest)) crowding.add(tenantid);
-    if (crowding.size === known) return found;
+    if (crowding.size === known) return [...found.values()];
   }
 }
 
