@@ -1,10 +1,11 @@
-// The certified server as a process of its own. PROVIDER_OPTIONS holds { clients } as JSON. Started by hand it listens
-// on PROVIDER_PORT; started by a test on any port, which it tells, and it signs with new keys when it is told to rotate.
+// The certified server as a process of its own. PROVIDER_OPTIONS holds { clients, groups } as JSON: groups has those of
+// a login, such as {"ada": ["staff"]}, for the claim groups. Started by hand it listens on PROVIDER_PORT; started by a
+// test on any port, which it tells, and it signs with new keys when it is told to rotate.
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
 
-const { clients } = JSON.parse(process.env.PROVIDER_OPTIONS ?? '{}');
+const { clients, groups = {} } = JSON.parse(process.env.PROVIDER_OPTIONS ?? '{}');
 let response;
 const server = createServer((req, res) => response(req, res));
 server.listen(Number(process.env.PROVIDER_PORT ?? 0), '127.0.0.1', () => {
@@ -26,7 +27,7 @@ function createProvider(issuer) {
     clients,
     jwks: { keys: [key] },
     cookies: { keys: [randomUUID()] },
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['oid'] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['oid', 'groups'] },
     // Claims by scope go into the ID token, as with most providers.
     conformIdTokenClaims: false,
     pkce: { required: () => true },
@@ -35,7 +36,13 @@ function createProvider(issuer) {
     fetch: (url, options) => fetch(url, { ...options, dispatcher: undefined }),
     findAccount: (_context, id) => ({
       accountId: id,
-      claims: () => ({ sub: id, email: `${id}@example.com`, email_verified: true, oid: `oid-of-${id}` }),
+      claims: () => ({
+        sub: id,
+        email: `${id}@example.com`,
+        email_verified: true,
+        oid: `oid-of-${id}`,
+        groups: groups[id],
+      }),
     }),
   });
   return provider.callback();
