@@ -7,7 +7,7 @@ import type { PageHandlers, Visit } from './pageHandlers.js';
 
 export const PROVIDERS = `${CONSOLE}/identity-providers`;
 const CONFIGS = `{
-  oidc_config(ordering: ["confid"], limit: 1000) { confid providerid client_id redirect_uri }
+  oidc_config(ordering: ["confid"], limit: 1000) { confid providerid client_id redirect_uri max_session_age }
   oidc_providers(limit: 1000) { providerid name comparison_field }
   oidc_provisioning(limit: 1000) { confid parentid groups_claim }
 }`;
