@@ -42,7 +42,7 @@ export async function recordOutcome(
     const isRefused = (each: string): boolean => deps.holds.isRefused(accountName(delivery, each));
     if (isOnly || carriers.every(isRefused)) return recordPaused(deps, delivery, outcome);
   }
-  // Each is recorded even if another can't be.
+  // Each is recorded even if another can't be, and the attempt has not ended before.
   const recording = [
     record(deps, delivery, decide(outcome, retryOptionsOf(deps, delivery, next)), true),
     recordRefused(deps, delivery, outcome),
@@ -51,7 +51,8 @@ export async function recordOutcome(
       ? [deps.ledger.holdTenant(delivery.tenantid, outcome.waitMs)]
       : []),
   ];
-  await Promise.all(recording);
+  const failed = (await Promise.allSettled(recording)).find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
 }
 
 /** Nothing has left. If the lease has passed to another worker, the delivery is no longer ours, and nothing is recorded. */
