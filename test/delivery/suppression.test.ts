@@ -223,6 +223,13 @@ describe('suppressed addresses', () => {
     expect(await list()).to.deep.equal([]);
     await report([first, bounce(1, seconds - 50)]);
     expect(await list()).to.deep.equal([]);
+    // Days later, when nobody knows any more that it was taken off.
+    await database.pool.query(
+      `update rowpost.email_suppression set removetime = now() - interval '4 days' where address = 'ada@example.com'`,
+    );
+    await purgeRemovedSuppressions(database.ledger);
+    await report([first]);
+    expect(await list()).to.deep.equal([]);
     expect((await send({ to: ['ada@example.com'] })).state).to.equal('sent');
     // One that happened after it.
     await report([bounce(2, seconds + 60)]);

@@ -81,8 +81,10 @@ const RECORD = {
       returning deliveryid, provider_event_id, event
     ), suppressed as (
       insert into rowpost.email_suppression as s (tenantid, address, reason, source, deliveryid, createtime)
-      select distinct on (address) $1::int, address, reason, source, deliveryid, time
-      from placed where address is not null and source <> ${textConstant(UNSUBSCRIBED)} order by address, time desc
+      -- Not of a report that comes again: the address may have been removed since.
+      select distinct on (p.address) $1::int, p.address, p.reason, p.source, p.deliveryid, p.time
+      from placed p join recorded r on r.deliveryid = p.deliveryid and r.provider_event_id = p."providerEventId"
+      where p.address is not null and p.source <> ${textConstant(UNSUBSCRIBED)} order by p.address, p.time desc
       on conflict (tenantid, address) do update
       set reason = excluded.reason, source = excluded.source, deliveryid = excluded.deliveryid, creatorid = null,
         createtime = excluded.createtime, removetime = null
