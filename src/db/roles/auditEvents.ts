@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { pruneOldRows } from '../pool/pruneOldRows.js';
 import type { StatementRunner } from '../sql/statementRunner.js';
 
 /** How long they are kept. */
@@ -30,17 +31,7 @@ export async function insertAuditEvent(db: StatementRunner, event: AuditEvent): 
   );
 }
 
-const CHUNK_SIZE = 10_000;
-
 /** Deletes old events. Safe to run concurrently. Throws what pg throws. */
-export async function pruneAuditEvents(pool: Pool, days: number): Promise<void> {
-  for (;;) {
-    const { rowCount } = await pool.query(
-      `delete from rowpost.audit_event where ctid = any (array(
-         select ctid from rowpost.audit_event where time < now() - make_interval(days => $1)
-         limit $2 for update skip locked))`,
-      [days, CHUNK_SIZE],
-    );
-    if ((rowCount ?? 0) < CHUNK_SIZE) return;
-  }
+export function pruneAuditEvents(pool: Pool, days: number): Promise<void> {
+  return pruneOldRows(pool, { table: 'audit_event', time: 'time', days });
 }

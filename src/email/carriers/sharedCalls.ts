@@ -49,7 +49,7 @@ const MAX_CALL_BYTES = 4_000_000;
 /** Bytes of emails that wait for a call without a worker's slot. */
 const MAX_WAITING_BYTES = 32_000_000;
 
-/** Sends the emails of each account in as few calls as its carrier's rate limit asks for. */
+/** Sends the emails of each account in as few calls as its carrier's rate limit requires. */
 export class SharedCalls<A extends Account> {
   readonly #accounts = new LRUCache<string, AccountCalls<A>>({ max: MAX_ACCOUNTS });
   readonly #memory = new TenantLimiter({ max: MAX_WAITING_BYTES });

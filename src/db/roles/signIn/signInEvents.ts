@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { pruneOldRows } from '../../pool/pruneOldRows.js';
 import { isStorable } from '../../sql/isStorable.js';
 import type { StatementRunner } from '../../sql/statementRunner.js';
 
@@ -62,17 +63,7 @@ export async function recordSignInEvents(
   );
 }
 
-const CHUNK_SIZE = 10_000;
-
 /** Deletes old events. Safe to run concurrently. Throws what pg throws. */
-export async function pruneSignInEvents(pool: Pool, days: number): Promise<void> {
-  for (;;) {
-    const { rowCount } = await pool.query(
-      `delete from rowpost.sign_in_event where ctid = any (array(
-         select ctid from rowpost.sign_in_event where slot < now() - make_interval(days => $1)
-         limit $2 for update skip locked))`,
-      [days, CHUNK_SIZE],
-    );
-    if ((rowCount ?? 0) < CHUNK_SIZE) return;
-  }
+export function pruneSignInEvents(pool: Pool, days: number): Promise<void> {
+  return pruneOldRows(pool, { table: 'sign_in_event', time: 'slot', days });
 }
