@@ -86,15 +86,22 @@ export function moveTenantToCell(
 
 /**
  * Lets the target follow the tenant's tables: creates them there, without rows, and publishes those here. The operator then
- * subscribes, and moves the tenant once PostgreSQL has copied the rows. Throws as moveTenantToCell, and what was done is undone.
+ * subscribes, and moves the tenant once PostgreSQL has copied the rows. Idempotent. Throws as moveTenantToCell, and what was done is
+ * undone.
  * @returns the name of the publication
  */
 export function followTenant(deps: MoveDeps, tenantid: number, to: string): Promise<string> {
   return withTenantMoves(deps.directory, tenantid, async () => {
     const { pool } = deps.source.database;
     const open = await readOpenMove(deps.directory, tenantid);
-    if ((await isFollowed(pool, tenantid)) || open?.step === 'turned') {
+    if (open && (open.step === 'turned' || open.step === 'fenced')) {
       throw new UsageError(`tenant ${tenantid} moves already: go on without --follow, or use --abort`);
+    }
+    if ((await isFollowed(pool, tenantid)) && open?.step !== 'aborting') {
+      if (open && open.target !== to) {
+        throw new UsageError(`tenant ${tenantid} is followed by "${open.target}": use --abort first`);
+      }
+      return followPublication(tenantid);
     }
     if (open) await undo(deps, open);
     await estimateMove(deps, tenantid, to);

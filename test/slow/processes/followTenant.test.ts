@@ -142,21 +142,30 @@ if (HAS_CLIENT_PROGRAMS) {
         timeoutMs: 60_000,
       });
     };
-    /** Kills the command some time after the move has reached the step. */
-    const strike = async (args: readonly string[], step: string, afterMs: number): Promise<void> => {
+    /**
+     * Kills the command some time after its move has reached the step, or as it ends.
+     * @returns the step that the move was left at
+     */
+    const strike = async (args: readonly string[], step: string, afterMs: number): Promise<string> => {
+      const before = await lastMove();
       const child = spawnRowpost(args, env);
       const closed = once(child, 'close');
       const isThere = async (): Promise<boolean> => {
-        const { rows } = await directory.pool.query<{ step: string }>(
-          `select step from rowpost_directory.move where tenantid = $1 order by moveid desc limit 1`,
-          [tenantid],
-        );
-        return rows[0]?.step === step;
+        const last = await lastMove();
+        return child.exitCode !== null || (last.moveid > before.moveid && last.step === step);
       };
       await waitFor(`the step ${step}`, isThere, { timeoutMs: 60_000, intervalMs: 2 });
       await delay(afterMs);
       child.kill('SIGKILL');
       await closed;
+      return (await lastMove()).step;
+    };
+    const lastMove = async (): Promise<{ readonly moveid: number; readonly step: string }> => {
+      const { rows } = await directory.pool.query<{ moveid: number; step: string }>(
+        `select moveid::int as moveid, step from rowpost_directory.move where tenantid = $1 order by moveid desc limit 1`,
+        [tenantid],
+      );
+      return rows[0] ?? { moveid: 0, step: 'none' };
     };
     /** The source's: its writers go on. */
     const goesOn = async (): Promise<void> => {
@@ -165,10 +174,13 @@ if (HAS_CLIENT_PROGRAMS) {
     };
 
     it('is published once the target has its tables, also if the command was killed before', async () => {
-      await strike(move(...to, '--follow'), 'copying', 300);
+      for (const afterMs of [0, 150, 600]) await strike(move(...to, '--follow'), 'copying', afterMs);
       await run('follow');
       await goesOn();
-      expect(await refusalOf(move(...to, '--follow'))).to.contain('moves already');
+      const followed = await lastMove();
+      await succeed(move(...to, '--follow'));
+      expect(await lastMove()).to.deep.equal(followed);
+      expect(await refusalOf(move('--to', 'cell3', '--follow'))).to.contain('is followed by "cell2"');
       expect(
         await refusalOf(
           ['tenant', 'sql', '--tenant', env['TENANT']!, '-f', '-'],
@@ -212,18 +224,19 @@ if (HAS_CLIENT_PROGRAMS) {
     });
 
     it('is served by the source after a kill before the fence, and followed after each before "turned"', async () => {
-      for (const afterMs of [500, 1_500, 2_500]) {
-        await strike(move(...to), 'copying', afterMs);
+      for (const afterMs of [0, 300, 900]) {
+        expect(await strike(move(...to), 'copying', afterMs)).to.equal('copying');
         await goesOn();
       }
-      await strike(move(...to), 'fenced', 200);
-      await strike(move(...to), 'copying', 500);
+      expect(await strike(move(...to), 'fenced', 200)).to.equal('fenced');
+      expect(await refusalOf(move(...to, '--follow'))).to.contain('moves already');
+      expect(await strike(move(...to), 'copying', 0)).to.equal('copying');
       await goesOn();
       expect(await count(target, `pg_subscription_rel where srsubstate = 'r'`)).to.equal(5);
     });
 
     it('moves with every row and every event once, also if it is killed as "turned"', async () => {
-      await strike(move(...to), 'turned', 0);
+      expect(await strike(move(...to), 'turned', 0)).to.equal('turned');
       await run('move followed');
       await shop.stop();
       expect(shop.changes).to.be.above(100);
