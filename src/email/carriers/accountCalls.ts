@@ -24,12 +24,16 @@ export interface CallOptions<A> {
 }
 
 type Entry<A> = Waiting<A> & {
+  /** Undefined once it was called. */
+  onWait: (() => void) | undefined;
   readonly resolve: (outcome: SendOutcome) => void;
   readonly reject: (error: unknown) => void;
 };
 
 /** At once, of an account whose emails share them. */
 const MAX_CALLS = 4;
+/** Calls for which emails are collected ahead, so that each is full. */
+const CALLS_AHEAD = 2;
 
 /**
  * The calls of one account. An email that finds few of them under way has its own, at once; those that come while there are more, or
@@ -46,18 +50,20 @@ export class AccountCalls<A> {
     this.#maxCalls = options.isShared ? 1 : Infinity;
   }
 
-  get waiting(): number {
-    return this.#waiting.length;
-  }
-
-  /** @param onWait called if the email has to wait for a call */
+  /** @param onWait called if the email has to wait for a call, once it is one of the next calls */
   send(waiting: Waiting<A>, onWait: () => void): Promise<SendOutcome> {
     return new Promise((resolve, reject) => {
-      const entry = { ...waiting, resolve, reject };
-      this.#waiting.push(entry);
+      this.#waiting.push({ ...waiting, onWait, resolve, reject });
       void this.#next();
-      if (this.#waiting.includes(entry)) onWait();
+      this.#tellNext();
     });
+  }
+
+  #tellNext(): void {
+    for (const entry of this.#waiting.slice(0, CALLS_AHEAD * this.options.maxEmails)) {
+      entry.onWait?.();
+      entry.onWait = undefined;
+    }
   }
 
   async #next(): Promise<void> {
@@ -70,6 +76,7 @@ export class AccountCalls<A> {
     }
     this.#calls += 1;
     const call = this.#call(this.#take());
+    this.#tellNext();
     void this.#next();
     await call;
     this.#maxCalls = Math.max(this.#maxCalls, MAX_CALLS);

@@ -65,7 +65,7 @@ export class SharedCalls<A extends Account> {
       const calls = this.#callsOf(tenantid, context.account);
       return await calls.send({ email, context, bytes, mayShare }, () => {
         // Otherwise the worker's slots bound how many wait.
-        if (!mayShare || calls.waiting > 2 * this.deps.shared.maxEmails) return;
+        if (!mayShare) return;
         if (memory.reserve(bytes)) context.onWait?.();
         else memory.release();
       });
