@@ -11,6 +11,7 @@ import { describeMachine } from '../support/report.js';
 const DELIVERIES = Number(process.argv[2] ?? 1_000_000);
 const SECONDS = Number(process.argv[3] ?? 120);
 const EMAIL_TYPES = 5_000;
+const PEOPLE_COUNT = 500;
 const DAYS = 7;
 const EMAILS_PER_SECOND = 200;
 const CONNECTIONS = 32;
@@ -19,7 +20,10 @@ const PASSWORD = 'benchmark-root';
 const THINK_MS = 1_000;
 const WARM_UP = { connections: 8, warmUpSeconds: 0, seconds: 20, maxBehind: 200 };
 
-/** A week of deliveries as they are recorded: 995 of 1,000 sent at the first attempt, the others failed or skipped. */
+/**
+ * A week of deliveries as they are recorded: 995 of 1,000 sent at the first attempt, the others failed or skipped. Of those sent, 1 in
+ * 50 bounced.
+ */
 const HISTORY = `
   do $$ begin
     for day in 1..${DAYS} loop
@@ -50,12 +54,29 @@ const HISTORY = `
   insert into rowpost.email_attempt (tenantid, deliveryid, attempt, started, finished, outcome, http_status, createtime, carrier)
     select $TENANT, deliveryid, 1, at, at + interval '50 ms', case when is_trouble then 'failed' else 'sent' end, 202, at, 'sendgrid'
     from history;
+  insert into rowpost.email_event (tenantid, deliveryid, provider_event_id, event, time, recipient, reason, type, createtime)
+    select $TENANT, deliveryid, kind, kind, at + interval '2 s', recipient, 'said the carrier', nullif(kind, 'delivered'), at
+    from history, lateral (select case when i % 50 = 7 then 'bounce' else 'delivered' end as kind) k where not is_trouble;
   drop table history;`;
 
 const TYPES = `
   insert into rowpost.email_types (tenantid, email_type, template, subject, recipients, sender)
   select $TENANT, 'type_' || i, '<p>Dear {{ records.new.name }}, ' || repeat('lorem ipsum ', 200) || '</p>', 'Subject ' || i,
     '["a@example.com"]', 'shop@example.com' from generate_series(1, ${EMAIL_TYPES}) i`;
+
+/** People, who signed in and changed something on each of 20 days. */
+const PEOPLE = `
+  with person as (
+    insert into rowpost.role (tenantid, name, login)
+    select $TENANT, 'Person ' || i, 'person' || i from generate_series(1, ${PEOPLE_COUNT}) i returning roleid, login),
+  signed_in as (
+    insert into rowpost.sign_in_event (tenantid, roleid, kind, slot, time, last_time)
+    select $TENANT, roleid, 'sign_in', date_trunc('hour', at), at, at
+    from person, lateral (select now() - day * interval '1 day' as at from generate_series(1, 20) day) days)
+  insert into rowpost.audit_event (tenantid, roleid, login, time, object, key, operation, changes)
+  select $TENANT, roleid, login, now() - day * interval '1 day', 'email_types', 'type_' || day, 'update',
+    '[{"column": "subject", "before": "a", "after": "b"}]'
+  from person, generate_series(1, 20) day`;
 
 interface View {
   readonly name: string;
@@ -79,6 +100,7 @@ await withSite(async (site) => {
     sql.replaceAll('$TENANT', String(tenantid)).replaceAll('$RULE', rows[0]?.ruleid ?? '');
   await pool.query(filled(HISTORY, shop.tenantid));
   await pool.query(filled(TYPES, many.tenantid));
+  await pool.query(filled(PEOPLE, many.tenantid));
   await pool.query('vacuum analyze');
   const trouble = await pool.query<{ id: string }>(
     `select deliveryid::text as id from rowpost.delivery where tenantid = $1 and state = 'failed' limit 1`,
@@ -99,20 +121,31 @@ await withSite(async (site) => {
   const [deliveries, types] = [await signIn(shop.tenantid), await signIn(many.tenantid)];
   const view = (cookie: string, name: string, path: string): View => ({ name, path, cookie, ms: [] });
   const views = [
+    view(deliveries, 'overview', '/console/overview'),
+    view(deliveries, 'overview of 30 days', '/console/overview?days=30'),
     view(deliveries, 'deliveries', '/console/deliveries'),
+    view(deliveries, 'those that bounced', '/console/deliveries?status=bounced'),
+    view(deliveries, 'a person', '/console/person?address=ada4000@example.com'),
     view(deliveries, 'those of a recipient', '/console/deliveries?to=ada4000'),
     view(deliveries, 'those that failed', '/console/deliveries?state=failed'),
     view(deliveries, 'failures', '/console/failures'),
     view(deliveries, 'one delivery', `/console/deliveries/${trouble.rows[0]?.id ?? ''}`),
     view(deliveries, 'why', '/console/why?table=item&key=1'),
     view(deliveries, 'rules', '/console/rules'),
+    view(deliveries, 'a rule', `/console/rules/edit?id=${rows[0]?.ruleid ?? ''}`),
     view(deliveries, 'roles', '/console/roles'),
     view(deliveries, 'tables', '/console/tables'),
     view(deliveries, 'addresses', '/console/addresses'),
     view(types, 'emails, of 5,000', '/console/emails'),
     view(types, 'emails with a word', '/console/emails?search=type_4999'),
     view(types, 'one email', '/console/emails/edit?type=type_4999'),
-    view(types, 'a rule, of 5,000 types', '/console/rules/edit'),
+    view(types, 'a new rule, of 5,000 types', '/console/rules/edit'),
+    view(types, `roles, with ${PEOPLE_COUNT} people`, '/console/roles'),
+    view(types, 'sign-ins', '/console/sign-ins'),
+    view(types, 'audit log', '/console/audit'),
+    view(types, 'API keys', '/console/keys'),
+    view(types, 'sessions', '/console/sessions'),
+    view(types, 'identity providers', '/console/identity-providers'),
   ];
   const visit = async ({ path, cookie, ms }: View): Promise<void> => {
     const begun = performance.now();
