@@ -9,6 +9,8 @@ const MAX_URL_CHARACTERS = 2_000;
 export const MAX_ID_CHARACTERS = 200;
 export const MAX_TOKEN_CHARACTERS = 100;
 const MAX_ADDRESS_CHARACTERS = 320;
+const MAX_MAILBOX_CHARACTERS = 2_000;
+const MAX_TIME_CHARACTERS = 40;
 /** Each recipient gets an event with the texts of the whole report, which must not be multiplied without limit. */
 export const MAX_RECIPIENTS = 1_000;
 /** Plausible times: the oldest carrier was founded in 2009, and its clock may be off by a day. */
@@ -60,7 +62,8 @@ export function checkEvents(
 
 function checkEvent(given: GivenEvent, tenantid: number, nowMs: number): EmailEvent | 'foreign' | undefined {
   const deliveryid = textOf(given.deliveryid, MAX_TOKEN_CHARACTERS);
-  const timeMs = typeof given.time === 'string' ? Date.parse(given.time) : Number(given.time);
+  const time = textOf(given.time, MAX_TIME_CHARACTERS) ?? '';
+  const timeMs = typeof given.time === 'string' ? Date.parse(time) : Number(time);
   if (deliveryid === null || !/^\d{1,18}$/.test(deliveryid)) return undefined;
   if (!(timeMs >= EARLIEST_MS && timeMs <= nowMs + CLOCK_MS)) return undefined;
   if (textOf(given.tenantid, MAX_TOKEN_CHARACTERS) !== String(tenantid)) return 'foreign';
@@ -111,7 +114,8 @@ export type Names = Readonly<Record<string, string>>;
 export const nameIn = (names: Names, value: unknown): string | undefined =>
   typeof value === 'string' ? ownValue(names, value) : undefined;
 
-/** `Ada <ada@example.com>` or the address alone. */
-export function addressOf(recipient: unknown): unknown {
-  return typeof recipient === 'string' ? (/<([^<>]*)>\s*$/.exec(recipient)?.[1] ?? recipient) : undefined;
+/** `Ada <ada@example.com>` or the address alone. Undefined for anything longer than an address with a name. */
+export function addressOf(recipient: unknown): string | undefined {
+  if (typeof recipient !== 'string' || recipient.length > MAX_MAILBOX_CHARACTERS) return undefined;
+  return /<([^<>]*)>\s*$/.exec(recipient)?.[1] ?? recipient;
 }

@@ -44,6 +44,7 @@ const read: EventReader = (report, { reportId }) => {
   // Why SES has suppressed the address earlier.
   const earlier = named === 'spamreport' ? named : isGone ? 'bounce' : undefined;
   const sentTo = listOf(email['destination']).map(addressOf);
+  const tokens = new Set(sentTo.map(tokenOf));
   const listed = [
     ...listOf(part['bouncedRecipients']),
     ...listOf(part['complainedRecipients']),
@@ -57,7 +58,7 @@ const read: EventReader = (report, { reportId }) => {
     const details = objectOf(item);
     // A bounced address is what the bouncing server says: perhaps one that the email was forwarded to, or anybody's.
     const recipient = sentTo.length === 1 ? sentTo[0] : addressOf(details['emailAddress'] ?? item);
-    const isOurs = sentTo.some((address) => tokenOf(address) === tokenOf(recipient));
+    const isOurs = tokens.has(tokenOf(recipient));
     return {
       deliveryid,
       tenantid,
