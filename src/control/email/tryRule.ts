@@ -2,7 +2,7 @@ import type { Catalog } from '../../db/catalog/catalog.js';
 import type { EmailRule } from '../../db/outbox/batches.js';
 import { findRecentEvents, loadRecentEvents, type RecentEvent } from '../../db/outbox/recentEvents.js';
 import { covers, evaluateCondition, type ConditionResult } from '../../email/evaluateCondition.js';
-import { areDisjoint } from '../../graphql/email/disjoint.js';
+import { areDisjoint, requirementsOf } from '../../graphql/email/disjoint.js';
 import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import type { Steps } from '../../graphql/steps.js';
 import type { ControlContext } from '../controlContext.js';
@@ -162,8 +162,7 @@ export async function findOtherRules(
     (other) =>
       other.enabled &&
       String(other.ruleid) !== rule.ruleid &&
-      other.operations.some((operation) => rule.operations.includes(operation)) &&
-      other.targets.some((target) => rule.targets.includes(target)),
+      other.operations.some((operation) => rule.operations.includes(operation)),
   );
   return deps.engine.planning.run(planOwnerOf(principal), meeting(rule, alike.map(toOtherRule), catalog));
 }
@@ -175,24 +174,26 @@ function toOtherRule({
   return { ...other, ruleid: String(ruleid) };
 }
 
-/** Each condition is parsed. */
+/** Each condition is parsed once, and each rule may have all tables. */
 function* meeting(
   { targets, condition }: TriedRule,
   others: readonly OtherRule[],
   catalog: Catalog,
 ): Steps<readonly OtherRule[]> {
+  const required = requirementsOf(condition ?? '');
+  const tables = new Map(targets.map((target) => [target, catalog.tables.get(target)]));
   const found: OtherRule[] = [];
   for (const other of others) {
     if (found.length === MAX_OTHERS) break;
     yield;
-    const meets = targets.some((target) => {
-      const table = catalog.tables.get(target);
-      if (!table || !other.targets.includes(target)) return false;
-      return (
-        condition === null || other.condition === null || !areDisjoint(table, condition, other.condition)
-      );
-    });
-    if (meets) found.push(other);
+    const requiredByOther = requirementsOf(other.condition ?? '');
+    for (const target of other.targets) {
+      yield;
+      const table = tables.get(target);
+      if (!table || areDisjoint(table, required, requiredByOther)) continue;
+      found.push(other);
+      break;
+    }
   }
   return found;
 }
