@@ -72,9 +72,12 @@ export function readCondition(values: Values): ConditionInput {
     return { asText: true, groups: [], text };
   }
   const groups = new Map<number, Map<number, ConditionRow>>();
+  let count = 0;
   for (const name of Object.keys(values)) {
     const [, group, row] = /^if_(\d{1,4})_(\d{1,4})_column$/.exec(name) ?? [];
     if (group === undefined || row === undefined) continue;
+    // One more than the form takes, which is its problem. Each repeats all columns.
+    if (++count > MAX_ROWS + 1) break;
     const rows = groups.get(Number(group)) ?? new Map<number, ConditionRow>();
     groups.set(Number(group), rows.set(Number(row), readRow(values, `if_${group}_${row}`)));
   }

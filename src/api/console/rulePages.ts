@@ -256,7 +256,8 @@ function problemsOf(
 
 /** Selected tables first, even if they no longer exist. */
 function tablesOf(tables: readonly string[], chosen: readonly string[]): readonly object[] {
-  const others = tables.filter((name) => !chosen.includes(name));
+  const isChosen = new Set(chosen);
+  const others = tables.filter((name) => !isChosen.has(name));
   return [
     ...chosen.map((name) => ({ name, chosen: true })),
     ...others.map((name) => ({ name, chosen: false })),
