@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { shownClaims } from '../../src/api/console/trialSignIn.js';
 import { completeClaims } from '../../src/control/oidc/claims.js';
 import { startMisbehaving, type MisbehavingFixture } from '../api/oidc/support/misbehavingFixture.js';
 import { codeOf, textAt, type GraphqlResult } from '../api/webFixture.js';
@@ -59,6 +60,15 @@ describe('attack: templates that name thousands of claims, and a provider that s
     const tried = await tryClaims(claims);
     expect(textAt(tried, 'data.Utility.try_oidc_claims.refusal.code')).to.equal('OIDC_NOT_ADMITTED');
     expect(elapsedMs()).to.be.below(2_000);
+  });
+
+  it('on the page of a trial', () => {
+    const read = Array.from({ length: 2 * NAMED }, (_, n) => ({ path: `${claimName(n)}.x`, values: [] }));
+    const elapsedMs = cpuTimer();
+    const { own, left } = shownClaims(claimsOf(19_000), read);
+    expect(elapsedMs()).to.be.below(200);
+    expect(own.every((claim) => 'use' in claim && claim.use === 'used')).to.equal(true);
+    expect(left).to.equal(18_900);
   });
 
   it('at a trial of more than a provider may send', async () => {

@@ -115,18 +115,24 @@ async function trySignIn(
 }
 
 /** All claims, those that count first. */
-function shownClaims(
+export function shownClaims(
   claims: Claims,
   read: TriedSignIn['read'],
 ): { readonly own: readonly object[]; readonly left: number } {
-  const isUsed = (name: string): boolean =>
-    read.some(({ path }) => path === name || path.startsWith(`${name}.`));
+  // Thousands may be read, of tens of thousands.
+  const used = new Set(read.flatMap(({ path }) => beginningsOf(path)));
   const own = Object.entries(claims).map(([name, value]) => ({
     name: shortened(name, MAX_NAME_CHARACTERS),
     value: shortened(typeof value === 'string' ? value : JSON.stringify(value), MAX_VALUE_CHARACTERS),
-    use: isUsed(name) ? 'used' : CHECKED.has(name) ? 'checked' : 'not used',
+    use: used.has(name) ? 'used' : CHECKED.has(name) ? 'checked' : 'not used',
   }));
   const order = ['used', 'not used', 'checked'];
   own.sort((one, other) => order.indexOf(one.use) - order.indexOf(other.use));
   return { own: own.slice(0, MAX_CLAIMS), left: Math.max(0, own.length - MAX_CLAIMS) };
+}
+
+/** What the claim may be called that a path leads into: `a.b` is in `a`, unless there is a claim `a.b`. */
+function beginningsOf(path: string): readonly string[] {
+  const names = path.split('.');
+  return names.map((_name, index) => names.slice(0, index + 1).join('.'));
 }
