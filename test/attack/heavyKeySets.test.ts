@@ -1,9 +1,13 @@
+import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { exportJWK, generateKeyPair, type JWK } from 'jose';
+import { exportJWK, generateKeyPair, SignJWT, type JWK } from 'jose';
+import { ProviderKeys } from '../../src/api/oidc/providerKeys.js';
+import { verifySigned } from '../../src/api/oidc/verifyIdToken.js';
+import { systemClock } from '../../src/foundation/clock.js';
 import { json, MisbehavingProvider } from '../api/oidc/support/misbehavingProvider.js';
 import { OidcFixture } from '../api/oidc/support/oidcFixture.js';
+import { cpuTimer } from '../support/cpuTime.js';
 
-/** A modulus of 3,072 bits with an exponent as long takes 10 ms; 249 fit into a key set. */
 describe('attack: a provider has many keys, which take long to verify with', () => {
   let fixture: OidcFixture;
   let provider: MisbehavingProvider;
@@ -33,4 +37,59 @@ describe('attack: a provider has many keys, which take long to verify with', () 
       expect((await fixture.signIn(roleid, confid)).status, `after ${others} others`).to.equal(status);
     }
   });
+});
+
+const MAX_BYTES = 256 * 1024;
+const TOKENS = 20;
+/** A token of a usual key set takes 0.3 ms. */
+const MAX_CPU_MS = 15;
+
+const text = (bytes: number, first: number): string => {
+  const made = randomBytes(bytes);
+  made[0] = first;
+  made[bytes - 1]! |= 1;
+  return made.toString('base64url');
+};
+const ofCurve = (crv: string, x: string, y: string): (() => JWK) => {
+  return () => ({ kty: 'EC', crv, x, y });
+};
+
+/** Keys, as many as fit, and the algorithm of a token that any of them may have signed. */
+const KEYS: Readonly<Record<string, readonly [string, () => JWK]>> = {
+  'moduli with exponents as long': ['RS256', () => ({ kty: 'RSA', n: text(384, 0xff), e: text(384, 0x3f) })],
+  'long moduli': ['RS256', () => ({ kty: 'RSA', n: text(2_048, 0xff), e: 'AQAB' })],
+  'moduli too short to use': ['RS256', () => ({ kty: 'RSA', n: text(4, 0xff), e: 'AQAB' })],
+  'points off the curve': ['ES256', () => ofCurve('P-256', text(32, 1), text(32, 2))()],
+  'no points': ['ES256', ofCurve('P-256', '', '')],
+  'points off a long curve': ['ES512', ofCurve('P-521', 'A'.repeat(88), 'A'.repeat(88))],
+};
+
+describe('attack: a provider has keys of which each token costs CPU time', () => {
+  for (const [what, [alg, make]] of Object.entries(KEYS)) {
+    for (const isSignedBy of ['the tenth', 'none'] as const) {
+      it(`${what}, and the token is signed by ${isSignedBy}`, async () => {
+        const { publicKey, privateKey } = await generateKeyPair(alg, {
+          extractable: true,
+          modulusLength: 3_072,
+        });
+        const keys: JWK[] = [];
+        for (let bytes = 5_000; bytes < MAX_BYTES;) {
+          keys.push(keys.length === 9 && isSignedBy === 'the tenth' ? await exportJWK(publicKey) : make());
+          bytes += JSON.stringify(keys.at(-1)).length + 1;
+        }
+        const response = { status: 200, text: JSON.stringify({ keys }) };
+        const providerKeys = new ProviderKeys(() => Promise.resolve(response), systemClock);
+        const token = await new SignJWT({}).setProtectedHeader({ alg }).sign(privateKey);
+        const verify = () =>
+          verifySigned(providerKeys, 'https://idp.example/keys', token, { algorithms: [alg] }, Infinity).then(
+            () => 'the tenth',
+            () => 'none',
+          );
+        expect(await verify()).to.equal(isSignedBy);
+        const cpuMs = cpuTimer();
+        for (let n = 0; n < TOKENS; n++) await verify();
+        expect(cpuMs() / TOKENS).to.be.lessThan(MAX_CPU_MS);
+      });
+    }
+  }
 });

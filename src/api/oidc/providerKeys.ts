@@ -1,7 +1,15 @@
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
+import {
+  createLocalJWKSet,
+  errors,
+  importJWK,
+  type JSONWebKeySet,
+  type JWK,
+  type JWTVerifyGetKey,
+} from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../foundation/clock.js';
 import { isJsonObject } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { oidcFailure } from './oidcFailure.js';
 import type { ProviderClient } from './providerClient.js';
 
@@ -10,6 +18,11 @@ export type KeySet = JWTVerifyGetKey;
 /** Cache lifetime: a key revoked by its provider is accepted for at most this long. */
 const MAX_AGE_MS = 600_000;
 const MAX_PROVIDERS = 1_000;
+/** Of a provider: Microsoft Entra has twenty. */
+const MAX_KEYS = 100;
+/** 4,096 bits, before which some write a zero. A longer modulus or exponent takes up to 10 ms for each token. */
+const MAX_MODULUS_BYTES = 513;
+const MAX_EXPONENT_BYTES = 8;
 
 /** Caches providers' signing keys by `jwks_uri`, for minutes. */
 export class ProviderKeys {
@@ -52,15 +65,20 @@ async function fetchKeySet(callProvider: ProviderClient, url: URL): Promise<KeyS
   const where = `The key set at ${url.host}`;
   if (response.status !== 200) throw unusable(`${where} responded with ${response.status}.`);
   try {
-    return readKeySet(JSON.parse(response.text) as JSONWebKeySet);
+    return await readKeySet(JSON.parse(response.text) as JSONWebKeySet);
   } catch {
     throw unusable(`${where} is no JSON Web Key Set.`);
   }
 }
 
-/** RFC 7517: a key need not have an id (4.5), and what can't be understood is left out (5). */
-function readKeySet({ keys }: JSONWebKeySet): KeySet {
-  const known = keys.filter((key: unknown) => isJsonObject(key));
+/**
+ * RFC 7517: a key need not have an id (4.5), and what can't be understood is left out (5). At once, because jose would try to import such
+ * a key again with each token.
+ */
+async function readKeySet({ keys }: JSONWebKeySet): Promise<KeySet> {
+  if (!Array.isArray(keys)) throw new TypeError('no list of keys');
+  const known: JWK[] = [];
+  for (const key of keys.slice(0, MAX_KEYS)) if (await isUsable(key)) known.push(key);
   const all = createLocalJWKSet({ keys: known });
   const nameless = createLocalJWKSet({ keys: known.filter(({ kid }) => !kid) });
   return (header, token) =>
@@ -70,6 +88,33 @@ function readKeySet({ keys }: JSONWebKeySet): KeySet {
       delete unnamed.kid;
       return nameless(unnamed);
     });
+}
+
+/** One of each kind of key, by which it is imported. */
+const ALGORITHM_OF_CURVE: Readonly<Record<string, string>> = {
+  'P-256': 'ES256',
+  'P-384': 'ES384',
+  'P-521': 'ES512',
+  Ed25519: 'Ed25519',
+};
+
+async function isUsable(key: unknown): Promise<boolean> {
+  if (!isJsonObject(key)) return false;
+  const { kty, n, e, crv } = key;
+  const isRsa = kty === 'RSA';
+  if (isRsa && !(isWithin(n, MAX_MODULUS_BYTES) && isWithin(e, MAX_EXPONENT_BYTES))) return false;
+  const algorithm = isRsa ? 'RS256' : typeof crv === 'string' ? ownValue(ALGORITHM_OF_CURVE, crv) : undefined;
+  if (algorithm === undefined) return false;
+  try {
+    await importJWK(key, algorithm);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isWithin(base64url: unknown, bytes: number): boolean {
+  return typeof base64url === 'string' && Buffer.byteLength(base64url, 'base64url') <= bytes;
 }
 
 function unusable(what: string): Error {
