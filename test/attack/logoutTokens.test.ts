@@ -297,6 +297,63 @@ describe('attack: logout tokens that end sessions of others, or that end none', 
     expect(await opens(session)).to.equal(false);
   });
 
+  it('are refused ones of many clients, sent from one address: those of others still count', async () => {
+    const session = await signIn('hosted');
+    const hosted = newAddress();
+    for (let n = 0; n < REFUSED_PER_MINUTE + 5; n += 1)
+      await send(await signed(right({ aud: 'a client that nobody knows', sid: 'hosted' })), hosted);
+    const unknown = await signed(right({ aud: 'a client that nobody knows', sid: 'hosted' }));
+    expect(await send(unknown, hosted)).to.deep.equal([429, 'RATE_LIMITED']);
+    expect((await send(await signed(right({ sid: 'hosted' })), hosted))[0]).to.equal(200);
+    expect(await opens(session)).to.equal(false);
+  });
+
+  it('are too many for one client of a hundred configurations, which each note them', async () => {
+    const client = { client_id: 'hoarder', client_secret: 'x' };
+    const providerid = await fixture.createProvider({ ...evil.endpoints, issuer: evil.issuer });
+    for (let n = 0; n < 90; n += 1) await fixture.createConfig(providerid, client);
+    const { pool } = fixture.web.testDatabase.database;
+    const noted = async (): Promise<number> =>
+      (
+        await pool.query<{ count: number }>(
+          'select count(*)::int as count from rowpost.oidc_logout l join rowpost.oidc_config c using (confid) where c.providerid = $1',
+          [providerid],
+        )
+      ).rows[0]!.count;
+    const statuses = new Set<number>();
+    const claims = { iss: evil.issuer, aud: client.client_id };
+    for (let n = 0; n < 240; n += 1) {
+      const token = await signed(right({ ...claims, sid: `person ${n}` }), {}, evil);
+      statuses.add((await send(token))[0]);
+    }
+    expect([...statuses]).to.deep.equal([200, 429]);
+    expect(await noted())
+      .to.be.greaterThan(10_000)
+      .and.at.most(20_000);
+    expect((await send(await signed(right({ sid: 'of another provider' }))))[0]).to.equal(200);
+  });
+
+  it('have expired, a great many of them: they are deleted in parts', async () => {
+    const { pool } = fixture.web.testDatabase.database;
+    const count = async (): Promise<number> =>
+      (
+        await pool.query<{ count: number }>(
+          'select count(*)::int as count from rowpost.oidc_logout where expires < now()',
+        )
+      ).rows[0]!.count;
+    await pool.query(
+      `insert into rowpost.oidc_logout (confid, jti_hash, issued, expires)
+       select $1, sha256(n::text::bytea), now(), now() - interval '1 second' from generate_series(1, 3500) n`,
+      [confid],
+    );
+    const before = await count();
+    for (const left of [before - 1_000, before - 2_000]) {
+      expect((await send(await signed(right({ sid: 'somebody else' }))))[0]).to.equal(200);
+      expect(await count()).to.equal(left);
+    }
+    await pool.query('delete from rowpost.oidc_logout where expires < now()');
+  });
+
   it('are many, of a provider that signs a whole company out', async () => {
     const address = newAddress();
     for (let n = 0; n < 2 * REFUSED_PER_MINUTE; n += 1)

@@ -21,11 +21,16 @@ import { endSessionUrl, readSignOutState, SIGNED_OUT_PATH } from './endSessionUr
 import { oidcFailure } from './oidcFailure.js';
 import { signedOut } from './signedOut.js';
 import { readReturnTo } from './returnTo.js';
-import { verifyLogoutToken, type ReadConfigs } from './verifyLogoutToken.js';
+import { clientNamedBy, verifyLogoutToken, type ReadConfigs } from './verifyLogoutToken.js';
 
 const MAX_LOGOUT_TOKEN_CHARACTERS = 32_768;
-/** Of one address, in each web process. A provider's own are not counted: it may sign a whole company out at once. */
+/**
+ * Of one address for one client, in each web process. A provider has all its customers' sent from the same addresses, and anybody may
+ * be one.
+ */
 const REFUSED_PER_MINUTE = 60;
+/** Of one provider, in each web process, each as often as there are configurations of its client. It may sign a whole company out at once. */
+const TAKEN_PER_MINUTE = 20_000;
 
 /**
  * `POST /oidc/logout` ends the session of a token, `GET /oidc/logout` is where providers send browsers back to, and
@@ -34,6 +39,7 @@ const REFUSED_PER_MINUTE = 60;
 export function signOutRoutes(deps: RouteDeps): Router {
   const { database, config, principals, log, turns } = deps;
   const refused = new RateLimiterMemory({ points: REFUSED_PER_MINUTE, duration: 60 });
+  const taken = new RateLimiterMemory({ points: TAKEN_PER_MINUTE, duration: 60 });
 
   const signOut: RequestHandler = async (req, res) => {
     const { principal, claims } = await deps.authenticator.authenticate(req.headers.authorization, undefined);
@@ -79,20 +85,21 @@ export function signOutRoutes(deps: RouteDeps): Router {
   };
 
   const backchannel: RequestHandler = async (req, res) => {
-    const address = clientAddress(req, config.trustProxy);
-    const spent = await refused.get(address);
-    if (spent && spent.remainingPoints <= 0) await consumePoint(refused, address, TOO_MANY);
+    const values = await readSignIn(deps, req, res);
+    const token = readText(values, 'logout_token', MAX_LOGOUT_TOKEN_CHARACTERS);
+    const sender = `${clientAddress(req, config.trustProxy)} ${clientNamedBy(token)}`;
+    const spent = await refused.get(sender);
+    if (spent && spent.remainingPoints <= 0) await consumePoint(refused, sender, TOO_MANY_REFUSED);
     try {
-      const values = await readSignIn(deps, req, res);
       const readConfigs: ReadConfigs = (clientIds) =>
         turns.run(req, () => readClientConfigs(database.pool, clientIds));
-      const token = readText(values, 'logout_token', MAX_LOGOUT_TOKEN_CHARACTERS);
-      const logout = await verifyLogoutToken(deps.providerKeys, readConfigs, token);
+      const { providerid, ...logout } = await verifyLogoutToken(deps.providerKeys, readConfigs, token);
+      await consumePoint(taken, String(providerid), TOO_MANY_TAKEN, logout.confids.length);
       const sessions = await turns.run(req, () => endThose(req, logout));
       log.info({ confids: logout.confids, sessions }, 'signed out by a provider');
       sendJson(res, 200, '{}');
     } catch (error) {
-      if (error instanceof AppError) await refused.penalty(address);
+      if (error instanceof AppError) await refused.penalty(sender);
       throw error;
     }
   };
@@ -103,4 +110,5 @@ export function signOutRoutes(deps: RouteDeps): Router {
     .post('/oidc/backchannel', backchannel);
 }
 
-const TOO_MANY = 'Too many logout tokens that are not acceptable.';
+const TOO_MANY_REFUSED = 'Too many logout tokens that are not acceptable.';
+const TOO_MANY_TAKEN = 'Too many logout tokens of one provider.';

@@ -27,6 +27,16 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
 export type ReadConfigs = (clientIds: readonly string[]) => ReturnType<typeof readClientConfigs>;
 
+/** Identifies the client that a token names, and its issuer, which may be anything. Empty for what is no token. */
+export function clientNamedBy(token: string): string {
+  try {
+    const { iss, aud } = decodeJwt(token);
+    return sha256(JSON.stringify([iss, aud])).toString('base64');
+  } catch {
+    return '';
+  }
+}
+
 /**
  * A logout token (OpenID Connect Back-Channel Logout 2.4 and 2.6), verified to be signed by the provider of the configurations
  * whose client it names. It says nothing about the tenant: several may share a client.
@@ -36,7 +46,7 @@ export async function verifyLogoutToken(
   providerKeys: ProviderKeys,
   readConfigs: ReadConfigs,
   token: string,
-): Promise<ProviderLogout> {
+): Promise<ProviderLogout & { readonly providerid: number }> {
   const { iss, aud } = readUnverified(token);
   const audiences = [aud ?? []].flat().filter((each) => typeof each === 'string');
   if (audiences.length === 0 || audiences.length > MAX_AUDIENCES) throw invalid('aud');
@@ -47,14 +57,14 @@ export async function verifyLogoutToken(
   const named = known.filter(({ provider }) => isIssuerOf(provider, iss));
   const providers = [...new Map(named.map(({ provider }) => [provider.providerid, provider])).values()];
   let failure: unknown = invalid(known.length === 0 ? 'aud' : 'iss');
-  let logout: ProviderLogout | undefined;
+  let logout: (ProviderLogout & { readonly providerid: number }) | undefined;
   for (const { providerid, jwks_uri } of providers.slice(0, MAX_PROVIDERS)) {
     try {
       const claims = await verifySigned(providerKeys, jwks_uri, token, OPTIONS, MIN_KEY_AGE_MS);
       const ofProvider = named.filter((each) => each.provider.providerid === providerid);
       // Several provider objects may be one provider.
       const confids = [...(logout?.confids ?? []), ...ofProvider.map(({ confid }) => confid)];
-      logout = { confids, ...readLogout(claims) };
+      logout = { providerid, confids, ...readLogout(claims) };
     } catch (error) {
       failure = error;
     }

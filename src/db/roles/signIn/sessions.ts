@@ -193,13 +193,19 @@ export interface ProviderLogout {
 
 /** Sign-ins that began before it are over by then, and the token itself is too old. */
 const LOGOUT_SECONDS = 1_800;
+/** Maximum number of expired ones deleted with each new one: more than most add. */
+const LOGOUTS_SWEPT = 1_000;
 
 /** @returns whether it counts: false if it came before */
 export async function recordLogout(
   db: StatementRunner,
   { confids, jtiHash, sidHash, subHash, issuedAtMs }: ProviderLogout,
 ): Promise<boolean> {
-  await db.query('delete from rowpost.oidc_logout where expires < now()');
+  await db.query(
+    `delete from rowpost.oidc_logout where (confid, jti_hash) in (
+       select confid, jti_hash from rowpost.oidc_logout where expires < now() limit $1 for update skip locked)`,
+    [LOGOUTS_SWEPT],
+  );
   // One that was recorded by a process that then died still has to end the sessions.
   const { rows } = await db.query<{ done: boolean }>(
     `insert into rowpost.oidc_logout as l (confid, jti_hash, sid_hash, sub_hash, issued, expires)
