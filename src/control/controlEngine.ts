@@ -31,6 +31,7 @@ import { lockTenant } from './lockTenant.js';
 import type { ControlContext, ControlEngineDeps, ControlOptions } from './controlContext.js';
 import { givePassword, hashPasswords } from './request/passwordHashes.js';
 import { mutationInputs } from './request/mutationInputs.js';
+import { limitNewKeys } from './oidc/clientKeys.js';
 import { learnProviders } from './oidc/learnProviders.js';
 import { isReauthenticated } from './roles/reauthentication.js';
 import { executionResponse, toPublicError } from './request/executionResponse.js';
@@ -206,6 +207,7 @@ async function mutate(run: Run): Promise<GraphqlResponse> {
   const { deps, schema, ready, variables, principal, options } = run;
   const { tenantid } = principal;
   const inputs = mutationInputs(schema, ready.operation, ready.fragments, variables);
+  limitNewKeys(inputs);
   const prepare = async (): Promise<Prepared> => ({
     isReauthenticated: await isReauthenticated(deps, principal, options, inputs),
     passwordHashes: await hashPasswords(principal, inputs),

@@ -1,7 +1,10 @@
 import { generateKeyPair, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
+import { Mutex } from 'async-mutex';
 import type { KeyRing } from '../../config/secrets.js';
 import type { StatementRunner } from '../../db/sql/statementRunner.js';
+import { AppError } from '../../foundation/errors.js';
+import type { MutationInput } from '../request/mutationInputs.js';
 
 type Jwk = Readonly<Record<string, unknown>>;
 
@@ -14,6 +17,21 @@ export interface ClientKey {
 /** One to be replaced, and one that replaces it. */
 export const MAX_KEYS = 2;
 
+/** Of a process: each takes up to half a second of CPU, and hashes of passwords need the other threads. */
+const making = new Mutex();
+
+/** Their transaction holds a connection meanwhile. Throws AppError DOCUMENT_TOO_COMPLEX. */
+export function limitNewKeys(inputs: readonly MutationInput[]): void {
+  const made = inputs.filter(
+    ({ mutation, input }) => mutation === 'create_oidc_key' || input['with_key'] === true,
+  );
+  if (made.length <= MAX_KEYS) return;
+  throw new AppError(
+    'DOCUMENT_TOO_COMPLEX',
+    `The document makes more than ${MAX_KEYS} keys; send the others in another request.`,
+  );
+}
+
 /** A provider may keep the keys that it has read for so long. */
 const PUBLISHED_BEFORE_USE = '1 hour';
 
@@ -24,7 +42,9 @@ export async function insertClientKey(
   of: { readonly tenantid: number; readonly confid: number; readonly creatorid: number },
 ): Promise<string> {
   const kid = randomUUID();
-  const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 });
+  const { publicKey, privateKey } = await making.runExclusive(() =>
+    promisify(generateKeyPair)('rsa', { modulusLength: 2048 }),
+  );
   await db.query(
     `insert into rowpost.oidc_key (kid, tenantid, confid, creatorid, public_jwk, private_jwk_encrypted, jwks_uri)
      values ($1, $2, $3, $4, $5, $6, $7)`,
