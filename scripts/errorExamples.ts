@@ -128,7 +128,7 @@ export const ERROR_EXAMPLES: readonly ErrorExample[] = [
     "The table ledger belongs to another database role, which has not granted this privilege to the tenant's role.",
     {
       table: 'ledger',
-      hint: 'No policy rule helps: its owner in the database grants it to the role of the tenant, and "rowpost doctor" says how.',
+      hint: 'No policy rule helps: its owner in the database grants it to the role of the tenant. "rowpost doctor" lists what was never granted.',
     },
   ),
   control(

@@ -15,8 +15,12 @@ export function buildCatalog(
   settings?: OwnerSettings,
 ): Catalog {
   const problems = [...grantProblems];
-  const tables = raw.tables.filter((table) => table.columns.length > 0);
-  for (const { name, foreignKeysElsewhere, temporalForeignKeys } of tables) {
+  const tables = withoutHidden(raw.tables.filter((table) => table.columns.length > 0));
+  for (const { name, hidden, foreignKeysElsewhere, temporalForeignKeys } of tables) {
+    if (hidden.length > 0)
+      problems.push(
+        `${name} is read-only, without what the tenant's role may not read: ${hidden.join(', ')}`,
+      );
     for (const key of foreignKeysElsewhere)
       problems.push(`${name}: the foreign key ${key} leads to a table that is not served, and is left out`);
     for (const key of temporalForeignKeys)
@@ -44,6 +48,23 @@ export function buildCatalog(
     tables: new Map(built.map((table) => [table.name, table])),
     problems,
   };
+}
+
+/** Without the keys that contain a hidden column. */
+function withoutHidden(tables: readonly RawTable[]): readonly RawTable[] {
+  const hidden = new Map(
+    tables.flatMap((table) => (table.hidden.length > 0 ? [[table.name, table.hidden]] : [])),
+  );
+  if (hidden.size === 0) return tables;
+  const isShown = (table: string, columns: readonly string[]): boolean =>
+    !columns.some((column) => hidden.get(table)?.includes(column));
+  return tables.map((table) => ({
+    ...table,
+    keys: table.keys.filter(({ columns }) => isShown(table.name, columns)),
+    foreignKeys: table.foreignKeys.filter(
+      ({ columns, target, targetColumns }) => isShown(table.name, columns) && isShown(target, targetColumns),
+    ),
+  }));
 }
 
 /** Legal names are assigned first, so that they stay unchanged whatever else the schema contains. */
@@ -109,6 +130,7 @@ function buildTable(
     sqlName: raw.name,
     kind: isView ? 'view' : 'table',
     ...(raw.kind === 'p' ? { partitioned: true } : {}),
+    ...(raw.hidden.length > 0 ? { hidesColumns: true } : {}),
     columns,
     primaryKey: primary.flatMap((name) => bySqlName.get(name) ?? []),
     uniqueKeys: raw.keys

@@ -18,6 +18,8 @@ export interface Table {
   readonly kind: 'table' | 'view';
   /** Its partitions are not in the catalog. */
   readonly partitioned?: boolean;
+  /** It has columns that the tenant's role may not read. They are not in the catalog, and the table is read-only. */
+  readonly hidesColumns?: boolean;
   /** By GraphQL name, in the table's column order. */
   readonly columns: ReadonlyMap<string, Column>;
   /** Empty for views and for tables without one, which are read-only. */

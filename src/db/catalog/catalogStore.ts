@@ -123,8 +123,10 @@ export class CatalogStore {
     const isSettled = !afresh && (await tenants.isSettled(tenantid, fingerprint));
     const grants = isSettled ? [] : await this.#settle(tenantid, schema);
     const settings = await readOwnerSettings(pool, schema);
-    const tables = buildCatalog(schema, await readSchema(pool, schema), grants, settings);
-    const capture = isSettled ? [] : await repairCapture(pool, await tenants.names(), tenantid, tables);
+    const names = await tenants.names();
+    const raw = await readSchema(pool, schema, names.tenant(tenantid));
+    const tables = buildCatalog(schema, raw, grants, settings);
+    const capture = isSettled ? [] : await repairCapture(pool, names, tenantid, tables);
     const read = { ...tables, problems: [...tables.problems, ...capture] };
     if (!isSettled && grants.length === 0 && capture.length === 0) {
       await tenants.recordSettled(tenantid, fingerprint);

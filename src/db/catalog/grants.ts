@@ -10,8 +10,8 @@ interface MissingGrant {
 }
 
 /**
- * Grants the tenant's role its missing privileges on the relations of its schema, so that tables of other owners are
- * served like its own.
+ * Grants the tenant's role its privileges on the relations of its schema on which it has none, so that tables of other owners
+ * are served like its own.
  * @returns messages for the tenant's administrator about what could not be granted
  */
 export async function grantMissing(pool: Pool, schema: string, role: string): Promise<readonly string[]> {
@@ -27,8 +27,9 @@ export async function grantMissing(pool: Pool, schema: string, role: string): Pr
 }
 
 /**
- * The role's missing privileges on the relations of the schema; none for a tenant that is being handed over. Objects of
- * extensions are not served.
+ * The role's privileges on relations of the schema that nobody has granted it yet; none for a tenant that is being handed over.
+ * A relation on which it has some, or on columns of which, is left as its owner wants it: what is lacking there was revoked.
+ * Objects of extensions are not served.
  */
 export async function missingGrants(
   runner: StatementRunner,
@@ -88,6 +89,9 @@ where not exists (select from rowpost.tenant held where held.schema = ${schema} 
       and d.refobjid = (select oid from pg_catalog.pg_namespace where nspname = ${schema})
       and d.classid = 'pg_catalog.pg_class'::regclass)
   and c.relkind in ('r', 'p', 'f', 'v', 'm', 'S') and l.lacking is not null
+  and not exists (select from aclexplode(c.relacl) a where a.grantee = to_regrole(quote_ident(${role}))::oid)
+  and not exists (select from pg_catalog.pg_attribute n, aclexplode(n.attacl) a
+    where n.attrelid = c.oid and n.attacl is not null and a.grantee = to_regrole(quote_ident(${role}))::oid)
   and not exists (select from pg_catalog.pg_depend e
     where e.classid = 'pg_catalog.pg_class'::regclass and e.objid = c.oid and e.deptype = 'e')
 order by c.relname`;

@@ -18,6 +18,8 @@ export interface RawTable {
   /** pg_class.relkind: r table, p partitioned, f foreign, v view, m materialized view. */
   readonly kind: string;
   readonly columns: readonly RawColumn[];
+  /** Names of the columns that the tenant's role may not read, although it may read others. They are nowhere else. */
+  readonly hidden: readonly string[];
   readonly keys: readonly RawKey[];
   readonly foreignKeys: readonly RawForeignKey[];
   /** Names of foreign keys to tables that are not served, e.g. in another schema. */
@@ -61,13 +63,16 @@ export interface RawForeignKey {
   readonly targetColumns: readonly string[];
 }
 
-/** Reads a schema in one statement, and one more if columns have row types. Throws what pg throws. */
-export async function readSchema(pool: Pool, schema: string): Promise<RawSchema> {
+/**
+ * Reads a schema in one statement, and one more if columns have row types. Throws what pg throws.
+ * @param role the tenant's; by default all columns are read
+ */
+export async function readSchema(pool: Pool, schema: string, role: string | null = null): Promise<RawSchema> {
   const result = await pool.query<{ tables: string }>({
     // Prepared, because planning takes longer than execution.
     name: statementName(INTROSPECTION_SQL),
     text: INTROSPECTION_SQL,
-    values: [schema],
+    values: [schema, role],
   });
   const text = result.rows[0]?.tables ?? '[]';
   const tables = JSON.parse(text) as RawTable[];
@@ -76,6 +81,8 @@ export async function readSchema(pool: Pool, schema: string): Promise<RawSchema>
   const composites = await readComposites(pool, [...new Set(types.map(({ type }) => type.sqlType))]);
   return { tables, composites: JSON.parse(composites) as RawComposites, text: text + composites };
 }
+
+const READABLE = sql`(r.whole or has_column_privilege(r.reader, r.oid, a.attnum, 'select'))`;
 
 /** `is true` keeps it a hash. As a join, PostgreSQL goes through all tables for each table: 3 s for a thousand. */
 const SERVED = sql`(k.confrelid in (select oid from relation))`;
@@ -91,7 +98,10 @@ const TEMPORAL = sql`exists (select from pg_catalog.pg_class ic join pg_catalog.
  */
 const INTROSPECTION_SQL = statement`
 with relation as materialized (
-  select c.oid, c.relname, c.relkind from pg_catalog.pg_class c
+  select c.oid, c.relname, c.relkind, reader.oid as reader,
+    -- A table that the role may not read at all stays whole: the error of a query says what its owner has to grant.
+    coalesce(has_table_privilege(reader.oid, c.oid, 'select') or not has_any_column_privilege(reader.oid, c.oid, 'select'), true) as whole
+  from pg_catalog.pg_class c, (select to_regrole(quote_ident($2))::oid as oid) reader
   where c.oid in (select d.objid from pg_catalog.pg_depend d
     where d.refclassid = 'pg_catalog.pg_namespace'::regclass
       and d.refobjid = (select oid from pg_catalog.pg_namespace where nspname = $1)
@@ -117,7 +127,9 @@ select coalesce(json_agg(json_build_object(
       ) order by a.attnum), '[]')
       from pg_catalog.pg_attribute a
         ${TYPE_JOINS}
-      where a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped),
+      where a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped and ${READABLE}),
+    'hidden', (select coalesce(json_agg(a.attname order by a.attnum), '[]') from pg_catalog.pg_attribute a
+      where not r.whole and a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped and not ${READABLE}),
     'keys', (select coalesce(json_agg(json_build_object(
         'primary', i.indisprimary,
         'nullsNotDistinct', i.indnullsnotdistinct,

@@ -302,6 +302,6 @@ function notOwned(error: pg.DatabaseError): Description {
     'PERMISSION_DENIED',
     `${subject} belongs to another database role, which has not granted this privilege to the tenant's role.`,
     kind === 'An object' ? {} : { [kind === 'view' ? 'table' : kind]: name ?? null },
-    'No policy rule helps: its owner in the database grants it to the role of the tenant, and "rowpost doctor" says how.',
+    'No policy rule helps: its owner in the database grants it to the role of the tenant. "rowpost doctor" lists what was never granted.',
   ];
 }

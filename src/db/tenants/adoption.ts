@@ -129,6 +129,8 @@ export async function statementsToRelease(
       s.nspname, c.relname, ${textConstant(role)})
     from reached s join pg_catalog.pg_class c on c.relnamespace = s.oid
     where exists (select from aclexplode(c.relacl) a where a.grantee = ${oidOf(role)})
+      or exists (select from pg_catalog.pg_attribute n, aclexplode(n.attacl) a
+        where n.attrelid = c.oid and n.attacl is not null and a.grantee = ${oidOf(role)})
     union all
     select format('alter default privileges for role %I in schema %I revoke all on %s from %I', pg_get_userbyid(d.defaclrole),
       s.nspname, case d.defaclobjtype when 'S' then 'sequences' else 'tables' end, ${textConstant(role)})

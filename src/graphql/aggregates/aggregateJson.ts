@@ -15,7 +15,7 @@ import { objectText } from '../read/jsonConcat.js';
 import { readFilter, readListArguments } from '../read/listArguments.js';
 import type { ReadContext } from '../read/readContext.js';
 import { readable, windowSql } from '../read/rowsSql.js';
-import { columnSql, tableSql, where } from '../read/tableSql.js';
+import { allColumns, columnSql, tableSql, where } from '../read/tableSql.js';
 import type { ListFilter } from '../read/selection.js';
 import { GroupedRows } from './groupedRows.js';
 import { resultTable, withQualifiedKeys } from './resultTable.js';
@@ -94,7 +94,7 @@ function groupsOf(
   const grouping = keys.length === 0 ? empty : sql` group by ${join(keys, ', ')}`;
   if (!isPaged) return sql`select ${join(results, ', ')} from ${rows.from()}${condition}${grouping} offset 0`;
   const limit = page.limit === undefined ? empty : sql` limit ${wholeNumber(page.limit)}`;
-  const first = sql`select ${alias}.* from ${tableSql(table)} ${alias}${condition}${order}${limit} offset ${wholeNumber(page.offset ?? 0)}`;
+  const first = sql`select ${allColumns(table, alias)} from ${tableSql(table)} ${alias}${condition}${order}${limit} offset ${wholeNumber(page.offset ?? 0)}`;
   return sql`select ${join(results, ', ')} from ${rows.from(first)}${grouping} offset 0`;
 }
 

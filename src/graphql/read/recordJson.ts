@@ -5,7 +5,10 @@ import { identifier, join, sql, textConstant, type Sql } from '../../db/sql/sql.
 /** A row as JSON, as events record it. @param columns where to read its columns, if `row` is an expression, which has none */
 export function recordJson(table: Table, row: Sql, columns?: Sql): Sql {
   const all = [...table.columns.values()];
-  if (!all.some(({ type }) => type.castsToJson === true || type.zoned === true)) {
+  if (
+    table.hidesColumns !== true &&
+    !all.some(({ type }) => type.castsToJson === true || type.zoned === true)
+  ) {
     // A column may have the alias's name, which without the asterisk would be the column.
     return columns ? sql`pg_catalog.row_to_json(${row})` : sql`pg_catalog.row_to_json(${row}.*)`;
   }

@@ -9,7 +9,7 @@ import type { Predicate } from '../filter/rows/scope.js';
 import { compileOrdering } from '../ordering/compileOrdering.js';
 import { objectText } from './jsonConcat.js';
 import { tableNamed, type ReadContext } from './readContext.js';
-import { columnSql, matches, tableSql, where } from './tableSql.js';
+import { allColumns, columnSql, matches, tableSql, where } from './tableSql.js';
 import type { ListFilter, Page, RowSelection, SelectedField, SelectedRelation } from './selection.js';
 
 /**
@@ -146,7 +146,7 @@ function pageOf(context: ReadContext, table: Table, page: Page, source: Source):
   const filter = page.filter && filterSql(context, table, alias, page.filter, rows.policies);
   const condition = where([rows.condition, visible, filter]);
   const order = compileOrdering(page.ordering, { ...context, table, alias });
-  return sql`select ${alias}.* from ${rows.from}${condition}${order}${windowSql(page)}`;
+  return sql`select ${allColumns(table, alias)} from ${rows.from}${condition}${order}${windowSql(page)}`;
 }
 
 /** The `limit` and `offset` of a page. */

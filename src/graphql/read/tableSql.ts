@@ -9,6 +9,15 @@ export function tableSql(table: Table): Sql {
   return identifier(table.schema, table.sqlName);
 }
 
+/** All columns that the catalog has, for a select list. */
+export function allColumns(table: Table, alias: Sql): Sql {
+  if (table.hidesColumns !== true) return sql`${alias}.*`;
+  return join(
+    [...table.columns.values()].map((column) => columnSql(alias, column)),
+    ', ',
+  );
+}
+
 export function columnSql(alias: Sql, column: Column): Sql {
   return sql`${alias}.${identifier(column.sqlName)}`;
 }
