@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Catalog, Column, Relation, Table } from './catalog.js';
 import type { RawSchema, RawTable } from './introspect.js';
 import { fieldsOfComposites } from './composites.js';
-import { graphqlName, NameScope } from './names.js';
+import { graphqlName, keyArguments, NameScope } from './names.js';
 import { deriveRelations } from './relations.js';
 import { columnType } from './types.js';
 import type { OwnerSettings } from './ownerSettings.js';
@@ -38,6 +38,7 @@ export function buildCatalog(
     buildTable(schema, table, names, columns.get(table.name), relations.get(table.name)),
   );
   reportTakenMutations(built, problems);
+  reportTakenArguments(built, problems);
   reportComputedTables(built, problems);
   return {
     version: createHash('sha256')
@@ -153,6 +154,23 @@ function reportTakenMutations(tables: readonly Table[], problems: string[]): voi
     problems.push(
       `${name}: there is no create_many_${name} for it, since that is the create_ of many_${name}`,
     );
+  }
+}
+
+/** A key column may be named like another argument of the mutations that change the row. */
+function reportTakenArguments(tables: readonly Table[], problems: string[]): void {
+  for (const { name, primaryKey, fileColumn } of tables) {
+    for (const mutation of fileColumn
+      ? (['update', 'upload', 'delete_file'] as const)
+      : (['update'] as const)) {
+      const columns = primaryKey.map((column) => column.name);
+      for (const [column, argument] of keyArguments(columns, mutation)) {
+        if (argument !== column)
+          problems.push(
+            `${name}: ${mutation}_${name} takes the key ${column} as ${argument}, its name being taken`,
+          );
+      }
+    }
   }
 }
 

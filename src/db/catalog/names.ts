@@ -54,3 +54,21 @@ export class NameScope {
     return name;
   }
 }
+
+/** The arguments of mutations of one row, besides those that give its key. */
+export const OWN_ARGUMENTS = {
+  update: ['input'],
+  delete: [],
+  upload: ['input'],
+  delete_file: ['storagekey', 'filenum'],
+} as const;
+
+/** By key column, the argument that gives it: one that is named like an argument of the mutation's own has another name. */
+export function keyArguments(
+  columns: readonly string[],
+  mutation: keyof typeof OWN_ARGUMENTS,
+): ReadonlyMap<string, string> {
+  const own: readonly string[] = OWN_ARGUMENTS[mutation];
+  const scope = new NameScope([...own, ...columns]);
+  return new Map(columns.map((name) => [name, own.includes(name) ? scope.take(name) : name]));
+}

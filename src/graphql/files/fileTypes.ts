@@ -5,10 +5,10 @@ import {
   GraphQLObjectType,
   GraphQLString,
   type GraphQLFieldConfig,
-  type GraphQLFieldConfigArgumentMap,
 } from 'graphql';
 import type { Table } from '../../db/catalog/catalog.js';
 import { SCALARS } from '../schema/scalars.js';
+import { keyArgs } from '../write/keyArgs.js';
 
 export const FILES_FIELD = 'thefiles';
 
@@ -61,16 +61,20 @@ type Field = GraphQLFieldConfig<unknown, unknown>;
 export const filesField: Field = { type: new GraphQLList(FILE_OBJECT) };
 
 /** The mutations of a file table. */
-export function fileMutationFields(table: Table, key: GraphQLFieldConfigArgumentMap): Record<string, Field> {
+export function fileMutationFields(table: Table): Record<string, Field> {
   return {
     [`upload_${table.name}`]: {
       type: FILE_UPLOAD,
-      args: { ...key, input: { type: new GraphQLNonNull(FILE_INPUT) } },
+      args: { ...keyArgs(table, 'upload'), input: { type: new GraphQLNonNull(FILE_INPUT) } },
     },
     [`delete_file_${table.name}`]: {
       type: FILE_OBJECT,
       description: 'Deletes a file of the row, given by storagekey or filenum.',
-      args: { ...key, storagekey: { type: GraphQLString }, filenum: { type: SCALARS.Int } },
+      args: {
+        ...keyArgs(table, 'delete_file'),
+        storagekey: { type: GraphQLString },
+        filenum: { type: SCALARS.Int },
+      },
     },
   };
 }

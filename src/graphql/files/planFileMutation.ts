@@ -7,7 +7,8 @@ import { sanitizeFileName } from '../../files/fileName.js';
 import { argumentNode, argumentSlot } from '../read/argument.js';
 import type { FieldNodes } from '../read/collectFields.js';
 import { SCALARS } from '../schema/scalars.js';
-import { byKey, keySlots } from '../write/changeSql.js';
+import { byKey } from '../write/changeSql.js';
+import { keySlots } from '../write/keyArgs.js';
 import type { PlannedMutation } from '../write/planMutation.js';
 import { changeable, refuse, type WriteContext } from '../write/writeContext.js';
 import { fileJson, objectJson } from './filesJson.js';
@@ -42,7 +43,7 @@ function upload(context: WriteContext, table: Table, nodes: FieldNodes, files: F
     read(input(inputs) as UploadInput);
   const prior = priorRow(
     table,
-    byKey(table, T, keySlots(nodes[0])),
+    byKey(table, T, keySlots(table, 'upload', nodes[0])),
     changeable(context, 'upload', table, T),
     'read',
   );
@@ -96,7 +97,7 @@ function deleteFile(context: WriteContext, table: Table, nodes: FieldNodes): Sql
   };
   const prior = priorRow(
     table,
-    byKey(table, T, keySlots(node)),
+    byKey(table, T, keySlots(table, 'delete_file', node)),
     changeable(context, 'upload', table, T),
     'lock',
   );

@@ -15,6 +15,7 @@ import type { Catalog, Column, ColumnType, Table } from '../../db/catalog/catalo
 import { scalarOf } from '../../db/catalog/types.js';
 import { AGGREGATES_TYPE } from '../aggregates/aggregatesType.js';
 import { fileMutationFields, filesField, FILES_FIELD } from '../files/fileTypes.js';
+import { keyArgs } from '../write/keyArgs.js';
 import { isWritable, writableColumns } from '../write/writable.js';
 import { ID, SCALARS } from './scalars.js';
 
@@ -142,22 +143,22 @@ function queryFields(catalog: Catalog, types: ReadonlyMap<string, TableTypes>): 
 
 function mutationFields(catalog: Catalog, types: ReadonlyMap<string, TableTypes>): Fields {
   const fields = new Map<string, Field>();
-  const fileTables: [Table, GraphQLFieldConfigArgumentMap][] = [];
+  const fileTables: Table[] = [];
   for (const table of catalog.tables.values()) {
     const { object, input } = types.get(table.name) ?? {};
     if (!object || !input) continue;
-    const key = Object.fromEntries(
-      table.primaryKey.map((column) => [column.name, { type: new GraphQLNonNull(ID) }]),
-    );
     const onconflict = { type: ON_CONFLICT };
     fields.set(`create_${table.name}`, { type: object, args: { input: { type: input }, onconflict } });
-    fields.set(`update_${table.name}`, { type: object, args: { ...key, input: { type: input } } });
-    fields.set(`delete_${table.name}`, { type: object, args: key });
-    if (table.fileColumn) fileTables.push([table, key]);
+    fields.set(`update_${table.name}`, {
+      type: object,
+      args: { ...keyArgs(table, 'update'), input: { type: input } },
+    });
+    fields.set(`delete_${table.name}`, { type: object, args: keyArgs(table, 'delete') });
+    if (table.fileColumn) fileTables.push(table);
   }
   // A table named file_<t> has taken a name of theirs for its own delete_.
-  for (const [table, key] of fileTables) {
-    for (const [name, field] of Object.entries(fileMutationFields(table, key)))
+  for (const table of fileTables) {
+    for (const [name, field] of Object.entries(fileMutationFields(table)))
       if (!fields.has(name)) fields.set(name, field);
   }
   for (const table of catalog.tables.values()) {

@@ -1,22 +1,14 @@
-import type { FieldNode } from 'graphql';
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { equal } from '../../db/catalog/operators.js';
 import { fullSqlType } from '../../db/catalog/types.js';
 import { assignment, identifier, join, param, sql, type Slot, type Sql } from '../../db/sql/sql.js';
 import { keyWithin } from '../filter/rows/securityBarrier.js';
-import { argumentNode, argumentSlot } from '../read/argument.js';
 import { comparedSql, equalIn, tableSql, where } from '../read/tableSql.js';
-import { ID } from '../schema/scalars.js';
 import { keySlot, valueSql } from './inputValues.js';
 import { changeable, type WriteContext } from './writeContext.js';
 import type { WrittenRows } from './writtenRow.js';
 
 type SlotOf = (column: Column) => Slot;
-
-/** The key that a mutation's arguments give. */
-export function keySlots(node: FieldNode): SlotOf {
-  return (column) => argumentSlot(argumentNode(node, column.name), ID);
-}
 
 /** The CTEs of a change to one row, and the rows they produce. */
 export interface Change extends WrittenRows {

@@ -7,7 +7,8 @@ import { argumentNode, argumentSlot, argumentValue } from '../read/argument.js';
 import type { FieldNodes } from '../read/collectFields.js';
 import { readsOthers } from '../read/selection.js';
 import { selectRows } from '../read/selectRows.js';
-import { deleteByKey, keySlots, updateByKey } from './changeSql.js';
+import { deleteByKey, updateByKey } from './changeSql.js';
+import { keySlots } from './keyArgs.js';
 import { givenColumns, type InputRow } from './inputValues.js';
 import { insertion, manyRows, oneRow, type OnConflict } from './insertSql.js';
 import { groupRows } from './rowGroups.js';
@@ -58,7 +59,7 @@ function statementsOf(
     case 'update':
       return update(context, table, node, returning);
     case 'delete':
-      return rowStatements(context, deleteByKey(context, table, keySlots(node)), returning);
+      return rowStatements(context, deleteByKey(context, table, keySlots(table, 'delete', node)), returning);
   }
 }
 
@@ -93,7 +94,7 @@ function update(context: WriteContext, table: Table, node: FieldNode, returning:
       details: { argument: 'input' },
     });
   }
-  const change = updateByKey(context, table, keySlots(node), columns, valueOf);
+  const change = updateByKey(context, table, keySlots(table, 'update', node), columns, valueOf);
   return rowStatements(context, change, returning);
 }
 
