@@ -19,6 +19,8 @@ describe('the console’s rows', () => {
          tags text[], data jsonb, doubled numeric generated always as (exact * 2) stored, primary key (id, "Part"));
        insert into thing values (1, 'it''s \\ "a"', '<i>Ada</i>', 12345678901234567890.10, 9007199254740993, true, '{a,b}', '{"n": 1.50}');
        insert into thing select n, 'b', 'row ' || n from generate_series(2, 60) n;
+       create table keyed ("input" int, "desc" int, "and" int, note text, primary key ("input", "desc", "and"));
+       insert into keyed values (1, 2, 3, 'one'), (1, 2, 4, 'other');
        create view named as select name from thing`,
     });
     browser = await shop.signedIn();
@@ -133,6 +135,23 @@ describe('the console’s rows', () => {
       `{"id": 1, "big": 9007199254740995, "Part": "it's \\\\ \\"a\\"", "data": {"n": 1.50}, "done": null, "name": "Ada", "tags": ["a", "c,d"], "exact": 12345678901234567890.10, "doubled": 24691357802469135780.20}`,
     );
     expect(await lastEvent()).to.deep.include({ operation: 'update' });
+  });
+
+  it('are changed and deleted by keys that are named like arguments and keywords', async () => {
+    const rows = `${TABLES}/keyed/rows`;
+    const key = JSON.stringify({ input: '1', desc: '2', and: '3' });
+    expect(await browser.page(rows))
+      .to.include('one')
+      .and.include('other');
+    const sent = (values: Readonly<Record<string, string>>) =>
+      browser.post(`${rows}/edit`, { csrf, key, ...values });
+    const changed = await sent({ action: 'save', value_note: 'new', was_note: 'one' });
+    expect(changed.status, await changed.text()).to.equal(303);
+    expect(await browser.page(changed.headers.get('location')!)).to.include('new');
+    expect((await sent({ action: 'delete' })).status).to.equal(303);
+    expect(await browser.page(rows))
+      .to.include('other')
+      .and.not.include('new<');
   });
 
   it('become null only if the box is checked and nothing is typed', async () => {

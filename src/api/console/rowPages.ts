@@ -1,4 +1,5 @@
 import { Router } from 'express';
+import { keyArguments } from '../../db/catalog/names.js';
 import { AppError } from '../../foundation/errors.js';
 import { writeJson, textOfValue, parseJsonObject } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
@@ -176,9 +177,12 @@ async function readInputs({ queryData }: Visit, table: Table): Promise<readonly 
 
 function mutationOf(table: Table, key: Key | undefined, isDeleted: boolean): string {
   const returned = `{ ${keyColumns(table).join(' ')} }`;
-  const keyArguments = Object.entries(key ?? {}).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
-  if (isDeleted) return `mutation { row: delete_${table.name}(${keyArguments.join(', ')}) ${returned} }`;
-  const field = `${key ? 'update' : 'create'}_${table.name}(${[...keyArguments, 'input: $input'].join(', ')})`;
+  const names = keyArguments(keyColumns(table), isDeleted ? 'delete' : 'update');
+  const args = Object.entries(key ?? {}).map(
+    ([name, value]) => `${names.get(name) ?? name}: ${JSON.stringify(value)}`,
+  );
+  if (isDeleted) return `mutation { row: delete_${table.name}(${args.join(', ')}) ${returned} }`;
+  const field = `${key ? 'update' : 'create'}_${table.name}(${[...args, 'input: $input'].join(', ')})`;
   return `mutation ($input: ${table.name}Input) { row: ${field} ${returned} }`;
 }
 

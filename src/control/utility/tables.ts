@@ -10,6 +10,7 @@ import {
 import { readCapturedTables } from '../../db/capture/capture.js';
 import type { Column, Relation } from '../../db/catalog/catalog.js';
 import type { ControlContext } from '../controlContext.js';
+import { isWritable } from '../../graphql/write/writable.js';
 import { requireKnownTables } from '../derive/references.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { writersType } from './capture.js';
@@ -99,13 +100,13 @@ export const tablesField: GraphQLFieldConfig<unknown, ControlContext, { readonly
     const catalog = await deps.engine.catalog(tenantid, schema);
     const tables = name == null ? [...catalog.tables.values()] : requireKnownTables(catalog, [name]);
     const captured = await readCapturedTables(deps.database.pool, tenantid);
-    return tables.map(({ name: tableName, sqlName, kind, primaryKey, columns, relations }) => {
-      const writable = primaryKey.length > 0;
+    return tables.map((table) => {
+      const { kind, primaryKey, columns, relations } = table;
       return {
-        name: tableName,
+        name: table.name,
         kind,
-        writable,
-        writers: writable ? (captured.has(sqlName) ? 'all' : 'api') : null,
+        writable: isWritable(table),
+        writers: primaryKey.length > 0 ? (captured.has(table.sqlName) ? 'all' : 'api') : null,
         columns: [...columns.values()],
         relations: [...relations.values()],
       };
