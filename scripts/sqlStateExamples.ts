@@ -13,6 +13,7 @@ export const SQL_STATE_TABLES = `
   insert into child values (1, 1, 2);
   create view positives as select * from parent where positive > 1 with check option;
   create sequence numbers;
+  create sequence used_up maxvalue 1 minvalue 0 start 1;
   create function nothing() returns int language plpgsql as $$ begin end $$;
   create function deeper() returns int language plpgsql as $$ begin return deeper(); end $$;
   create function assigned() returns int language plpgsql as $$ declare n int; begin select id into strict n from parent where id < 3; return n; end $$;
@@ -56,6 +57,12 @@ export const SQL_STATE_EXAMPLES: readonly SqlStateExample[] = [
   ['22003', 'select 2147483647 + 1', 'BAD_USER_INPUT', 'A number is out of the range of its type.'],
   ['22007', "select 'x'::date", 'BAD_USER_INPUT', 'A text does not read as a date or time.'],
   ['22012', 'select 1 / 0', 'BAD_USER_INPUT', 'A division by zero.'],
+  [
+    '2200H',
+    "select nextval('used_up'), nextval('used_up')",
+    'TENANT_CODE_FAILED',
+    'A sequence of the database has reached its last number.',
+  ],
   [
     '22023',
     "select now() at time zone 'nowhere'",

@@ -129,6 +129,13 @@ const BY_STATE: Readonly<
     undefined,
     'Call fewer functions on long columns, and search for shorter texts.',
   ],
+  // The column's default computes it: no value of the request would do.
+  '2200H': () => [
+    'TENANT_CODE_FAILED',
+    'A sequence of the database has reached its last number.',
+    { sqlstate: '2200H' },
+    'Give the sequence, and the column that it numbers, a larger type in the database.',
+  ],
   // `on delete restrict`
   '23001': (error, place) => stillReferenced(error, place),
   '23502': (error, place) => [
