@@ -6,6 +6,10 @@ import { CARRIERS } from '../../src/email/carriers/table.js';
 import { MAX_RECORD_BYTES } from '../../src/db/outbox/recordSize.js';
 import { ROLE_LIMITS } from '../../src/graphql/document/limits.js';
 
+const { version: VERSION } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+) as { version: string };
+
 const read = (page: string): string =>
   readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8').replaceAll(/\s+/g, ' ');
 
@@ -72,6 +76,7 @@ const times = (n: number): string =>
   ['', '', 'twice', '', '', '', '', '', 'eight times', '', 'ten times'][n / 600] ?? '';
 
 const OTHERS: Said = [
+  ['how-to/run', `makes \`rowpost-${VERSION}.tgz\``],
   ['explanation/sizing', `\`PG_POOL\` (${SETTINGS.pgPool.fallback})`],
   ['explanation/sizing', `the default of ${SETTINGS.workerConcurrency.fallback} is too low`],
   ['reference/query', `A \`limit\` above ${count(SETTINGS.listMaxLimit.fallback)} (\`LIST_MAX_LIMIT\`)`],

@@ -26,4 +26,23 @@ describe('figures', () => {
       expect(found.filter((number) => !measured.has(number))).to.deep.equal([]);
     });
   }
+
+  it('of what a load needs are computed from what an email costs', () => {
+    const page = read('docs/explanation/sizing.md');
+    const costs = ['web', 'relay', 'worker', 'PostgreSQL'].map((name) => {
+      const [, ...columns] =
+        new RegExp(`^\\| \`?${name}\`?(?:,[^|]+)? \\| ([\\d.]+)[^|]* \\| ([\\d.]+)`, 'm').exec(page) ?? [];
+      return columns.slice(0, 2).map(Number);
+    });
+    const rows = [...page.matchAll(/^\| [\d,]+ \| [^|]+ \| ([\d,]+)\/s \| ([^|]+) \| /gm)].slice(1);
+    expect(rows).to.have.lengthOf(3);
+    for (const [index, [, peak = '', cores = '']] of rows.entries()) {
+      const column = index === 0 ? 1 : 0;
+      const [web, relay, worker, postgres] = costs.map(
+        (of) => (of[column]! * Number(peak.replace(',', ''))) / 1_000,
+      ) as [number, number, number, number];
+      const computed = [relay + worker, postgres, web].map((n) => Number(n.toFixed(n < 3 ? 1 : 0)));
+      expect((cores.match(NUMBER) ?? []).map(Number), peak).to.deep.equal(computed);
+    }
+  });
 });

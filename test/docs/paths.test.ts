@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { expect } from 'chai';
 
@@ -17,6 +18,12 @@ const PAGES = [
   ...readdirSync(new URL('docs/', ROOT), { encoding: 'utf8', recursive: true }).map((name) => `docs/${name}`),
 ];
 
+/** As paths from the project's folder, each after a slash. */
+const SOURCES = execFileSync('git', ['ls-files', 'src', 'packages', 'test', 'scripts'], {
+  cwd: ROOT,
+  encoding: 'utf8',
+}).replaceAll(/^/gm, '/');
+
 describe('documentation', () => {
   for (const page of PAGES.filter((name) => name.endsWith('.md'))) {
     it(`${page} names only files that exist`, () => {
@@ -33,6 +40,17 @@ describe('documentation', () => {
         ...named.filter((path) => !folders.some((folder) => existsSync(new URL(path, folder)))),
         ...linked.filter((href) => !existsSync(new URL(href))),
       ];
+      expect(missing).to.deep.equal([]);
+    });
+
+    it(`${page} names only source files that exist, also without their folders`, () => {
+      const text = readFileSync(new URL(page, ROOT), 'utf8');
+      const named = [...text.matchAll(/`([\w./-]*\.ts)`/g)].map((m) => m[1]!);
+      const missing = named.filter(
+        (name) =>
+          !SOURCES.includes(`/${name}\n`) &&
+          ![ROOT, new URL(page, ROOT)].some((base) => existsSync(new URL(name, base))),
+      );
       expect(missing).to.deep.equal([]);
     });
 
