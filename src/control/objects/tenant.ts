@@ -43,5 +43,6 @@ export const tenant = controlObject({
   visible: (principal, row) => (isInstallationAdmin(principal) ? 'all' : ofOwnTenant(principal, row)),
   mayChange: requireInstallationAdmin,
   overrides: { create: createTenantMutation, update: updateTenantMutation, delete: deleteTenantMutation },
-  deleteDescription: 'Deletes the tenant with its tables and everything it has stored.',
+  deleteDescription:
+    'Deletes the tenant with everything it has stored, and its tables unless its schema was adopted.',
 });
