@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -10,8 +10,9 @@ import pg from 'pg';
 import { DataTypes, Sequelize } from 'sequelize';
 import { post } from '../../../bench/support/installation.js';
 import { adoptTenant } from '../../../src/control/tenants/tenants.js';
+import { openRecipes, type Recipes } from '../../processes/recipes.js';
 import { runRowpost, startProcess, type RowpostProcess } from '../../support/rowpostProcess.js';
-import { startSeparateCluster } from '../../support/separateCluster.js';
+import { startSeparateCluster, type SeparateCluster } from '../../support/separateCluster.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import { waitFor } from '../../support/waitFor.js';
 
@@ -20,19 +21,14 @@ const GUIDE = readFileSync(new URL('../../../docs/tutorials/existing-database.md
 /** What the command that adopts asks for. */
 const ROOT_PASSWORD = 'long and secret';
 
+/** Debian's package `postgresql-client` has it. */
+const HAS_PG_DUMP = spawnSync('pg_dump', ['--version']).status === 0;
+
 /** The text of the guide's block with this tag. */
 function block(tag: string): string {
   const found = new RegExp(`\`\`\`${tag}\\n([\\s\\S]*?)\`\`\``).exec(GUIDE)?.[1];
   if (found === undefined) throw new Error(`the guide has no block "${tag}"`);
   return found;
-}
-
-/** The arguments of a `node dist/main.js …` line, as the shell would give them. */
-function argumentsOf(tag: string): string[] {
-  const line = block(tag)
-    .replace(/^node dist\/main\.js /, '')
-    .trim();
-  return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
 }
 
 /** The variables that the guide sets. */
@@ -50,6 +46,7 @@ function documentedSettings(): Record<string, string> {
 
 describe('docs/tutorials/existing-database.md, with the built program', () => {
   let test: TestDatabase;
+  let recipes: Recipes;
   let env: Record<string, string>;
   let appUrl: string;
   let appRole: string;
@@ -64,6 +61,7 @@ describe('docs/tutorials/existing-database.md, with the built program', () => {
     test = await createTestDatabase();
     const { pool } = test.database;
     env = { ...documentedSettings(), DATABASE_URL: test.url };
+    recipes = await openRecipes('docs/tutorials/existing-database.md');
     const { rows } = await pool.query<{ oid: number; name: string }>(
       'select oid, datname as name from pg_database where datname = current_database()',
     );
@@ -79,18 +77,20 @@ describe('docs/tutorials/existing-database.md, with the built program', () => {
     await app.connect();
     await app.query(block('sql tables'));
     await pool.query(`grant ${appRole} to current_user`);
-    await rowpost(['release']);
+    await run('prepare');
     granted = await grantsTo(appRole);
   });
   after(async () => {
     await service.kill('SIGTERM');
     await app.end();
     await test.drop();
+    rmSync(recipes.folder, { recursive: true });
   });
 
-  async function rowpost(args: readonly string[]): Promise<string> {
-    const { code, stdout, stderr } = await runRowpost(args, env, `${ROOT_PASSWORD}\n`);
-    expect(code, stderr).to.equal(0);
+  /** The guide's commands. @returns what they print */
+  async function run(name: string, settings = env, from = recipes): Promise<string> {
+    const { code, output, stdout } = await from.run([name], settings, { input: `${ROOT_PASSWORD}\n` });
+    expect(code, output).to.equal(0);
     return stdout;
   }
 
@@ -131,12 +131,12 @@ describe('docs/tutorials/existing-database.md, with the built program', () => {
     return (await post<{ access_token: string }>(`${baseUrl}/auth`, body)).access_token;
   };
   it('leads from an existing application to its first email', async () => {
-    const made = JSON.parse(await rowpost(argumentsOf('sh adopt'))) as {
+    const made = JSON.parse(await run('adopt')) as {
       tenantid: number;
       root_roleid: number;
     };
     expect(made).to.deep.equal(JSON.parse(block('json adopt')));
-    await rowpost(argumentsOf('sh capture'));
+    await run('capture');
     service = await startProcess(['all'], env);
     baseUrl = `http://127.0.0.1:${/"port":(\d+)/.exec(service.log())?.[1] ?? ''}`;
     token = await signIn(1);
@@ -147,7 +147,7 @@ describe('docs/tutorials/existing-database.md, with the built program', () => {
     await app.query(block('sql write'));
     await emailed('Thank you, Ada');
     expect(await subjects()).to.deep.equal(['Thank you, Ada']);
-    const why = await rowpost(argumentsOf('sh why'));
+    const why = await run('why');
     expect(why).to.match(/^orders \{"id":1\}\ncaptured: every writer\nrow: exists\n\n/);
     expect(why).to.match(
       new RegExp(` update by SQL of "?${appRole}"? \\(psql\\): compared with the rules\n`),
@@ -274,12 +274,44 @@ describe('docs/tutorials/existing-database.md, with the built program', () => {
     });
   });
 
+  it('is looked after by the commands of docs/reference/metrics-and-alerts.md', async () => {
+    const { rows } = await test.database.pool.query<{ id: string }>(
+      'select min(deliveryid)::text as id from rowpost.email_delivery where tenantid = 1',
+    );
+    const commands = await openRecipes('docs/reference/metrics-and-alerts.md');
+    const printed = await run('redrive', { ...env, TENANT: '1', DELIVERY: rows[0]!.id }, commands);
+    expect(printed)
+      .to.match(/^✓ postgres /m)
+      .and.to.match(/^\{"tenantid":1,"redriven":1\}\n\{"tenantid":1,"redriven":0\}$/m);
+    await waitFor('the second attempt', async () => {
+      const { rows: sent } = await test.database.pool.query(
+        "select from rowpost.email_attempt where deliveryid = $1 and outcome = 'sent'",
+        [rows[0]!.id],
+      );
+      return sent.length === 2;
+    });
+    rmSync(commands.folder, { recursive: true });
+  });
+
+  it('is captured in many tables by the command of docs/reference/capture-and-grants.md', async () => {
+    await app.query(
+      'create table audit_login (id int primary key); create table session (id int primary key)',
+    );
+    const commands = await openRecipes('docs/reference/capture-and-grants.md');
+    const printed = await run('capture', env, commands);
+    expect(printed)
+      .to.include('customers')
+      .and.to.include('orders')
+      .and.not.to.match(/audit_login|session/);
+    rmSync(commands.folder, { recursive: true });
+  });
+
   it("grants the applications' role no new privileges", async () => {
     expect(await grantsTo(appRole)).to.deep.equal(granted);
   });
 
   it('is reversible', async () => {
-    expect(JSON.parse(await rowpost(argumentsOf('sh release')))).to.deep.equal({ released: 'public' });
+    expect(JSON.parse(await run('release'))).to.deep.equal({ released: 'public' });
     await app.query(block('sql write').replaceAll('ada@', 'late@'));
     const { rows } = await test.database.pool.query(
       `select 1 from pg_trigger t join pg_class c on c.oid = t.tgrelid
@@ -288,41 +320,80 @@ describe('docs/tutorials/existing-database.md, with the built program', () => {
     expect(rows).to.deep.equal([]);
   });
 
-  it('leaves nothing behind once the rest is removed', async () => {
-    const cluster = await startSeparateCluster();
-    const rules = path.join(cluster.data, 'pg_hba.conf');
-    await cluster.stop();
-    writeFileSync(rules, `host all postgres 127.0.0.1/32 trust\n${readFileSync(rules, 'utf8')}`);
-    await cluster.start();
-    const url = new URL(cluster.superuserUrl);
-    const superuser = new pg.Client({ connectionString: url.href });
-    await superuser.connect();
+  describe('in a cluster without the service', () => {
+    let cluster: SeparateCluster;
+    let superuser: pg.Client;
+    /** Of the superuser, in the application's database. */
+    let owner: pg.Client;
+    let settings: Record<string, string>;
+    let before: readonly string[];
+
+    beforeEach(async () => {
+      cluster = await startSeparateCluster();
+      const rules = path.join(cluster.data, 'pg_hba.conf');
+      await cluster.stop();
+      writeFileSync(rules, `host all postgres 127.0.0.1/32 trust\n${readFileSync(rules, 'utf8')}`);
+      await cluster.start();
+      const url = new URL(cluster.superuserUrl);
+      superuser = new pg.Client({ connectionString: url.href });
+      await superuser.connect();
+      await superuser.query('alter role rowpost rename to earlier');
+      await superuser.query('create role crm_app');
+      before = await roles();
+      await superuser.query('create database crm owner crm_app');
+      url.pathname = '/crm';
+      owner = new pg.Client({ connectionString: url.href });
+      await owner.connect();
+      await owner.query(`set role crm_app; ${block('sql tables')}; reset role`);
+      [url.username, url.password] = ['rowpost', 'change-me'];
+      settings = { ...env, DATABASE_URL: url.href };
+    });
+    afterEach(async () => {
+      await Promise.all([owner.end(), superuser.end()]);
+      await cluster.stop();
+    });
+
     const roles = async (): Promise<readonly string[]> => {
       const { rows } = await superuser.query<{ rolname: string }>('select rolname from pg_roles order by 1');
       return rows.map(({ rolname }) => rolname);
     };
-    await superuser.query('alter role rowpost rename to earlier');
-    await superuser.query('create role crm_app');
-    const before = await roles();
-    await superuser.query('create database crm owner crm_app');
-    await superuser.query(block('sql role'));
-    url.pathname = '/crm';
-    const owner = new pg.Client({ connectionString: url.href });
-    await owner.connect();
-    await owner.query(`set role crm_app; ${block('sql tables')}; reset role`);
+    const asOwner = (sql: string) => owner.query(`set role crm_app; ${sql}; reset role`);
 
-    [url.username, url.password] = ['rowpost', 'change-me'];
-    const settings = { ...env, DATABASE_URL: url.href };
-    for (const args of [['release'], ...['sh adopt', 'sh capture', 'sh release'].map(argumentsOf)]) {
-      const { code, stderr } = await runRowpost(args, settings, `${ROOT_PASSWORD}\n`);
-      expect(code, stderr).to.equal(0);
-    }
-    expect(await roles()).not.to.deep.equal(before);
-    await owner.query(block('sql remove'));
-    expect(await roles()).to.deep.equal(before);
-    const schemas = await owner.query("select from pg_namespace where nspname ~ '^(rowpost|bullmq)'");
-    expect(schemas.rows).to.have.lengthOf(0);
-    await Promise.all([owner.end(), superuser.end()]);
+    it('leaves nothing behind once the rest is removed', async () => {
+      await superuser.query(block('sql role'));
+      for (const name of ['prepare', 'adopt', 'capture']) await run(name, settings);
+      if (HAS_PG_DUMP) {
+        const { port } = new URL(cluster.superuserUrl);
+        const application = {
+          PGHOST: '127.0.0.1',
+          PGPORT: port,
+          PGUSER: 'postgres',
+          PGOPTIONS: '-c role=crm_app',
+        };
+        const dump = await run('dump', { ...settings, ...application });
+        expect(dump).to.include('CREATE TABLE public.orders').and.not.to.include('CREATE TABLE rowpost');
+      }
+      await run('release', settings);
+      expect(await roles()).not.to.deep.equal(before);
+      await owner.query(block('sql remove'));
+      expect(await roles()).to.deep.equal(before);
+      const schemas = await owner.query("select from pg_namespace where nspname ~ '^(rowpost|bullmq)'");
+      expect(schemas.rows).to.have.lengthOf(0);
+    });
+
+    it('prints what the owners have to run, without membership', async () => {
+      await superuser.query(block('sql role').replace('grant crm_app to rowpost;', ''));
+      await run('prepare', settings);
+      const [, ...printed] = (await run('print', settings)).trim().split('\n');
+      const half = printed.length / 2;
+      expect(printed.slice(half)).to.deep.equal(printed.slice(0, half)).and.not.to.deep.equal([]);
+      await asOwner(printed.slice(half).join('\n'));
+      const missing = await runRowpost(['tenant', 'adopt', '--schema', 'public', '--print-sql'], settings);
+      expect(missing).to.deep.include({ code: 0, stdout: '' });
+      const toRevoke = await runRowpost(['tenant', 'release', '--tenant', '1', '--print-sql'], settings);
+      await asOwner(toRevoke.stdout);
+      expect(JSON.parse(await run('release', settings))).to.deep.equal({ released: 'public' });
+    });
   });
 });
 

@@ -42,7 +42,7 @@ if (HAS_CLIENT_PROGRAMS) {
   describe('docs/how-to/backup.md', () => {
     let recipes: Recipes;
     before(async () => {
-      recipes = await openRecipes();
+      recipes = await openRecipes('docs/how-to/backup.md');
     });
     after(() => rm(recipes.folder, { recursive: true }));
 

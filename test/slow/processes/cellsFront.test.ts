@@ -1,13 +1,15 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { readFileSync } from 'node:fs';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'chai';
 import { startCells, type CellsRig } from '../../../fault/moves/cells.js';
 import { findFreePort } from '../../../src/embedded/freePort.js';
-import { runRowpost } from '../../support/rowpostProcess.js';
+import { openRecipes, type Recipes } from '../../processes/recipes.js';
 import { waitFor } from '../../support/waitFor.js';
+
+const PAGE = readFileSync(new URL('../../../docs/how-to/cells.md', import.meta.url), 'utf8');
 
 const has = (program: string): boolean => spawnSync(program, ['--version']).error === undefined;
 
@@ -15,13 +17,14 @@ const has = (program: string): boolean => spawnSync(program, ['--version']).erro
 if (has('haproxy') && has('pg_dump')) {
   describe('HAProxy in front of two cells, as deploy/proxy/cells.cfg configures it', () => {
     let rig: CellsRig;
+    let recipes: Recipes;
     let folder: string;
     let front: string;
     let proxy: ChildProcess;
 
     const startProxy = async (): Promise<void> => {
-      const { stdout } = await runRowpost(['directory', 'map'], rig.cells.cell1.env);
-      await writeFile(path.join(folder, 'cells.map'), stdout);
+      const { code, output } = await recipes.run(['map'], rig.cells.cell1.env);
+      expect(code, output).to.equal(0);
       proxy = spawn('haproxy', ['-db', '-f', path.join(folder, 'haproxy.cfg')], { stdio: 'ignore' });
       await waitFor('the proxy', async () => (await ask('/signin', {})).status === 200);
     };
@@ -32,7 +35,8 @@ if (has('haproxy') && has('pg_dump')) {
     };
 
     before(async () => {
-      [rig, folder] = await Promise.all([startCells(), mkdtemp(path.join(os.tmpdir(), 'rowpost-front-'))]);
+      [rig, recipes] = await Promise.all([startCells(), openRecipes('docs/how-to/cells.md')]);
+      ({ folder } = recipes);
       const port = await findFreePort();
       front = `http://127.0.0.1:${port}`;
       const config = await readFile(new URL('../../../deploy/proxy/cells.cfg', import.meta.url), 'utf8');
@@ -96,11 +100,16 @@ if (has('haproxy') && has('pg_dump')) {
 
     it('sends a tenant that has moved to its new cell, where its tokens are valid', async () => {
       const [{ tenantid, token } = { tenantid: 0, token: '' }] = rig.shops;
-      const moved = await runRowpost(
-        ['tenant', 'move', '--tenant', String(tenantid), '--to', 'cell2'],
-        rig.moveEnv('cell1'),
+      const moved = await recipes.run(['move'], { ...rig.moveEnv('cell1'), TENANT: String(tenantid) });
+      expect(moved.code, moved.output).to.equal(0);
+      const fields = (lines: string) =>
+        lines
+          .trim()
+          .split('\n')
+          .map((line) => Object.keys(JSON.parse(line) as object));
+      expect(fields(moved.stdout)).to.deep.equal(
+        fields(/^```json\n(\{"tenantid":7[^`]*)```$/m.exec(PAGE)![1]!),
       );
-      expect(moved.code, moved.stderr).to.equal(0);
       // The map is as it was.
       expect(await ask('/query', query(token))).to.include({ status: 421, code: 'TENANT_MOVED' });
       const direct = await fetch(`${rig.cells.cell1.url}/query`, query(token));

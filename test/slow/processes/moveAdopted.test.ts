@@ -3,16 +3,9 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'chai';
 import { adoptTenant } from '../../../src/control/tenants/tenants.js';
-import { joinDirectory } from '../../../src/db/cells/directory/cells.js';
-import {
-  migrateDirectory,
-  openDirectory,
-  type Directory,
-} from '../../../src/db/cells/directory/directory.js';
 import { requireTenantInThisCell } from '../../../src/db/cells/placement.js';
 import { openRecipes, type Recipes } from '../../processes/recipes.js';
 import { startProcess, type RowpostProcess } from '../../support/rowpostProcess.js';
-import { testLog } from '../../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 import { waitFor } from '../../support/waitFor.js';
 
@@ -21,23 +14,36 @@ const HAS_PSQL = spawnSync('psql', ['--version']).status === 0;
 if (HAS_PSQL) {
   describe('a tenant with an adopted schema moves to another cell by hand', () => {
     let databases: readonly [TestDatabase, TestDatabase, TestDatabase];
-    let directory: Directory;
     let recipes: Recipes;
     let relay: RowpostProcess;
     let tenantid: number;
     let env: Readonly<Record<string, string>>;
+    let there: typeof env;
+    const run = async (name: string, where: typeof env): Promise<void> => {
+      const { code, output } = await recipes.run([name], where);
+      expect(code, output).to.equal(0);
+    };
 
     before(async () => {
       databases = [await createTestDatabase(), await createTestDatabase(), await createTestDatabase()];
       const [source, target, third] = databases;
-      directory = openDirectory(third.url, 'test', testLog);
-      await migrateDirectory(directory);
-      for (const [idRange, { database }] of [source, target].entries()) {
-        const name = `cell${idRange + 1}`;
-        await joinDirectory(directory, database.pool, { name, baseUrl: `http://${name}.example`, idRange });
-        // The application has moved its own.
+      recipes = await openRecipes('docs/how-to/cells.md');
+      env = {
+        DATABASE_URL: source.url,
+        DIRECTORY_URL: third.url,
+        CELL: 'cell1',
+        CELL_URL: 'http://cell1.example',
+        STORAGE_URL: `file:${path.join(recipes.folder, 'files')}`,
+        PXADMIN_PASSWORD: 'pxadmin-password',
+        MAIL_TRANSPORT: 'mailbox',
+        SCHEMA: 'crm',
+      };
+      there = { ...env, DATABASE_URL: target.url, CELL: 'cell2', CELL_URL: 'http://cell2.example' };
+      await run('first cell', env);
+      await run('further cell', there);
+      // The application has moved its own.
+      for (const { database } of [source, target])
         await database.pool.query('create schema crm; create table crm.contact (id int primary key)');
-      }
       const { pool } = source.database;
       ({ tenantid } = await adoptTenant(pool, {
         name: 'crm',
@@ -51,39 +57,18 @@ if (HAS_PSQL) {
          from rowpost.tenant where tenantid = $1`,
         [tenantid],
       );
-      recipes = await openRecipes('docs/how-to/cells.md');
-      env = {
-        DATABASE_URL: source.url,
-        DIRECTORY_URL: third.url,
-        CELL: 'cell1',
-        CELL_URL: 'http://cell1.example',
-        STORAGE_URL: `file:${path.join(recipes.folder, 'files')}`,
-        PXADMIN_PASSWORD: 'pxadmin-password',
-        MAIL_TRANSPORT: 'mailbox',
-        TENANT: String(tenantid),
-        SCHEMA: 'crm',
-      };
+      env = { ...env, TENANT: String(tenantid) };
+      there = { ...there, TENANT: String(tenantid) };
       relay = await startProcess(['relay'], env);
     });
     after(async () => {
       await relay.kill('SIGKILL');
-      await directory.close();
       await Promise.all(databases.map((one) => one.drop()));
       await rm(recipes.folder, { recursive: true });
     });
 
     it('with its settings and files, and the old cell says where it is', async () => {
       const [source, target] = databases;
-      const there = {
-        ...env,
-        DATABASE_URL: target.url,
-        CELL: 'cell2',
-        CELL_URL: 'http://cell2.example',
-      };
-      const run = async (name: string, where: typeof env): Promise<void> => {
-        const { code, output } = await recipes.run([name], where);
-        expect(code, output).to.equal(0);
-      };
       await run('adopted', env);
       await run('adopted there', there);
       await waitFor('the old cell to know', async () => {

@@ -77,7 +77,7 @@ if (HAS_PG_DUMP) {
       });
 
     before(async () => {
-      recipes = await openRecipes();
+      recipes = await openRecipes('docs/how-to/backup.md');
       fleet = await createFleet({ postgres: 15, redisUrl: undefined, settings: { SECRET_KEYS: newKey() } });
       there = await createTestDatabase({ postgres: 15 });
       env = {
