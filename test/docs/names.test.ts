@@ -23,6 +23,12 @@ const ours = new Set([
 const OTHERS =
   /^(HTML_CLIPPED|UNKNOWN_NAME|FILTER_UNUSED|LIST_CUT|ATTACHMENT_NONE|FOREIGN_TAG|ADDRESS_INVALID|NODE_ENV|PUBLISH_ADDRESS|(OTEL|AWS)_\w+|CARRIER_[45]\d\d|SMTP_[45]\d\d)$/;
 
+/** What migrations create: tables, views, functions. */
+const MIGRATIONS = readdirSync(new URL('migrations/', ROOT), { encoding: 'utf8', recursive: true })
+  .filter((name) => /\.(sql|js)$/.test(name))
+  .map((name) => read(`migrations/${name}`))
+  .join('\n');
+
 describe('names in the documentation', () => {
   for (const page of PAGES) {
     it(`${page} names settings and codes that exist`, () => {
@@ -30,6 +36,13 @@ describe('names in the documentation', () => {
         ([, name = '']) => name,
       );
       expect(named.filter((name) => !ours.has(name) && !OTHERS.test(name))).to.deep.equal([]);
+    });
+
+    it(`${page} names tables and functions of Rowpost's schemas that exist`, () => {
+      const named = [...read(page).matchAll(/\b(rowpost(?:_tenant|_directory)?\.[a-z_]+)\b(?!\.)/g)]
+        .map(([, name = '']) => name)
+        .filter((name) => !/^rowpost\.(env|rules|dump|json|pem|traceparent)$/.test(name));
+      expect(named.filter((name) => !new RegExp(`\\b${name}\\b`).test(MIGRATIONS))).to.deep.equal([]);
     });
 
     it(`${page} names commands and options that exist`, () => {
