@@ -14,7 +14,7 @@ interface Block {
 }
 
 /** What runs the blocks of a page, compares them with what is run, or writes them. */
-const RUN_BY: Readonly<Record<string, readonly [page: string, kinds: RegExp][]>> = {
+const RUN_BY: Readonly<Record<string, readonly [page: string, kinds: RegExp, texts?: RegExp][]>> = {
   'test/docs/guides.test.ts': [
     ['docs/tutorials/first-email.md', /^graphql/],
     ['docs/how-to/from-the-original-service.md', /./],
@@ -38,7 +38,13 @@ const RUN_BY: Readonly<Record<string, readonly [page: string, kinds: RegExp][]>>
     ['docs/reference/cli.md', /./],
     ['docs/reference/roles_pbac.md', /./],
   ],
-  'test/api/oidc/walkThrough.test.ts': [['docs/how-to/single-sign-on.md', /^graphql/]],
+  'test/api/oidc/walkThrough.test.ts': [
+    ['docs/how-to/single-sign-on.md', /^graphql/],
+    ['docs/how-to/single-sign-on.md', /^sh$/, /certifiedProvider\.mjs|\/oidc -H/],
+  ],
+  'test/slow/api/oidc/certifiedSignOut.test.ts': [
+    ['docs/how-to/single-sign-on.md', /^sh$/, /\/oidc\/logout -H/],
+  ],
   'test/slow/commands/existingDatabase.test.ts': [
     ['docs/tutorials/existing-database.md', /^(sh|sql|json|graphql) \w+/],
     ['docs/reference/capture-and-grants.md', /^sh capture$/],
@@ -70,13 +76,6 @@ const NOT_RUN: readonly (readonly [page: string, part: string, reason: string])[
     'npm run demo',
     'installs and builds; test/slow/docs/firstEmail.test.ts runs the demo',
   ],
-  [
-    'docs/how-to/single-sign-on.md',
-    'certifiedProvider.mjs',
-    'the test starts the same provider on a free port',
-  ],
-  ['docs/how-to/single-sign-on.md', '/oidc -H', 'the test sends the same request'],
-  ['docs/how-to/single-sign-on.md', '/oidc/logout -H', 'test/slow/api/oidc/certifiedSignOut.test.ts does'],
 ];
 
 const PAGES = execFileSync('git', ['ls-files', 'README.md', 'docs/*.md'], { cwd: ROOT, encoding: 'utf8' })
@@ -101,14 +100,18 @@ const isResponse = ({ kind, text }: Block): boolean =>
 
 describe('blocks of the documentation', () => {
   const runs = Object.entries(RUN_BY).flatMap(([test, pages]) =>
-    pages.map(([page, kinds]) => ({ test, page, kinds })),
+    pages.map(([page, kinds, texts = /^/]) => ({
+      test,
+      page,
+      has: (block: Block) => page === block.page && kinds.test(block.kind) && texts.test(block.text),
+    })),
   );
 
   it('are all run by a test, or listed with the reason why not', () => {
     const left = blocks.filter(
       (block) =>
         !isResponse(block) &&
-        !runs.some(({ page, kinds }) => page === block.page && kinds.test(block.kind)) &&
+        !runs.some(({ has }) => has(block)) &&
         !NOT_RUN.some(([page, part]) => page === block.page && block.text.includes(part)),
     );
     expect(left.map(({ page, line, kind }) => `${page}:${line} ${kind}`)).to.deep.equal([]);
@@ -121,14 +124,11 @@ describe('blocks of the documentation', () => {
   }
 
   it('that have a name are run by it', () => {
-    const names = blocks.flatMap(({ page, kind }) => {
-      const [, name] = /^(?:sh|sql) (.+)$/.exec(kind) ?? [];
-      const tests = runs
-        .filter((one) => one.page === page && one.kinds.test(kind))
-        .map(({ test }) => read(test));
-      return name === undefined
-        ? []
-        : [{ page, name, isRun: tests.some((text) => text.includes(`${name}'`)) }];
+    const names = blocks.flatMap((block) => {
+      const [, name] = /^(?:sh|sql) (.+)$/.exec(block.kind) ?? [];
+      const tests = runs.filter(({ has }) => has(block)).map(({ test }) => read(test));
+      const isRun = tests.some((text) => text.includes(`${name}'`));
+      return name === undefined ? [] : [{ page: block.page, name, isRun }];
     });
     expect(names).to.have.length.above(20);
     expect(names.filter(({ isRun }) => !isRun)).to.deep.equal([]);

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { at } from '../../../api/webFixture.js';
 import {
@@ -7,6 +10,8 @@ import {
 import { HttpBrowser } from '../../../api/oidc/support/httpBrowser.js';
 import { CLIENT, OidcFixture } from '../../../api/oidc/support/oidcFixture.js';
 import { waitFor } from '../../../support/waitFor.js';
+
+const PAGE = readFileSync(new URL('../../../../docs/how-to/single-sign-on.md', import.meta.url), 'utf8');
 
 /** Clients of the provider: with `sid` in its tokens, and with `sub` alone. */
 const CLIENTS = { sid: CLIENT, sub: { client_id: 'without-sid', client_secret: 'another secret' } };
@@ -86,13 +91,13 @@ describe('sign-out with the certified provider', () => {
       'leaving',
     );
     const { access_token } = await fixture.readAuthBody(await browser.send(callback));
-    const response = await fixture.web.postJson(
-      '/oidc/logout',
-      { return_to: `${fixture.baseUrl}/query?bye` },
-      { authorization: `Bearer ${access_token}` },
-    );
-    expect(response.status).to.equal(200);
-    const body: unknown = await response.json();
+    const [, command = ''] = /^```sh\n(curl [^`]*\/oidc\/logout [^`]*)^```$/m.exec(PAGE)!;
+    const typed = command
+      .replace('{BASE_URL}', fixture.baseUrl)
+      .replace('https://app.example.com/bye', `${fixture.baseUrl}/query?bye`);
+    const env = { ...process.env, TOKEN: access_token };
+    const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', typed], { env });
+    const body: unknown = JSON.parse(stdout);
     expect(at(body, 'ended')).to.equal(true);
     expect(await opens(access_token)).to.equal(false);
     const url = new URL(String(at(body, 'logout_url')));
