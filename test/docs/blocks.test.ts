@@ -76,6 +76,7 @@ const NOT_RUN: readonly (readonly [page: string, part: string, reason: string])[
     'npm run demo',
     'installs and builds; test/slow/docs/firstEmail.test.ts runs the demo',
   ],
+  ['docs/how-to/monitor.md', 'POST /query\n└', 'the spans of a trace; test/slow/processes/tracing.test.ts'],
 ];
 
 const PAGES = execFileSync('git', ['ls-files', 'README.md', 'docs/*.md'], { cwd: ROOT, encoding: 'utf8' })
@@ -92,11 +93,14 @@ const blocks = PAGES.flatMap((page): Block[] => {
   }));
 });
 
-/** What follows a request is its response. */
-const isResponse = ({ kind, text }: Block): boolean =>
-  /^json/.test(kind) ||
-  (kind === 'text' &&
-    !/^(\{ |mutation|\(umask|apt|[a-z]+=|git|npm|useradd|install|openssl|sed|rowpost)/.test(text));
+/** JSON, and the text after what prints it. */
+const isResponse = (block: Block): boolean => {
+  const { kind, page } = blocks[blocks.indexOf(block) - 1] ?? {};
+  return (
+    /^json/.test(block.kind) ||
+    (block.kind === 'text' && page === block.page && /^(sh|python|js)/.test(kind!))
+  );
+};
 
 describe('blocks of the documentation', () => {
   const runs = Object.entries(RUN_BY).flatMap(([test, pages]) =>
