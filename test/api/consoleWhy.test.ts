@@ -61,7 +61,7 @@ describe('the console’s “Why did nothing happen?”', () => {
       .and.include('did not match: its condition was not met')
       .and.include('new.status = ');
     expect(html).to.include('1 about other tables').and.not.include('Visits');
-    expect(html).to.include('waits for the relay').and.include('changes made through the API');
+    expect(html).to.include('Row changed: waits for the relay').and.include('changes made through the API');
     expect(html).not.to.match(/<script>|&gt;49/);
     const event = await shop.changeOrder(7, 'new', 'paid');
     const knex = knexOf(shop.fixture.testDatabase.database);
@@ -85,8 +85,57 @@ describe('the console’s “Why did nothing happen?”', () => {
       .and.include('<span class="state failed">Failed</span>')
       .and.include('The template failed.')
       .and.include('<dt>By</dt><dd>root</dd>')
-      .and.include('Row changed: compared with the rules');
+      .and.include('Row changed: 1 email');
     expect(failed).not.to.match(/<script>|&gt;49/);
+  });
+
+  it('finds the rows of a person in any table, those that refer to them, and no other tenant’s', async () => {
+    const { database } = shop.fixture.testDatabase;
+    await runTenantSql(database, {
+      tenantid: shop.tenantid,
+      sql: `create table client (client_id int primary key, "fullName" text, city text);
+        create table ticket (ticket_id int primary key, about text, client_id int references client);
+        insert into client values (1, 'Zoe 100%', 'Lisbon'), (2, '${EVIL.replaceAll("'", "''")}', 'zoe'), (3, 'Zoe 1000', null);
+        insert into client select 100 + i, 'Many', '' from generate_series(1, 11) i;
+        insert into ticket select i, 'about ' || i, 1 from generate_series(1, 12) i;
+        insert into ticket values (20, null, 2);`,
+    });
+    await shop.fixture.control(shop.root, '{ Utility { introspect } }');
+    const of = (person: string, as = browser): Promise<string> =>
+      as.page(`/console/why?${new URLSearchParams({ person }).toString()}`);
+    const links = (page: string): string[] =>
+      [...page.matchAll(/<li><a href="(\/console\/why[^"]+)">([^<]*)/g)].map(([, , label]) => label!);
+    expect(links(await of('ZOE'))).to.have.members(['Zoe 100%, Lisbon', 'Zoe 1000']);
+    expect(links(await of('100%'))).to.deep.equal(['Zoe 100%, Lisbon']);
+    const many = await of('Many');
+    expect(links(many)).to.have.length(10);
+    expect(many).to.include('And more.');
+    expect(await of(EVIL)).not.to.match(/<script>alert|&gt;49/);
+    expect(await of('Zacharias')).to.include('No row has this in a name or an address.');
+    expect(links(await of('Zoe', await shop.signedIn('other')))).to.deep.equal([]);
+    const html = await browser.page(path('client', '1'));
+    expect(html).to.include('Rows that refer to this one').and.include('And more.');
+    expect(links(html).slice(0, 2)).to.deep.equal(['about 12, 1', 'about 11, 1']);
+    expect(await browser.page(path('client', '3'))).not.to.include('Rows that refer');
+    expect(links(await browser.page(path('client', '2')))).to.deep.equal(['2']);
+  });
+
+  it('says that no email came because no rule is about the table, or none matched', async () => {
+    await shop.fixture.graphql(
+      '/query',
+      shop.root,
+      'mutation { create_client(input: { client_id: 50, fullName: "Nobody" }) { client_id } }',
+    );
+    await shop.changeOrder(7, 'new', 'lost');
+    const client = path('client', '50');
+    expect(await browser.page(client)).to.include('Row added: waits for the relay');
+    await knexOf(shop.fixture.testDatabase.database).raw(
+      'insert into rowpost.relay_poll (previous, snapshot, time) select max(pollid), pg_current_snapshot(), now() from rowpost.relay_poll',
+    );
+    expect(await browser.page(client)).to.include('no email, because no rule is about this table');
+    expect(await browser.page(path('orders', '7'))).to.include(
+      'Row changed: no email, because no rule matched',
+    );
   });
 
   it('reports an invalid filter, with everything escaped', async () => {

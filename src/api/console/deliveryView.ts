@@ -1,6 +1,8 @@
 import { isJsonObject, writeJson, textOfValue } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { findCarrier } from '../../email/carriers/table.js';
+import { keyText } from './choices.js';
+import { CONSOLE, linkTo } from './consolePath.js';
 import { deliveryError, REPORTED, type Cause } from './deliveryErrors.js';
 import { STATUSES, UNSENT } from './deliveryFilter.js';
 import { shortened } from './formValues.js';
@@ -96,6 +98,7 @@ export function toDelivery(row: DeliveryRow): object {
   return {
     ...row,
     key: showKey(row.key),
+    whyAddress: linkTo(`${CONSOLE}/why`, { table: row.target, key: keyText(row.key) }),
     title: titleOf(row),
     statusLabel: ownValue(STATUSES, row.status) ?? row.status,
     cause: causeOf(row),

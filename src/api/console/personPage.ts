@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import { CONSOLE } from './consolePath.js';
+import { CONSOLE, linkTo } from './consolePath.js';
 import { literal, PERIOD_CHOICES, readSearch, searchAddress } from './deliveryFilter.js';
 import { DELIVERIES } from './deliveryPages.js';
 import { searchDeliveries } from './deliverySearch.js';
@@ -33,7 +33,7 @@ interface Report {
 
 /** Everything that was meant for one address, whether it gets email, and why nothing came. */
 export function personPage({ page }: PageHandlers): Router {
-  const person = page(async ({ query, show, isAdmin }, req) => {
+  const person = page(async ({ query, show, isAdmin }, req, res) => {
     const given = textOf(req.query, 'address');
     const address = addressIn(given);
     const search = readSearch({ person: address, within: textOf(req.query, 'within') || 'month' });
@@ -49,6 +49,13 @@ export function personPage({ page }: PageHandlers): Router {
       limit: PAGE_SIZE + 1,
     });
     const shown = rows.slice(0, PAGE_SIZE);
+    const isAddress = address.includes('@');
+    const others = rows.length === 0 ? await readOthers(query, given, search.within) : [];
+    const [only] = others;
+    if (!isAddress && others.length === 1 && only !== undefined && addressIn(only) !== address) {
+      res.redirect(302, linkTo(PERSON, { address: only, within: search.within }));
+      return;
+    }
     await show('person', {
       ...values,
       search,
@@ -60,8 +67,9 @@ export function personPage({ page }: PageHandlers): Router {
       searched,
       causes: causesOf(shown),
       reports: await readReports(query, shown, address),
-      others: rows.length === 0 ? await readOthers(query, given, search.within) : [],
-      blocked: isAdmin ? await readBlocked(query, address) : undefined,
+      others,
+      isAddress,
+      blocked: isAdmin && isAddress ? await readBlocked(query, address) : undefined,
     });
   });
 

@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import { byTable, PROGRESS, USES_CONDITION, type Reason } from '../../control/explain/explainRule.js';
 import { readKeyText } from '../../control/explain/readKeyText.js';
-import { writeJson } from '../../foundation/json/losslessJson.js';
+import { isJsonObject, writeJson } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { keyText, readRecentRows } from './choices.js';
 import { CONSOLE } from './consolePath.js';
@@ -10,6 +10,7 @@ import { readRoleNames } from './deliveryPages.js';
 import { causeOf, showKey, type RoleNames } from './deliveryView.js';
 import { problemOf, textOf } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
+import { findReferringRows, findRows } from './rowSearch.js';
 import { HAPPENS } from './words.js';
 
 const EXPLAIN = `query ($target: String!, $key: GenericScalar!) {
@@ -45,19 +46,32 @@ const MAX_LENGTH = 2_000;
 
 /** The page that explains what became of a row's changes, and why nothing did. */
 export function whyPage({ page }: PageHandlers): Router {
-  const why = page(async ({ query, show }, req) => {
+  const why = page(async (visit, req) => {
+    const { query, show } = visit;
+    const person = textOf(req.query, 'person');
     const table = textOf(req.query, 'table', MAX_LENGTH);
     // The forms of rows link here with an object even for a single column.
     const key = keyText(readKeyText(textOf(req.query, 'key', MAX_LENGTH)));
     // Always queried, because it rejects roles that may not have explanations.
     const { Utility } = await query<{ Utility: { available_schemas_and_tables: object } }>(TABLES);
     const tables = Object.values(Utility.available_schemas_and_tables).flat() as readonly string[];
-    const values = { title: 'What became of a row?', table, key, tables };
+    const values = { title: 'What became of a row?', person, table, key, tables };
     try {
+      const found = person === '' ? undefined : await findRows(visit, person);
       const rows = table === '' ? [] : await readRecentRows(query, table);
       const explanation = table === '' || key === '' ? undefined : await explain(query, table, key);
+      const referring =
+        explanation && isJsonObject(explanation.key)
+          ? await findReferringRows(visit, table, explanation.key)
+          : [];
       const roles = await readRoleNames(query, explanation?.events.map(({ roleid }) => roleid) ?? []);
-      await show('why', { ...values, rows, explanation: explanation && toView(explanation, roles) });
+      await show('why', {
+        ...values,
+        found,
+        referring,
+        rows,
+        explanation: explanation && toView(explanation, roles),
+      });
     } catch (error) {
       await show('why', values, { problem: problemOf(error) });
     }
@@ -96,6 +110,16 @@ const SAID: ReadonlySet<Reason> = new Set([
   'made_after',
 ]);
 
+/** What the change led to, once it was compared with the rules. */
+function outcomeOf({ progress, rules }: Explanation['events'][number]): string {
+  const emails = rules.filter(({ delivery }) => delivery !== null).length;
+  if (emails > 0) return emails === 1 ? '1 email' : `${emails} emails`;
+  if (progress !== 'evaluated') return PROGRESS[progress];
+  return rules.some(({ reason }) => reason !== 'other_table')
+    ? 'no email, because no rule matched'
+    : 'no email, because no rule is about this table';
+}
+
 function toView(explanation: Explanation, roles: RoleNames): object {
   return {
     ...explanation,
@@ -104,9 +128,9 @@ function toView(explanation: Explanation, roles: RoleNames): object {
       const [about, elsewhere] = byTable(event.rules);
       return {
         ...event,
-        progress: PROGRESS[event.progress],
         happened: ownValue(HAPPENS, event.operation) ?? event.operation,
         by: roles.get(String(event.roleid)) ?? `role ${String(event.roleid)}`,
+        outcome: outcomeOf(event),
         elsewhere,
         rules: about.map((rule) => ({
           ...rule,
