@@ -226,6 +226,9 @@ describe('deliveries in the console', () => {
     expect(html)
       .to.include('/console/deliveries?state=failed&amp;code=TEMPLATE_FAILED')
       .and.include('Correct the template at the given line and column')
+      .and.match(
+        /<dt>The latest<\/dt><dd><a href="\/console\/deliveries\/\d+">receipt, delivery \d+<\/a>: line 1: &#34;/,
+      )
       .and.include('/console/deliveries?status=bounced')
       .and.include('Ask the recipient for another address.')
       .and.include('<span class="number">1</span>');

@@ -118,6 +118,7 @@ export function deliveryPages({ page }: PageHandlers): Router {
   const failures = page(async ({ query, show, isAdmin }, req) => {
     const search = readSearch({ within: req.query['within'] });
     const counts = await readTroubles(query, periodOf(search));
+    const latest = await readLatest(query, counts, periodOf(search));
     const groups = counts
       .toSorted((a, b) => b.count - a.count)
       .map((group) => {
@@ -128,6 +129,7 @@ export function deliveryPages({ page }: PageHandlers): Router {
           ...group,
           ...(code === '' ? ownValue(REPORTED, status) : deliveryError(code)),
           statusLabel: ownValue(STATUSES, status),
+          latest: latest.get(group),
           address: DELIVERIES + address,
           redrive: isAdmin && UNSENT_STATES.has(state) ? REDRIVE_ALL + address : undefined,
         };
@@ -194,6 +196,44 @@ async function readTroubles(query: Visit['query'], period: readonly string[]): P
   const unsent = Aggregates.unsent.filter(({ status }) => UNSENT.has(status));
   return [...unsent, ...Aggregates.reported.filter(({ status }) => TROUBLE_STATUSES.has(status))];
 }
+
+interface Latest {
+  readonly deliveryid: string;
+  readonly email_type: string;
+  readonly error: string | null;
+}
+
+/** The newest delivery of each cause that has a code, which an index finds. */
+async function readLatest(
+  query: Visit['query'],
+  counts: readonly Count[],
+  period: readonly string[],
+): Promise<ReadonlyMap<Count, Latest>> {
+  const coded = counts.filter(({ error_code }) => error_code !== undefined).slice(0, MAX_LATEST);
+  if (coded.length === 0) return new Map();
+  const names = coded.map((_, index) => `latest${index}`);
+  const document = `query (${names.map((name) => `$${name}: String`).join(', ')}) {
+    ${names.map((name) => `${name}: email_delivery(filter: $${name}, ordering: ["deliveryid desc"], limit: 1) { deliveryid email_type error }`).join('\n')}
+  }`;
+  const filters = coded.map(({ state = '', error_code = '' }, index) => [
+    `latest${index}`,
+    [
+      `error_code is not null and state = ${literal(state)} and error_code = ${literal(error_code)}`,
+      ...period,
+    ].join(' and '),
+  ]);
+  const found = await query<Readonly<Record<string, readonly Latest[]>>>(
+    document,
+    Object.fromEntries(filters) as Readonly<Record<string, string>>,
+  );
+  return new Map(
+    coded.flatMap((count, index) => {
+      const [delivery] = ownValue(found, `latest${index}`) ?? [];
+      return delivery ? [[count, delivery] as const] : [];
+    }),
+  );
+}
+const MAX_LATEST = 20;
 
 /** Also the several that a link asks for. */
 function statusChoices(search: ReturnType<typeof readSearch>): readonly object[] {

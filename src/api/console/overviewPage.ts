@@ -86,6 +86,7 @@ export function overviewPage({ page }: PageHandlers): Router {
         periods: PERIODS.map((each) => ({ ...each, isShown: each === period })),
         period,
         problems: [...setUpProblems(setUp), ...deliveryProblems(statistics, now)],
+        undelivered: undeliveredText(statistics),
         total: inGroups(total),
         isEmpty: total === 0,
         counted: statistics.counted,
@@ -202,6 +203,19 @@ const RATES = [
   ['bounced', MAX_BOUNCED, 'bounced'],
   ['complained', MAX_COMPLAINED, 'complained'],
 ] as const;
+
+/** What was not sent, or did not arrive, for reasons outside of this service. */
+function undeliveredText({ statuses }: Statistics): string {
+  const parts = [
+    ['bounced', 'bounced'],
+    ['complained', 'complained'],
+    ['held_back', 'held back'],
+  ].flatMap(([status = '', words]) => {
+    const count = countOf(statuses, [status]);
+    return count === 0 ? [] : [`${inGroups(count)} ${words}`];
+  });
+  return parts.join(', ');
+}
 
 function emails(count: number): string {
   return count === 1 ? '1 email' : `${inGroups(count)} emails`;
