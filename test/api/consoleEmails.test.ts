@@ -110,8 +110,10 @@ describe('the console’s emails and rules', () => {
     expect([status, html.includes('Order 7')], html).to.deep.equal([200, true]);
   });
 
-  it('shows the carrier the tenant sends with', async () => {
-    expect(await browser.page('/console/emails')).to.include('Sent by SendGrid.');
+  it('says that the mailbox keeps what would go to the carrier', async () => {
+    expect(await browser.page('/console/emails'))
+      .to.include('Kept in the <a href="/mailbox">mailbox</a>, and not handed to SendGrid.')
+      .and.not.include('Sent by');
   });
 
   it("allows the email's styles and images only in the frame, which has no scripts and no forms", async () => {
@@ -324,7 +326,7 @@ describe('the console’s emails and rules', () => {
       outvar: 'all',
       query: queries.query_0_query.replaceAll('\r\n', '\n'),
       filter: queries.query_0_filter,
-      ordering: [],
+      ordering: null,
       limit: 3,
       offset: null,
     });

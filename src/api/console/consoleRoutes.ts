@@ -169,7 +169,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
     .use(
       emailPreview(handlers),
       versionPage(handlers),
-      emailPages(handlers),
+      emailPages(handlers, deps.config.mailTransport),
       rulePages(handlers),
       addressPages(handlers),
       carrierPage(handlers, deps.config.mailTransport),

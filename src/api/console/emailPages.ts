@@ -1,5 +1,6 @@
 import { activityOf } from './activityOf.js';
 import { Router } from 'express';
+import type { Config } from '../../config/config.js';
 import { OPERATIONS } from '../../control/email/checkEmailRule.js';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
@@ -29,6 +30,7 @@ import type { PageHandlers, Visit } from './pageHandlers.js';
 import { pageOf, ROWS_QUERIED } from './paging.js';
 import { queryBlocks } from './queryBlocks.js';
 import { findStarter, STARTERS } from './starters.js';
+import { HAPPENS } from './words.js';
 
 const EMAILS = `${CONSOLE}/emails`;
 const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
@@ -57,7 +59,7 @@ const UPDATE =
 const DELETE = 'mutation ($type: ID!) { delete_email_type(email_type: $type) { email_type } }';
 
 /** Pages to write the tenant's email types, preview them with a real row, and send tests. */
-export function emailPages({ page, form }: PageHandlers): Router {
+export function emailPages({ page, form }: PageHandlers, mailTransport: Config['mailTransport']): Router {
   const list = page(async ({ query, show }, req) => {
     const search = textOf(req.query, 'search');
     const from = numberOf(req.query, 'from');
@@ -76,6 +78,7 @@ export function emailPages({ page, form }: PageHandlers): Router {
     await show('emails', {
       title: 'Emails',
       account: withNames(Utility.email_transport),
+      isMailbox: mailTransport === 'mailbox',
       emails: shown,
       search,
       drafts: search === '' && from === 0 ? drafts.email_type_version : [],
@@ -143,7 +146,12 @@ export function emailPages({ page, form }: PageHandlers): Router {
             to,
           });
           const { error } = Utility.send_test_email;
-          await showForm(visit, { ...shown, ...(error ? { problem: error } : { notice: `Sent to ${to}.` }) });
+          await showForm(visit, {
+            ...shown,
+            ...(error
+              ? { problem: error }
+              : { notice: `Sent to ${to}.`, isInMailbox: mailTransport === 'mailbox' }),
+          });
         } else {
           const input = { ...inputOf(texts), ...(version === '' ? {} : { based_on: Number(version) }) };
           await query(saved === '' ? CREATE : UPDATE, { input, ...(saved === '' ? {} : { type: saved }) });
@@ -220,6 +228,8 @@ interface FormState {
   readonly isUnsaved?: boolean;
   readonly warnings?: readonly Problem[];
   readonly isOld?: boolean;
+  /** Whether a test went to the installation's mailbox. */
+  readonly isInMailbox?: boolean;
   readonly notice?: string;
 }
 
@@ -269,7 +279,7 @@ async function showForm({ query, show }: Visit, state: FormState, status = 200):
     tables: withChosen(tables, table),
     roles,
     rows: tables.includes(table) ? await readRecentRows(query, table) : [],
-    operations: OPERATIONS,
+    operations: OPERATIONS.map((name) => ({ name, label: ownValue(HAPPENS, name) ?? name })),
     at,
     fields: fields.filter(({ isFurther }) => !isFurther),
     blocks: queryBlocks(JSON.parse(texts['queries'] || '[]') as [], problem?.field),

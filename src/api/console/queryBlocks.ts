@@ -30,12 +30,13 @@ export function queryBlocks(queries: readonly Query[], field: unknown): readonly
 /** Reads the form's blocks; one without a name and a query is skipped. */
 export function readQueries(values: Values): readonly Query[] {
   return Array.from({ length: MAX_BLOCKS }, (_, index): Query => {
+    const ordering = itemsOf(values, `query_${index}_ordering`);
     const read = (part: string): string => textOf(values, `query_${index}_${part}`, Infinity);
     return {
       outvar: read('outvar'),
       query: read('query').replaceAll('\r\n', '\n'),
       filter: read('filter') || null,
-      ordering: itemsOf(values, `query_${index}_ordering`),
+      ordering: ordering.length === 0 ? null : ordering,
       limit: numberOf(read('limit')),
       offset: numberOf(read('offset')),
     };

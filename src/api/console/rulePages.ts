@@ -30,6 +30,7 @@ const RULES = `${CONSOLE}/rules`;
 
 const CHOICES =
   '{ email_types(ordering: ["email_type"], limit: 200) { email_type } Utility { tables { name writable } } }';
+const NEWEST = '{ email_rule(ordering: ["ruleid desc"], limit: 1) { query_roleid } }';
 const rules = new ObjectRequests(
   emailRule,
   'ruleid name operations targets email_type query_roleid condition enabled delivery',
@@ -60,7 +61,7 @@ export function rulePages({ page, form }: PageHandlers): Router {
     // Always queried, because it rejects roles that may not see rules.
     const saved = await rules.find(visit, `ruleid = ${/^\d{1,18}$/.test(id) ? id : '0'}`);
     if (!saved && id !== '') throw new AppError('NOT_FOUND', 'There is no such rule.');
-    const rule = saved ?? newRule(req.query);
+    const rule = saved ?? (await newRule(visit.query, req.query));
     const choices = await readRuleChoices(visit.query, rule);
     const form = { rule, choices, condition: toInput(textOf(rule, 'condition', Infinity), choices.columns) };
     const others = saved?.['enabled'] === true ? await readOthers(visit.query, id) : [];
@@ -136,14 +137,16 @@ export function rulePages({ page, form }: PageHandlers): Router {
     .post(`${RULES}/preview`, preview);
 }
 
-/** A new rule, prefilled from the link on an email's page. */
-function newRule(query: Values): Values {
-  const table = textOf(query, 'table');
+/** A new rule, prefilled from the link on an email's page, and with the role of the newest rule. */
+async function newRule(query: Visit['query'], given: Values): Promise<Values> {
+  const { email_rule } = await query<{ email_rule: readonly { readonly query_roleid: Id }[] }>(NEWEST);
+  const [table, operation] = [textOf(given, 'table'), textOf(given, 'operation')];
   return {
     enabled: true,
-    operations: [],
+    operations: operation === '' ? [] : [operation],
     targets: table === '' ? [] : [table],
-    email_type: textOf(query, 'type'),
+    email_type: textOf(given, 'type'),
+    query_roleid: email_rule[0]?.query_roleid ?? '',
   };
 }
 

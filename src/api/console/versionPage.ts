@@ -55,6 +55,7 @@ export function versionPage({ page }: PageHandlers): Router {
       title: `Versions of ${type}`,
       type,
       shown: shown?.version,
+      live: newer,
       compared: before?.version,
       changes: await changesBetween(inTurn, before?.content ?? {}, after?.content ?? {}),
       versions: all.map(({ version, creatorid, createtime }) => ({
