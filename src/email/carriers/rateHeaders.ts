@@ -8,6 +8,8 @@ const MARGIN = 1.05;
 /** `2;w=1`, and in later drafts `"default";q=2;w=1`: calls in a period, and its seconds. */
 const POLICY = /(?:^\s*|;\s*q=)(\d+)[^,]*;\s*(?:w|window)=(\d+)/i;
 const ENDS_WITHIN_A_SECOND = /^[01]$/;
+/** The time to read a policy grows with the square of its length. */
+const MAX_CHARACTERS = 1_000;
 
 type Headers = Readonly<Record<string, unknown>>;
 
@@ -18,7 +20,7 @@ type Headers = Readonly<Record<string, unknown>>;
 export function readInterval(headers: Headers): number {
   const text = (name: string): string => {
     const value = ownValue(headers, name);
-    return typeof value === 'string' ? value : '';
+    return typeof value === 'string' ? value.slice(0, MAX_CHARACTERS) : '';
   };
   const limit = text('ratelimit-limit');
   const policy = POLICY.exec(text('ratelimit-policy')) ?? POLICY.exec(limit);

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { readInterval } from '../../../src/email/carriers/rateHeaders.js';
+import { cpuTimer } from '../../support/cpuTime.js';
 
 describe('carriers: rate limits in headers', () => {
   const CASES: readonly (readonly [Record<string, string>, number])[] = [
@@ -32,4 +33,10 @@ describe('carriers: rate limits in headers', () => {
       expect(readInterval(headers)).to.be.closeTo(intervalMs, 0.01);
     });
   }
+
+  it('are read in a moment, however long they are', () => {
+    const cpuMs = cpuTimer();
+    expect(readInterval({ 'ratelimit-policy': `;q=${'1'.repeat(8_000)}${';'.repeat(8_000)}` })).to.equal(0);
+    expect(cpuMs()).to.be.below(50);
+  });
 });
