@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { countWaiting } from '../../src/db/ledger/countWaiting.js';
 import { statement } from '../../src/db/sql/sql.js';
 import type { DeliveryOrder } from '../../src/queue/jobs.js';
 import { reconcileDeliveries } from '../../src/relay/reconcile.js';
@@ -71,6 +72,16 @@ describe('attack: very many deliveries that are due at once', () => {
     };
     await reconcileDeliveries(database.ledger, queue, 12);
     expect(new Set(queued)).to.have.property('size', queued.length);
+  });
+
+  it('are counted as far as matters to whether more are admitted, five times a second', async () => {
+    const { database } = db;
+    const [one, other] = [await createTenant(database), await createTenant(database)];
+    await makeDue(one, 110_000, 100);
+    await makeDue(other, 3, 200);
+    const counts = await countWaiting(database.ledger);
+    expect(counts.get(other.tenantid)).to.equal(3);
+    expect(counts.get(one.tenantid)).to.equal(100_000 - 3);
   });
 
   it('end the run before lost ones are looked for again', async () => {
