@@ -16,8 +16,12 @@ const SCAN_LIMIT = 2_000;
  * wait, e.g. after a carrier outage, to spare the queue.
  */
 const RECHECK_SECONDS = { few: 3, many: 10 } as const;
-/** Of due deliveries in one run: some are due again before the last of very many are queued, and sweeps and lost attempts wait meanwhile. */
+/**
+ * Of due deliveries in one run: some are due again before the last of very many are queued, and sweeps and lost attempts wait
+ * meanwhile. With a million due, a scan may take seconds.
+ */
 const SCANS = 10;
+const MAX_SCANS_MS = 2_000;
 
 // Requeues open work, read from PostgreSQL each time: state kept in memory might contradict a database that has gone back in
 // time. Adding is idempotent, because the same work has the same job id.
@@ -47,6 +51,7 @@ export async function reconcileDeliveries(
 
 async function addDue(ledger: Ledger, queue: Pick<Queue, 'addDeliveries'>): Promise<void> {
   const queued = new Map<number, number>();
+  const endMs = performance.now() + MAX_SCANS_MS;
   for (let scan = 0; scan < SCANS; scan++) {
     const due = await dueDeliveries(ledger, SCAN_LIMIT);
     await queue.addDeliveries(
@@ -59,7 +64,7 @@ async function addDue(ledger: Ledger, queue: Pick<Queue, 'addDeliveries'>): Prom
     const isMany = due.length >= SCAN_LIMIT;
     const marked = await markQueued(ledger, due, isMany ? RECHECK_SECONDS.many : RECHECK_SECONDS.few);
     // Rows locked by another session would only be found again: leave them to the next run.
-    if (!isMany || marked === 0) return;
+    if (!isMany || marked === 0 || performance.now() > endMs) return;
   }
 }
 

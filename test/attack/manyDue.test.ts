@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { countWaiting } from '../../src/db/ledger/countWaiting.js';
 import { statement } from '../../src/db/sql/sql.js';
@@ -99,5 +100,19 @@ describe('attack: very many deliveries that are due at once', () => {
     };
     await reconcileDeliveries(database.ledger, queue, 12);
     expect(queued).to.be.within(2_000, 2 * DUE);
+  });
+
+  it('end the run also if each part of them takes long', async () => {
+    const { database } = db;
+    await makeDue(await createTenant(database), DUE, 100);
+    let parts = 0;
+    const queue = {
+      addDeliveries: async () => {
+        parts += 1;
+        await delay(700);
+      },
+    };
+    await reconcileDeliveries(database.ledger, queue, 12);
+    expect(parts).to.be.within(1, 4);
   });
 });
