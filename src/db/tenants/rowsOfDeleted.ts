@@ -2,7 +2,7 @@ import type { Ledger } from '../pool/ledgerPool.js';
 import { identifier, join, statement, type SqlText } from '../sql/sql.js';
 import type { StatementRunner } from '../sql/statementRunner.js';
 
-/** A table without a reference to the tenant, and its primary key, which begins with the tenant's id. */
+/** A table without a reference to the tenant, and a key with an index, which begins with the tenant's id. */
 interface LeftTable {
   readonly table: string;
   readonly key: readonly string[];
@@ -14,6 +14,8 @@ export const LEFT_TABLES: readonly LeftTable[] = [
   { table: 'idempotency_key', key: ['tenantid', 'roleid', 'client', 'key'] },
   { table: 'email_suppression', key: ['tenantid', 'address'] },
   { table: 'email_unsubscribe', key: ['tenantid', 'address'] },
+  { table: 'audit_event', key: ['tenantid', 'time', 'eventid'] },
+  { table: 'sign_in_event', key: ['tenantid', 'time', 'eventid'] },
 ];
 
 /**
@@ -34,7 +36,7 @@ export async function deleteRowsLeft(
   await tx.query(statement`delete from ${identifier('rowpost', table)} where tenantid = $1`, [tenantid]);
 }
 
-// From one tenant to the next in the primary keys, so that no other tenant's rows are read.
+// From one tenant to the next in the index, so that no other tenant's rows are read.
 function deleteSome({ table, key }: LeftTable): { readonly name: string; readonly text: SqlText } {
   const rows = identifier('rowpost', table);
   const columns = (of: string) =>
