@@ -1,6 +1,8 @@
-import { insertAuditEvent } from '../../db/roles/auditEvents.js';
+import { countRecentChanges, insertAuditEvent } from '../../db/roles/auditEvents.js';
+import { isAnonymous, type Principal } from '../../db/roles/principal.js';
 import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import { toPostgresText } from '../../email/postgresText.js';
+import { rateLimited } from '../../foundation/errors.js';
 import { writeJson } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import type { ControlContext } from '../controlContext.js';
@@ -21,9 +23,12 @@ export interface ObjectChange {
 
 /** Emails may have megabytes, and their versions are kept in full. */
 const MAX_VALUE_CHARACTERS = 2_000;
+/** Of a role, within an hour: events are kept for a year, and any role may change itself. */
+const MAX_CHANGES = 10_000;
+const RETRY_MS = 60_000;
 
 /**
- * Writes who changed what to the audit log, in the transaction of the change.
+ * Writes who changed what to the audit log, in the transaction of the change. Throws AppError RATE_LIMITED.
  * @param tx that transaction
  */
 export async function recordChange(
@@ -31,6 +36,7 @@ export async function recordChange(
   { principal, options }: Pick<ControlContext, 'principal' | 'options'>,
   { object, operation, key, before, after }: ObjectChange,
 ): Promise<void> {
+  await requireFewChanges(tx, principal);
   const { tenantid, roleid, login } = principal;
   await insertAuditEvent(tx, {
     tenantid,
@@ -43,6 +49,13 @@ export async function recordChange(
     key: key === null ? null : shortened(toPostgresText(key)),
     changes: writeJson(differences(before as Row | undefined, after as Row | undefined)),
   });
+}
+
+/** Not of administrators. Anonymous clients, who are one role, have limits of their own. Throws AppError RATE_LIMITED. */
+async function requireFewChanges(tx: StatementRunner, principal: Principal): Promise<void> {
+  if (principal.isAdmin || isAnonymous(principal)) return;
+  if ((await countRecentChanges(tx, principal, MAX_CHANGES)) < MAX_CHANGES) return;
+  throw rateLimited(`The role has made ${MAX_CHANGES} changes within an hour.`, RETRY_MS);
 }
 
 interface Difference {

@@ -31,6 +31,21 @@ export async function insertAuditEvent(db: StatementRunner, event: AuditEvent): 
   );
 }
 
+/** How many changes a role has made within an hour; no more than `most` are counted. */
+export async function countRecentChanges(
+  db: StatementRunner,
+  { tenantid, roleid }: Pick<AuditEvent, 'tenantid' | 'roleid'>,
+  most: number,
+): Promise<number> {
+  const { rows } = await db.query<{ changes: number }>(
+    `select count(*)::int as changes from (
+       select from rowpost.audit_event
+       where tenantid = $1 and roleid = $2 and time > now() - interval '1 hour' limit $3) recent`,
+    [tenantid, roleid, most],
+  );
+  return rows[0]?.changes ?? 0;
+}
+
 /** Deletes old events. Safe to run concurrently. Throws what pg throws. */
 export function pruneAuditEvents(pool: Pool, days: number): Promise<void> {
   return pruneOldRows(pool, { table: 'audit_event', time: 'time', days });
