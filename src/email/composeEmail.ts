@@ -16,7 +16,7 @@ import {
 import { fieldsOf, type EmailField } from './emailFields.js';
 import { bytesOf, MAX_EMAIL_BYTES } from './message/emailSize.js';
 import { HeldResults } from './heldResults.js';
-import { tagNumericValues, type MarkDeps } from './numericTags.js';
+import { recordsForTemplates, type MarkDeps } from './numericTags.js';
 import { renderFields, renderPossible, type Rendered } from './renderFields.js';
 import { renderEmail, renderWithLink } from './renderEmail.js';
 import { addGraphqlNames } from './graphqlNames.js';
@@ -79,7 +79,7 @@ export async function composeEmail(
   const deps = { ...given, templates: tracedTemplates(given.templates, trigger.span), held };
   try {
     requireReadable(trigger);
-    const records = await tagNumericValues(deps, trigger);
+    const records = await recordsForTemplates(deps, trigger);
     marked = { ...trigger, new: addGraphqlNames(records.new), old: addGraphqlNames(records.old) };
     queries = await queriesOf(deps, marked, type);
     const locale = await localeOf(deps, marked, type, queries);

@@ -16,10 +16,10 @@ export interface MarkDeps {
 const MARK = 'E0';
 
 /**
- * Marks each value of a `numeric` column in a trigger's records, so that templates keep its digits; in JSON it looks like
- * `double precision`. Uses the table's current columns.
+ * A trigger's records as templates read them. Each value of a `numeric` column is marked, so that its digits are kept: in JSON it
+ * looks like `double precision`. Bytes are in base64, as in the results of queries. Uses the table's current columns.
  */
-export async function tagNumericValues(
+export async function recordsForTemplates(
   { engine, principals }: MarkDeps,
   trigger: EmailTrigger,
 ): Promise<Pick<EmailTrigger, 'new' | 'old'>> {
@@ -43,7 +43,7 @@ async function runApart<T>(steps: Steps<T>): Promise<T> {
   }
 }
 
-/** Those that are numeric, or hold one. */
+/** Those that are numeric or bytes, or hold a numeric. */
 function markedColumns(catalog: Catalog, target: string): MarkedMembers {
   const columns = [...(catalog.tables.get(target)?.columns.values() ?? [])];
   return new Map(columns.filter(({ type }) => isMarked(type)).map(({ sqlName, type }) => [sqlName, type]));
@@ -52,7 +52,8 @@ function markedColumns(catalog: Catalog, target: string): MarkedMembers {
 type MarkedType = Pick<ColumnType, 'kind' | 'fields'>;
 type MarkedMembers = ReadonlyMap<string, MarkedType>;
 
-const isMarked = ({ kind, fields }: MarkedType): boolean => kind === 'numeric' || fields !== undefined;
+const isMarked = ({ kind, fields }: MarkedType): boolean =>
+  kind === 'numeric' || kind === 'bytea' || fields !== undefined;
 
 const MARKED = /(?<=\d)E0(?=[\s,\]}]|$)/g;
 
@@ -74,9 +75,12 @@ function* markedInSteps(json: string, members: MarkedMembers): Steps<string> {
 }
 
 /** @param json a value of the type, or a list of them */
-function* markedOfType(json: string, { fields }: MarkedType): Steps<string> {
+function* markedOfType(json: string, { kind, fields }: MarkedType): Steps<string> {
+  if (kind === 'bytea') return json.replace(HEXADECIMAL, (_text, hex: string) => base64(hex));
   if (!fields) return yield* markedValue(json);
-  const members = new Map(fields.filter(({ type }) => isMarked(type)).map(({ name, type }) => [name, type]));
+  // Queries show bytes within a row type as PostgreSQL does.
+  const shown = fields.filter(({ type }) => type.kind !== 'bytea' && isMarked(type));
+  const members = new Map(shown.map(({ name, type }) => [name, type]));
   let marked = '';
   let from = 0;
   let restedAt = 0;
@@ -90,6 +94,11 @@ function* markedOfType(json: string, { fields }: MarkedType): Steps<string> {
   }
   return marked + json.slice(from);
 }
+
+/** Bytes as events record them, as a JSON string. */
+const HEXADECIMAL = /"\\\\x([0-9a-f]*)"/g;
+
+const base64 = (hex: string): string => JSON.stringify(Buffer.from(hex, 'hex').toString('base64'));
 
 /** Characters that are read in one step. */
 const STEP_CHARACTERS = 50_000;

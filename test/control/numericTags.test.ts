@@ -11,6 +11,14 @@ describe('markers of numerics in template records', () => {
     expect(removeNumericTags(marked)).to.equal(record);
   });
 
+  it('leave other columns alone where bytes become base64, as queries show them', () => {
+    const record = String.raw`{"a":"\\x00ff5c","b":"\\x00ff","c":["\\x",null,"\\x01"],"d":null,"e":"\\x00"}`;
+    const bytes = new Map(['a', 'c', 'd'].map((name) => [name, { kind: 'bytea' as const }]));
+    expect(markNumbers(record, bytes)).to.equal(
+      String.raw`{"a":"AP9c","b":"\\x00ff","c":["",null,"AQ=="],"d":null,"e":"\\x00"}`,
+    );
+  });
+
   it('leave NaN, null and text alone', () => {
     const record = '{"a":"NaN","b":null,"c":"10E0"}';
     expect(markNumbers(record, numerics('a', 'b', 'c'))).to.equal(record);

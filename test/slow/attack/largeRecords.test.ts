@@ -3,7 +3,7 @@ import type { EmailType } from '../../../src/db/email/emailTypes.js';
 import { composeEmail, type ComposeDeps, type NamedType } from '../../../src/email/composeEmail.js';
 import type { EmailTrigger } from '../../../src/email/email.js';
 import {
-  tagNumericValues,
+  recordsForTemplates,
   markNumbers,
   removeNumericTags,
   type MarkDeps,
@@ -76,7 +76,7 @@ describe('attack: a row of millions of values, which an email is about', () => {
     const record = `{"price":1.50,"list":[${'1,'.repeat(900_000)}1]}`;
     let turns = 0;
     const watch = setInterval(() => (turns += 1), 1);
-    const { new: marked } = await tagNumericValues(deps as unknown as MarkDeps, changeTo(record));
+    const { new: marked } = await recordsForTemplates(deps as unknown as MarkDeps, changeTo(record));
     clearInterval(watch);
     expect(marked?.length).to.equal(record.length + 2 * 900_002);
     expect(turns).to.be.at.least(10);
