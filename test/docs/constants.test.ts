@@ -75,7 +75,16 @@ const derived = deriveSettings({
 const times = (n: number): string =>
   ['', '', 'twice', '', '', '', '', '', 'eight times', '', 'ten times'][n / 600] ?? '';
 
+/** From the first attempt to the last, where all fail: each waits for half of its backoff on average. */
+const retriedForMs = Array.from({ length: SETTINGS.maxAttempts.fallback - 1 }, (_, attempt) =>
+  Math.min(SETTINGS.backoffCapMs.fallback, CONSTANTS.backoffBaseMs * 2 ** attempt),
+).reduce((sum, ms) => sum + ms / 2, 0);
+
 const OTHERS: Said = [
+  [
+    'reference/metrics-and-alerts',
+    `by default for ${Math.round(retriedForMs / 1_800_000) === 1 ? 'half an hour' : `${retriedForMs} ms`} on average`,
+  ],
   ['how-to/run', `makes \`rowpost-${VERSION}.tgz\``],
   ['explanation/sizing', `\`PG_POOL\` (${SETTINGS.pgPool.fallback})`],
   ['explanation/sizing', `the default of ${SETTINGS.workerConcurrency.fallback} is too low`],
