@@ -129,10 +129,9 @@ describe('carriers that replace the Message-ID', () => {
   const named = rows.flatMap(([, title = '', , id]) => (id === 'its own' ? [title] : []));
   const listed = `${named.slice(0, -1).join(', ')} and ${named.at(-1) ?? ''} replace it with their own`;
 
-  it('are the same on every page', () => {
+  it('are the same on the page on guarantees', () => {
     expect(rows.map(([, , kind]) => kind)).to.deep.equal(CARRIERS.map(({ kind }) => kind));
     expect(named).to.have.length.above(1);
-    for (const page of ['explanation/guarantees', 'reference/email'])
-      expect(read(page), page).to.include(listed);
+    expect(read('explanation/guarantees')).to.include(listed);
   });
 });
