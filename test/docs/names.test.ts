@@ -61,3 +61,16 @@ describe('names in the documentation', () => {
     });
   }
 });
+
+describe('docs/explanation/security.md', () => {
+  it('has every cookie', () => {
+    const api = new URL('src/api/', ROOT);
+    const sources = readdirSync(api, { encoding: 'utf8', recursive: true })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readFileSync(new URL(name, api), 'utf8'))
+      .filter((text) => /cookie/i.test(text));
+    const made = new Set(sources.flatMap((text) => text.match(/\browpost_[a-z]+/g) ?? []));
+    const [, table = ''] = /^\| Cookie \|(.*?)\n\n/ms.exec(read('docs/explanation/security.md'))!;
+    expect(table.match(/(?<=`)rowpost_[a-z]+/g)).to.have.members([...made]);
+  });
+});

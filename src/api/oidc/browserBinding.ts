@@ -23,7 +23,8 @@ export function browserHashOf(
  */
 export function cookieName(state: string, baseUrl: string, kind: SignInKind): string {
   const id = sha256(state).toString('hex').slice(0, 16);
-  return `${baseUrl.startsWith('https:') ? '__Host-' : ''}rowpost_${kind === 'trial' ? 'trial' : 'oidc'}_${id}`;
+  const name = kind === 'trial' ? 'rowpost_trial' : 'rowpost_oidc';
+  return `${baseUrl.startsWith('https:') ? '__Host-' : ''}${name}_${id}`;
 }
 
 /** Lax, not Strict: the provider's redirect back is a navigation from another site. */
