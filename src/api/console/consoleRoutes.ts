@@ -32,6 +32,7 @@ import { personPage } from './personPage.js';
 import { policyPages } from './policyPages.js';
 import { redrivePages } from './redrivePages.js';
 import { providerPage } from './providerPage.js';
+import { providerSetUp } from './providerSetUp.js';
 import { rolePages } from './rolePages.js';
 import { rowPages } from './rowPages.js';
 import { rulePages } from './rulePages.js';
@@ -184,6 +185,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
       sessionPage(handlers),
       signInEventPage(handlers),
       providerPage(handlers),
+      providerSetUp(handlers),
       trialSignIn(deps, handlers),
       auditPage(handlers),
       keyPage(handlers),
