@@ -24,7 +24,7 @@ const PASSWORD = 'password';
 const KINDS: Readonly<Record<string, string>> = {
   signed_in: 'Signed in',
   refused: 'Refused',
-  provisioned: 'Role made or linked',
+  provisioned: 'Role created or linked',
   classes_changed: 'Classes changed',
   signed_out: 'Signed out',
 };
@@ -163,6 +163,7 @@ async function withNames({ query }: Visit, shown: readonly Event[]): Promise<rea
 
 function whyOf({ kind, reason }: Event): { readonly why?: string | undefined; readonly code?: string } {
   if (reason === null) return {};
+  if (kind === 'classes_changed') return { why: `It ${reason}` };
   if (kind !== 'refused') return { why: ownValue(SIGN_OUTS, reason) ?? reason };
   const known = Object.hasOwn(ERROR_CODES, reason)
     ? ERROR_CODES[reason as keyof typeof ERROR_CODES]

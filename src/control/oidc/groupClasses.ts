@@ -48,13 +48,14 @@ export async function isInExactly(
 
 /**
  * Puts a role into the classes of its groups, and out of those of groups that it has no longer. Classes given by hand stay.
- * @returns whether that changes any
+ * @returns the names of those that it joins and leaves, in words; undefined if nothing changes
  */
 export async function setGroupClasses(
   db: StatementRunner,
   { roleid, confid }: Member,
   classids: readonly number[],
-): Promise<boolean> {
+): Promise<string | undefined> {
+  const before = await classesOf(db, roleid);
   const left = await db.query(
     `delete from rowpost.role_oidc_class
      where roleid = $1 and confid = $2 and classid not in (select unnest($3::int[]))`,
@@ -80,7 +81,42 @@ export async function setGroupClasses(
      where r.roleid = $1 and missing.classids is not null`,
     [roleid],
   );
-  return left.rowCount !== 0 || joined.rowCount !== 0;
+  if (left.rowCount === 0 && joined.rowCount === 0) return undefined;
+  return describeChange(db, before, await classesOf(db, roleid));
+}
+
+async function classesOf(db: StatementRunner, roleid: number): Promise<readonly number[]> {
+  const { rows } = await db.query<{ classes: readonly number[] }>(
+    'select classes from rowpost.role where roleid = $1',
+    [roleid],
+  );
+  return rows[0]?.classes ?? [];
+}
+
+/** An index of what happened at sign-ins has the text as a part of its key. */
+const MAX_CHANGE_CHARACTERS = 300;
+
+async function describeChange(
+  db: StatementRunner,
+  before: readonly number[],
+  after: readonly number[],
+): Promise<string> {
+  const joined = after.filter((classid) => !before.includes(classid));
+  const left = before.filter((classid) => !after.includes(classid));
+  const { rows } = await db.query<{ classid: number; name: string }>(
+    'select classid, name from rowpost.role_class where classid = any ($1) order by name',
+    [[...joined, ...left]],
+  );
+  const namesOf = (classids: readonly number[]): string =>
+    rows
+      .filter(({ classid }) => classids.includes(classid))
+      .map(({ name }) => name)
+      .join(', ');
+  const text = [
+    ...(joined.length > 0 ? [`joined ${namesOf(joined)}`] : []),
+    ...(left.length > 0 ? [`left ${namesOf(left)}`] : []),
+  ].join('; ');
+  return Array.from(text).slice(0, MAX_CHANGE_CHARACTERS).join('');
 }
 
 /** Whether the role may have others in a class. */

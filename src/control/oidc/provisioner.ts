@@ -170,11 +170,12 @@ async function provision(
   const parent = await readParent(db, tenantid, provisioning.parentid);
   const found = known ?? (await findOrMakeRole(db, provisioning, identity, parent, names));
   const member = { tenantid, confid, roleid: found.roleid, groups };
-  const isChanged = await setGroupClasses(db, member, await groupClassesOf(db, member, parent));
+  const change = await setGroupClasses(db, member, await groupClassesOf(db, member, parent));
   const event = { tenantid, confid, roleid: found.roleid };
   if (known === undefined) await recordSignInEvents(db, [{ kind: 'provisioned', ...event }]);
-  else if (isChanged) await recordSignInEvents(db, [{ kind: 'classes_changed', ...event }]);
-  if (isChanged || known === undefined) await bumpPolicyVersion(db, tenantid);
+  else if (change !== undefined)
+    await recordSignInEvents(db, [{ kind: 'classes_changed', reason: change, ...event }]);
+  if (change !== undefined || known === undefined) await bumpPolicyVersion(db, tenantid);
   return found;
 }
 

@@ -132,9 +132,11 @@ describe('sign-in events', () => {
     };
     const roleid = await signIn([]);
     expect(await signIn(['staff'])).to.equal(roleid);
+    expect(await signIn(['staff'])).to.equal(roleid);
+    expect(await signIn([])).to.equal(roleid);
     provider.misbehavior = {};
     expect(new Set(await kindsOf(roleid))).to.deep.equal(
-      new Set(['provisioned', 'signed_in', 'classes_changed']),
+      new Set(['provisioned', 'signed_in', 'classes_changed joined staff', 'classes_changed left staff']),
     );
   });
 

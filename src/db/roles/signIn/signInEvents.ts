@@ -12,7 +12,7 @@ export interface SignInEvent {
   readonly login?: string | undefined;
   /** The configuration of the provider; a password if omitted. */
   readonly confid?: number | undefined;
-  /** Of a refusal, the code; of a sign-out, how. */
+  /** Of a refusal, the code; of changed classes, which; of a sign-out, how. */
   readonly reason?: string | undefined;
   readonly address?: string | undefined;
   /** The role that did it, if that is another one. */
