@@ -9,7 +9,7 @@ const TEXT = /\.(ts|js|mjs|cjs|md|liquid|css|html|example)$/;
 const FIXED = new RegExp(
   [
     String.raw`@?sendgrid/mail|v3/mail/\w+|[Nn]odemailer|createTransport|ParsedMail|mail-composer|MailComposer|MailService|X-Mailer|MAIL FROM`,
-    String.raw`\bmail\.[a-z.]*example[a-z.]*|MailFromDomainNotVerifiedException|report\['mail'\]|sendMail`,
+    String.raw`\bmail\.[a-z.]*example[a-z.]*|MailFromDomainNotVerifiedException|report\['mail'\]|sendMail|/mail\|name\|login\|`,
     String.raw`sent_mail|mailid|MAIL_TRANSPORT|mailTransport|set_email_transport|email_transports?\b|email_transportInput`,
     String.raw`emailTransport\b|emailTransportInput|EMAIL_TRANSPORT_REFUSED|\btransports\b|[sS]trictTransportSecurity|Strict-Transport-Security`,
     String.raw`oidc_provider\w*|OIDC_PROVIDER\w*|provider_message_id|providerMessageId|provider_event_id|providerEventId|TracerProvider|locale-provider`,

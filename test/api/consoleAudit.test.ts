@@ -25,15 +25,15 @@ describe('the console’s audit log', () => {
 
   it('says who changed what, from what to what', async () => {
     const page = await browser.page(`${AUDIT}?object=role`);
-    expect(page).to.match(/made the role <a href="\/console\/audit\?object=role&amp;key=\d+">/);
+    expect(page).to.match(/created the role <a href="\/console\/audit\?object=role&amp;key=\d+">/);
     expect(page).to.include('<strong>name</strong> <ins>&lt;script&gt;alert(1)&lt;/script&gt;</ins>');
     expect(page).to.include('&lt;i&gt;eve').and.not.include('<i>eve').and.not.include('<script>alert');
-    expect(page).to.not.include('made the class');
+    expect(page).to.not.include('created the class');
   });
 
   it('is searched by what, which one and who, with special characters as they are', async () => {
     expect(await browser.page(`${AUDIT}?object=role_class`))
-      .to.include('made the class')
+      .to.include('created the class')
       .and.not.include('&lt;i&gt;eve');
     expect(await browser.page(`${AUDIT}?object=role_class&key=99`)).to.include(
       'Nothing matches this search.',
@@ -41,7 +41,7 @@ describe('the console’s audit log', () => {
     expect(await browser.page(`${AUDIT}?who=${encodeURIComponent("%' or true or '")}`)).to.include(
       'Nothing matches',
     );
-    expect(await browser.page(`${AUDIT}?who=OO`)).to.include('made the role');
+    expect(await browser.page(`${AUDIT}?who=OO`)).to.include('created the role');
   });
 
   it('is paged', async () => {

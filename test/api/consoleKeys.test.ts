@@ -37,7 +37,7 @@ describe('the console’s API keys', () => {
     expect(page).to.include('may do select').and.include('Never used');
     expect(keyIn(page)).to.equal('');
     expect(await browser.page('/console/audit?object=api_key'))
-      .to.include('made the API key')
+      .to.include('created the API key')
       .and.not.include(key);
   });
 

@@ -105,8 +105,8 @@ describe('the console’s “Why did nothing happen?”', () => {
       as.page(`/console/why?${new URLSearchParams({ person }).toString()}`);
     const links = (page: string): string[] =>
       [...page.matchAll(/<li><a href="(\/console\/why[^"]+)">([^<]*)/g)].map(([, , label]) => label!);
-    expect(links(await of('ZOE'))).to.have.members(['Zoe 100%, Lisbon', 'Zoe 1000']);
-    expect(links(await of('100%'))).to.deep.equal(['Zoe 100%, Lisbon']);
+    expect(links(await of('ZOE'))).to.have.members(['1: Zoe 100%, Lisbon', '3: Zoe 1000']);
+    expect(links(await of('100%'))).to.deep.equal(['1: Zoe 100%, Lisbon']);
     const many = await of('Many');
     expect(links(many)).to.have.length(10);
     expect(many).to.include('And more.');
@@ -115,9 +115,9 @@ describe('the console’s “Why did nothing happen?”', () => {
     expect(links(await of('Zoe', await shop.signedIn('other')))).to.deep.equal([]);
     const html = await browser.page(path('client', '1'));
     expect(html).to.include('Rows that refer to this one').and.include('And more.');
-    expect(links(html).slice(0, 2)).to.deep.equal(['about 12, 1', 'about 11, 1']);
+    expect(links(html).slice(0, 2)).to.deep.equal(['12: about 12, 1', '11: about 11, 1']);
     expect(await browser.page(path('client', '3'))).not.to.include('Rows that refer');
-    expect(links(await browser.page(path('client', '2')))).to.deep.equal(['2']);
+    expect(links(await browser.page(path('client', '2')))).to.deep.equal(['20: 2']);
   });
 
   it('says that no email came because no rule is about the table, or none matched', async () => {

@@ -43,7 +43,7 @@ export const LABELS = new Map<string, string>([
   ['session', 'session'],
 ]);
 const DID: Readonly<Record<string, string>> = {
-  create: 'made the',
+  create: 'created the',
   update: 'changed the',
   delete: 'deleted the',
 };

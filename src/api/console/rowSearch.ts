@@ -1,6 +1,7 @@
 import { AppError } from '../../foundation/errors.js';
 import { writeJson, textOfValue } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
+import { keyText } from './choices.js';
 import { containing, literal } from './deliveryFilter.js';
 import { shortened } from './formValues.js';
 import type { Visit } from './pageHandlers.js';
@@ -10,7 +11,7 @@ const TABLE = `query ($name: String) { Utility { tables(name: $name) {
   name columns { name type in_primary_key } relations { field kind target }
 } } }`;
 const TEXT_TYPES: ReadonlySet<string> = new Set(['text', 'varchar', 'bpchar', 'citext', 'name']);
-/** Of columns that say who somebody is, in any spelling: `email`, `eMail`, `customer_name`, `Login`. */
+/** Of columns that say who somebody is, in any spelling: `email`, `customer_name`, `Login`. */
 const NAMES_OF_PEOPLE = /mail|name|login|recipient|contact/i;
 const MAX_TABLES = 30;
 const MAX_ROWS = 10;
@@ -163,5 +164,5 @@ function toChoice(table: Table, row: Row): { readonly key: string; readonly labe
     .slice(0, LABEL_COLUMNS)
     .map((value) => shortened(textOfValue(value), LABEL_CHARACTERS))
     .join(', ');
-  return { key: writeJson(key), label };
+  return { key: writeJson(key), label: [keyText(key), label].filter((text) => text !== '').join(': ') };
 }

@@ -38,17 +38,17 @@ export const AUDITS: Readonly<Record<string, UtilityAudit | null>> = {
   },
   set_file_table: {
     object: 'file_table',
-    did: 'let rows have files, of the table',
+    did: 'allowed files in the table',
     key: 'table_name',
     values: ['column_name'],
   },
   set_capture: {
     object: 'captured_table',
-    did: 'set whose changes count, of the table',
+    did: 'chose whose changes are captured in the table',
     key: 'table_name',
     values: ['writers'],
   },
-  set_captures: { object: 'captured_table', did: 'set whose changes count, of the table', self: true },
+  set_captures: { object: 'captured_table', did: 'chose whose changes are captured in the table', self: true },
   set_sign_in_brand: {
     object: 'sign_in_brand',
     did: 'changed the sign-in page',
@@ -68,10 +68,10 @@ export const AUDITS: Readonly<Record<string, UtilityAudit | null>> = {
     did: 'deleted the draft of the email',
     key: 'email_type',
   },
-  redrive_email_delivery: { object: 'email_delivery', did: 'sent again the delivery', key: 'deliveryid' },
+  redrive_email_delivery: { object: 'email_delivery', did: 'resent the delivery', key: 'deliveryid' },
   redrive_email_deliveries: {
     object: 'email_delivery',
-    did: 'sent many deliveries again',
+    did: 'resent many deliveries',
     values: ['filter'],
   },
 };
