@@ -72,7 +72,7 @@ if (HAS_CLIENT_PROGRAMS) {
       it('is restored into another cluster, where processes refuse to start and the doctor says why', async () => {
         newUrl = await emptyDatabase(await startSeparateCluster());
         const env = { ...fleet.env, NEW_DATABASE_URL: newUrl };
-        expect(await recipes.run(['dump', 'restore'], env)).to.deep.equal({ code: 0, output: '' });
+        expect(await recipes.run(['dump', 'restore'], env)).to.include({ code: 0, output: '' });
         await fleet.moveTo(newUrl);
 
         const doctor = await runRowpost(['doctor'], { ...fleet.env, ...FOR_DOCTOR });
