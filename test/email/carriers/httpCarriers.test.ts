@@ -311,6 +311,14 @@ describe('delivery: through HTTP carriers', () => {
       expect(addressesOf(outcome)).to.deep.equal(['b@exämple.com']);
     });
 
+    it('no more inactive addresses are recorded than the email has, and none of any length', async () => {
+      const listed = Array.from({ length: 5_000 }, (_, n) => `a${n}@example.com`);
+      const Message = `Message OK, but will not deliver to these inactive addresses: ${'a'.repeat(9_000)}@example.com, ${listed.join(', ')}`;
+      api.reply = () => ({ status: 200, body: { ErrorCode: 0, Message, MessageID: '1' } });
+      const outcome = await opened[1]!.send(EMAIL, { account, deadlineMs: 400, mayStart: () => true });
+      expect(addressesOf(outcome)).to.deep.equal(listed.slice(0, 4));
+    });
+
     it('receives the whole email', async () => {
       api.reply = () => ({ status: 200, body: { MessageID: '1' } });
       await opened[1]!.send(EMAIL, { account, deadlineMs: 400, mayStart: () => true });
