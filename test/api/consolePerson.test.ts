@@ -68,6 +68,12 @@ describe('a person in the console', () => {
       expect(await person(name), 'a name is not an address').not.to.include('neither suppressed');
   });
 
+  it('is one of the first fifty with the text', async () => {
+    const intended = Array.from({ length: 1_000 }, (_, n) => `x${n}@many.example`);
+    await shop.deliver(order, { state: 'failed', intended });
+    expect((await person('@many')).match(/@many\.example<\/a>/g)).to.have.length(50);
+  });
+
   it('has why it gets no email, and when nothing was meant for it', async () => {
     await shop.fixture.control(
       shop.root,

@@ -9,6 +9,8 @@ import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const PERSON = `${CONSOLE}/person`;
 const PAGE_SIZE = 50;
+/** Of the addresses with a text: an email may be meant for a thousand. */
+const MAX_OTHERS = 50;
 
 const BLOCKED = `query ($address: String) {
   email_suppression(filter: $address, limit: 1) { address reason source deliveryid createtime }
@@ -110,8 +112,9 @@ async function readOthers(query: Visit['query'], text: string, within: string): 
     depth: 0,
     limit: PAGE_SIZE,
   });
+  const part = text.toLowerCase();
   const found = rows.flatMap(({ intended_recipients }) => intended_recipients ?? []);
-  return [...new Set(found.filter((each) => each.toLowerCase().includes(text.toLowerCase())))];
+  return [...new Set(found.filter((each) => each.toLowerCase().includes(part)))].slice(0, MAX_OTHERS);
 }
 
 async function readBlocked(query: Visit['query'], address: string): Promise<object> {
