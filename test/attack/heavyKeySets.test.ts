@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { exportJWK, generateKeyPair, SignJWT, type JWK } from 'jose';
 import { ProviderKeys } from '../../src/api/oidc/providerKeys.js';
-import { verifySigned } from '../../src/api/oidc/verifyIdToken.js';
+import { ALGORITHMS, verifySigned } from '../../src/api/oidc/verifyIdToken.js';
 import { systemClock } from '../../src/foundation/clock.js';
 import { json, MisbehavingProvider } from '../api/oidc/support/misbehavingProvider.js';
 import { OidcFixture } from '../api/oidc/support/oidcFixture.js';
@@ -91,5 +91,21 @@ describe('attack: a provider has keys of which each token costs CPU time', () =>
         expect(cpuMs() / TOKENS).to.be.lessThan(MAX_CPU_MS);
       });
     }
+  }
+
+  for (const alg of ALGORITHMS) {
+    it(`but keys for ${alg} still count, whether or not they name it`, async () => {
+      const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
+      const jwk = await exportJWK(publicKey);
+      const token = await new SignJWT({ sub: 'x' }).setProtectedHeader({ alg }).sign(privateKey);
+      for (const named of [{}, { alg }, { alg, use: 'sig', key_ops: ['verify'] }]) {
+        const response = { status: 200, text: JSON.stringify({ keys: [{ ...jwk, ...named }] }) };
+        const providerKeys = new ProviderKeys(() => Promise.resolve(response), systemClock);
+        const verified = await verifySigned(providerKeys, 'https://idp.example/keys', token, {
+          algorithms: [alg],
+        });
+        expect(verified.sub).to.equal('x');
+      }
+    });
   }
 });

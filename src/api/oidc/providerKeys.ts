@@ -90,7 +90,7 @@ async function readKeySet({ keys }: JSONWebKeySet): Promise<KeySet> {
     });
 }
 
-/** One of each kind of key, by which it is imported. */
+/** For keys that name no algorithm: one of their kind, by which they can be imported. */
 const ALGORITHM_OF_CURVE: Readonly<Record<string, string>> = {
   'P-256': 'ES256',
   'P-384': 'ES384',
@@ -100,13 +100,13 @@ const ALGORITHM_OF_CURVE: Readonly<Record<string, string>> = {
 
 async function isUsable(key: unknown): Promise<boolean> {
   if (!isJsonObject(key)) return false;
-  const { kty, n, e, crv } = key;
+  const { kty, n, e, crv, alg } = key;
   const isRsa = kty === 'RSA';
   if (isRsa && !(isWithin(n, MAX_MODULUS_BYTES) && isWithin(e, MAX_EXPONENT_BYTES))) return false;
   const algorithm = isRsa ? 'RS256' : typeof crv === 'string' ? ownValue(ALGORITHM_OF_CURVE, crv) : undefined;
   if (algorithm === undefined) return false;
   try {
-    await importJWK(key, algorithm);
+    await importJWK(key, typeof alg === 'string' ? alg : algorithm);
     return true;
   } catch {
     return false;
