@@ -8,7 +8,7 @@ import { errorAt } from '../syntax/errors.js';
 import { comparesIndexed } from './indexable.js';
 import { bounded, copiesOf, patternOf, spend } from '../values/effort.js';
 import { pattern as patternForm } from '../values/literalForms.js';
-import { asType, compileSide, isNullLiteral, mismatch, unify, type Side } from '../values/operands.js';
+import { asType, compileSide, mismatch, refuseNull, unify, type Side } from '../values/operands.js';
 import type { BetweenNode, CompareNode, DistinctNode, InNode, LikeNode } from '../syntax/tree.js';
 import { describe, elementOf, family, isCitext, isNative, orderable, textual, TYPES } from '../types.js';
 
@@ -264,14 +264,6 @@ function asText(side: Side, environment: Environment): Value {
 function listOfTexts({ node }: Side, value: Value): Value {
   if (textual(elementOf(value.type))) return value;
   throw errorAt('FILTER_TYPE', `LIKE compares text, not ${describe(value.type)}`, node.at);
-}
-
-function refuseNull(sides: readonly Side[]): void {
-  for (const side of sides) {
-    if (isNullLiteral(side)) {
-      throw errorAt('FILTER_TYPE', "null can't be used here", side.node.at, 'Write IS NULL or IS NOT NULL.');
-    }
-  }
 }
 
 function requireEquality(values: readonly Value[], sides: readonly Side[]): void {

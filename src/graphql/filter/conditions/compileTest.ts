@@ -2,7 +2,7 @@ import { sql, type Sql } from '../../../db/sql/sql.js';
 import { compileBetween, compileCompare, compileDistinct, compileIn, compileLike } from './comparisons.js';
 import type { Condition, Environment, Value } from '../environment.js';
 import { errorAt } from '../syntax/errors.js';
-import { asItself, asType, compileSide } from '../values/operands.js';
+import { asItself, asType, compileSide, refuseNull } from '../values/operands.js';
 import { resolvePath } from '../rows/paths.js';
 import type { FilterNode, IsNode } from '../syntax/tree.js';
 import { describe, TYPES } from '../types.js';
@@ -55,6 +55,7 @@ const isAbsent = (row: Sql): Sql => sql`(${row} is not distinct from null)`;
 function compileBoolean(node: FilterNode, environment: Environment): Condition {
   const side = compileSide(node, environment);
   const { operand } = side;
+  refuseNull([side]);
   if (operand.is === 'literal' && operand.node.kind === 'boolean') {
     return asCondition(asType(side, TYPES.boolean, environment));
   }

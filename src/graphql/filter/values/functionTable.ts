@@ -279,9 +279,10 @@ export const FUNCTIONS: ReadonlyMap<string, FilterFunction> = new Map(
 );
 
 function substring(): FilterFunction {
+  // Unlike `greatest`, the function is null if the length is.
   const write = (t: Sql, from: Sql, length?: Sql): Sql =>
     length
-      ? sql`pg_catalog.substr(${t}, ${from}, greatest(${length}, 0))`
+      ? sql`pg_catalog.substr(${t}, ${from}, pg_catalog.int4larger(${length}, 0))`
       : sql`pg_catalog.substr(${t}, ${from})`;
   return row(['text', 'whole', 'whole'], text, write, 'from the nth character, from 1; at most so many', {
     optional: 1,

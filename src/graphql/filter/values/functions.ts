@@ -7,7 +7,7 @@ import { widest } from '../rows/readExtent.js';
 import { errorAt } from '../syntax/errors.js';
 import { bounded, copiesOf, lengthsOf, patternOf, spend } from './effort.js';
 import { FUNCTIONS, UNITS, type FilterFunction, type Parameter } from './functionTable.js';
-import { asItself, asType, compileSide, isTextLiteral, unify, type Side } from './operands.js';
+import { asItself, asType, compileSide, isNullLiteral, isTextLiteral, unify, type Side } from './operands.js';
 import type { CallNode } from '../syntax/tree.js';
 import {
   describe,
@@ -136,7 +136,9 @@ function argument(side: Side, parameter: Parameter, environment: Environment): V
   if (parameter === 'unit' || parameter === 'wholeUnit') return unit(side, UNITS[parameter], environment);
   const { accepts, wanted, hint, literal, cast } = ARGUMENTS[parameter];
   const value =
-    literal && isTextLiteral(side) ? asType(side, literal, environment) : asItself(side, environment);
+    literal && (isTextLiteral(side) || isNullLiteral(side))
+      ? asType(side, literal, environment)
+      : asItself(side, environment);
   if (!accepts(value.type)) throw wrong(side, value, wanted, hint);
   const castType = cast?.(value.type);
   return castType === undefined ? value : { ...value, sql: sql`${value.sql}::${typeName(castType)}` };

@@ -22,6 +22,15 @@ export function isNullLiteral({ operand }: Side): boolean {
   return operand.is === 'literal' && operand.node.kind === 'null';
 }
 
+/** Where null would be an unknown value, whatever else there is. Throws AppError FILTER_TYPE. */
+export function refuseNull(sides: readonly Side[]): void {
+  for (const side of sides) {
+    if (isNullLiteral(side)) {
+      throw errorAt('FILTER_TYPE', "null can't be used here", side.node.at, 'Write IS NULL or IS NOT NULL.');
+    }
+  }
+}
+
 export function isTextLiteral({ operand }: Side): boolean {
   return operand.is === 'literal' && operand.node.kind === 'text';
 }

@@ -5,7 +5,7 @@ import type { Environment, Value } from '../environment.js';
 import { widest } from '../rows/readExtent.js';
 import { errorAt } from '../syntax/errors.js';
 import { bounded, spend } from './effort.js';
-import { asItself, asType, compileSide, isTextLiteral, type Side } from './operands.js';
+import { asItself, asType, compileSide, isTextLiteral, refuseNull, type Side } from './operands.js';
 import type { ArithmeticNode, ArithmeticOperator, SignNode } from '../syntax/tree.js';
 import { describe, family, isWholeNumber, TYPES, widerNumber } from '../types.js';
 
@@ -18,11 +18,13 @@ import { describe, family, isWholeNumber, TYPES, widerNumber } from '../types.js
 export function compileArithmetic(node: ArithmeticNode, environment: Environment): Value {
   const left = compileSide(node.left, environment);
   const right = compileSide(node.right, environment);
+  refuseNull([left, right]);
   return temporal(node, left, right, environment) ?? numeric(node, left, right, environment);
 }
 
 export function compileSign(node: SignNode, environment: Environment): Value {
   const side = compileSide(node.operand, environment);
+  refuseNull([side]);
   const value = asItself(side, environment);
   if (node.operator === '-' && family(value.type) === 'interval')
     return computed(sql`(operator(pg_catalog.-) ${value.sql})`, value.type, value);
