@@ -311,6 +311,7 @@ if (HAS_CHROMIUM) {
           ['people', '/console/person'],
           ['person', '/console/person?address=ada%40example.com&within=all'],
           ['why', '/console/why?table=orders&key=7'],
+          ['rows of a person', '/console/why?person=ada'],
           ['emails', '/console/emails'],
           ['email', '/console/emails/edit?type=confirmation'],
           ['starters', '/console/emails/new'],
@@ -387,6 +388,7 @@ if (HAS_CHROMIUM) {
         await look(operators, name, [
           ['overview-installation', '/console/overview'],
           ['tenants', '/console/tenants'],
+          ['providers', '/console/identity-providers'],
         ]);
         await operators.context().close();
       });
