@@ -10,6 +10,7 @@ const CREATE_PROVIDER =
   'mutation ($input: oidc_providersInput) { create_oidc_providers(input: $input) { providerid } }';
 const CREATE_CONFIG = 'mutation ($input: oidc_configInput) { create_oidc_config(input: $input) { confid } }';
 const CREATE_ROLE = 'mutation ($input: roleInput) { create_role(input: $input) { roleid } }';
+const DELETE_ROLE = 'mutation ($roleid: ID!) { delete_role(roleid: $roleid) { roleid } }';
 const CREATE_PROVISIONING =
   'mutation ($input: oidc_provisioningInput) { create_oidc_provisioning(input: $input) { confid } }';
 const UPDATE_PROVISIONING = `mutation ($confid: ID!, $input: oidc_provisioningInput) {
@@ -138,24 +139,29 @@ async function saveProvisioning({ query, values }: Visit): Promise<string> {
     ...Object.fromEntries(optional.map((name) => [name, textOf(values, name, MAX_TEXT)])),
     capabilities,
     email_domains: itemsOf(values, 'email_domains'),
-    parentid: numberOf(values, 'parentid') || (await createParent(query, values, capabilities)),
   };
-  if (values['isNew'] === 'yes') await query(CREATE_PROVISIONING, { input: { ...input, confid } });
-  else await query(UPDATE_PROVISIONING, { confid, input });
+  const chosen = numberOf(values, 'parentid');
+  if (values['isNew'] !== 'yes') {
+    await query(UPDATE_PROVISIONING, { confid, input: { ...input, parentid: chosen } });
+  } else if (chosen !== 0) {
+    await query(CREATE_PROVISIONING, { input: { ...input, confid, parentid: chosen } });
+  } else {
+    const role = { name: textOf(values, 'parent_name'), capabilities };
+    const { create_role } = await query<{ create_role: { readonly roleid: Id } }>(CREATE_ROLE, {
+      input: role,
+    });
+    const parentid = Number(create_role.roleid);
+    try {
+      await query(CREATE_PROVISIONING, { input: { ...input, confid, parentid } });
+    } catch (error) {
+      await query(DELETE_ROLE, { roleid: parentid });
+      throw error;
+    }
+  }
   return String(confid);
 }
 
-async function createParent(
-  query: Visit['query'],
-  values: Values,
-  capabilities: readonly string[],
-): Promise<number> {
-  const input = { name: textOf(values, 'parent_name'), capabilities };
-  const { create_role } = await query<{ create_role: { readonly roleid: Id } }>(CREATE_ROLE, { input });
-  return Number(create_role.roleid);
-}
-
-/** A class that there isn't is made, and the role that people are below is put into it: nobody gets more than that role has. */
+/** A class that doesn't exist is created, and the role that people are below is put into it: nobody gets more than that role has. */
 async function changeGroups({ query, values }: Visit): Promise<string> {
   const confid = numberOf(values, 'confid');
   const group = textOf(values, 'group_name', MAX_TEXT);

@@ -147,6 +147,22 @@ describe('single sign-on set up in the console', () => {
       .and.not.include('top secret');
   });
 
+  it('leaves no role behind if who may sign in can’t be saved', async () => {
+    const confid = await register('Wrong');
+    const values = { ...people, confid, isNew: 'yes', parent_name: 'Wrong', email_domains: 'example.com' };
+    const html = await send(root, '/people', { ...values, required_claim: 'tid' });
+    expect(html)
+      .to.include('required_claim and required_value go together.')
+      .and.include('value="example.com"');
+    const { web, root: token } = started.fixture;
+    const left = await web.control(
+      token,
+      `{ role(filter: "name = 'Wrong' and deleted = false") { roleid } }`,
+    );
+    expect(at(left, 'data.role')).to.deep.equal([]);
+    expect(await send(root, '/people', values)).to.include('Saved.');
+  });
+
   it('is for root and pxadmin, each by their own forms', async () => {
     const { web, root: token } = started.fixture;
     await web.control(
