@@ -74,6 +74,19 @@ describe('a person in the console', () => {
     expect((await person('@many')).match(/@many\.example<\/a>/g)).to.have.length(50);
   });
 
+  it('says when email that waits is tried again', async () => {
+    await shop.deliver(order, {
+      state: 'retrying',
+      error_code: 'ETIMEDOUT',
+      intended: ['Grace <grace@example.com>'],
+      next_attempt: '2099-12-31T23:59:58Z',
+    });
+    expect(await person('grace@example.com'))
+      .to.include('<h2 id="causes">Why something did not arrive, or waits</h2>')
+      .and.match(/It waits, and is tried again <time[^>]*>2099-12-31 23:59:58 UTC<\/time>/);
+    expect(await person('ada@example.com')).not.to.include('is tried again');
+  });
+
   it('has why it gets no email, and when nothing was meant for it', async () => {
     await shop.fixture.control(
       shop.root,

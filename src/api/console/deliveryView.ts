@@ -26,6 +26,7 @@ export interface DeliveryRow {
   readonly subject: string | null;
   readonly error_code: string | null;
   readonly createtime: string;
+  readonly next_attempt: string | null;
 }
 
 export interface FullDelivery extends DeliveryRow {

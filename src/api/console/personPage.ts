@@ -82,7 +82,8 @@ export function personPage({ page }: PageHandlers): Router {
 function causesOf(rows: readonly DeliveryRow[]): readonly object[] {
   const causes = rows.flatMap((row) => {
     const cause = causeOf(row);
-    return cause ? [{ ...cause, deliveryid: row.deliveryid, status: row.status }] : [];
+    const { deliveryid, status, next_attempt: next } = row;
+    return cause ? [{ ...cause, deliveryid, next: status === 'scheduled' ? next : null }] : [];
   });
   return causes.filter(({ title }, index) => causes.findIndex((cause) => cause.title === title) === index);
 }
