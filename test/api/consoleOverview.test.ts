@@ -34,6 +34,22 @@ describe('the overview of the console', () => {
     expect((await clerk.get('/console/overview')).status).to.equal(403);
   });
 
+  it('does not say that all is well if some did not arrive', async () => {
+    const other = await ConsoleShop.open();
+    try {
+      const order = await other.changeOrder(7, 'new', 'paid');
+      const held = { createtime: new Date(), state: 'skipped', error_code: 'NO_VALID_RECIPIENT' };
+      await other.deliver(order, held);
+      await countDeliveries(other.fixture.testDatabase.database.pool);
+      expect(await (await other.signedIn()).page('/console/overview'))
+        .to.include('Sending works.')
+        .and.include('Not all arrived: <a href="/console/failures">1 held back</a>.')
+        .and.not.include('All is well');
+    } finally {
+      await other.close();
+    }
+  });
+
   it('shows figures that lead to lists with as many deliveries, and what is wrong', async () => {
     const order = await shop.changeOrder(7, 'new', 'paid');
     const now = { createtime: new Date() };

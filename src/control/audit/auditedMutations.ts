@@ -48,7 +48,11 @@ export const AUDITS: Readonly<Record<string, UtilityAudit | null>> = {
     key: 'table_name',
     values: ['writers'],
   },
-  set_captures: { object: 'captured_table', did: 'chose whose changes are captured in the table', self: true },
+  set_captures: {
+    object: 'captured_table',
+    did: 'chose whose changes are captured in the table',
+    self: true,
+  },
   set_sign_in_brand: {
     object: 'sign_in_brand',
     did: 'changed the sign-in page',
