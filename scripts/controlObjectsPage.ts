@@ -1,5 +1,5 @@
 // Writes docs/reference/roles_pbac.md from the declarations in src/control/objects/ and the schema that is derived from them.
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import {
   isEnumType,
   isInputObjectType,
@@ -95,8 +95,14 @@ function rootFields(schema: GraphQLSchema, name: 'Query' | 'Mutation'): readonly
 
 /** They are rows that the schema of the database starts with. */
 function capabilities(): readonly string[] {
-  const text = readFileSync(new URL('../migrations/schema/20_roles.sql', import.meta.url), 'utf8');
-  const [, values = ''] = /insert into rowpost\.capability [^;]*?values\n(.*?);$/ms.exec(text) ?? [];
+  const folder = new URL('../migrations/', import.meta.url);
+  const later = readdirSync(folder).filter((name) => name.endsWith('.js'));
+  const texts = ['schema/20_roles.sql', ...later.toSorted()].map((name) =>
+    readFileSync(new URL(name, folder), 'utf8'),
+  );
+  const values = texts
+    .flatMap((text) => /insert into rowpost\.capability [^;]*?values\n(.*?);$/ms.exec(text)?.[1] ?? [])
+    .join('\n');
   return [...values.matchAll(/^\s*\('(\w+)', '\w+', '\w+', '([^']*)'\)/gm)].map(
     ([, name = '', description = '']) => `| \`${name}\` | ${description} |`,
   );

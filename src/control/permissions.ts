@@ -49,6 +49,21 @@ export function requireDeliveryViewer(principal: Principal): void {
   requireSchema(principal);
 }
 
+/** Throws AppError PERMISSION_DENIED unless the principal may resend what it sees there, and decide which addresses get nothing. */
+export function requireDeliveryRepairer(principal: Principal): void {
+  requireDeliveryViewer(principal);
+  requireCapability(principal, 'repair_delivery');
+}
+
+/**
+ * Throws AppError PERMISSION_DENIED unless the principal may change the wording of emails: see `requireOnlyWording`.
+ * @returns the tenant's schema
+ */
+export function requireEmailEditor(principal: Principal): string {
+  requireCapability(principal, 'edit_email');
+  return requireSchema(principal);
+}
+
 /** Throws AppError PERMISSION_DENIED. @returns the schema of the principal's tenant. */
 export function requireSchema({ schema }: Principal): string {
   if (schema === null) throw denied('The installation itself has no tables and sends no email.');

@@ -1,9 +1,10 @@
 import type { ResponseBudget } from '../db/pool/responseBudget.js';
-import type { Catalog } from '../db/catalog/catalog.js';
+import type { Catalog, Table } from '../db/catalog/catalog.js';
 import type { EventKey, Reads } from '../db/failover/replica.js';
 import type { RecordedRow, StoredFile } from '../db/files/files.js';
 import type { PendingUpload } from '../db/files/uploads.js';
 import type { Principal } from '../db/roles/principal.js';
+import type { Sql } from '../db/sql/sql.js';
 import type { AppError } from '../foundation/errors.js';
 import { emailQueries, timed } from '../foundation/observability/metrics.js';
 import { withCurrentCatalog } from './currentCatalog.js';
@@ -28,6 +29,8 @@ import {
 import { planOwnerOf, tenantPlans } from './plan/planOwner.js';
 import type { PlanningQueue } from './plan/planningQueue.js';
 import type { GraphqlRequest } from './plan/planRequest.js';
+import type { Capability, Reach } from './policy/policy.js';
+import { reachOf } from './policy/reachOf.js';
 import { redirectIfMoved } from './redirectIfMoved.js';
 import type { GraphqlResponse } from './response.js';
 import type { SchemaDescription } from './schema/tenantSchema.js';
@@ -76,6 +79,12 @@ export interface DataEngine {
     condition: string,
     events: readonly EventRecords[],
   ): Promise<(boolean | AppError)[]>;
+  /** Which rows of a table of `catalog` a capability grants to the principal, as a condition on `alias`. Throws AppError. */
+  reach(
+    principal: Principal,
+    catalog: Catalog,
+    of: { readonly capability: Capability; readonly table: Table; readonly alias: Sql },
+  ): Promise<Reach>;
   /** Throws AppError PERMISSION_DENIED, NOT_FOUND if the principal can't currently access the files' row with this capability. */
   requireFileRow(principal: Principal, capability: 'upload' | 'download', row: FileRow): Promise<void>;
   /** Records a file whose bytes are stored durably, with its event; see `recordStoredFile`. Throws AppError. */
@@ -132,6 +141,7 @@ export function createDataEngine(options: EngineOptions): DataEngine {
       withCurrentCatalog(catalogs, { tenantid, schema }, (catalog) =>
         conditions.evaluate(tenantid, catalog, target, condition, events),
       ),
+    reach: (principal, catalog, of) => reachOf(engine, principal, catalog, of),
     requireFileRow: (principal, capability, row) =>
       withCurrentCatalog(catalogs, principal, (catalog) =>
         requireFileRow(engine, principal, catalog, capability, row),

@@ -1,4 +1,5 @@
 import type { Email } from '../../src/email/email.js';
+import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { packEmail, toSentEmail } from '../../src/email/sentEmail.js';
 import { ConsoleBrowser } from './consoleBrowser.js';
 import { knexOf } from '../support/knexOf.js';
@@ -55,6 +56,11 @@ export class ConsoleShop {
       },
     );
     return new ConsoleShop(fixture, tenantid, textAt(made, 'data.create_email_rule.ruleid'), root);
+  }
+
+  /** As the tenant's owner. */
+  async sql(text: string): Promise<void> {
+    await runTenantSql(this.fixture.testDatabase.database, { tenantid: this.tenantid, sql: text });
   }
 
   close(): Promise<void> {

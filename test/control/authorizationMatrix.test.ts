@@ -1,13 +1,28 @@
 import { expect } from 'chai';
 import { buildControlSchema } from '../../src/control/controlSchema.js';
+import { PRESETS } from '../../src/control/roles/presets.js';
 import { OBJECTS } from '../../src/control/objects/index.js';
 import type { CreatedTenant } from '../../src/control/tenants/tenants.js';
 import { at, PXADMIN_PASSWORD, textAt, WebFixture } from '../api/webFixture.js';
 import { expectDocumentedTable } from '../support/documentedTable.js';
 import { createObjects, mutations } from './everyMutation.js';
 
-const CALLERS = ['pxadmin', 'root', 'admin', 'create_role', 'plain', 'Nobody', 'other root'] as const;
+/** Presets of people; Administrator is the same as `admin`. */
+const PEOPLE = ['Viewer', 'Support', 'Editor'] as const;
+const CALLERS = [
+  'pxadmin',
+  'root',
+  'admin',
+  ...PEOPLE,
+  'create_role',
+  'plain',
+  'Nobody',
+  'other root',
+] as const;
 type Caller = (typeof CALLERS)[number];
+
+const capabilitiesOf = (preset: string): readonly string[] =>
+  PRESETS.find(({ name }) => name === preset)!.capabilities;
 
 /** Fails after everything else of its request, which is rolled back then. */
 const ROLLBACK = 'rollback: delete_role(roleid: "0") { roleid }';
@@ -28,6 +43,8 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
     const member = (login: string, capabilities: readonly string[]) =>
       fixture.createMember(tokens.root, login, ['login', ...capabilities]);
     tokens['admin'] = (await member('admin', ['admin'])).token;
+    for (const name of PEOPLE)
+      tokens[name] = (await fixture.createMember(tokens.root, name, capabilitiesOf(name))).token;
     tokens['create_role'] = (await member('maker', ['create_role'])).token;
     tokens['plain'] = (await member('plain', ['select'])).token;
     const enabled = await fixture.control(tokens.root, '{ Utility { anonymous_logins(enable: true) } }');
@@ -127,6 +144,19 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
     const head = `| | ${CALLERS.join(' | ')} |\n|${' --- |'.repeat(CALLERS.length + 1)}`;
     return `${head}\n${rows.join('\n')}`;
   }
+
+  it('has every preset, of which Administrator is the admin', () => {
+    expect(PRESETS.map(({ name }) => name)).to.deep.equal([...PEOPLE, 'Administrator']);
+    expect(capabilitiesOf('Administrator')).to.deep.equal(['login', 'admin']);
+    const rows = PRESETS.map(
+      ({ name, capabilities, may }) =>
+        `| ${name} | ${capabilities.map((each) => `\`${each}\``).join(', ')} | ${may} |`,
+    );
+    expectDocumentedTable(
+      'presets',
+      ['| Preset | Capabilities | |', '| --- | --- | --- |', ...rows].join('\n'),
+    );
+  });
 
   it('covers every query and every mutation', () => {
     const schema = buildControlSchema();

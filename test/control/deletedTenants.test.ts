@@ -68,7 +68,7 @@ const BOUNDED: Readonly<Record<string, readonly string[]>> = {
     'oidc_provisioning',
     'role_class',
   ],
-  'people, each by a mutation or sign-in of its own': ['role', 'role_oidc', 'role_oidc_class'],
+  'people, each by a mutation or sign-in of its own': ['invitation', 'role', 'role_oidc', 'role_oidc_class'],
   'how long they are kept, and how fast single requests or attempts make them': [
     'capture_gap',
     'ended_session',

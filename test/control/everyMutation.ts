@@ -186,7 +186,7 @@ export function mutations(
     'Utility.set_captures': 'Utility { set_captures(tables: ["no*"], writers: api) { table } }',
     'Utility.send_test_email':
       'Utility { send_test_email(email_type: "hello", to: "a@example.com", context: {}) { sent } }',
-    'Utility.save_email_draft': 'Utility { save_email_draft(email_type: "d", input: {subject: "x"}) }',
+    'Utility.save_email_draft': 'Utility { save_email_draft(email_type: "hello", input: {subject: "x"}) }',
     'Utility.delete_email_draft': 'Utility { delete_email_draft(email_type: "d") }',
     'Utility.redrive_email_delivery': 'Utility { redrive_email_delivery(deliveryid: 1) { deliveryid } }',
     'Utility.redrive_email_deliveries': 'Utility { redrive_email_deliveries }',

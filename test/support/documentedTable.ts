@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 
 const PAGES = {
+  presets: 'permissions',
   matrix: 'permissions',
   relations: 'permissions',
   rows: 'permissions',

@@ -17,6 +17,16 @@ export function seenDeliveries(principal: Principal, row: Sql): Sql | 'none' {
   return holds(principal, 'view_delivery') ? ofOwnTenant(principal, row) : 'none';
 }
 
+/** Rows of the tenant about addresses that get no email. */
+export function seenAddresses(principal: Principal, row: Sql): Sql | 'none' {
+  return holds(principal, 'repair_delivery') ? seenDeliveries(principal, row) : 'none';
+}
+
+/** Rows of the tenant's email types, for those who write them. */
+export function seenEmails(principal: Principal, row: Sql): Sql | 'none' {
+  return holds(principal, 'edit_email') ? ofOwnTenant(principal, row) : 'none';
+}
+
 /** Roles of the tenant, or rows with a role's `roleid` and `parentid`. */
 export function seenRoles(principal: Principal, row: Sql): Sql {
   const tenant = ofOwnTenant(principal, row);

@@ -5,7 +5,7 @@ import type { Steps } from '../../graphql/steps.js';
 import type { ControlContext } from '../controlContext.js';
 import { readRows } from '../derive/rows.js';
 import { emailRule } from '../objects/emailRule.js';
-import { requireTenantAdmin } from '../permissions.js';
+import { requireEmailEditor, requireSchema } from '../permissions.js';
 import { templatesOf } from './checkTemplates.js';
 import { emailErrorType } from './emailErrorType.js';
 import { DRAFT_ARGS, readEmailType, type DraftArgs, type ReadType } from './readEmailType.js';
@@ -27,7 +27,7 @@ export const checkEmail: GraphQLFieldConfig<unknown, ControlContext, CheckArgs> 
     target: { type: GraphQLString, description: 'Table to check against, instead of those of the rules.' },
   },
   resolve: async (_source, args, context) => {
-    requireTenantAdmin(context.principal);
+    requireEmailEditor(context.principal);
     const read = await readEmailType(context, args);
     const changes = await changesOf(context, args);
     return read.ok ? warningsOfType(context, read.type, changes) : [read.failure];
@@ -49,7 +49,7 @@ export async function warningsOfType(
   { targets, operations }: Changes,
 ): Promise<readonly EmailFailure[]> {
   const { principal, deps } = context;
-  const schema = requireTenantAdmin(principal);
+  const schema = requireSchema(principal);
   const job = { templates: templatesOf(type), layouts: type.layouts ?? undefined };
   const outcomes = await deps.templates.check({ ...job, tenantid: principal.tenantid });
   const reads = outcomes.flatMap((outcome, index) =>

@@ -11,7 +11,7 @@ import { requireKnownRoles } from '../derive/references.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { readCurrentRow, readNewestFile } from './currentRow.js';
-import { requireTenantAdmin } from '../permissions.js';
+import { denied, requireEmailEditor } from '../permissions.js';
 import { DRAFT_ARGS, findVariant, readEmailType, type DraftArgs } from './readEmailType.js';
 
 /** Arguments of `preview_email` and `send_test_email`: which email, about which row, with whose permissions. */
@@ -34,7 +34,8 @@ export const COMPOSE_ARGS: GraphQLFieldConfigArgumentMap = {
   },
   query_roleid: {
     type: SCALARS.Int,
-    description: "The role that runs the email type's queries; the caller's own if omitted.",
+    description:
+      "The role that runs the email type's queries; the caller's own if omitted. Only admins may name another one.",
   },
 };
 
@@ -47,11 +48,11 @@ export interface ComposeArgs extends DraftArgs {
 }
 
 /**
- * Composes an email as a delivery would, for the tenant's administrators. Throws AppError for invalid arguments; errors of
- * the email type are part of the result.
+ * Composes an email as a delivery would, for those who write emails. Only admins choose whose permissions count: others see what
+ * they may read themselves. Throws AppError for invalid arguments; errors of the email type are part of the result.
  */
 export async function composeOnRequest(context: ControlContext, args: ComposeArgs): Promise<Composed> {
-  const schema = requireTenantAdmin(context.principal);
+  const schema = requireEmailEditor(context.principal);
   return composeFor(context, args, (reservation) => readTrigger(context, schema, args, reservation));
 }
 
@@ -115,6 +116,10 @@ async function readTrigger(
   const { principal } = context;
   const { tenantid } = principal;
   const queryRoleid = args.query_roleid ?? principal.roleid;
+  if (queryRoleid !== principal.roleid && !principal.isAdmin)
+    throw denied("Only the tenant's root role and admins may choose whose permissions count.", {
+      field: 'query_roleid',
+    });
   await requireKnownRoles(context, [queryRoleid], 'query_roleid');
   const what = args.context == null ? await fromRow(context, schema, args, reservation) : fromContext(args);
   return { tenantid, queryRoleid, ...what };

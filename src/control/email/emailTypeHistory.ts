@@ -87,6 +87,15 @@ export async function saveDraft(context: ControlContext, emailType: string, inpu
   );
 }
 
+/** @returns undefined if there is none */
+export async function readDraft(context: ControlContext, emailType: string): Promise<object | undefined> {
+  const { rows } = await context.db.query<{ content: object }>(
+    `select content from rowpost.email_type_version where tenantid = $1 and email_type = $2 and version = ${DRAFT}`,
+    keyOf(context, emailType),
+  );
+  return rows[0]?.content;
+}
+
 async function requireDraftQuota(context: ControlContext, emailType: string, size: number): Promise<void> {
   const { ofTenant, ofRole, bytes } = MAX_DRAFTS;
   const { rows } = await context.db.query<{ drafts: number; own: number; bytes: number }>(

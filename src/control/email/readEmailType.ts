@@ -12,6 +12,7 @@ import { readValues } from '../derive/readValues.js';
 import { findRow } from '../derive/rows.js';
 import { emailTypes } from '../objects/emailTypes.js';
 import { readLayoutSources, type LayoutUse } from './layoutSources.js';
+import { requireOwnDraft } from './wording.js';
 
 /** Input of `create_email_type` or `update_email_type`. */
 export type Draft = Readonly<Record<string, unknown>>;
@@ -38,13 +39,14 @@ type Read =
 
 /**
  * The email type that a request names or provides as a draft, checked as it would be when saved. Errors of a draft are
- * returned as values. Throws AppError NOT_FOUND, or BAD_USER_INPUT for a request with neither.
+ * returned as values. Throws AppError NOT_FOUND, PERMISSION_DENIED for a draft with more than wording, or BAD_USER_INPUT for a request with neither.
  */
 export async function readEmailType(
   context: ControlContext,
   { email_type, input }: DraftArgs,
 ): Promise<Read> {
   if (email_type == null && input == null) throw badInput('email_type', 'Give email_type, input, or both.');
+  requireOwnDraft(context.principal, { email_type, input });
   const saved = email_type == null ? undefined : await findRow(context, emailTypes, { email_type });
   if (input == null) {
     return { ok: true, name: email_type ?? '', type: await withLayouts(context, saved as SavedType) };

@@ -8,12 +8,12 @@ import {
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { join, sql, wholeNumber, type Sql } from '../../db/sql/sql.js';
 import { rowKey } from '../../graphql/files/rowKey.js';
-import { columnSql, tableSql } from '../../graphql/read/tableSql.js';
+import { columnSql, tableSql, where } from '../../graphql/read/tableSql.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import { parseJson } from '../../foundation/json/losslessJson.js';
 import type { ControlContext } from '../controlContext.js';
-import { requireTenantAdmin } from '../permissions.js';
-import { newestFirst, readRowsOf, requireTable } from './currentRow.js';
+import { requireEmailEditor } from '../permissions.js';
+import { newestFirst, readRowsOf, requireReadable, type ReadableRows } from './currentRow.js';
 
 const MAX_ROWS = 100;
 const LABEL_COLUMNS = 3;
@@ -41,15 +41,15 @@ interface RecentRow {
 /** `Utility.recent_rows`. Throws AppError PERMISSION_DENIED, UNKNOWN_TABLE. */
 export const recentRows: GraphQLFieldConfig<unknown, ControlContext, { readonly target: string }> = {
   type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(rowType))),
-  description: `The last ${MAX_ROWS} rows of a table in key order, to choose one for a preview; empty if it has no primary key.`,
+  description: `The last ${MAX_ROWS} rows of a table in key order that the caller may read, to choose one for a preview; empty if it has no primary key.`,
   args: { target: { type: new GraphQLNonNull(GraphQLString) } },
   resolve: async (_source, { target }, context): Promise<readonly RecentRow[]> => {
-    const schema = requireTenantAdmin(context.principal);
-    const table = await requireTable(context, schema, target);
+    const schema = requireEmailEditor(context.principal);
+    const { table, rows: readable } = await requireReadable(context, schema, target);
     if (table.primaryKey.length === 0) return [];
     const reservation = context.deps.engine.responses.open(context.principal.tenantid);
     try {
-      const rows = await readRowsOf(context, rowsSql(table), reservation);
+      const rows = await readRowsOf(context, rowsSql(table, readable), reservation);
       return rows.map(([key, label]) => ({ key: parseJson(key ?? ''), label: label ?? '' }));
     } finally {
       reservation.release();
@@ -57,7 +57,7 @@ export const recentRows: GraphQLFieldConfig<unknown, ControlContext, { readonly 
   },
 };
 
-function rowsSql(table: Table): Sql {
+function rowsSql(table: Table, readable: ReadableRows): Sql {
   const row = sql`t`;
   const shown = [...table.columns.values()].filter(isReadable).slice(0, LABEL_COLUMNS);
   const parts = shown.map(
@@ -66,7 +66,7 @@ function rowsSql(table: Table): Sql {
   );
   const label = parts.length === 0 ? sql`''` : sql`pg_catalog.concat_ws(', ', ${join(parts, ', ')})`;
   return sql`select ${rowKey(table, row)}::pg_catalog.text, ${label} from ${tableSql(table)} ${row}
-    ${newestFirst(table)} limit ${wholeNumber(MAX_ROWS)}`;
+    ${where([readable])} ${newestFirst(table)} limit ${wholeNumber(MAX_ROWS)}`;
 }
 
 /** Whether people can read values of the column's type. */

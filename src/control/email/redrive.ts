@@ -16,7 +16,7 @@ import { emailDelivery } from '../objects/emailDelivery.js';
 import { visibleTo } from '../objects/index.js';
 import { findRow } from '../derive/rows.js';
 import { CLIENT_FILTER_MS } from '../request/documentLimits.js';
-import { requireTenantAdmin } from '../permissions.js';
+import { requireDeliveryRepairer } from '../permissions.js';
 
 type Redrive<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
 
@@ -31,7 +31,7 @@ export function redriveMutations(deliveryType: GraphQLObjectType): ControlFields
     args: { deliveryid: { type: new GraphQLNonNull(ID) } },
     resolve: async (_source, args, context) => {
       const { principal, db, deps } = context;
-      requireTenantAdmin(principal);
+      requireDeliveryRepairer(principal);
       const deliveryid = bigintId(args.deliveryid, emailDelivery.label);
       await redriveDelivery(db, principal.tenantid, deliveryid, deps.config.tenantEmailsPerSecond);
       return findRow(context, emailDelivery, { deliveryid });
@@ -45,7 +45,7 @@ const redriveMany: Redrive<{ filter?: string | null }> = {
   description: `Resends the deliveries that ended as failed, skipped or unknown and match the filter, oldest first, at most ${MAX_AT_ONCE} per call. Returns their number.`,
   args: { filter: { type: GraphQLString } },
   resolve: async (_source, { filter }, { principal, db, deps }) => {
-    requireTenantAdmin(principal);
+    requireDeliveryRepairer(principal);
     await db.query(`set local statement_timeout = ${CLIENT_FILTER_MS}`);
     const ids = await findUnsent(db, principal, filter ?? '', MAX_AT_ONCE);
     await db.query('set local statement_timeout to default');

@@ -10,11 +10,12 @@ import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import type { ControlContext } from '../controlContext.js';
 import { findRow } from '../derive/rows.js';
 import { emailTypes } from '../objects/emailTypes.js';
-import { requireTenantAdmin } from '../permissions.js';
+import { requireEmailEditor } from '../permissions.js';
 import { namesOfSettings } from './checkEmail.js';
 import { requireTable } from './currentRow.js';
 import { DRAFT_ARGS, type DraftArgs, type ReadType } from './readEmailType.js';
 import { contextPaths } from './missingNames.js';
+import { requireOwnDraft } from './wording.js';
 
 const names = (description: string) => ({
   type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(GraphQLString))),
@@ -50,7 +51,8 @@ export const templateNames: GraphQLFieldConfig<unknown, ControlContext, NamesArg
     target: { type: GraphQLString, description: 'The table whose rows are `records.new` and `records.old`.' },
   },
   resolve: async (_source, { email_type, input, target }, context) => {
-    const schema = requireTenantAdmin(context.principal);
+    const schema = requireEmailEditor(context.principal);
+    requireOwnDraft(context.principal, { email_type, input });
     const saved = email_type == null ? {} : await findRow(context, emailTypes, { email_type });
     const type = { ...saved, ...input } as Partial<ReadType>;
     const table = target == null ? undefined : await requireTable(context, schema, target);

@@ -2,9 +2,9 @@ import { sql } from '../../db/sql/sql.js';
 import { ID } from '../../graphql/schema/scalars.js';
 import { listedIn, readReason, readSuppressedAddress, suppress } from '../email/suppress.js';
 import { CREATED } from '../derive/columns.js';
-import { ofOwnTenant } from '../derive/visibility.js';
+import { seenAddresses } from '../derive/visibility.js';
 import { controlObject } from '../derive/declaration.js';
-import { requireTenantAdmin } from '../permissions.js';
+import { requireDeliveryRepairer } from '../permissions.js';
 
 /** Addresses to which the tenant sends nothing. Bounces and complaints are added automatically. */
 export const emailSuppression = controlObject({
@@ -29,10 +29,12 @@ export const emailSuppression = controlObject({
     },
     ...CREATED,
   },
-  visible: (principal, row) =>
-    principal.isAdmin ? sql`${ofOwnTenant(principal, row)} and ${row}.removetime is null` : 'none',
-  mayList: requireTenantAdmin,
-  mayChange: requireTenantAdmin,
+  visible(principal, row) {
+    const seen = seenAddresses(principal, row);
+    return seen === 'none' ? seen : sql`${seen} and ${row}.removetime is null`;
+  },
+  mayList: requireDeliveryRepairer,
+  mayChange: requireDeliveryRepairer,
   changes: ['create', 'delete'],
   overrides: {
     readKey: (context, given) => listedIn('email_suppression', context, given),

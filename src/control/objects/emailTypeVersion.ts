@@ -1,7 +1,7 @@
 import { CREATED } from '../derive/columns.js';
 import { controlObject } from '../derive/declaration.js';
-import { toAdmins } from '../derive/visibility.js';
-import { requireTenantAdmin } from '../permissions.js';
+import { seenEmails } from '../derive/visibility.js';
+import { requireEmailEditor } from '../permissions.js';
 
 /** Versions are written with each save of an email type, drafts by `save_email_draft`. */
 export const emailTypeVersion = controlObject({
@@ -23,6 +23,6 @@ export const emailTypeVersion = controlObject({
     },
     ...CREATED,
   },
-  visible: toAdmins,
-  mayList: requireTenantAdmin,
+  visible: seenEmails,
+  mayList: requireEmailEditor,
 });

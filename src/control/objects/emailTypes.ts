@@ -22,11 +22,12 @@ import {
   readQueries,
 } from '../email/emailTypeParts.js';
 import { renameUnsubscribed } from '../email/unsubscribed.js';
+import { requireOnlyWording } from '../email/wording.js';
 import { CREATED } from '../derive/columns.js';
 import { controlObject } from '../derive/declaration.js';
 import { blankToNull } from '../derive/readValues.js';
-import { toAdmins } from '../derive/visibility.js';
-import { requireTenantAdmin } from '../permissions.js';
+import { seenEmails } from '../derive/visibility.js';
+import { requireEmailEditor, requireTenantAdmin } from '../permissions.js';
 
 const listOfStrings = new GraphQLList(GraphQLString);
 
@@ -204,11 +205,13 @@ export const emailTypes = controlObject({
     any_layout: { type: 'bool', internal: true },
     ...CREATED,
   },
-  visible: toAdmins,
-  mayList: requireTenantAdmin,
-  mayChange: requireTenantAdmin,
+  visible: seenEmails,
+  mayList: requireEmailEditor,
+  mayChange: (principal, change) =>
+    change === 'update' ? requireEmailEditor(principal) : requireTenantAdmin(principal),
   authorize: async ({ context, before, given }) => {
     if (!before) return requireAccount(context);
+    requireOnlyWording(context.principal, given);
     await requireUnchanged(context, before.email_type, given.based_on);
     return recordCurrentVersion(context, before.email_type);
   },

@@ -3,8 +3,8 @@ import { importUnsubscribed, readEmailTypeNames } from '../email/unsubscribed.js
 import { listedIn, readSuppressedAddress } from '../email/suppress.js';
 import { CREATED } from '../derive/columns.js';
 import { controlObject } from '../derive/declaration.js';
-import { toAdmins } from '../derive/visibility.js';
-import { requireTenantAdmin } from '../permissions.js';
+import { seenAddresses } from '../derive/visibility.js';
+import { requireDeliveryRepairer, requireTenantAdmin } from '../permissions.js';
 
 /** Recipients who have unsubscribed. Deleting one subscribes the address again. */
 export const emailUnsubscribe = controlObject({
@@ -35,8 +35,9 @@ export const emailUnsubscribe = controlObject({
     source: { type: 'text', description: 'How the address was unsubscribed: link, carrier or manual.' },
     ...CREATED,
   },
-  visible: toAdmins,
-  mayList: requireTenantAdmin,
+  visible: seenAddresses,
+  mayList: requireDeliveryRepairer,
+  // What people have decided themselves is not for everyone who helps them to undo.
   mayChange: requireTenantAdmin,
   changes: ['create', 'delete'],
   overrides: {

@@ -1,12 +1,15 @@
 import { ID } from '../../graphql/schema/scalars.js';
 import { GraphQLList } from 'graphql';
+import { badInput } from '../derive/badInput.js';
 import { CREATED, OWN_TENANT } from '../derive/columns.js';
 import { controlObject } from '../derive/declaration.js';
 import { seenClasses, seenRoles } from '../derive/visibility.js';
-import { requireCapability, requireClasses } from '../permissions.js';
+import { requireCapability, requireClasses, requireHolding } from '../permissions.js';
 import { MAX_NAME_CHARACTERS } from '../roles/rolePermissions.js';
 import {
+  CLASS_CAPABILITIES,
   emptyClass,
+  readClassCapabilities,
   readRoleids,
   requireClassQuota,
   requireHolders,
@@ -53,6 +56,13 @@ export const roleClass = controlObject({
       nullMeansUnchanged: true,
       derived: true,
     },
+    capabilities: {
+      type: 'text[]',
+      input: `What its members may do, besides what they hold themselves: ${CLASS_CAPABILITIES.map((name) => `\`${name}\``).join(', ')}. Not of a class with \`allow_signup\`.`,
+      fallback: [],
+      nullMeansUnchanged: true,
+      read: readClassCapabilities,
+    },
     allow_signup: {
       type: 'bool',
       description: 'Whether anonymous clients may sign up into the class.',
@@ -68,19 +78,26 @@ export const roleClass = controlObject({
   affectsPermissions: true,
   authorize({ context: { principal }, given, before }) {
     requireSignupAdmin(principal, given.allow_signup);
-    // Both extend the rules that refer to the class to other roles.
-    if (before && (given.inherit != null || given.members != null))
+    requireHolding(principal, given.capabilities?.filter((name) => name !== null) ?? []);
+    // They extend what the class gives to other roles, or give more.
+    if (before && (given.inherit != null || given.members != null || given.capabilities != null))
       requireClasses(principal, [before.classid]);
   },
   async check({ context, before, row }) {
     if (!before) await requireClassQuota(context);
-    if (before && row.inherit !== before.inherit) await requireHolders(context, before.classid);
+    if (row.allow_signup && row.capabilities.length > 0)
+      throw badInput('allow_signup', 'Anyone may join a class with allow_signup: it gives no capabilities.');
+    if (before && (row.inherit !== before.inherit || !isSame(row.capabilities, before.capabilities)))
+      await requireHolders(context, before.classid);
   },
   afterWrite: ({ context, before, row }, { classid }) =>
     setMembers(context, Number(classid), before?.members ?? [], row.members),
   beforeDelete: (context, { classid }) => emptyClass(context, classid),
   deleteDescription: 'Removes all roles from the class and deletes it. No policy rule may refer to it.',
 });
+
+const isSame = (some: readonly string[], others: readonly string[]): boolean =>
+  some.length === others.length && some.every((name) => others.includes(name));
 
 /** Class membership, the join table between roles and classes. */
 export const roleClassMember = controlObject({

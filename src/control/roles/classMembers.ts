@@ -1,7 +1,8 @@
 import type { Principal } from '../../db/roles/principal.js';
 import { AppError } from '../../foundation/errors.js';
 import type { ControlContext } from '../controlContext.js';
-import { badInput } from '../derive/badInput.js';
+import { badInput, requireItems } from '../derive/badInput.js';
+import { distinct } from '../derive/readValues.js';
 import { requireKnownRoles } from '../derive/references.js';
 import { denied, requireClasses } from '../permissions.js';
 import { requireManageable, requireMember } from './rolePermissions.js';
@@ -17,6 +18,17 @@ export async function requireClassQuota({ db, principal: { tenantid } }: Control
   );
   if (rows[0] && rows[0].classes >= MAX_CLASSES)
     throw badInput('name', `A tenant has at most ${MAX_CLASSES} classes.`);
+}
+
+/** What a class may give: nothing that is about signing in, roles or rows. The table checks it too. */
+export const CLASS_CAPABILITIES: readonly string[] = ['view_delivery', 'repair_delivery', 'edit_email'];
+
+/** Throws AppError BAD_USER_INPUT. */
+export function readClassCapabilities(given: readonly (string | null)[], field: string): readonly string[] {
+  const capabilities = distinct(requireItems(given, field));
+  const other = capabilities.find((name) => !CLASS_CAPABILITIES.includes(name));
+  if (other === undefined) return capabilities;
+  throw badInput(field, `A class can't give "${other}": only ${CLASS_CAPABILITIES.join(', ')}.`);
 }
 
 /** Throws AppError BAD_USER_INPUT. */

@@ -34,8 +34,8 @@ const EXCESS_SQL = `
     select roleid, roleid, parentid, classes from rowpost.role
       where tenantid = $1::int and (roleid = $3::int or roleid in (select roleid from target))
     union select l.start, r.roleid, r.parentid, r.classes from rowpost.role r join line l on r.roleid = l.parentid
-  ), class_held(roleid, classid) as (
-    select distinct l.start, c.classid from line l join rowpost.role_class c
+  ), class_held(roleid, classid, capabilities) as (
+    select distinct l.start, c.classid, c.capabilities from line l join rowpost.role_class c
       on c.tenantid = $1::int and c.classid = any (l.classes) and (c.inherit = 'full' or l.roleid = l.start)
   ), rule_held(roleid, ruleid) as (
     select s.start, p.ruleid from (select distinct start from line) s join rowpost.policy_rule p
@@ -44,6 +44,7 @@ const EXCESS_SQL = `
   ), held(roleid, kind, what) as (
     select r.roleid, 'capability', unnest(r.capabilities) from rowpost.role r
       where r.roleid in (select start from line)
+    union all select roleid, 'capability', unnest(capabilities) from class_held
     union all select roleid, 'class', classid::text from class_held
     union all select roleid, 'rule', ruleid::text from rule_held
   )

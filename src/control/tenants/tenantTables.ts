@@ -78,6 +78,7 @@ export const STAYING_TABLES: ReadonlySet<string> = new Set([
   'email_event',
   'email_pace',
   'mailbox',
+  'invitation', // a link leads to the cell that made it
   'move_change', // of 0.1.0
   'oidc_sign_in',
   'outbox',

@@ -34,8 +34,9 @@ export async function readLarge(
   tenantid: number,
   piece: Sql,
   reservation: ResponseReservation,
+  inputs: Inputs = NO_INPUTS,
 ): Promise<Rows> {
-  const statement = boundStatement(compiledStatement(piece), NO_INPUTS);
+  const statement = boundStatement(compiledStatement(piece), inputs);
   return resultOf(transactions, { tenantid, mode: 'read', statements: [statement], reservation });
 }
 

@@ -218,7 +218,8 @@ export async function readPrincipal(
 }
 
 const PRINCIPAL_SQL = `
-  select t.name as tenant_name, r.login, r.parentid, r.classes || inherited.classes as classes, r.capabilities,
+  select t.name as tenant_name, r.login, r.parentid, r.classes || inherited.classes as classes,
+    r.capabilities || given.capabilities as capabilities,
     coalesce((select array_agg(c.roleid order by c.roleid) from rowpost.role c
       where c.parentid = r.roleid and not c.deleted and (r.login is distinct from $3::text or t.root_roleid = r.roleid)), '{}')::text as children,
     t.root_roleid is not distinct from r.roleid as is_root, t.moved_to is not null as is_moved, t.suspended, r.read_replica, t.schema, t.policy_version::text,
@@ -247,5 +248,11 @@ const PRINCIPAL_SQL = `
           select p.roleid, p.parentid, p.classes from rowpost.role p join above a on p.roleid = a.parentid
         ) select unnest(classes) from above)
     ) inherited
+    cross join lateral (
+      select coalesce(array_agg(distinct g.capability), '{}') as capabilities
+      from rowpost.role_class c, unnest(c.capabilities) g(capability)
+      where c.tenantid = r.tenantid and c.capabilities <> '{}' and c.classid in (select unnest(r.classes || inherited.classes))
+        and g.capability <> all (r.capabilities)
+    ) given
   where r.tenantid = $1 and r.roleid = $2 and not r.deleted
     and (r.login is distinct from $3::text or t.anonymous_logins or t.root_roleid = r.roleid)`;

@@ -7,9 +7,8 @@ import type { Sql } from '../../db/sql/sql.js';
 import { toAppError } from '../../db/sql/toAppError.js';
 import { AppError, type ErrorCode } from '../../foundation/errors.js';
 import type { Engine } from '../engine.js';
-import { createAliasSource } from '../filter/rows/scope.js';
-import { planOwnerOf } from '../plan/planOwner.js';
-import { policyOf, principalInputs, type Capability } from '../policy/policy.js';
+import { principalInputs, type Capability } from '../policy/policy.js';
+import { reachOf } from '../policy/reachOf.js';
 import { reachedRow, recordFile, T } from './fileStatements.js';
 
 /** A row that has files: its table's SQL name, and its key by SQL names as JSON text. */
@@ -45,7 +44,7 @@ export async function requireFileRow(
   row: FileRow,
 ): Promise<void> {
   const table = fileTable(catalog, row);
-  const reach = await reachOf(engine, principal, catalog, capability, table);
+  const reach = await requireReach(engine, principal, catalog, capability, table);
   const found = await run(
     engine,
     principal,
@@ -101,7 +100,7 @@ export async function recordStoredFile(
   bytes: StoredBytes,
 ): Promise<RecordedFile> {
   const table = fileTable(catalog, upload);
-  const reach = await reachOf(engine, principal, catalog, 'upload', table);
+  const reach = await requireReach(engine, principal, catalog, 'upload', table);
   const statement = recordFile(
     table,
     {
@@ -128,18 +127,14 @@ function fileTable(catalog: Catalog, { target }: FileRow): Table {
   });
 }
 
-async function reachOf(
-  { brokenRules, planning }: Engine,
+async function requireReach(
+  engine: Engine,
   principal: Principal,
   catalog: Catalog,
   capability: Capability,
   table: Table,
 ): Promise<Sql | 'all'> {
-  const policy = policyOf(principal, { catalog, aliases: createAliasSource(), brokenRules });
-  const reach = await planning.run(
-    planOwnerOf(principal),
-    policy.inSteps(() => policy.reach(capability, table, T)),
-  );
+  const reach = await reachOf(engine, principal, catalog, { capability, table, alias: T });
   if (reach !== 'none') return reach;
   throw new AppError('PERMISSION_DENIED', `This role may not ${capability} files of ${table.name}.`, {
     details: { table: table.name, capability },

@@ -230,6 +230,25 @@ describe('roles that sign-ins make', () => {
     }
   });
 
+  it('may do, besides, what the classes of their groups give, from one sign-in to the next', async () => {
+    const [staff] = members;
+    const giving = await control(
+      `mutation { update_role_class(classid: ${staff}, input: { capabilities: ["view_delivery"] }) { classid } }`,
+    );
+    expect(giving.errors).to.equal(undefined);
+    await provision({ parentid, groups_claim: 'groups' });
+    await mapGroup('support', staff);
+    for (const [groups, may] of [
+      [[], false],
+      [['support'], true],
+      [['else'], false],
+    ] as const) {
+      const { access_token } = await signIn({ sub: 'ada', groups });
+      const list = await started.fixture.web.control(access_token, '{ email_delivery { deliveryid } }');
+      expect(list.errors === undefined, groups.join()).to.equal(may);
+    }
+  });
+
   it('hold nothing that the role above them does not hold, also when it has lost it since', async () => {
     const [staff, editors, other] = members;
     const code = async (input: Json): Promise<unknown> =>
