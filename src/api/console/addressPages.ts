@@ -60,6 +60,8 @@ async function showList(visit: Visit, given: Values, problem?: AppError): Promis
     {
       title: 'Addresses',
       list: name,
+      // What people have decided themselves only administrators undo.
+      mayChange: visit.isAdmin || name === 'suppressed',
       search,
       rows: shown,
       ...links,

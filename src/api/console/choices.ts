@@ -10,6 +10,7 @@ const CHOICES = `query ($filter: String, $limit: Int) {
   role(filter: $filter, ordering: ["login", "name", "roleid"], limit: $limit) { roleid login name }
   Utility { available_schemas_and_tables }
 }`;
+const RULES = '{ policy_rule(limit: 1000) { capabilities targets } }';
 const ROWS = `query ($target: String!) { Utility { recent_rows(target: $target) { key label } } }`;
 
 export interface Role {
@@ -36,6 +37,18 @@ export async function readChoices(query: Visit['query']): Promise<Choices> {
       label: `${login ?? name ?? 'role'} (${String(roleid)})`,
     })),
   };
+}
+
+/** The tables that policy rules let the role read rows of. */
+export async function readReadableTables(query: Visit['query']): Promise<readonly string[]> {
+  const { policy_rule } = await query<{
+    readonly policy_rule: readonly {
+      readonly capabilities: readonly string[];
+      readonly targets: readonly string[];
+    }[];
+  }>(RULES);
+  const targets = policy_rule.flatMap((rule) => (rule.capabilities.includes('select') ? rule.targets : []));
+  return [...new Set(targets)].toSorted();
 }
 
 /** Rows of a table to choose from, with their keys as people type them. */

@@ -20,13 +20,14 @@ import { brandPage } from './brandPage.js';
 import { CONSOLE, readConsolePath, SIGN_IN, signInPath } from './consolePath.js';
 import type { ConsoleSession } from './consoleSession.js';
 import { deliveryPages } from './deliveryPages.js';
-import { emailPages } from './emailPages.js';
+import { emailPages, EMAILS } from './emailPages.js';
 import { emailPreview } from './emailPreview.js';
 import type { Values } from './formValues.js';
 import { isOfOtherTenant, requireCsrfToken, requireOwnPage } from './formGuards.js';
 import { emailPreviewPages } from './emailPreviewPages.js';
 import { keyPage } from './keyPage.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
+import { mayOf } from './may.js';
 import { OVERVIEW, overviewPage } from './overviewPage.js';
 import { personPage } from './personPage.js';
 import { policyPages } from './policyPages.js';
@@ -73,6 +74,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
     }),
     inTurn: pageBudgetOf(deps, session).inTurn,
     isAdmin: session.principal.isAdmin,
+    may: mayOf(session.principal),
     isOperator: isInstallationAdmin(session.principal),
     show: (view, shown, page) =>
       sendPage(
@@ -145,8 +147,9 @@ export function consoleRoutes(deps: RouteDeps): Router {
     await sendPage(res, 'signing-out', { title: 'Signing out', ...atProvider });
   });
 
-  const start = page((_visit, _req, res) => {
-    res.redirect(303, OVERVIEW);
+  const start = page(({ may, isOperator }, _req, res) => {
+    // Those who see nothing are told why by the overview.
+    res.redirect(303, may.editEmails && !may.viewDeliveries && !isOperator ? EMAILS : OVERVIEW);
     return Promise.resolve();
   });
 
@@ -265,6 +268,7 @@ function frameOf(req: Request, { principal, csrfToken }: ConsoleSession): object
     csrf: csrfToken,
     here: req.path,
     isAdmin,
+    may: mayOf(principal),
     isOperator,
   };
 }

@@ -67,7 +67,7 @@ interface Count {
 
 /** Pages about what was sent, what was not and why. */
 export function deliveryPages({ page }: PageHandlers): Router {
-  const list = page(async ({ query, show, isAdmin }, req) => {
+  const list = page(async ({ query, show, may }, req) => {
     const search = readSearch(req.query);
     const below = idOf(req.query['below']);
     // May throw, so it comes before any query is started.
@@ -96,7 +96,7 @@ export function deliveryPages({ page }: PageHandlers): Router {
         address: DELIVERIES + searchAddress(readSearch({ ...periodFields(search), ...found })),
       })),
       redrive:
-        isAdmin &&
+        may.repairDeliveries &&
         (UNSENT_STATES.has(search.state) || UNSENT_STATUSES.has(search.status) || search.code !== '') &&
         rows.length > 0
           ? REDRIVE_ALL + searchAddress(search)
@@ -115,7 +115,7 @@ export function deliveryPages({ page }: PageHandlers): Router {
     await show('deliveries', values, below === undefined ? { script: 'live.js' } : {});
   });
 
-  const failures = page(async ({ query, show, isAdmin }, req) => {
+  const failures = page(async ({ query, show, may }, req) => {
     const search = readSearch({ within: req.query['within'] });
     const counts = await readTroubles(query, periodOf(search));
     const latest = await readLatest(query, counts, periodOf(search));
@@ -131,7 +131,7 @@ export function deliveryPages({ page }: PageHandlers): Router {
           statusLabel: ownValue(STATUSES, status),
           latest: latest.get(group),
           address: DELIVERIES + address,
-          redrive: isAdmin && UNSENT_STATES.has(state) ? REDRIVE_ALL + address : undefined,
+          redrive: may.repairDeliveries && UNSENT_STATES.has(state) ? REDRIVE_ALL + address : undefined,
         };
       });
     await show('failures', {
@@ -142,7 +142,7 @@ export function deliveryPages({ page }: PageHandlers): Router {
     });
   });
 
-  const one = page(async ({ query, show, isAdmin }, req) => {
+  const one = page(async ({ query, show, isAdmin, may }, req) => {
     const row = await readDelivery({ query, isAdmin }, req);
     const [rule, isEmailKept] = isAdmin
       ? [await readRule(query, row.ruleid), await hasKeptEmail(query, row.deliveryid)]
@@ -155,7 +155,7 @@ export function deliveryPages({ page }: PageHandlers): Router {
       isEmailKept,
       timeline: toTimeline(row, rule, isAdmin, roles),
       problem: causeOf(row),
-      mayRedrive: isAdmin && FINAL_STATES.has(row.state),
+      mayRedrive: may.repairDeliveries && FINAL_STATES.has(row.state),
       notice:
         req.query['done'] === 'redriven'
           ? (ownValue(REDRIVE_RESULTS, row.state) ?? 'It is being sent again.')

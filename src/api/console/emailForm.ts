@@ -1,11 +1,13 @@
 import { getNamedType, isObjectType } from 'graphql';
 import type { Column, FormControl } from '../../control/derive/declaration.js';
+import { WORDING } from '../../control/email/wording.js';
 import { emailTypes } from '../../control/objects/emailTypes.js';
 import { readKeyText } from '../../control/explain/readKeyText.js';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { formText } from '../http/formText.js';
 import { textOf, type Values } from './formValues.js';
+import type { Visit } from './pageHandlers.js';
 import { readQueries } from './queryBlocks.js';
 import { findStarter, type Starter } from './starters.js';
 
@@ -68,8 +70,30 @@ export function readTexts(values: Values): Record<string, string> {
   return Object.fromEntries(texts) as Record<string, string>;
 }
 
+/** These texts with the wording of others, for those who may change no more. */
+export function withWordingOf(
+  { isAdmin }: Pick<Visit, 'isAdmin'>,
+  texts: Readonly<Record<string, string>> = {},
+  others: Readonly<Record<string, string>>,
+): Record<string, string> {
+  return isAdmin ? others : { ...texts, ...wordingIn(others) };
+}
+
+function wordingIn<T>(values: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(values).filter(([name]) => WORDING.includes(name)));
+}
+
+/** The input of `update_email_type`: what the role may change of it. Throws AppError BAD_USER_INPUT with the field. */
+export function changesOf(
+  { isAdmin }: Pick<Visit, 'isAdmin'>,
+  texts: Readonly<Record<string, string>>,
+): Values {
+  const input = inputOf(texts);
+  return isAdmin ? input : wordingIn(input);
+}
+
 /** The GraphQL input. Throws AppError BAD_USER_INPUT with the field. */
-export function inputOf(texts: Readonly<Record<string, string>>): Values {
+function inputOf(texts: Readonly<Record<string, string>>): Values {
   const values = EMAIL_FIELDS.map(({ name, kind }): [string, unknown] => [
     name,
     valueOf(name, ownValue(texts, name) ?? '', kind),
@@ -102,23 +126,24 @@ export function readAbout(values: Values): Record<(typeof ABOUT)[number], string
 
 /** Arguments of `preview_email` and `send_test_email`. */
 export const DRAFT_ARGS =
-  '$input: email_typesInput, $target: String, $key: GenericScalar, $operation: String, $role: Int, $context: GenericScalar';
+  '$type: ID, $input: email_typesInput, $target: String, $key: GenericScalar, $operation: String, $role: Int, $context: GenericScalar';
 export const DRAFT_PASSED =
-  'input: $input, target: $target, key: $key, operation: $operation, query_roleid: $role, context: $context';
+  'email_type: $type, input: $input, target: $target, key: $key, operation: $operation, query_roleid: $role, context: $context';
 
 /**
  * Their variables from a submitted form. Without a key they refer to the last row, and without a table to the starter's
  * sample. Throws AppError BAD_USER_INPUT with the field.
  */
-export function draftOf(values: Values): Values {
+export function draftOf({ values, isAdmin }: Pick<Visit, 'values' | 'isAdmin'>): Values {
   const { table, key, operation, role } = readAbout(values);
-  const given = inputOf(readTexts(values));
+  const given = changesOf({ isAdmin }, readTexts(values));
   // A name is only required when the email is saved.
-  const input = { ...given, email_type: given['email_type'] ?? UNNAMED };
+  const input = isAdmin ? { ...given, email_type: given['email_type'] ?? UNNAMED } : given;
   const starter = findStarter(values['starter']);
   if (table === '' && starter) return sampleOf(starter, input);
   return {
     input,
+    ...(isAdmin ? {} : { type: textOf(values, 'saved') }),
     ...(table === '' ? {} : { target: table }),
     ...(key === '' ? {} : { key: readKeyText(key) }),
     ...(operation === '' ? {} : { operation }),

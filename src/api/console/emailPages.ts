@@ -2,25 +2,28 @@ import { activityOf } from './activityOf.js';
 import { Router } from 'express';
 import type { Config } from '../../config/config.js';
 import { OPERATIONS } from '../../control/email/checkEmailRule.js';
+import { WORDING } from '../../control/email/wording.js';
+import { requireTenantAdmin } from '../../control/permissions.js';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import { keyText, readChoices, readRecentRows } from './choices.js';
+import { keyText, readChoices, readReadableTables, readRecentRows } from './choices.js';
 import { withNames, type SendingAccounts } from './carrierForms.js';
 import { CONSOLE, linkTo } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import {
+  changesOf,
   draftOf,
   DRAFT_ARGS,
   DRAFT_PASSED,
   EMAIL_FIELDS,
   EMAIL_SELECTION,
   fieldOf,
-  inputOf,
   PROBLEM,
   readAbout,
   readTexts,
   textsOf,
   toProblem,
+  withWordingOf,
   type Problem,
 } from './emailForm.js';
 import { MAX_EMAIL_FORM_BYTES } from './emailPreview.js';
@@ -32,12 +35,13 @@ import { queryBlocks } from './queryBlocks.js';
 import { findStarter, STARTERS } from './starters.js';
 import { HAPPENS } from './words.js';
 
-const EMAILS = `${CONSOLE}/emails`;
+export const EMAILS = `${CONSOLE}/emails`;
 const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
   email_types(filter: $filter, ordering: ["email_type"], limit: $limit, offset: $offset) { email_type subject createtime }
 }`;
-const ONE = `query ($filter: String, $sentAs: String) {
-  email_types(filter: $filter, limit: 1) { ${EMAIL_SELECTION} version }
+const ONE = `query ($filter: String) { email_types(filter: $filter, limit: 1) { ${EMAIL_SELECTION} version } }`;
+/** Only admins see rules. */
+const SENT = `query ($sentAs: String) {
   email_rule(filter: $sentAs, limit: 1) { email_type operations targets query_roleid }
   email_delivery(filter: $sentAs, ordering: ["deliveryid desc"], limit: 1) { target key operation }
 }`;
@@ -51,6 +55,7 @@ const VERSION = `query ($filter: String) {
 const ACCOUNTS =
   '{ Utility { email_transport { transports { kind host domain } paused_code paused_reason } } }';
 const DRAFTS = `{ email_type_version(filter: "version = 0", ordering: ["email_type"], limit: 50) { email_type } }`;
+const SAVED = 'query ($filter: String) { email_types(filter: $filter, limit: 50) { email_type } }';
 const SAVE_DRAFT =
   'mutation ($type: ID!, $input: email_typesInput) { Utility { save_email_draft(email_type: $type, input: $input) } }';
 const CREATE = 'mutation ($input: email_typesInput) { create_email_type(input: $input) { email_type } }';
@@ -60,7 +65,7 @@ const DELETE = 'mutation ($type: ID!) { delete_email_type(email_type: $type) { e
 
 /** Pages to write the tenant's email types, preview them with a real row, and send tests. */
 export function emailPages({ page, form }: PageHandlers, mailTransport: Config['mailTransport']): Router {
-  const list = page(async ({ query, show }, req) => {
+  const list = page(async ({ query, show, isAdmin }, req) => {
     const search = textOf(req.query, 'search');
     const from = numberOf(req.query, 'from');
     const filter =
@@ -73,15 +78,15 @@ export function emailPages({ page, form }: PageHandlers, mailTransport: Config['
       offset: from,
     });
     const { shown, ...links } = pageOf(email_types, from, EMAILS, { search });
-    const drafts = await query<{ email_type_version: readonly object[] }>(DRAFTS);
-    const { Utility } = await query<{ Utility: { email_transport: SendingAccounts | null } }>(ACCOUNTS);
+    const drafts = await readDrafts(query, isAdmin);
+    const account = isAdmin ? await readAccount(query) : undefined;
     await show('emails', {
       title: 'Emails',
-      account: withNames(Utility.email_transport),
+      account,
       isMailbox: mailTransport === 'mailbox',
       emails: shown,
       search,
-      drafts: search === '' && from === 0 ? drafts.email_type_version : [],
+      drafts: search === '' && from === 0 ? drafts : [],
       notice: req.query['done'] === undefined ? undefined : 'Deleted.',
       ...links,
     });
@@ -91,12 +96,13 @@ export function emailPages({ page, form }: PageHandlers, mailTransport: Config['
     const type = textOf(req.query, 'type');
     const copy = textOf(req.query, 'copy');
     const isDraft = req.query['version'] === '0';
-    const found = await readType(visit.query, type === '' ? copy : type, isDraft);
+    if (type === '') requireTenantAdmin(visit.session.principal);
+    const found = await readType(visit, type === '' ? copy : type, isDraft);
     const starter = type === '' && copy === '' ? findStarter(req.query['starter']) : undefined;
-    const texts =
-      (await readVersion(visit.query, type, textOf(req.query, 'version'))) ??
-      found?.texts ??
-      textsOf(starter?.input ?? {});
+    const version = await readVersion(visit.query, type, textOf(req.query, 'version'));
+    const texts = version
+      ? withWordingOf(visit, found?.texts, version)
+      : (found?.texts ?? textsOf(starter?.input ?? {}));
     const about = { ...found?.about, ...givenOf(readAbout(req.query)) };
     const warnings = type === '' || !found ? [] : await checkType(visit.query, type, about);
     await showForm(visit, {
@@ -107,7 +113,10 @@ export function emailPages({ page, form }: PageHandlers, mailTransport: Config['
       warnings,
       starter: starter?.name ?? '',
       isDraft,
-      activity: type === '' || !found ? undefined : await activityOf(visit.query, 'email_types', type),
+      activity:
+        type === '' || !found || !visit.may.viewDeliveries
+          ? undefined
+          : await activityOf(visit.query, 'email_types', type),
       ...noticeOf(req.query),
     });
   });
@@ -117,7 +126,10 @@ export function emailPages({ page, form }: PageHandlers, mailTransport: Config['
       const { values, query } = visit;
       const saved = textOf(values, 'saved');
       const version = textOf(values, 'version');
-      const texts = readTexts(values);
+      const written = readTexts(values);
+      const texts = visit.isAdmin
+        ? written
+        : withWordingOf(visit, (await readType(visit, saved, false))?.texts, written);
       const shown: FormState = {
         saved,
         version,
@@ -133,7 +145,7 @@ export function emailPages({ page, form }: PageHandlers, mailTransport: Config['
           res.redirect(303, `${EMAILS}?done=deleted`);
         } else if (values['action'] === 'draft') {
           const name = textOf(values, 'email_type');
-          await query(SAVE_DRAFT, { type: saved === '' ? name : saved, input: inputOf(texts) });
+          await query(SAVE_DRAFT, { type: saved === '' ? name : saved, input: changesOf(visit, texts) });
           await showForm(visit, {
             ...shown,
             isUnsaved: false,
@@ -142,7 +154,7 @@ export function emailPages({ page, form }: PageHandlers, mailTransport: Config['
         } else if (values['action'] === 'test') {
           const to = textOf(values, 'to');
           const { Utility } = await query<{ Utility: { send_test_email: { error: Problem | null } } }>(TEST, {
-            ...draftOf(values),
+            ...draftOf(visit),
             to,
           });
           const { error } = Utility.send_test_email;
@@ -153,9 +165,12 @@ export function emailPages({ page, form }: PageHandlers, mailTransport: Config['
               : { notice: `Sent to ${to}.`, isInMailbox: mailTransport === 'mailbox' }),
           });
         } else {
-          const input = { ...inputOf(texts), ...(version === '' ? {} : { based_on: Number(version) }) };
+          const input = {
+            ...changesOf(visit, texts),
+            ...(version === '' ? {} : { based_on: Number(version) }),
+          };
           await query(saved === '' ? CREATE : UPDATE, { input, ...(saved === '' ? {} : { type: saved }) });
-          const shownNext = { type: textOf(values, 'email_type'), done: 'saved', ...readAbout(values) };
+          const shownNext = { type: texts['email_type'] ?? '', done: 'saved', ...readAbout(values) };
           res.redirect(303, linkTo(`${EMAILS}/edit`, shownNext));
         }
       } catch (thrown) {
@@ -174,7 +189,7 @@ export function emailPages({ page, form }: PageHandlers, mailTransport: Config['
   );
 
   const gallery = page(async (visit) => {
-    await visit.query(DRAFTS);
+    requireTenantAdmin(visit.session.principal);
     await visit.show('starters', { title: 'New email', starters: STARTERS });
   });
 
@@ -183,6 +198,21 @@ export function emailPages({ page, form }: PageHandlers, mailTransport: Config['
     .get(`${EMAILS}/new`, gallery)
     .get(`${EMAILS}/edit`, edit)
     .post(`${EMAILS}/edit`, submit);
+}
+
+/** Only admins write new emails, and so the drafts of these. */
+async function readDrafts(query: Visit['query'], isAdmin: boolean): Promise<readonly object[]> {
+  const { email_type_version: drafts } = await query<{
+    email_type_version: readonly { readonly email_type: string }[];
+  }>(DRAFTS);
+  if (isAdmin || drafts.length === 0) return drafts;
+  const filter = `email_type in [${drafts.map(({ email_type }) => literal(email_type)).join(', ')}]`;
+  return (await query<{ email_types: readonly object[] }>(SAVED, { filter })).email_types;
+}
+
+async function readAccount(query: Visit['query']): Promise<ReturnType<typeof withNames>> {
+  const { Utility } = await query<{ Utility: { email_transport: SendingAccounts | null } }>(ACCOUNTS);
+  return withNames(Utility.email_transport);
 }
 
 /** What the form calls its fields. */
@@ -262,14 +292,17 @@ async function checkType(query: Visit['query'], type: string, about: Values): Pr
   return Utility.check_email;
 }
 
-async function showForm({ query, show }: Visit, state: FormState, status = 200): Promise<void> {
+async function showForm({ query, show, isAdmin }: Visit, state: FormState, status = 200): Promise<void> {
   const { saved, texts, problem, problems = [], about } = state;
-  const { tables, roles } = await readChoices(query);
+  const { tables, roles } = isAdmin
+    ? await readChoices(query)
+    : { tables: await readReadableTables(query), roles: [] };
   const table = textOf(about, 'table');
   const at = problem && fieldOf(problem);
   const wrong = problem ? [problem, ...problems] : [];
   const fields = EMAIL_FIELDS.map((field) => ({
     ...field,
+    isFixed: !isAdmin && !WORDING.includes(field.name),
     value: ownValue(texts, field.name) ?? '',
     wrong: wrong.find((each) => fieldOf(each) === field)?.message,
   }));
@@ -278,15 +311,28 @@ async function showForm({ query, show }: Visit, state: FormState, status = 200):
     title: saved === '' ? 'New email' : saved,
     tables: withChosen(tables, table),
     roles,
-    rows: tables.includes(table) ? await readRecentRows(query, table) : [],
+    rows: tables.includes(table) ? await rowsToChoose(query, table) : [],
     operations: OPERATIONS.map((name) => ({ name, label: ownValue(HAPPENS, name) ?? name })),
     at,
-    fields: fields.filter(({ isFurther }) => !isFurther),
+    fields: fields.filter(({ isFurther, isFixed }) => !isFurther && !isFixed),
+    fixed: fields.filter((field) => field.isFixed && field.name !== 'email_type' && isFilled(field)),
     blocks: queryBlocks(JSON.parse(texts['queries'] || '[]') as [], problem?.field),
-    further: fields.filter(({ isFurther }) => isFurther),
-    isFurtherOpen: fields.some((field) => field.isFurther && (field.wrong !== undefined || isFilled(field))),
+    further: fields.filter(({ isFurther, isFixed }) => isFurther && !isFixed),
+    isFurtherOpen: fields.some(
+      (field) => field.isFurther && !field.isFixed && (field.wrong !== undefined || isFilled(field)),
+    ),
   };
   await show('email', values, { status, script: 'preview.js', hasEditor: true });
+}
+
+/** None of a table that the role may not read: the preview says so. */
+async function rowsToChoose(query: Visit['query'], table: string): ReturnType<typeof readRecentRows> {
+  try {
+    return await readRecentRows(query, table);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'PERMISSION_DENIED') return [];
+    throw error;
+  }
 }
 
 function isFilled({
@@ -305,19 +351,24 @@ function withChosen(tables: readonly string[], chosen: string): readonly string[
 }
 
 async function readType(
-  query: Visit['query'],
+  { query, isAdmin }: Visit,
   type: string,
   mayBeNew: boolean,
 ): Promise<{ texts: Record<string, string>; about: Values; version: string } | undefined> {
-  // Always queried, because it rejects roles that may not write email types.
-  const response = await query<Readonly<Record<string, readonly Values[]>>>(ONE, {
+  if (type === '') return undefined;
+  const { email_types } = await query<{ email_types: readonly Values[] }>(ONE, {
     filter: `email_type = ${literal(type)}`,
+  });
+  const [found] = email_types;
+  if (!found && mayBeNew && isAdmin) return undefined;
+  if (!found) throw new AppError('NOT_FOUND', 'There is no such email.');
+  const texts = textsOf(found);
+  const version = String(found['version']);
+  // Its rules are known to the check itself.
+  if (!isAdmin) return { texts, version, about: { hasRule: true } };
+  const response = await query<Readonly<Record<string, readonly Values[]>>>(SENT, {
     sentAs: `email_type in [${sentAs(type).map(literal).join(', ')}]`,
   });
-  if (type === '') return undefined;
-  const found = response['email_types']?.[0];
-  if (!found && mayBeNew) return undefined;
-  if (!found) throw new AppError('NOT_FOUND', 'There is no such email.');
   const rule = response['email_rule']?.[0] as
     { email_type: string; operations: string[]; targets: string[]; query_roleid: number } | undefined;
   const last = response['email_delivery']?.[0];
@@ -330,7 +381,7 @@ async function readType(
     hasRule: rule?.email_type === type,
     isSent: rule !== undefined,
   };
-  return { texts: textsOf(found), about, version: String(found['version']) };
+  return { texts, about, version };
 }
 
 /** Rules of `welcome` also send its variants for a locale, such as `welcome_pt_BR`. */

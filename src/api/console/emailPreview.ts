@@ -20,8 +20,8 @@ export const PREVIEW_SELECTION = `subject html text sender recipients cc bcc
   attachments { filename mimetype size inline } warnings { field line column message hint } error { ${PROBLEM} }`;
 const PREVIEW = `query (${DRAFT_ARGS}) { Utility { preview_email(${DRAFT_PASSED}) { ${PREVIEW_SELECTION} } } }`;
 
-const NAMES = `query ($input: email_typesInput, $target: String) {
-  Utility { template_names(input: $input, target: $target) { context functions filters tests } }
+const NAMES = `query ($type: ID, $input: email_typesInput, $target: String) {
+  Utility { template_names(email_type: $type, input: $input, target: $target) { context functions filters tests } }
 }`;
 
 type Draft = Readonly<Record<string, unknown>>;
@@ -48,9 +48,9 @@ export function emailPreview({ page, form }: PageHandlers): Router {
 
   const preview = form(
     async (visit) => {
-      const { query, values, show } = visit;
+      const { query, show } = visit;
       try {
-        const draft = draftOf(values);
+        const draft = draftOf(visit);
         const [names, rows] = [await readNames(query, draft), await readRows(query, draft)];
         const shown = isAbout(draft) ? await compose(query, draft) : {};
         await show('preview', { title, names, rows, ...shown }, FRAMED);
@@ -102,8 +102,8 @@ export function toShown(email: Preview): ShownPreview {
 }
 
 /** The names that templates can use, for reference and for the editor. */
-async function readNames(query: Visit['query'], { input, target }: Draft): Promise<object> {
-  const { Utility } = await query<{ Utility: { template_names: object } }>(NAMES, { input, target });
+async function readNames(query: Visit['query'], { type, input, target }: Draft): Promise<object> {
+  const { Utility } = await query<{ Utility: { template_names: object } }>(NAMES, { type, input, target });
   return Utility.template_names;
 }
 

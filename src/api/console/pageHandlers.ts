@@ -3,6 +3,7 @@ import type { InTurn } from '../http/readFields.js';
 import type { ConsoleSession } from './consoleSession.js';
 import type { Query } from './graphqlClient.js';
 import type { Values } from './formValues.js';
+import type { May } from './may.js';
 import type { Page } from '../pages/sendPage.js';
 
 /** What a page handler works with. */
@@ -14,8 +15,9 @@ export interface Visit {
   readonly queryData: Query;
   /** Runs what takes milliseconds of CPU time, or more. Throws AppError TOO_BUSY. */
   readonly inTurn: InTurn;
-  /** Whether the role may do more than view deliveries: pages don't offer actions that would be rejected. */
+  /** Whether the role is the tenant's root or an admin: it may do everything there. */
   readonly isAdmin: boolean;
+  readonly may: May;
   /** pxadmin or another admin of the installation, which has no emails of its own. */
   readonly isOperator: boolean;
   /** Renders a view within the common layout. */

@@ -35,7 +35,7 @@ interface Report {
 
 /** Everything that was meant for one address, whether it gets email, and why nothing came. */
 export function personPage({ page }: PageHandlers): Router {
-  const person = page(async ({ query, show, isAdmin }, req, res) => {
+  const person = page(async ({ query, show, may }, req, res) => {
     const given = textOf(req.query, 'address');
     const address = addressIn(given);
     const search = readSearch({ person: address, within: textOf(req.query, 'within') || 'month' });
@@ -71,7 +71,7 @@ export function personPage({ page }: PageHandlers): Router {
       reports: await readReports(query, shown, address),
       others,
       isAddress,
-      blocked: isAdmin && isAddress ? await readBlocked(query, address) : undefined,
+      blocked: may.repairDeliveries && isAddress ? await readBlocked(query, address) : undefined,
     });
   });
 

@@ -14,12 +14,12 @@ const COUNT = `query ($filter: String) {
 
 /** Pages to redrive one delivery or all matches of a search, after a confirmation that states the consequences. */
 export function redrivePages({ page, form }: PageHandlers): Router {
-  const confirmOne = page(async ({ query, show, isAdmin }, req) => {
+  const confirmOne = page(async ({ query, show, isAdmin, may }, req) => {
     const row = await readDelivery({ query, isAdmin }, req);
     await show('redrive', {
       title: 'Send again?',
       delivery: toDelivery(row),
-      mayRedrive: isAdmin && FINAL_STATES.has(row.state),
+      mayRedrive: may.repairDeliveries && FINAL_STATES.has(row.state),
       arrivesTwice: row.state === 'sent' || row.state === 'unknown',
     });
   });
@@ -30,13 +30,13 @@ export function redrivePages({ page, form }: PageHandlers): Router {
     res.redirect(303, `${DELIVERIES}/${deliveryid}?done=redriven`);
   });
 
-  const confirmAll = page(async ({ query, show, isAdmin }, req) => {
+  const confirmAll = page(async ({ query, show, may }, req) => {
     const search = readSearch(req.query);
     const done = /^\d{1,7}$/.exec(formText(req.query, 'done'))?.[0];
     await show('redrive-all', {
       title: 'Send all of these again?',
       count: await countUnsent(query, search),
-      mayRedrive: isAdmin,
+      mayRedrive: may.repairDeliveries,
       done,
       action: REDRIVE_ALL + searchAddress(search),
       back: DELIVERIES + searchAddress(search),

@@ -1,21 +1,16 @@
 import { expect } from 'chai';
 import type { Router } from 'express';
 import { consoleRoutes } from '../../../src/api/console/consoleRoutes.js';
+import { PRESETS } from '../../../src/control/roles/presets.js';
 import type { RouteDeps } from '../../../src/api/http/routeDeps.js';
 import { ConsoleBrowser } from '../../api/consoleBrowser.js';
 import { ConsoleShop } from '../../api/consoleShop.js';
 import { expectDocumentedTable } from '../../support/documentedTable.js';
 import { PXADMIN_PASSWORD, textAt } from '../../api/webFixture.js';
 
-const CALLERS = [
-  'pxadmin',
-  'root',
-  'admin',
-  'view_delivery',
-  'plain',
-  'other root',
-  'anonymous client',
-] as const;
+/** Presets of people; Administrator is the same as `admin`. */
+const PEOPLE = ['Viewer', 'Support', 'Editor'] as const;
+const CALLERS = ['pxadmin', 'root', 'admin', ...PEOPLE, 'plain', 'other root', 'anonymous client'] as const;
 const MEMBER_PASSWORD = 'a password of the chief';
 type Caller = (typeof CALLERS)[number];
 
@@ -27,15 +22,19 @@ describe('who may open and do what in the console (docs/reference/permissions.md
 
   before(async () => {
     shop = await ConsoleShop.open();
-    await shop.fixture.control(
-      shop.root,
-      'mutation ($input: roleInput) { create_role(input: $input) { roleid } }',
-      { input: { login: 'chief', password: MEMBER_PASSWORD, capabilities: ['login', 'admin'] } },
-    );
+    const member = async (login: string, capabilities: readonly string[]): Promise<ConsoleBrowser> => {
+      await shop.fixture.control(
+        shop.root,
+        'mutation ($input: roleInput) { create_role(input: $input) { roleid } }',
+        { input: { login, password: MEMBER_PASSWORD, capabilities } },
+      );
+      return shop.signedIn('shop', login, MEMBER_PASSWORD);
+    };
+    for (const { name, capabilities } of PRESETS)
+      if (name !== 'Administrator') browsers[name as Caller] = await member(`the ${name}`, capabilities);
     browsers['pxadmin'] = await shop.signedIn('0', 'pxadmin', PXADMIN_PASSWORD);
     browsers['root'] = await shop.signedIn();
-    browsers['admin'] = await shop.signedIn('shop', 'chief', MEMBER_PASSWORD);
-    browsers['view_delivery'] = await shop.signedIn('shop', 'viewer');
+    browsers['admin'] = await member('chief', ['login', 'admin']);
     browsers['plain'] = await shop.signedIn('shop', 'clerk');
     browsers['other root'] = await shop.signedIn('other');
     browsers['anonymous client'] = new ConsoleBrowser(shop.fixture);
@@ -119,6 +118,8 @@ describe('who may open and do what in the console (docs/reference/permissions.md
 const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'POST /console/addresses': { action: 'add', address: 'gone@example.com' },
   'POST /console/brand': { name: 'Shop' },
+  'POST /console/emails/edit': { saved: 'confirmation', subject: 'x', template: 'x' },
+  'POST /console/emails/preview': { saved: 'confirmation', subject: 'x', template: 'x' },
 };
 
 // Nothing of it is called: the routes are read off.

@@ -1,0 +1,19 @@
+import { holds } from '../../control/permissions.js';
+import type { Principal } from '../../db/roles/principal.js';
+
+/** What a role may do short of administering its tenant: pages don't offer what would be rejected. */
+export interface May {
+  readonly viewDeliveries: boolean;
+  readonly repairDeliveries: boolean;
+  readonly editEmails: boolean;
+}
+
+export function mayOf(principal: Principal): May {
+  const hasEmail = principal.schema !== null;
+  const viewDeliveries = hasEmail && holds(principal, 'view_delivery');
+  return {
+    viewDeliveries,
+    repairDeliveries: viewDeliveries && holds(principal, 'repair_delivery'),
+    editEmails: hasEmail && holds(principal, 'edit_email'),
+  };
+}
