@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { PRESETS } from '../../src/control/roles/presets.js';
-import type { ConsoleBrowser } from './consoleBrowser.js';
+import { ConsoleBrowser } from './consoleBrowser.js';
 import { ConsoleShop } from './consoleShop.js';
 import { at, type Json } from './webFixture.js';
 
@@ -118,6 +118,79 @@ describe('the console for people with a preset', () => {
       }
     });
   }
+
+  it('lets a colleague in with one form and a link, and out of it again', async () => {
+    const admin = people['Administrator']!;
+    const csrf = await admin.csrf('/console/roles/invite');
+    const given = { csrf, name: 'Zoe', login: 'zoe@example.com', preset: 'Support' };
+    const response = await admin.post('/console/roles/invite', given);
+    const html = await response.text();
+    const link = /value="http[^"]*(\/console\/sign-in\/invitation\/[^"]+)"/.exec(html)?.[1] ?? '';
+    expect(html).to.include('Zoe');
+    const zoe = new ConsoleBrowser(shop.fixture);
+    expect(await zoe.page(link)).to.include('zoe@example.com');
+    const values = { invitation: link.slice(link.lastIndexOf('/') + 1), secret: PASSWORD };
+    expect((await zoe.post('/console/sign-in/invitation/', values)).headers.get('location')).to.equal(
+      '/console/',
+    );
+    expect((await zoe.get('/console/addresses')).status).to.equal(200);
+    expect((await zoe.get('/console/rules')).status).to.equal(403);
+    const role = /\/console\/roles\/edit\?id=\d+/.exec(html)![0];
+    expect(await admin.page(role)).to.include('Make a link');
+    const id = role.slice(role.indexOf('=') + 1);
+    const again = await (await admin.post('/console/roles/invite', { csrf, id, action: 'make' })).text();
+    const next = /value="http[^"]*(\/console\/sign-in\/invitation\/[^"]+)"/.exec(again)?.[1] ?? '';
+    expect((await new ConsoleBrowser(shop.fixture).get(next)).status).to.equal(200);
+    expect(await admin.page(role))
+      .to.include('End it')
+      .and.not.include(next);
+    const ended = await admin.post('/console/roles/invite', { csrf, id, action: 'end' });
+    expect(ended.headers.get('location')).to.equal(`${role}&done=ended`);
+    expect((await new ConsoleBrowser(shop.fixture).get(next)).status).to.equal(404);
+    // What is wrong is said beside what was written.
+    for (const [wrong, text] of [
+      [{ login: '' }, 'login'],
+      [{ login: 'zoe@example.com' }, 'zoe@example.com'],
+      [{ preset: 'Owner' }, 'Choose what your colleague may do.'],
+    ] as const) {
+      const refused = await admin.post('/console/roles/invite', { ...given, ...wrong });
+      expect(refused.status).to.be.oneOf([400, 409]);
+      expect(await refused.text())
+        .to.include(text)
+        .and.include('value="Zoe"');
+    }
+  });
+
+  it('offers those who let colleagues in only what they hold themselves', async () => {
+    const made = await shop.fixture.control(
+      shop.root,
+      'mutation ($input: roleInput) { create_role(input: $input) { roleid } }',
+      {
+        input: {
+          login: 'lead',
+          password: PASSWORD,
+          capabilities: ['login', 'view_delivery', 'create_role', 'update_role'],
+        },
+      },
+    );
+    expect(made.errors).to.equal(undefined);
+    const lead = await shop.signedIn('shop', 'lead', PASSWORD);
+    const html = await lead.page('/console/roles/invite');
+    expect([...html.matchAll(/name="preset" value="(\w+)"/g)].map(([, name]) => name)).to.deep.equal([
+      'Viewer',
+    ]);
+    const csrf = await lead.csrf('/console/roles/invite');
+    for (const preset of ['Support', 'Editor', 'Administrator'])
+      expect(
+        (await lead.post('/console/roles/invite', { csrf, login: 'x', preset })).status,
+        preset,
+      ).to.equal(403);
+    expect(
+      (await lead.post('/console/roles/invite', { csrf, login: 'x', preset: 'Viewer' })).status,
+    ).to.equal(200);
+    for (const name of ['Viewer', 'Support', 'Editor'])
+      expect((await people[name]!.get('/console/roles/invite')).status, name).to.equal(403);
+  });
 
   it('lets Support lift a suppression of a person, and send again what failed', async () => {
     const browser = people['Support']!;

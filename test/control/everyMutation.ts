@@ -79,6 +79,12 @@ export async function createObjects(
     'address',
   );
   const apiKey = await made('root', `create_api_key(input: {roleid: ${role}, name: "k"}) { keyid }`, 'keyid');
+  const invited = await made(
+    'root',
+    'create_role(input: {login: "invited", capabilities: ["login"]}) { roleid }',
+    'roleid',
+  );
+  await made('root', `create_invitation(input: {roleid: ${invited}}) { roleid }`, 'roleid');
   const session = randomUUID();
   await insertSession(fixture.testDatabase.database.pool, {
     sessionid: session,
@@ -95,6 +101,7 @@ export async function createObjects(
   return {
     role,
     session,
+    invited,
     apiKey,
     provider: unused,
     config,
@@ -154,6 +161,8 @@ export function mutations(
     create_role_oidc: `create_role_oidc(input: {roleid: ${role}, confid: ${spare}, sub_id: "x"}) { roleid }`,
     update_role_oidc: `update_role_oidc(roleid: ${role}, confid: ${config}, input: {sub_id: "y"}) { roleid }`,
     delete_role_oidc: `delete_role_oidc(roleid: ${role}, confid: ${config}) { roleid }`,
+    create_invitation: `create_invitation(input: {roleid: ${ids['invited'] ?? ''}}) { roleid }`,
+    delete_invitation: `delete_invitation(roleid: ${ids['invited'] ?? ''}) { roleid }`,
     create_api_key: `create_api_key(input: {roleid: ${role}, name: "another"}) { keyid }`,
     delete_api_key: `delete_api_key(keyid: "${ids['apiKey'] ?? ''}") { keyid }`,
     create_email_type: `create_email_type(input: {email_type: "made", template: "x", subject: "x",

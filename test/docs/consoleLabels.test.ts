@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { expect } from 'chai';
 
 const ROOT = new URL('../../', import.meta.url);
-const SOURCES = ['src/api/console/', 'src/control/objects/', 'src/email/carriers/'];
+const SOURCES = ['src/api/console/', 'src/control/objects/', 'src/control/roles/', 'src/email/carriers/'];
 
 /** All texts that the console may show: its views, and what they are given. */
 const TEXTS = SOURCES.flatMap((folder) =>

@@ -25,6 +25,8 @@ import { emailPreview } from './emailPreview.js';
 import type { Values } from './formValues.js';
 import { isOfOtherTenant, requireCsrfToken, requireOwnPage } from './formGuards.js';
 import { emailPreviewPages } from './emailPreviewPages.js';
+import { invitationPages } from './invitationPages.js';
+import { invitePages } from './invitePages.js';
 import { keyPage } from './keyPage.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 import { mayOf } from './may.js';
@@ -158,7 +160,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
   });
 
   return Router()
-    .use(signInPages(deps))
+    .use(invitationPages(deps), signInPages(deps))
     .get(CONSOLE, start)
     .post(`${CONSOLE}/sign-out`, signOut)
     .use(
@@ -181,6 +183,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
     .use(
       tablePages(handlers),
       rowPages(handlers),
+      invitePages(handlers),
       rolePages(handlers),
       policyPages(handlers),
       tenantPages(handlers),

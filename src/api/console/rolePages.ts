@@ -2,6 +2,7 @@ import { Router } from 'express';
 import { role as roleObject } from '../../control/objects/role.js';
 import { AppError } from '../../foundation/errors.js';
 import type { Role } from './choices.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { CONSOLE } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { checkedOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
@@ -12,9 +13,10 @@ const ROLES = `${CONSOLE}/roles`;
 /** Limit of the form; use GraphQL to assign roles to more classes. */
 const MAX_CLASSES = 200;
 
-const RIGHTS = `query ($roleid: Int!) {
+const RIGHTS = `query ($roleid: Int!, $invited: String) {
   policy_rule(ordering: ["name"], limit: 1000) { ruleid name capabilities targets filter }
   Utility { role_rights(roleid: $roleid) { admin capabilities classes rules } }
+  invitation(filter: $invited, limit: 1) { expires }
 }`;
 const CHOICES = `query ($limit: Int) {
   capability(ordering: ["package", "capability"]) { capability description }
@@ -26,6 +28,7 @@ interface Class {
 }
 
 interface FullRole extends Role {
+  readonly parent?: object | null;
   readonly capabilities: readonly string[];
   readonly classes: readonly Class[];
 }
@@ -64,7 +67,7 @@ export function rolePages({ page, form }: PageHandlers): Router {
   const edit = page(async (visit, req) => {
     const id = numberOf(req.query, 'id');
     if (id === 0) await showForm(visit, NEW_ROLE);
-    else await showRole(visit, id, req.query['done'] === 'saved' ? 'Saved.' : undefined);
+    else await showRole(visit, id, ownValue(NOTICES, textOf(req.query, 'done')));
   });
 
   const submit = form(async (visit, _req, res) => {
@@ -94,19 +97,30 @@ export function rolePages({ page, form }: PageHandlers): Router {
   return Router().get(ROLES, list).get(`${ROLES}/edit`, edit).post(`${ROLES}/edit`, submit);
 }
 
+const NOTICES: Readonly<Record<string, string>> = {
+  saved: 'Saved.',
+  ended: 'The link no longer works.',
+};
 const NEW_ROLE: FullRole = { roleid: 0, login: '', name: '', capabilities: ['login'], classes: [] };
 
 async function showRole(visit: Visit, roleid: number, notice?: string): Promise<void> {
-  const { policy_rule, Utility } = await visit.query<{
+  const { policy_rule, Utility, invitation } = await visit.query<{
     policy_rule: readonly Rule[];
     Utility: { readonly role_rights: Rights };
-  }>(RIGHTS, { roleid });
+    invitation: readonly object[];
+  }>(RIGHTS, { roleid, invited: `roleid = ${roleid}` });
   const found = await roles.find(visit, `roleid = ${roleid}`);
   if (!found) throw new AppError('NOT_FOUND', 'There is no such role.');
   const { role_rights: rights } = Utility;
   await showForm(visit, found, {
     notice,
     rights: { ...rights, rules: rightsBy(policy_rule, rights) },
+    invitation: invitation[0],
+    mayInvite:
+      found.login !== null &&
+      roleid !== visit.session.principal.roleid &&
+      found.parent !== null &&
+      rights.capabilities.some((name) => name === 'login' || name === 'admin'),
     inClasses: found.classes.map(({ classid }) => String(classid)),
   });
 }
@@ -134,19 +148,20 @@ async function showForm(
   more: {
     readonly notice?: string | undefined;
     readonly rights?: object;
+    readonly invitation?: object | undefined;
+    readonly mayInvite?: boolean;
     readonly inClasses?: readonly string[];
     readonly problem?: AppError;
   } = {},
 ): Promise<void> {
   const { capability, role_class } = await readChoices(visit);
-  const { inClasses = [], problem, notice, rights } = more;
+  const { inClasses = [], problem, ...shown } = more;
   await visit.show(
     'role',
     {
       title: role.roleid === 0 ? 'New role' : (role.login ?? role.name ?? `Role ${role.roleid}`),
       role,
-      notice,
-      rights,
+      ...shown,
       capabilities: capability.map((each) => ({
         ...each,
         chosen: role.capabilities.includes(each.capability),

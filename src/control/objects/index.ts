@@ -16,6 +16,7 @@ import { oidcConfig } from './oidcConfig.js';
 import { oidcKey } from './oidcKey.js';
 import { oidcProviders } from './oidcProviders.js';
 import { oidcGroupClass, oidcProvisioning } from './oidcProvisioning.js';
+import { invitation } from './invitation.js';
 import { outbox } from './outbox.js';
 import { policyRule } from './policyRule.js';
 import { role } from './role.js';
@@ -38,6 +39,7 @@ export const OBJECTS: readonly ControlObject[] = [
   oidcProvisioning,
   oidcGroupClass,
   roleOidc,
+  invitation,
   apiKey,
   signInEvent,
   auditEvent,

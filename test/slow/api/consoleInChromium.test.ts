@@ -329,6 +329,7 @@ if (HAS_CHROMIUM) {
           ['new row', '/console/tables/orders/rows/edit'],
           ['roles', '/console/roles'],
           ['role', `/console/roles/edit?id=${clerk}`],
+          ['invite', '/console/roles/invite'],
           ['policies', '/console/policies'],
           ['brand', '/console/brand'],
           ['sessions', '/console/sessions'],
@@ -391,6 +392,51 @@ if (HAS_CHROMIUM) {
           ['providers', '/console/identity-providers'],
         ]);
         await operators.context().close();
+      });
+
+      it(`lets a colleague in, who sees what is theirs: ${name}`, async () => {
+        const page = await open('/console/roles', options);
+        await signIn(page);
+        await page.getByRole('heading', { name: 'Roles', exact: true }).waitFor();
+        for (const preset of ['Support', 'Editor']) {
+          await page.goto(`${shop.fixture.url}/console/roles`);
+          await page.getByRole('link', { name: 'Let a colleague in' }).click();
+          const login = `${preset}-${name}@example.com`;
+          await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace');
+          await page.getByLabel('Login', { exact: true }).fill(login);
+          await page.getByRole('radio', { name: preset }).check();
+          await shoot(page, `${name}-inviting`);
+          await page.getByRole('button', { name: 'Let in' }).click();
+          await page.getByRole('button', { name: 'Copy' }).waitFor();
+          const link = new URL(await page.getByLabel('Link').inputValue()).pathname;
+          expect(await violations(page), 'what axe finds beside the link').to.deep.equal([]);
+          expect(await page.evaluate('document.documentElement.scrollWidth > innerWidth')).to.equal(false);
+          await shoot(page, `${name}-invited`);
+          const colleague = await open(link, options);
+          expect(await violations(colleague), 'what axe finds in the invitation').to.deep.equal([]);
+          await shoot(colleague, `${name}-invitation`);
+          await colleague.getByLabel('Password').fill('correct horse battery');
+          await colleague.keyboard.press('Enter');
+          await colleague.getByText(login, { exact: false }).first().waitFor();
+          await look(
+            colleague,
+            name,
+            preset === 'Support'
+              ? [
+                  ['support-overview', '/console/overview?days=30'],
+                  ['support-delivery', `/console/deliveries/${failed}`],
+                  ['support-person', '/console/person?address=ada%40example.com&within=all'],
+                  ['support-unsubscribed', '/console/addresses?list=unsubscribed'],
+                ]
+              : [
+                  ['editor-emails', '/console/emails'],
+                  ['editor-email', '/console/emails/edit?type=confirmation'],
+                  ['editor-versions', '/console/emails/versions?type=confirmation'],
+                ],
+          );
+          await colleague.context().close();
+        }
+        await page.context().close();
       });
     }
   });

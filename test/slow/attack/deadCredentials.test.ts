@@ -29,6 +29,7 @@ const KINDS = [
   'sign-in under way',
   'token for a child',
   'API key',
+  'invitation',
 ] as const;
 type Kind = (typeof KINDS)[number];
 
@@ -100,6 +101,11 @@ describe('attack: credentials that outlive what they were given for', () => {
       root,
       `mutation { create_api_key(input: {roleid: ${roleid}, name: "k"}) { key } }`,
     );
+    const invitation = await web.control(
+      root,
+      `mutation { create_invitation(input: {roleid: ${roleid}}) { link } }`,
+    );
+    const link = textAt(invitation, 'data.create_invitation.link').replace(fixture.baseUrl, '');
     const asks = async (token: string): Promise<boolean> =>
       (await web.fetch('/query?query={__typename}', { headers: { authorization: `Bearer ${token}` } }))
         .status === 200;
@@ -119,6 +125,7 @@ describe('attack: credentials that outlive what they were given for', () => {
         'sign-in under way': async () => (await atProvider.send(callback)).status === 200,
         'token for a child': () => asks(child.token),
         'API key': () => asks(textAt(key, 'data.create_api_key.key')),
+        invitation: async () => (await web.fetch(link)).status === 200,
       },
     };
   }

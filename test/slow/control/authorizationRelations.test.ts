@@ -43,6 +43,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   'update_role_class (members)':
     'update_role_class(classid: $class, input: {members: ["$caller", "$id"]}) { classid }',
   create_api_key: 'create_api_key(input: {roleid: $id, name: "k"}) { keyid }',
+  create_invitation: 'create_invitation(input: {roleid: $id}) { roleid }',
   create_role_oidc: 'create_role_oidc(input: {roleid: $id, confid: $config, sub_id: "x"}) { roleid }',
 };
 const QUERIES: Readonly<Record<string, string>> = {
