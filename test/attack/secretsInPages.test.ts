@@ -10,6 +10,7 @@ const FORMS = [
   ['/console/sending', { what: 'carrier', kind: 'smtp' }],
   ['/console/tenants', { name: 'new', root_login: 'root' }],
   ['/console/roles/edit', { login: 'new' }],
+  ['/console/identity-providers/registration', { providerid: '1', client_id: 'app' }],
 ] as const;
 
 /** A form that fails is shown again with what was written: for API keys and SMTP passwords, too, in hidden fields. */

@@ -37,6 +37,9 @@ const TITLES: Readonly<Record<string, string>> = {
 const EXAMPLE =
   '{\n  "sub": "8f6b7a52",\n  "email": "ada@example.com",\n  "email_verified": true,\n  "groups": ["staff"]\n}';
 
+/** Templates of new roles: in a view they would be read. */
+const SUGGESTED = { name: '{{ claims.name }}', login: '{{ claims.email }}' };
+
 interface Configs {
   readonly oidc_config: readonly { readonly confid: Id; readonly providerid: Id }[];
   readonly oidc_providers: readonly { readonly providerid: Id; readonly name: string }[];
@@ -141,6 +144,7 @@ export async function showProviderPage(
     isRoot,
     ...(chosen?.provisioning ? await readGroups(query, chosen.confid, chosen.provisioning.parentid) : {}),
     roles: isRoot && chosen ? (await readChoices(query)).roles : [],
+    suggested: SUGGESTED,
     parentid: shown.given?.['parentid'] ?? String(chosen?.provisioning?.parentid ?? ''),
     ...shown,
     claims: shown.claims ?? EXAMPLE,

@@ -117,7 +117,7 @@ async function createConfig({ query, values }: Visit): Promise<string> {
   const input = {
     providerid: numberOf(values, 'providerid'),
     client_id: textOf(values, 'client_id', MAX_TEXT),
-    client_secret: textOf(values, 'client_secret', MAX_SECRET),
+    client_secret: textOf(values, 'secret', MAX_SECRET),
   };
   const { create_oidc_config } = await query<{ create_oidc_config: { readonly confid: Id } }>(CREATE_CONFIG, {
     input,

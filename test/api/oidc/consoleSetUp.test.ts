@@ -40,7 +40,7 @@ describe('single sign-on set up in the console', () => {
     const page = await send(root, '/registration', {
       providerid: id,
       client_id: name,
-      client_secret: 'a secret',
+      secret: 'a secret',
     });
     return /name="confid" value="(\d+)"/.exec(page)![1]!;
   }
@@ -133,14 +133,14 @@ describe('single sign-on set up in the console', () => {
       .and.include('value="Elsewhere"');
     expect(taken).not.to.match(/<script>alert|&gt;49/);
     const id = /<option value="(\d+)">Elsewhere<\/option>/.exec(await root.page(PAGE))![1]!;
-    const html = await send(root, '/registration', { providerid: id, client_id: EVIL, client_secret: '' });
+    const html = await send(root, '/registration', { providerid: id, client_id: EVIL, secret: '' });
     expect(html)
       .to.include('Enter the secret that the provider shows for it.')
       .and.not.match(/<script>alert|&gt;49/);
     const failed = await send(root, '/registration', {
       providerid: id,
       client_id: '',
-      client_secret: 'top secret',
+      secret: 'top secret',
     });
     expect(failed)
       .to.include('Enter what the provider calls this application.')
@@ -178,7 +178,7 @@ describe('single sign-on set up in the console', () => {
     for (const [path, values] of [
       ['/people', { ...people, confid, isNew: 'yes', parent_name: 'x' }],
       ['/groups', { confid, action: 'add', group_name: 'x' }],
-      ['/registration', { providerid: '1001', client_id: 'x', client_secret: 'x' }],
+      ['/registration', { providerid: '1001', client_id: 'x', secret: 'x' }],
       ['/provider', provider('x')],
     ] as const) {
       for (const by of [admin, ...(path === '/provider' ? [root] : [])]) {
