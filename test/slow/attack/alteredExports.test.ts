@@ -48,6 +48,7 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
       creatorid: 20_000_501,
       createtime: '2026-01-01',
       allow_signup: false,
+      capabilities: ['view_delivery'],
     },
   ],
   role: [20_000_501, 20_000_502].map((roleid) => ({
