@@ -13,8 +13,8 @@ const LISTS = Object.values(SCHEMA.getQueryType()?.getFields() ?? {})
 /** Fields of secrets, which always are null. */
 const SECRETS: ReadonlySet<string> = new Set(['client_secret']);
 /** What is only returned by the mutation that makes it. */
-const isSecret = (type: string, name: string): boolean =>
-  SECRETS.has(name) || (type === 'api_key' && name === 'key');
+const ONCE: ReadonlySet<string> = new Set(['api_key.key', 'invitation.link']);
+const isSecret = (type: string, name: string): boolean => SECRETS.has(name) || ONCE.has(`${type}.${name}`);
 
 /** The fields of a type that hold values, not objects. */
 const visible = (type: string): readonly string[] =>
