@@ -144,6 +144,60 @@ describe('deleted tenants', () => {
     expect(await rowsOf('idempotency_key', tenantid)).to.equal(2);
   });
 
+  it('may have more roles than one statement could delete, whoever is above whom', async () => {
+    const { pool } = test.database;
+    const { tenantid, rootRoleid } = await createTenant('crowded');
+    const other = await createTenant('other');
+    await pool.query(
+      `with made as (insert into rowpost.role (tenantid, name)
+         select $1, 'role ' || n from generate_series(1, 25000) n returning roleid)
+       insert into rowpost.session (tenantid, roleid, browser, address, state_ms, expires)
+         select $1, roleid, '', '', 0, now() from made`,
+      [tenantid],
+    );
+    // Some are below older roles, others below newer ones.
+    await pool.query(
+      `update rowpost.role r set parentid = case
+          when exists (select from rowpost.role x where x.roleid = r.roleid + 1 and x.tenantid = $1 and r.roleid % 3 = 0)
+          then r.roleid + 1 else $2 end
+        where tenantid = $1 and roleid <> $2 and roleid % 3 <> 1`,
+      [tenantid, rootRoleid],
+    );
+    await knexOf(test.database)('rowpost.email_types').insert({
+      tenantid,
+      email_type: 'welcome',
+      template: 'Welcome',
+      subject: 'Welcome',
+      recipients: '[]',
+      sender: 'shop@example.com',
+    });
+    await knexOf(test.database)('rowpost.email_rule').insert({
+      tenantid,
+      name: 'welcome',
+      email_type: 'welcome',
+      targets: ['note'],
+      operations: ['insert'],
+      query_roleid: rootRoleid,
+    });
+    await pool.query(
+      `analyze rowpost.role, rowpost.session;
+       create table public.deleted_together (roles int);
+       create function public.note_deleted() returns trigger language plpgsql as $$
+         begin insert into public.deleted_together select count(*) from gone; return null; end $$;
+       create trigger note_deleted after delete on rowpost.role
+         referencing old table as gone for each statement execute function public.note_deleted()`,
+    );
+    await remove(tenantid);
+    const { rows } = await pool.query<{ most: number; all: number }>(
+      'select max(roles) as most, sum(roles)::int as all from public.deleted_together',
+    );
+    expect(rows).to.deep.equal([{ most: 10_000, all: 25_001 }]);
+    for (const table of ['tenant', 'role', 'session', 'email_rule']) {
+      expect(await rowsOf(table, tenantid), table).to.equal(0);
+    }
+    expect(await rowsOf('role', other.tenantid)).to.equal(1);
+  });
+
   it('are deleted with the rows of tables that have a bound, and of no others', async () => {
     const { rows } = await test.database.pool.query<{ table: string }>(
       `select distinct c.relname as table from pg_constraint f join pg_class c on c.oid = f.conrelid
