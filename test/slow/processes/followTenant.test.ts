@@ -236,7 +236,14 @@ if (HAS_CLIENT_PROGRAMS) {
     });
 
     it('moves with every row and every event once, also if it is killed as "turned"', async () => {
+      // However fast the command is, it doesn't get further.
+      await directory.pool.query(
+        `create function rowpost_directory.refuse() returns trigger language plpgsql as $$ begin raise 'not yet'; end $$;
+         create trigger refuse_done before update on rowpost_directory.move
+           for each row when (new.step = 'done') execute function rowpost_directory.refuse()`,
+      );
       expect(await strike(move(...to), 'turned', 0)).to.equal('turned');
+      await directory.pool.query('drop function rowpost_directory.refuse() cascade');
       await run('move followed');
       await shop.stop();
       expect(shop.changes).to.be.above(100);
