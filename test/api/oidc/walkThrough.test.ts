@@ -9,6 +9,7 @@ import { HttpBrowser } from './support/httpBrowser.js';
 import { OidcFixture } from './support/oidcFixture.js';
 
 const PAGE = readFileSync(new URL('../../../docs/how-to/single-sign-on.md', import.meta.url), 'utf8');
+const PROBLEMS = readFileSync(new URL('../../../docs/how-to/sign-in-problems.md', import.meta.url), 'utf8');
 
 function blocks(language: string): string[] {
   return [...PAGE.matchAll(new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``, 'g'))].map((match) => match[1]!);
@@ -88,7 +89,7 @@ describe('docs/how-to/single-sign-on.md', () => {
     const codes = Object.keys(ERROR_CODES).filter((code) =>
       /^OIDC_(?!PROVIDER_(NOT_FOUND|IN_USE))/.test(code),
     );
-    const causes = PAGE.slice(PAGE.indexOf('## Troubleshooting'));
+    const causes = PROBLEMS.slice(PROBLEMS.indexOf('## Troubleshooting'));
     expect(codes.filter((code) => !causes.includes(`\`${code}\``))).to.deep.equal([]);
   });
 });
