@@ -108,10 +108,13 @@ describe('unread responses', () => {
   it('may be read slowly, but not forever', async () => {
     const before = await ended('/query');
     const socket = ask(fixture, '/query', hostile, '{ note { body } }');
-    const trickle = setInterval(() => socket.resume().once('data', () => socket.pause()), 200);
+    // 64 KB each time: 4 MB until the timeout.
+    const trickle = setInterval(() => socket.resume().once('data', () => socket.pause()), 300);
     await waitFor('the response to end', async () => (await ended('/query')) > before, SELDOM);
     clearInterval(trickle);
-    expect(await drain(socket)).to.be.within(100_000, ANSWER_BYTES);
+    // The system may have buffered the rest, or some of it.
+    expect(socket.bytesRead).to.be.within(100_000, ANSWER_BYTES * 0.75);
+    socket.destroy();
   });
 
   it('arrive complete when read with pauses', async () => {
