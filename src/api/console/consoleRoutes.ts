@@ -20,7 +20,8 @@ import { brandPage } from './brandPage.js';
 import { CONSOLE, readConsolePath, SIGN_IN, signInPath } from './consolePath.js';
 import type { ConsoleSession } from './consoleSession.js';
 import { deliveryPages } from './deliveryPages.js';
-import { emailPages, EMAILS } from './emailPages.js';
+import { emailListPage, EMAILS } from './emailListPage.js';
+import { emailPages } from './emailPages.js';
 import { emailPreview } from './emailPreview.js';
 import type { Values } from './formValues.js';
 import { isOfOtherTenant, requireCsrfToken, requireOwnPage } from './formGuards.js';
@@ -175,6 +176,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
     .use(
       emailPreview(handlers),
       versionPage(handlers),
+      emailListPage(handlers, deps.config.mailTransport),
       emailPages(handlers, deps.config.mailTransport),
       rulePages(handlers),
       addressPages(handlers),

@@ -7,9 +7,9 @@ import { requireTenantAdmin } from '../../control/permissions.js';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { keyText, readChoices, readReadableTables, readRecentRows } from './choices.js';
-import { withNames, type SendingAccounts } from './carrierForms.js';
-import { CONSOLE, linkTo } from './consolePath.js';
+import { linkTo } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
+import { EMAILS } from './emailListPage.js';
 import {
   changesOf,
   draftOf,
@@ -28,17 +28,12 @@ import {
 } from './emailForm.js';
 import { MAX_EMAIL_FORM_BYTES } from './emailPreview.js';
 import { formProblems, type FieldWords, type FormProblem } from './formProblems.js';
-import { numberOf, problemOf, textOf, type Values } from './formValues.js';
+import { problemOf, textOf, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
-import { pageOf, ROWS_QUERIED } from './paging.js';
 import { queryBlocks } from './queryBlocks.js';
 import { findStarter, STARTERS } from './starters.js';
 import { HAPPENS } from './words.js';
 
-export const EMAILS = `${CONSOLE}/emails`;
-const LIST = `query ($filter: String, $limit: Int, $offset: Int) {
-  email_types(filter: $filter, ordering: ["email_type"], limit: $limit, offset: $offset) { email_type subject createtime }
-}`;
 const ONE = `query ($filter: String) { email_types(filter: $filter, limit: 1) { ${EMAIL_SELECTION} version } }`;
 /** Only admins see rules. */
 const SENT = `query ($sentAs: String) {
@@ -52,10 +47,6 @@ const CHECK = `query ($type: ID!, $target: String) { Utility { check_email(email
 const VERSION = `query ($filter: String) {
   email_type_version(filter: $filter, limit: 1) { content }
 }`;
-const ACCOUNTS =
-  '{ Utility { email_transport { transports { kind host domain } paused_code paused_reason } } }';
-const DRAFTS = `{ email_type_version(filter: "version = 0", ordering: ["email_type"], limit: 50) { email_type } }`;
-const SAVED = 'query ($filter: String) { email_types(filter: $filter, limit: 50) { email_type } }';
 const SAVE_DRAFT =
   'mutation ($type: ID!, $input: email_typesInput) { Utility { save_email_draft(email_type: $type, input: $input) } }';
 const CREATE = 'mutation ($input: email_typesInput) { create_email_type(input: $input) { email_type } }';
@@ -65,33 +56,6 @@ const DELETE = 'mutation ($type: ID!) { delete_email_type(email_type: $type) { e
 
 /** Pages to write the tenant's email types, preview them with a real row, and send tests. */
 export function emailPages({ page, form }: PageHandlers, mailTransport: Config['mailTransport']): Router {
-  const list = page(async ({ query, show, isAdmin }, req) => {
-    const search = textOf(req.query, 'search');
-    const from = numberOf(req.query, 'from');
-    const filter =
-      search === ''
-        ? ''
-        : `contains(lower(email_type), ${literal(search.toLowerCase())}) or contains(lower(subject), ${literal(search.toLowerCase())})`;
-    const { email_types } = await query<{ email_types: readonly object[] }>(LIST, {
-      filter,
-      limit: ROWS_QUERIED,
-      offset: from,
-    });
-    const { shown, ...links } = pageOf(email_types, from, EMAILS, { search });
-    const drafts = await readDrafts(query, isAdmin);
-    const account = isAdmin ? await readAccount(query) : undefined;
-    await show('emails', {
-      title: 'Emails',
-      account,
-      isMailbox: mailTransport === 'mailbox',
-      emails: shown,
-      search,
-      drafts: search === '' && from === 0 ? drafts : [],
-      notice: req.query['done'] === undefined ? undefined : 'Deleted.',
-      ...links,
-    });
-  });
-
   const edit = page(async (visit, req) => {
     const type = textOf(req.query, 'type');
     const copy = textOf(req.query, 'copy');
@@ -193,26 +157,7 @@ export function emailPages({ page, form }: PageHandlers, mailTransport: Config['
     await visit.show('starters', { title: 'New email', starters: STARTERS });
   });
 
-  return Router()
-    .get(EMAILS, list)
-    .get(`${EMAILS}/new`, gallery)
-    .get(`${EMAILS}/edit`, edit)
-    .post(`${EMAILS}/edit`, submit);
-}
-
-/** Only admins write new emails, and so the drafts of these. */
-async function readDrafts(query: Visit['query'], isAdmin: boolean): Promise<readonly object[]> {
-  const { email_type_version: drafts } = await query<{
-    email_type_version: readonly { readonly email_type: string }[];
-  }>(DRAFTS);
-  if (isAdmin || drafts.length === 0) return drafts;
-  const filter = `email_type in [${drafts.map(({ email_type }) => literal(email_type)).join(', ')}]`;
-  return (await query<{ email_types: readonly object[] }>(SAVED, { filter })).email_types;
-}
-
-async function readAccount(query: Visit['query']): Promise<ReturnType<typeof withNames>> {
-  const { Utility } = await query<{ Utility: { email_transport: SendingAccounts | null } }>(ACCOUNTS);
-  return withNames(Utility.email_transport);
+  return Router().get(`${EMAILS}/new`, gallery).get(`${EMAILS}/edit`, edit).post(`${EMAILS}/edit`, submit);
 }
 
 /** What the form calls its fields. */
