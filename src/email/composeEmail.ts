@@ -76,7 +76,7 @@ export async function composeEmail(
   let used = type;
   let marked: EmailTrigger | undefined;
   const held = new HeldResults();
-  const deps = { ...given, templates: tracedTemplates(given.templates, trigger.span), held };
+  const deps = { held, ...given, templates: tracedTemplates(given.templates, trigger.span) };
   try {
     requireReadable(trigger);
     const records = await recordsForTemplates(deps, trigger);

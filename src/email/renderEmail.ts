@@ -18,7 +18,7 @@ export async function renderEmail(fields: EmailFields, render: RenderTexts): Pro
   const rendered = await render(textsOf(fields));
   const { addressed, recipientProblem } = addressEmail(fields, rendered.textOf);
   try {
-    return { email: { ...addressed, ...readContent(fields, rendered) }, recipientProblem };
+    return { recipientProblem, email: Object.assign({}, addressed, readContent(fields, rendered)) };
   } catch (error) {
     throw recipientProblem ?? error;
   }

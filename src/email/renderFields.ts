@@ -63,7 +63,7 @@ async function renderEach(
     tenantid,
     contextJson,
     layouts: layouts ?? undefined,
-    templates: rendered.map((field) => ({ ...field, syntax, strict: missing === 'strict' })),
+    templates: rendered.map((field) => ({ syntax, strict: missing === 'strict', ...field })),
   });
   return new Map(
     outcomes.map((outcome, index) => {

@@ -1,3 +1,4 @@
+import { knownDelivery } from '../db/ledger/deliveryKey.js';
 import type { LoadedDelivery } from '../db/ledger/loadDeliveries.js';
 import { formatAddress } from '../email/addresses.js';
 import type { Email, Intended } from '../email/email.js';
@@ -49,7 +50,7 @@ export function attempt(
     if (started === undefined) return;
     if (started.kind !== 'started') return recordNotSent(deps, delivery, started);
     const { route } = started;
-    const outcome = await callCarrier(deps, delivery, { ...started, onWait });
+    const outcome = await callCarrier(deps, delivery, { onWait, ...started });
     const ended = { ...delivery, starts: delivery.starts + 1, carrier: route.carrier };
     await recordOutcome(deps, ended, outcome, route);
   });
@@ -108,7 +109,7 @@ function beginAttempt(
 ): AttemptedDelivery {
   const carrier = carriers.needsAccount ? (accounts[0]?.kind ?? 'sendgrid') : 'mailbox';
   const messageId = messageIdOf(baseUrl, loaded.tenantid, loaded.deliveryid);
-  return { ...loaded, startedAtMs: performance.now(), carrier, messageId, span };
+  return { startedAtMs: performance.now(), carrier, messageId, span, ...loaded };
 }
 
 function findObstacle(
@@ -156,12 +157,13 @@ function recordStart(
   const recipients = email.recipients.map((address) => toPostgresText(formatAddress(address)));
   return traced(delivery.span, 'record start', {}, () =>
     ledger.start({
-      ...delivery,
       recipients,
       intended: isSame(intended?.recipients, recipients) ? undefined : intended?.recipients,
       subject: email.subject,
       carrier,
       email: kept?.toString('base64') ?? null,
+      tracked: delivery.tracked,
+      ...knownDelivery(delivery),
     }),
   );
 }

@@ -37,7 +37,7 @@ export async function callCarrier(
       return isAllowed;
     };
     const idempotencyKey = idempotencyKeyOf(messageId, keySince);
-    const message = { ...email, tenantid, deliveryid, messageId, idempotencyKey };
+    const message = { tenantid, deliveryid, messageId, idempotencyKey, ...email };
     const calledAtMs = performance.now();
     const outcome = await tracedSend(parent, carrier, (span) =>
       deps.carriers.send(message, {

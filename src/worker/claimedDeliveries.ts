@@ -52,7 +52,7 @@ export class ClaimedDeliveries implements Stoppable {
   async claim(job: KnownDelivery, work: () => Promise<'done' | 'dropped'>): Promise<void> {
     const key = keyOf(job);
     if (this.#claims.has(key)) return;
-    const held = { ...job, sending: false };
+    const held = { sending: false, ...job };
     const claim: Claim = { held, dueMs: performance.now() + GRACE_MS, untilMs: -Infinity, isRecorded: false };
     this.#claims.set(key, claim);
     try {

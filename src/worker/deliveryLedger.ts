@@ -91,7 +91,7 @@ export function createDeliveryLedger(given: Ledger, leaseMs: number, log: Logger
     countRedeliveredStart: (delivery: LoadedDelivery) => countRedeliveredStart(ledger, delivery),
     /** @returns `performance.now()` from before the lease was requested; undefined if the caller must not call the carrier */
     start: (start: Omit<SendingStart, 'startId'>) => {
-      const mine = { ...start, startId: randomUUID() };
+      const mine = { startId: randomUUID(), ...start };
       return withRetries(log, 'start', async () => {
         const requestedAtMs = performance.now();
         return (await startOnce(mine)) ? requestedAtMs : undefined;

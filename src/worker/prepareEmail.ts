@@ -22,7 +22,7 @@ async function composeAllowed(deps: DeliverDeps, delivery: AttemptedDelivery): P
   const composed = await traced(delivery.span, 'compose', {}, (span) => compose(deps, { ...delivery, span }));
   if (composed.kind !== 'email') return composed;
   const { intended } = composed;
-  return { ...(await removeSuppressed(deps.ledger, delivery, composed.email)), intended };
+  return { intended, ...(await removeSuppressed(deps.ledger, delivery, composed.email)) };
 }
 
 async function compose(deps: DeliverDeps, delivery: AttemptedDelivery): Promise<PreparedEmail> {
@@ -37,7 +37,7 @@ async function compose(deps: DeliverDeps, delivery: AttemptedDelivery): Promise<
   const { tenantid, emailType } = delivery;
   const event = { eventid: delivery.eventid, time: delivery.createtime };
   const from = type.unsubscribe === 'all' ? 'all' : 'type';
-  const composed = await composeEmail(deps, { ...delivery, queryRoleid, event }, type, {
+  const composed = await composeEmail(deps, { event, ...delivery, queryRoleid }, type, {
     unsubscribeUrl: (address) => unsubscribeUrl(deps, { tenantid, address, emailType, from }),
     variant: (locale) => deps.ledger.loadVariant(tenantid, variantNames(emailType, locale)),
   });

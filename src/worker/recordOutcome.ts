@@ -158,11 +158,11 @@ async function record(
   sending: boolean,
 ): Promise<void> {
   const finish: AttemptFinish = {
+    sending,
     ...knownDelivery(delivery),
     ...decision,
     error: decision.error === null ? null : toPostgresText(decision.error),
     nextAttemptMs: decision.nextAttemptMs === null ? null : Math.ceil(decision.nextAttemptMs),
-    sending,
   };
   const recorded = await traced(delivery.span, 'record outcome', {}, () => deps.ledger.finish(finish));
   if (!recorded) return;

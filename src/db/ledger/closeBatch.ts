@@ -89,7 +89,7 @@ function toClosed(rows: readonly ClosedRow[]): ClosedBatch {
     ready: pending.filter((row) => row.delayMs === 0).map(toReady),
     soon: pending
       .filter((row) => row.delayMs > 0 && row.delayMs <= QUEUE_AHEAD_SECONDS * 1000)
-      .map((row) => ({ ...knownDelivery(row), delayMs: row.delayMs })),
+      .map((row) => ({ delayMs: row.delayMs, ...knownDelivery(row) })),
     trips: tripsOf(rows.filter((row) => row.state === 'skipped')),
   };
 }
@@ -100,7 +100,7 @@ interface ClosedRow extends LoadedDelivery {
 }
 
 function toReady(row: ClosedRow): ReadyDelivery {
-  return row.eventid === null ? knownDelivery(row) : { ...knownDelivery(row), loaded: row };
+  return row.eventid === null ? knownDelivery(row) : { loaded: row, ...knownDelivery(row) };
 }
 
 function tripsOf(rows: readonly ClosedRow[]): readonly Trip[] {

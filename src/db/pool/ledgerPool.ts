@@ -34,7 +34,7 @@ export const PLANNER_OPTIONS = [
 export function createLedger(pool: pg.Pool): Ledger {
   return {
     async query<Row>(statement: LedgerStatement, values: readonly unknown[]) {
-      const { rows } = await pool.query({ ...statement, values: [...values] });
+      const { rows } = await pool.query({ values: [...values], ...statement });
       return rows as Row[];
     },
     transaction: (steps) => runTransaction(pool, steps),
@@ -55,7 +55,7 @@ async function runTransaction(
   try {
     const responses = inOneWrite(client, () => [
       client.query(BEGIN),
-      ...steps.map(([statement, values]) => client.query({ ...statement, values: [...values] })),
+      ...steps.map(([statement, values]) => client.query({ values: [...values], ...statement })),
       // Rolls back when a step has failed.
       client.query('commit'),
     ]);

@@ -246,13 +246,13 @@ export class Transactions {
     const opened = await runPipeline(client, steps, { onExcess, trace: this.options.trace });
     const result = bracket ? await this.#end(client, opened, opening.length, bracket) : opened;
     const sent = { result, opening: opening.length };
-    if (result.error) return { ...sent, isSound: isUsable(result.error) };
+    if (result.error) return { isSound: isUsable(result.error), ...sent };
     if (tenantid !== null) lease.servedTenant = tenantid;
     const parsed = steps.flatMap(({ parse, name }) => (parse && name !== '' ? [name] : []));
     if (parsed.length > 0) this.#prepared.confirm(client, parsed);
     const ms = (performance.now() - sentAt) / group.length;
     for (const { request } of group) for (const { statement } of request.statements) noteRun(statement, ms);
-    return { ...sent, isSound: onExcess === 'finish' || result.refusals.size === 0 };
+    return { isSound: onExcess === 'finish' || result.refusals.size === 0, ...sent };
   }
 
   /** Runs the closing bookkeeping and commits; rolls back if something failed or the response can't be sent. */

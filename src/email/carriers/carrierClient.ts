@@ -43,10 +43,10 @@ export class CarrierClient {
     const request = { method, url: new URL(`${this.#baseUrl}${url}`), headers };
     try {
       const exchange = await this.#http.call(
-        content === undefined ? request : { ...request, body: content },
+        content === undefined ? request : { body: content, ...request },
         options,
       );
-      return { ...exchange, body: parseJson(exchange.text) };
+      return { body: parseJson(exchange.text), ...exchange };
     } catch (error) {
       // It is invalid as HTTP.
       return failedExchange(error);

@@ -30,14 +30,14 @@ export function createCarriers(options: Options): Carriers {
     const { carrier, limits } = carrierOf(context.account);
     const tooLarge = exceedsLimits(message, limits);
     if (tooLarge) return tooLarge;
-    if (!loader) return carrier.send({ ...message, loaded: [] }, context);
-    return loader.with(message, (loaded) => carrier.send({ ...message, loaded }, context));
+    if (!loader) return carrier.send({ loaded: [], ...message }, context);
+    return loader.with(message, (loaded) => carrier.send({ loaded, ...message }, context));
   };
   return {
     needsAccount: true,
     send(message, { account, ...context }) {
       if (!account) throw new Error('a carrier needs an account');
-      return send(message, { ...context, account });
+      return send(message, { account, ...context });
     },
     verify: (account, deadlineMs) => carrierOf(account).carrier.verify(account, deadlineMs),
     async close() {

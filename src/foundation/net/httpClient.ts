@@ -83,15 +83,15 @@ export class HttpClient {
     const isEncrypted = url.protocol === 'https:';
     return new Promise((resolve) => {
       const request = (isEncrypted ? https : http).request(url, {
-        ...BOUNDED_TLS,
         method,
         headers: {
+          'Content-Length': Buffer.byteLength(body),
           ...headers,
           ...HEADERS,
           ...traceparentOf(span),
-          'Content-Length': Buffer.byteLength(body),
         },
         agent: isEncrypted ? this.#encrypted : this.#plain,
+        ...BOUNDED_TLS,
         ...(allowPrivateNetwork ? {} : { lookup: publicLookup }),
       });
       const deadline = setTimeout(() => {
