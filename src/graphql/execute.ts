@@ -52,7 +52,7 @@ export function execute(
     if (planned.plan.kind === 'mutation') await admitMutation(principal, planned, options);
     const introspections = await introspectFields(engine, planOwner, planned, options.reservation);
     const execution = await limiter.run(principal.tenantid, () =>
-      runPlan(engine, principal, catalog, planned, { ...options, introspections }),
+      runPlan(engine, principal, catalog, planned, { introspections, ...options }),
     );
     return respond(execution, options.reservation);
   });

@@ -38,10 +38,10 @@ export async function serveRequest(
     const response = await redirectIfMoved(engine, tenantid, () =>
       respondOnce(engine.transactions, principal, request, { key, reservation }, (idempotency) => {
         const reads = readsReplica ? engine.replicas.reads() : undefined;
-        return execute(engine, principal, request, { ...options, reservation, idempotency, reads });
+        return execute(engine, principal, request, { reservation, idempotency, reads, ...options });
       }),
     );
-    return { ...response, release: reservation.release };
+    return { release: reservation.release, ...response };
   } catch (error) {
     reservation.release();
     return errorResponse(error, (cause) =>

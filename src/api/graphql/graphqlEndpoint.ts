@@ -182,7 +182,7 @@ function send(
   limits: SlownessLimits,
   release: (() => void) | undefined,
 ): void {
-  const headers = { ...init.headers, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+  const headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', ...init.headers };
   sendResponse(res, init.status, headers, body, limits, release);
 }
 
