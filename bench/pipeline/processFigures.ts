@@ -4,9 +4,12 @@ import pg from 'pg';
 /** Polls of the kernel's clock in a second; the same on every Linux that Node.js runs on. */
 const TICKS_PER_SECOND = 100;
 
-/** CPU that a process has used, all threads together. Linux only. */
+/** CPU that a process and its children have used, such as the render processes of a worker. Linux only. */
 export async function cpuSeconds(pid: number): Promise<number> {
-  return (await readStat(pid)).ownSeconds;
+  const { ownSeconds, endedSeconds } = await readStat(pid);
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'latin1')).split(' ').filter(Boolean);
+  const alive = await Promise.all(children.map((child) => cpuSeconds(Number(child))));
+  return alive.reduce((sum, seconds) => sum + seconds, ownSeconds + endedSeconds);
 }
 
 /** CPU that this process's children have used that have ended. Linux only. */
