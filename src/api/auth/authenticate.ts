@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { actingBy } from '../../db/roles/actingBy.js';
+import { exceeds } from '../../db/roles/exceeds.js';
 import type { Principal, PrincipalSource } from '../../db/roles/principal.js';
 import { API_KEY_PREFIX, readApiKey } from '../../foundation/apiKeyText.js';
 import type { Clock } from '../../foundation/clock.js';
@@ -91,6 +92,19 @@ export class Authenticator {
       throw rateLimited('Too many wrong API keys.', known.msBeforeNext);
   }
 
+  /** Whether a role may do what the one that acts as it may not. It could not when the token was issued. */
+  async #exceeds(principal: Principal, actor: Principal): Promise<boolean> {
+    if (!exceeds(principal, actor)) return false;
+    if (principal.policyVersion === actor.policyVersion) return true;
+    // One was read before a change that both have in common.
+    const { tenantid } = principal;
+    const [now, actorNow] = [
+      await this.principals.reload(tenantid, principal.roleid),
+      await this.principals.reload(tenantid, actor.roleid),
+    ];
+    return !now || !actorNow || exceeds(now, actorNow);
+  }
+
   /** Throws AppError TOKEN_MISSING, TOKEN_MALFORMED, TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_WRONG_TYPE, TOKEN_REVOKED, TENANT_SUSPENDED. */
   async authenticate(authorization: string | undefined, type: TokenType | undefined): Promise<Authenticated> {
     return this.authenticateToken(bearerToken(authorization), type);
@@ -106,10 +120,11 @@ export class Authenticator {
       );
     }
     const principal = await findHolder(this.principals, claims);
-    for (const actor of claims.actors) {
-      if (!(await findHolder(this.principals, { ...actor, tenantid: claims.tenantid }))) throw revoked();
-    }
     if (!principal) throw revoked();
+    for (const claimed of claims.actors) {
+      const actor = await findHolder(this.principals, { ...claimed, tenantid: claims.tenantid });
+      if (!actor || (await this.#exceeds(principal, actor))) throw revoked();
+    }
     requireActiveTenant(principal);
     if (claims.sessionid !== undefined) this.sessions.noteUse(claims.sessionid);
     return { principal, claims };

@@ -1,7 +1,7 @@
 import { GraphQLString } from 'graphql';
 import { MAX_API_KEYS } from '../../db/roles/apiKeys.js';
 import { insertApiKey } from '../../db/roles/insertApiKey.js';
-import { ANONYMOUS_LOGIN, isAnonymous } from '../../db/roles/principal.js';
+import { ANONYMOUS_LOGIN, isAnonymous, readPrincipal } from '../../db/roles/principal.js';
 import { makeApiKey, readApiKey } from '../../foundation/apiKeyText.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, notFound } from '../derive/badInput.js';
@@ -41,7 +41,7 @@ export const apiKey = controlObject({
     capabilities: {
       type: 'text[]',
       input:
-        'Those of the role that the key has; all that the role may do if omitted. It may then not act for other roles.',
+        'Those of the role that the key has; all that the role may do if omitted. It may then not act for other roles. A key that a role without `admin` makes for another one has those of now.',
       read: distinct<string>,
       references: requireKnownCapabilities,
     },
@@ -65,7 +65,8 @@ export const apiKey = controlObject({
       if (!UUID.test(keyid)) throw notFound('API key', keyid);
       return Promise.resolve({ keyid });
     },
-    async insert({ db, principal }, { roleid: given, name, capabilities, expires }) {
+    async insert(context, { roleid: given, name, capabilities, expires }) {
+      const { db, principal } = context;
       const { tenantid, roleid: creatorid } = principal;
       const roleid = given ?? creatorid;
       const key = makeApiKey(tenantid, roleid);
@@ -77,7 +78,7 @@ export const apiKey = controlObject({
         name,
         hash,
         hint,
-        capabilities,
+        capabilities: await capabilitiesFor(context, roleid, capabilities),
         expires,
         creatorid,
       });
@@ -96,6 +97,20 @@ export const apiKey = controlObject({
   },
   deleteDescription: 'The key is refused within a second, on every process.',
 });
+
+/**
+ * Of a key for another role, those that it holds now, unless an administrator makes it: whoever makes it has no more, and must
+ * not get what the role gets later.
+ */
+async function capabilitiesFor(
+  { db, principal }: ControlContext,
+  roleid: number,
+  wanted: readonly string[] | null,
+): Promise<readonly string[] | null> {
+  if (roleid === principal.roleid || principal.isAdmin) return wanted;
+  const held = (await readPrincipal(db, principal.tenantid, roleid))?.capabilities ?? [];
+  return held.filter((capability) => wanted?.includes(capability) ?? true);
+}
 
 /** Throws AppError PERMISSION_DENIED, NOT_FOUND, REAUTHENTICATION_REQUIRED, BAD_USER_INPUT. */
 async function requireKeyRole(context: ControlContext, roleid: number | null | undefined): Promise<void> {

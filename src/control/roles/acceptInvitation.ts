@@ -6,10 +6,12 @@ import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import { AppError } from '../../foundation/errors.js';
 import { recordChange } from '../audit/recordChange.js';
 import { lockTenant } from '../lockTenant.js';
+import { holds } from '../permissions.js';
 import { inLine } from '../request/passwordHashes.js';
 import { bumpPolicyVersion } from '../tenants/tenants.js';
 import { requireStorablePassword } from './createRole.js';
 import { hashPassword, requireStrongPassword } from './passwords.js';
+import { requireManageable } from './rolePermissions.js';
 import { setPassword } from './roles.js';
 
 /** Where a link of an invitation leads; what is secret in it follows. */
@@ -47,11 +49,27 @@ export async function acceptInvitation(
   });
 }
 
-/** Throws AppError NOT_FOUND. */
+/** Throws AppError NOT_FOUND, TENANT_MOVED. */
 export async function requireInvited(db: StatementRunner, secret: string): Promise<Invited> {
   const invited = await findInvited(db, secret);
-  if (!invited) throw ended();
+  if (!invited || !(await maySetPassword(db, invited))) throw ended();
   return invited;
+}
+
+/** Whether who made the link still may: whoever uses it may be that person, and the role may have got more rights since. */
+async function maySetPassword(
+  db: StatementRunner,
+  { tenantid, roleid, creatorid }: Invited,
+): Promise<boolean> {
+  const principal = creatorid === null ? undefined : await readPrincipal(db, tenantid, creatorid);
+  if (!principal || !holds(principal, 'update_role')) return false;
+  try {
+    await requireManageable({ principal, db }, roleid);
+    return true;
+  } catch (error) {
+    if (error instanceof AppError && error.status < 500) return false;
+    throw error;
+  }
 }
 
 /** What the audit log says of a new password. */

@@ -8,13 +8,16 @@ import type { ControlContext } from '../controlContext.js';
 import { badInput, notFound } from '../derive/badInput.js';
 import { denied } from '../permissions.js';
 
+/** Who wants to act for a role. */
+type Acting = Pick<ControlContext, 'principal' | 'db'>;
+
 /**
  * Requires that the principal may change a role. It must be below the principal and have no capability, class or policy
  * rule that the principal lacks, since whoever sets its password can act as it. Throws AppError NOT_FOUND, PERMISSION_DENIED.
  * @param scope `subtree` for changes that roles below it inherit: none of them may have more than the principal either
  */
 export async function requireManageable(
-  context: ControlContext,
+  context: Acting,
   roleid: number,
   scope: 'role' | 'subtree' = 'role',
 ): Promise<RoleState> {
@@ -48,7 +51,7 @@ export async function requireMember(context: ControlContext, roleid: number): Pr
 
 /** A role can't act for one with more access than its own. Throws AppError PERMISSION_DENIED. */
 async function requireNoExcess(
-  { principal, db }: ControlContext,
+  { principal, db }: Acting,
   roleid: number,
   scope: 'role' | 'subtree',
 ): Promise<void> {

@@ -14,6 +14,8 @@ export interface Invited {
   readonly tenantName: string;
   readonly roleid: number;
   readonly login: string;
+  /** Who made the link. */
+  readonly creatorid: number | null;
 }
 
 /** The secret of a link. A front of several cells finds the tenant in it. */
@@ -57,7 +59,7 @@ export async function insertInvitation(
 /** @returns undefined if it was used, replaced or deleted, has expired, or the role is not what it was then */
 export async function findInvited(db: StatementRunner, secret: string): Promise<Invited | undefined> {
   const { rows } = await db.query<Invited>(
-    `select i.tenantid, t.name as "tenantName", i.roleid, r.login
+    `select i.tenantid, t.name as "tenantName", i.roleid, r.login, i.creatorid
      from rowpost.invitation i join rowpost.role r using (tenantid, roleid) join rowpost.tenant t using (tenantid)
      where i.link_hash = $1 and i.expires > now() and i.state_ms = ${TOKENS_VALID_FROM_MS} and not r.deleted
        and r.login is not null and not t.suspended`,
