@@ -6,7 +6,7 @@ import { AppError } from '../../foundation/errors.js';
 import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import { oneStep } from '../../graphql/steps.js';
 import { explain, retryAfter } from '../http/failure.js';
-import { readFields } from '../http/readFields.js';
+import { readFields, type InTurn } from '../http/readFields.js';
 import { recordOf } from '../http/requestRecord.js';
 import { formText } from '../http/formText.js';
 import type { RouteDeps } from '../http/routeDeps.js';
@@ -65,6 +65,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
   const visitOf = (req: Request, res: Response, session: ConsoleSession, values?: Values): Visit => ({
     session,
     query: createGraphqlClient(deps.control, session.principal, {
+      inTurn: inTurnOf(deps, session),
       allowMutation: values !== undefined,
       allowance: deps.anonymousLimits.ofRole(session.principal, req),
       authTimeMs: session.authTimeMs,
@@ -72,10 +73,11 @@ export function consoleRoutes(deps: RouteDeps): Router {
       oidcSetUp: deps.oidcSetUp,
     }),
     queryData: createGraphqlClient(deps.engine, session.principal, {
+      inTurn: inTurnOf(deps, session),
       allowMutation: values !== undefined,
       maxCharacters: MAX_ROWS_CHARACTERS,
     }),
-    inTurn: pageBudgetOf(deps, session).inTurn,
+    inTurn: inTurnOf(deps, session),
     isAdmin: session.principal.isAdmin,
     may: mayOf(session.principal),
     isOperator: isInstallationAdmin(session.principal),
@@ -205,10 +207,14 @@ export function consoleRoutes(deps: RouteDeps): Router {
 /** A role's pages count as its tenant's, as its responses do. */
 function pageBudgetOf({ engine, config }: RouteDeps, { principal }: ConsoleSession): PageBudget {
   return {
-    inTurn: (work) => engine.planning.run(planOwnerOf(principal), oneStep(work)),
+    run: (steps) => engine.planning.run(planOwnerOf(principal), steps),
     open: () => engine.responses.open(principal.tenantid),
     limits: config,
   };
+}
+
+function inTurnOf({ engine }: RouteDeps, { principal }: ConsoleSession): InTurn {
+  return (work) => engine.planning.run(planOwnerOf(principal), oneStep(work));
 }
 
 /** What is known about a request when it fails. */

@@ -97,7 +97,7 @@ export function toShown(email: Preview): ShownPreview {
   if (email.html === null) return email.error ? located(email.error) : {};
   const { html, error } = email;
   const isTooLong = html.length + (email.text ?? '').length > MAX_SHOWN_CHARACTERS;
-  const seen = { size: Buffer.byteLength(html), isTooLong, ...seenIn(html) };
+  const seen = { size: Buffer.byteLength(html), isTooLong, ...(isTooLong ? {} : seenIn(html)) };
   return { email, seen, ...(error && located(error)) };
 }
 

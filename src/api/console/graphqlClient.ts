@@ -3,6 +3,7 @@ import { AppError, ERROR_CODES, type ErrorCode, type ErrorDetails } from '../../
 import type { Allowance } from '../../graphql/allowance.js';
 import { parseJson } from '../../foundation/json/losslessJson.js';
 import type { OidcSetUp } from '../../control/oidc/oidcSetUp.js';
+import { QUICK_BYTES, type InTurn } from '../http/readFields.js';
 import type { ControlEngine } from '../../control/controlEngine.js';
 
 /** Executes a document as the session's role. Throws the first error of the response as an AppError. */
@@ -20,6 +21,8 @@ interface Response {
 
 export interface GraphqlClientOptions {
   readonly allowMutation: boolean;
+  /** Parses long responses. */
+  readonly inTurn: InTurn;
   readonly allowance?: Allowance | undefined;
   /** When the session began. */
   readonly authTimeMs?: number;
@@ -33,7 +36,7 @@ export interface GraphqlClientOptions {
 export function createGraphqlClient(
   executor: Pick<ControlEngine, 'execute'>,
   principal: Principal,
-  { maxCharacters = Infinity, ...options }: GraphqlClientOptions,
+  { maxCharacters = Infinity, inTurn, ...options }: GraphqlClientOptions,
 ): Query {
   return async <Data>(query: string, variables: Readonly<Record<string, unknown>> = {}) => {
     const { body, release } = await executor.execute(principal, { query, variables }, options);
@@ -44,7 +47,8 @@ export function createGraphqlClient(
         hint: 'Choose fewer with a filter, or read them with GraphQL.',
       });
     }
-    const { data, errors } = parseJson(body) as Response;
+    const parse = (): Response => parseJson(body) as Response;
+    const { data, errors } = body.length > QUICK_BYTES ? await inTurn(parse) : parse();
     const [error] = errors ?? [];
     if (error) throw toAppError(error.message, error.extensions);
     return data as Data;

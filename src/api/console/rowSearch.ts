@@ -16,6 +16,8 @@ const NAMES_OF_PEOPLE = /mail|name|login|recipient|contact/i;
 const MAX_TABLES = 30;
 const MAX_ROWS = 10;
 const MAX_RELATIONS = 5;
+/** Tables that are asked for their key, each by a request: those without one are not shown. */
+const MAX_ASKED = 20;
 const LABEL_COLUMNS = 3;
 const LABEL_CHARACTERS = 60;
 /** Without an index, a table is read to its end. */
@@ -78,8 +80,9 @@ export async function findReferringRows(
     return Utility.tables[0];
   };
   const referring: { readonly field: string; readonly table: Table }[] = [];
-  for (const { field, kind, target } of (await readTable(name))?.relations ?? []) {
-    if (kind !== 'to-many' || referring.length === MAX_RELATIONS) continue;
+  const relations = (await readTable(name))?.relations.filter(({ kind }) => kind === 'to-many') ?? [];
+  for (const { field, target } of relations.slice(0, MAX_ASKED)) {
+    if (referring.length === MAX_RELATIONS) break;
     const table = await readTable(target);
     if (table && keyColumns(table).length > 0) referring.push({ field, table });
   }

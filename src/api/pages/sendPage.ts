@@ -4,9 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { Liquid } from 'liquidjs';
 import type { ResponseReservation } from '../../db/pool/responseBudget.js';
 import type { AppError } from '../../foundation/errors.js';
-import type { InTurn } from '../http/readFields.js';
+import { complete, type Steps } from '../../graphql/steps.js';
 import { sendResponse, type SlownessLimits } from '../http/sendResponse.js';
 import { CODEMIRROR } from '../http/packagedFiles.js';
+import { renderInSteps } from './renderInSteps.js';
 
 /** Renders the program's own templates, never a tenant's, so there are no limits. */
 const liquid = new Liquid({
@@ -56,7 +57,7 @@ export interface Page {
 /** What one tenant's pages may use of the process: they may show megabytes, which browsers may read slowly. */
 export interface PageBudget {
   /** Renders. Throws AppError TOO_BUSY. */
-  readonly inTurn: InTurn;
+  readonly run: <T>(steps: Steps<T>) => Promise<T>;
   /** Counts the page until it has been sent. */
   readonly open: () => ResponseReservation;
   readonly limits: SlownessLimits;
@@ -94,8 +95,8 @@ export async function sendPage(
     nonce,
     packaged: hasEditor ? CODEMIRROR : [],
   };
-  const render = (): string => liquid.renderFileSync(view, shown) as string;
-  const html = budget ? await budget.inTurn(render) : render();
+  const steps = renderInSteps(liquid, view, shown);
+  const html = budget ? await budget.run(steps) : complete(steps);
   const own = nonce && html.includes(nonce) ? `; script-src 'nonce-${nonce}'; connect-src 'self'` : '';
   res.setHeader('content-security-policy', policy + own);
   res.setHeader('x-frame-options', framed ? 'SAMEORIGIN' : 'DENY');
