@@ -14,9 +14,18 @@ export interface NewApiKey {
   readonly creatorid: number;
 }
 
+/** Of one role, for people who look for one that no longer works. */
+const MAX_EXPIRED_KEYS = 20;
+
 /** Belongs to the state that the role is in. @returns its id; undefined if the role has too many */
 export async function insertApiKey(db: StatementRunner, key: NewApiKey): Promise<string | undefined> {
   const { tenantid, roleid, name, hash, hint, capabilities, expires, creatorid } = key;
+  await db.query(
+    `delete from rowpost.api_key where keyid in (
+       select k.keyid from rowpost.api_key k where k.tenantid = $1 and k.roleid = $2 and k.expires <= now()
+       order by k.expires desc offset ${MAX_EXPIRED_KEYS})`,
+    [tenantid, roleid],
+  );
   const { rows } = await db.query<{ keyid: string }>(
     `insert into rowpost.api_key (tenantid, roleid, name, key_hash, hint, capabilities, expires, creatorid, state_ms)
      select $1, r.roleid, $3, decode($4, 'hex'), $5, $6, $7, $8, ${TOKENS_VALID_FROM_MS}

@@ -356,6 +356,25 @@ describe('API keys', () => {
     expect(both.map(codeOf)).to.have.members([undefined, 'NAME_TAKEN']);
   });
 
+  it('are not kept for long after they expired', async () => {
+    const roleid = await server();
+    await make(root, { roleid });
+    const { pool } = fixture.testDatabase.database;
+    await pool.query(
+      `insert into rowpost.api_key (tenantid, roleid, name, key_hash, hint, state_ms, expires)
+       select tenantid, roleid, 'old ' || n, key_hash, hint, state_ms, now() - n * interval '1 second'
+       from rowpost.api_key, generate_series(1, 50) n where roleid = $1`,
+      [roleid],
+    );
+    await make(root, { roleid });
+    const { rows } = await pool.query<{ name: string }>(
+      'select name from rowpost.api_key where roleid = $1 order by expires desc nulls first',
+      [roleid],
+    );
+    expect(rows).to.have.length(22);
+    expect([rows[2]?.name, rows[21]?.name]).to.deep.equal(['old 1', 'old 20']);
+  });
+
   it('are in no log', () => {
     expect(lines).to.include('/roles_pbac');
     expect(lines).to.not.match(/rowpost_\d+_\d+_[0-9A-Za-z]{5}/);
