@@ -27,6 +27,13 @@ export class ConsoleBrowser {
     return this.#send(path, { ...own, ...headers }, { method: 'POST', body: new URLSearchParams(values) });
   }
 
+  /** A form as it is sent, which may take less to make than that of a page. */
+  async send(path: string, body: string): Promise<Response> {
+    const own = { origin: this.fixture.url, 'sec-fetch-site': 'same-origin' };
+    const type = { 'content-type': 'application/x-www-form-urlencoded' };
+    return this.#send(path, { ...own, ...type }, { method: 'POST', body });
+  }
+
   async signIn(tenant: string, login: string, password: string, next?: string): Promise<Response> {
     return this.post('/console/sign-in', {
       tenant,

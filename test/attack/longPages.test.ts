@@ -95,4 +95,37 @@ describe('attack: pages of the console that take long to make', () => {
     Object.assign(engine, { catalog: read });
     expect(tables).to.be.within(1, 40);
   });
+
+  it('because an email has a million recipients', async () => {
+    const csrf = await browser.csrf('/console/emails/edit');
+    const fields =
+      'sender=a@example.com&subject=S&template=x&email_type=many&table=orders&key=7&operation=update';
+    const lists = {
+      recipients: 'recipients=',
+      'options.cc': 'recipients=a&cc=',
+      'options.bcc': 'recipients=a&bcc=',
+      attachments: 'recipients=a&attachments=',
+    };
+    for (const [field, list] of Object.entries(lists)) {
+      const body = `csrf=${csrf}&${fields}&${list}${'a\n'.repeat(1_000_000)}`;
+      const { html, longestMs } = await make(() => browser.send('/console/emails/preview', body));
+      expect(html, field).to.include(`${field} may contain at most 1000.`);
+      expect(longestMs, field).to.be.below(150);
+    }
+  });
+
+  it('nor does any other way take as many', async () => {
+    for (const input of [{ recipients: [] }, { options: { cc: [] } }, { attachments: [] }]) {
+      const [field] = Object.keys(input);
+      const many = JSON.parse(
+        JSON.stringify(input).replace('[]', JSON.stringify(Array(1_001).fill('a'))),
+      ) as object;
+      const made = await shop.fixture.control(
+        shop.root,
+        'mutation ($input: email_typesInput) { update_email_type(email_type: "confirmation", input: $input) { version } }',
+        { input: many },
+      );
+      expect(made.errors?.[0]?.message).to.match(new RegExp(`${field}.* may contain at most 1000`));
+    }
+  });
 });

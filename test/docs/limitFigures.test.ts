@@ -82,6 +82,9 @@ const ROWS: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>
       figure('control/oidc/checkProvisioning.ts', 'MAX_DOMAINS'),
     ],
     'queries of an email type': [figure('control/email/emailTypeParts.ts', 'MAX_QUERIES')],
+    'recipients, `cc`, `bcc` and attachments of an email type': [
+      figure('control/email/addresses.ts', 'MAX_ITEMS'),
+    ],
     layouts: [
       figure('control/email/checkEmailLayout.ts', 'MAX_LAYOUTS'),
       figure('control/email/checkEmailLayout.ts', 'MAX_LAYOUT_CHARACTERS'),

@@ -1,5 +1,6 @@
 import { getNamedType, isObjectType } from 'graphql';
 import type { Column, FormControl } from '../../control/derive/declaration.js';
+import { MAX_ITEMS } from '../../control/email/addresses.js';
 import { WORDING } from '../../control/email/wording.js';
 import { emailTypes } from '../../control/objects/emailTypes.js';
 import { readKeyText } from '../../control/explain/readKeyText.js';
@@ -105,9 +106,15 @@ function inputOf(texts: Readonly<Record<string, string>>): Values {
   };
 }
 
+/** One more than a list may have, so that a longer one is refused before each item is read. */
+const ITEMS_READ = MAX_ITEMS + 1;
+
 function valueOf(field: string, text: string, kind: FormField['kind']): unknown {
   if (text.trim() === '') return kind === 'list' ? [] : null;
-  if (kind === 'list') return text.split('\n').filter((line) => line.trim() !== '');
+  if (kind === 'list') {
+    const items = text.split('\n').filter((line) => line.trim() !== '');
+    return items.slice(0, ITEMS_READ);
+  }
   if (kind !== 'json' && kind !== 'queries') return text;
   try {
     return JSON.parse(text) as unknown;

@@ -2,6 +2,8 @@ import { itemsOf, textOf, type Values } from './formValues.js';
 
 /** Limit of the form; use GraphQL for more. */
 const MAX_BLOCKS = 50;
+/** More than any ordering may have, so that a longer one is refused before each item is read. */
+const ITEMS_READ = 100;
 
 interface Query {
   readonly outvar: string;
@@ -30,7 +32,7 @@ export function queryBlocks(queries: readonly Query[], field: unknown): readonly
 /** Reads the form's blocks; one without a name and a query is skipped. */
 export function readQueries(values: Values): readonly Query[] {
   return Array.from({ length: MAX_BLOCKS }, (_, index): Query => {
-    const ordering = itemsOf(values, `query_${index}_ordering`);
+    const ordering = itemsOf(values, `query_${index}_ordering`).slice(0, ITEMS_READ);
     const read = (part: string): string => textOf(values, `query_${index}_${part}`, Infinity);
     return {
       outvar: read('outvar'),

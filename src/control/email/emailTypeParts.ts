@@ -7,7 +7,7 @@ import {
 } from 'graphql';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';
-import { addressesType, readAddresses, type Addresses } from './addresses.js';
+import { addressesType, readAddresses, requireFewItems, type Addresses } from './addresses.js';
 import { badInput, requireItems, requireValue } from '../derive/badInput.js';
 
 /** A query whose result templates access as `outvar`. */
@@ -128,7 +128,7 @@ export function readOptions({ cc, bcc }: { readonly cc?: Strings; readonly bcc?:
 
 /** That columns exist is checked against the rules' tables, not here. Throws AppError BAD_USER_INPUT. */
 export function readAttachments(given: readonly (string | null)[]): readonly string[] {
-  const names = requireItems(given, 'attachments');
+  const names = requireFewItems(given, 'attachments');
   for (const [index, name] of names.entries()) {
     if (!/^[A-Za-z_]\w{0,62}$/.test(name)) {
       throw badInput(`attachments[${index}]`, `"${name}" can't be the name of a column or a query.`);
