@@ -14,7 +14,7 @@ import {
 import { EmailProblem, fieldProblem, type Email, type Intended, type InvalidAddress } from './email.js';
 import type { EmailField, EmailFields } from './emailFields.js';
 import type { TextOf } from './renderFields.js';
-import { toPostgresText } from './postgresText.js';
+import { toPostgresText } from '../foundation/postgresText.js';
 
 /** Inboxes show a hundred. Folding two million into lines takes a second, and the ledger keeps them. */
 const MAX_SUBJECT_CHARACTERS = 10_000;
@@ -94,7 +94,7 @@ export function readIntended(
     const text = textOf(field);
     return text === undefined ? [] : readWritten(field, text);
   });
-  const rendered = oneLine(textOf(subject) ?? '').slice(0, MAX_SUBJECT_CHARACTERS);
+  const rendered = oneLine(textOf(subject) ?? '', MAX_SUBJECT_CHARACTERS);
   return { recipients: asIntended(written), subject: rendered === '' ? null : rendered };
 }
 
@@ -110,11 +110,12 @@ function readWritten(field: EmailField, text: string): readonly string[] {
 }
 
 function asIntended(texts: readonly string[]): readonly string[] {
-  const shown = texts.map((text) => oneLine(text).slice(0, MAX_INTENDED_CHARACTERS));
+  const shown = texts.map((text) => oneLine(text, MAX_INTENDED_CHARACTERS));
   return [...new Set(shown)].filter((text) => text !== '').slice(0, MAX_INTENDED);
 }
 
-const oneLine = (text: string): string => toPostgresText(text.replace(/\s+/g, ' ').trim());
+const oneLine = (text: string, maxCharacters?: number): string =>
+  toPostgresText(text.replace(/\s+/g, ' ').trim().slice(0, maxCharacters));
 
 function readSubject(text: string): string {
   const subject = oneLine(text);

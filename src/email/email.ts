@@ -1,7 +1,7 @@
 import type { EventKey } from '../db/failover/replica.js';
 import type { Span } from '../foundation/observability/tracing/tracing.js';
 import type { Address } from './addresses.js';
-import { toPostgresText } from './postgresText.js';
+import { toPostgresText } from '../foundation/postgresText.js';
 
 /** A composed email: no header value contains a line break. */
 export interface Email {

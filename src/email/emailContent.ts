@@ -5,7 +5,7 @@ import { holdsAddresses, MAX_HEADER_CHARACTERS } from './message/headerValues.js
 import { TOO_LONG_FOR_LINE } from './message/encodedWords.js';
 import { withPreheader } from './preheader.js';
 import type { Rendered, TextOf } from './renderFields.js';
-import { toPostgresText } from './postgresText.js';
+import { toPostgresText } from '../foundation/postgresText.js';
 
 const MAX_CATEGORY_CHARACTERS = 255;
 const MAX_REPLY_TO = 100;

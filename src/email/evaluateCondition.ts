@@ -2,7 +2,7 @@ import type { EmailRule, EventRecords, OutboxEvent } from '../db/outbox/batches.
 import { RECORD_TOO_LARGE } from '../db/outbox/recordSize.js';
 import { AppError } from '../foundation/errors.js';
 import type { DataEngine } from '../graphql/dataEngine.js';
-import { toPostgresText } from './postgresText.js';
+import { toPostgresText } from '../foundation/postgresText.js';
 import { isBusy } from './transientErrors.js';
 
 /** Whether the rule applies to such events, apart from its condition. */

@@ -6,7 +6,7 @@ import type { Account } from '../email/carriers/account.js';
 import { openAccounts } from '../email/carriers/openAccounts.js';
 import { messageIdOf } from '../email/message/messageId.js';
 import { packEmail, toSentEmail } from '../email/sentEmail.js';
-import { toPostgresText } from '../email/postgresText.js';
+import { toPostgresText } from '../foundation/postgresText.js';
 import { isBusy } from '../email/transientErrors.js';
 import { AppError } from '../foundation/errors.js';
 import { traced, type Span } from '../foundation/observability/tracing/tracing.js';

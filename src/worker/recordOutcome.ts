@@ -4,7 +4,7 @@ import type { EmailEvent } from '../db/email/emailEvents.js';
 import { comparable } from '../email/addresses.js';
 import type { Email, Intended } from '../email/email.js';
 import type { RefusedRecipient, SendOutcome } from '../email/carriers/sending.js';
-import { toPostgresText } from '../email/postgresText.js';
+import { toPostgresText } from '../foundation/postgresText.js';
 import { traced } from '../foundation/observability/tracing/tracing.js';
 import type { AttemptedDelivery } from './attemptReport.js';
 import { accountName } from './carrierHolds.js';

@@ -1,7 +1,7 @@
 import { countRecentChanges, insertAuditEvent } from '../../db/roles/auditEvents.js';
 import { isAnonymous, type Principal } from '../../db/roles/principal.js';
 import type { StatementRunner } from '../../db/sql/statementRunner.js';
-import { toPostgresText } from '../../email/postgresText.js';
+import { toPostgresText } from '../../foundation/postgresText.js';
 import { rateLimited } from '../../foundation/errors.js';
 import { writeJson } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';

@@ -1,7 +1,7 @@
 import { identifier, statement } from '../../db/sql/sql.js';
 import { AppError } from '../../foundation/errors.js';
 import { comparable, parseAddresses, parseOneAddress } from '../../email/addresses.js';
-import { toPostgresText } from '../../email/postgresText.js';
+import { toPostgresText } from '../../foundation/postgresText.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import type { Key } from '../derive/declaration.js';

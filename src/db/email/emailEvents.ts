@@ -1,6 +1,7 @@
 import type { Ledger } from '../pool/ledgerPool.js';
 import { UNSUBSCRIBED } from './suppressions.js';
 import { statement, textConstant } from '../sql/sql.js';
+import { toPostgresJson } from '../../foundation/postgresText.js';
 
 /** An event of a sent email, as reported by the carrier. All texts are storable. */
 export interface EmailEvent {
@@ -50,7 +51,7 @@ export async function recordEmailEvents(
   }));
   const rows = await ledger.query<{ event: string; placed: number; recorded: number }>(RECORD, [
     tenantid,
-    JSON.stringify(flat),
+    toPostgresJson(flat),
   ]);
   const total = (column: 'placed' | 'recorded'): number => rows.reduce((sum, row) => sum + row[column], 0);
   return {

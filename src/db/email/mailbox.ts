@@ -1,5 +1,6 @@
 import type { Database } from '../pool/database.js';
 import { sql, statement } from '../sql/sql.js';
+import { toPostgresJson } from '../../foundation/postgresText.js';
 import type { StatementRunner } from '../sql/statementRunner.js';
 
 /** Email captured locally instead of sent; columns by their own names. Addresses are formatted as `Name <a@b>`. */
@@ -28,7 +29,7 @@ export interface KeptEmail {
 
 /** @returns the email's id; unchanged when the delivery's email is kept already. */
 export async function keepEmail({ pool }: Pick<Database, 'pool'>, email: KeptEmail): Promise<string> {
-  const { rows } = await pool.query<{ mailid: string }>(KEEP, [JSON.stringify(email)]);
+  const { rows } = await pool.query<{ mailid: string }>(KEEP, [toPostgresJson(email)]);
   const row = rows[0];
   if (!row) throw new Error('the mailbox returned no id');
   return row.mailid;

@@ -5,6 +5,7 @@ import type { DeliveryState } from './loadDeliveries.js';
 import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { trackDeliveries } from './track.js';
 import { sql, statement } from '../sql/sql.js';
+import { toPostgresJson } from '../../foundation/postgresText.js';
 
 export type AttemptOutcome =
   'sent' | 'rejected' | 'failed' | 'retry' | 'ambiguous' | 'paused' | 'rate_limited';
@@ -48,7 +49,7 @@ export async function finishAttempts(
   );
   const others = finishes.filter((finish) => !appended.has(finish));
   await trackDeliveries(ledger, others);
-  const updated = await itemsFrom(ledger, FINISH, others, [JSON.stringify(others)]);
+  const updated = await itemsFrom(ledger, FINISH, others, [toPostgresJson(others)]);
   return finishes.map((finish) => appended.has(finish) || updated.has(finish));
 }
 

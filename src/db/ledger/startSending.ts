@@ -3,6 +3,7 @@ import { isMovedSql } from './isMovedSql.js';
 import type { Ledger, LedgerStatement } from '../pool/ledgerPool.js';
 import { columnsOf, itemsFrom, sameDelivery, wantedSql } from './manyDeliveries.js';
 import { sql, statement } from '../sql/sql.js';
+import { toPostgresJson } from '../../foundation/postgresText.js';
 
 /** An attempt about to call the carrier. */
 export interface SendingStart extends KnownDelivery {
@@ -35,8 +36,8 @@ export async function startSending(
   ): Promise<ReadonlySet<SendingStart>> =>
     itemsFrom(ledger, statement, group, [
       ...columnsOf(group, 'starts', 'subject', 'carrier', 'email', 'startId'),
-      group.map((start) => JSON.stringify(start.recipients)),
-      group.map(({ intended }) => (intended ? JSON.stringify(intended) : null)),
+      group.map((start) => toPostgresJson(start.recipients)),
+      group.map(({ intended }) => (intended ? toPostgresJson(intended) : null)),
       leaseMs,
     ]);
   const appended = await run(

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../foundation/json/losslessJson.js';
-import { toPostgresText } from '../postgresText.js';
+import { toPostgresText } from '../../foundation/postgresText.js';
 import type { LoadedEmail } from './carrier.js';
 import type { Exchange } from './carrierClient.js';
 import { readWait } from './rateLimitWait.js';

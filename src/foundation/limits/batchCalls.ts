@@ -22,9 +22,14 @@ export function batchCalls<Request, Result>(
       group.forEach((item, index) => item.resolve(results[index] as Result));
     } catch (error) {
       const [only] = group;
-      if (group.length === 1) only?.reject(error);
-      // A request that PostgreSQL rejects must not fail the others.
-      else for (const item of group) await runTogether([item]);
+      if (group.length === 1) {
+        only?.reject(error);
+        return;
+      }
+      // A request that PostgreSQL rejects must not fail the others, nor have each of them run alone: all that come later wait.
+      const half = Math.ceil(group.length / 2);
+      await runTogether(group.slice(0, half));
+      await runTogether(group.slice(half));
     }
   };
   const drain = async (): Promise<void> => {

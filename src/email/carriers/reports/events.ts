@@ -1,6 +1,6 @@
 import type { EmailEvent } from '../../../db/email/emailEvents.js';
 import { comparable } from '../../addresses.js';
-import { toPostgresText } from '../../postgresText.js';
+import { toPostgresText } from '../../../foundation/postgresText.js';
 import { ExactNumber, isJsonObject } from '../../../foundation/json/losslessJson.js';
 import { ownValue } from '../../../foundation/ownValue.js';
 
