@@ -49,6 +49,14 @@ const STEP_CHARACTERS = 5_000;
 /** Characters of the rules of all tables that a document names, counted each time: as many as a tenant's rules may have. */
 const MAX_CHARACTERS = 1_000_000;
 
+/** Those that grant a capability on a table. */
+interface GrantingRules {
+  readonly rules: readonly GrantedRule[];
+  readonly grantAll: boolean;
+  /** Of their filters. */
+  readonly characters: number;
+}
+
 /** The rules for a capability on a table, over a row that is left as a gap. */
 type CompiledRules = (Sql & { readonly reads: ReadExtent }) | 'none';
 
@@ -66,13 +74,27 @@ class RulesToCompile extends Error {
 export function policyOf(principal: Principal, deps: PolicyDeps): Policy {
   if (principal.isAdmin) return unrestricted;
   const compiled = new Map<string, CompiledRules>();
+  const granting = new Map<string, GrantingRules>();
+  // Looked for once: a document may name a table a thousand times, and there may be ten thousand rules, for many tables each.
+  const rulesFor = (capability: Capability, table: Table): GrantingRules => {
+    const key = `${capability} ${table.name}`;
+    const known = granting.get(key);
+    if (known) return known;
+    const rules = principal.rules.filter((rule) => grants(rule, capability, table));
+    const found = {
+      rules,
+      grantAll: rules.some((rule) => isBlank(rule.filter)),
+      characters: rules.reduce((sum, { filter }) => sum + (filter?.length ?? 0), 0),
+    };
+    granting.set(key, found);
+    return found;
+  };
   let ofThisStep = 0;
   let ofDocument = 0;
   const reach = (capability: Capability, table: Table, alias: Sql): Reach => {
     if (!principal.capabilities.includes(capability)) return 'none';
-    const rules = principal.rules.filter((rule) => grants(rule, capability, table));
-    if (rules.some((rule) => isBlank(rule.filter))) return 'all';
-    const characters = rules.reduce((sum, { filter }) => sum + (filter?.length ?? 0), 0);
+    const { rules, grantAll, characters } = rulesFor(capability, table);
+    if (grantAll) return 'all';
     ofDocument += characters;
     if (ofDocument > MAX_CHARACTERS) throw tooManyRules();
     const key = `${capability} ${table.name}`;
@@ -106,8 +128,7 @@ export function policyOf(principal: Principal, deps: PolicyDeps): Policy {
   const access: RowAccess = {
     predicate: (table, alias) => reach('select', table, alias),
     denies: (table) =>
-      !principal.capabilities.includes('select') ||
-      !principal.rules.some((rule) => grants(rule, 'select', table)),
+      !principal.capabilities.includes('select') || rulesFor('select', table).rules.length === 0,
   };
   return { reach, access, inSteps };
 }

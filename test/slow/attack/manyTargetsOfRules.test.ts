@@ -2,10 +2,14 @@ import { expect } from 'chai';
 import { at, WebFixture } from '../../api/webFixture.js';
 import { watchEventLoop } from '../../support/loopBlocks.js';
 
+/** As many as a tenant may have, with as many targets as fit. */
 const RULES = 10_000;
 const TARGETS = 12;
+const MENTIONS = 900;
+/** For a busy machine; it was two thirds of a second. */
 const MAX_HELD_MS = 400;
 
+/** All targets of all rules were compared with the table for each mention of it, in one go. */
 describe('attack: thousands of policy rules for other tables', () => {
   let fixture: WebFixture;
   let token: string;
@@ -29,12 +33,10 @@ describe('attack: thousands of policy rules for other tables', () => {
   after(() => fixture.stop());
 
   it('do not hold the process', async () => {
-    const mentions = Array.from({ length: 900 }, (_, index) => `n${index}: note { id }`).join(' ');
+    const mentions = Array.from({ length: MENTIONS }, (_, index) => `n${index}: note { id }`).join(' ');
     const longestMs = watchEventLoop();
     const response = await fixture.graphql('/query', token, `{ note { ${mentions} } }`);
-    const held = longestMs();
-    console.log(held, JSON.stringify(response).slice(0, 300));
+    expect(longestMs()).to.be.below(MAX_HELD_MS);
     expect(at(response, 'data.note')).to.have.length(1);
-    expect(held).to.be.below(MAX_HELD_MS);
   });
 });
