@@ -85,12 +85,23 @@ export function intendedOf({
   return { recipients: asIntended([...addresses, ...invalid.map(({ text }) => text)]), subject };
 }
 
+/** The subject, and the fields that say whom an email is for: no more of them than recipients are shown, where a type has very many. */
+export function intendedFields({
+  subject,
+  recipients,
+  cc,
+  bcc,
+}: EmailFields): readonly [EmailField, ...EmailField[]] {
+  return [subject, ...[recipients, cc, bcc].flat().slice(0, MAX_INTENDED)];
+}
+
 /** Likewise, of an email that can't be composed. @param textOf undefined for what can't be rendered */
 export function readIntended(
-  { subject, recipients, cc, bcc }: EmailFields,
+  fields: EmailFields,
   textOf: (field: EmailField) => string | undefined,
 ): Intended {
-  const written = [recipients, cc, bcc].flat().flatMap((field) => {
+  const [subject, ...lists] = intendedFields(fields);
+  const written = lists.flatMap((field) => {
     const text = textOf(field);
     return text === undefined ? [] : readWritten(field, text);
   });

@@ -4,7 +4,7 @@ import type { DataEngine } from '../graphql/dataEngine.js';
 import { writeJson } from '../foundation/json/losslessJson.js';
 import { traced, type Span } from '../foundation/observability/tracing/tracing.js';
 import { findAttachments, type AttachmentDeps } from './attachments.js';
-import { intendedOf, readIntended } from './addressEmail.js';
+import { intendedFields, intendedOf, readIntended } from './addressEmail.js';
 import {
   EmailProblem,
   type Email,
@@ -132,8 +132,8 @@ async function intendedDespite(
   queries: readonly QueryOutcome[],
 ): Promise<Intended> {
   const fields = fieldsOf(type);
-  const possible = [fields.subject, ...fields.recipients, ...fields.cc, ...fields.bcc].filter(
-    ({ name }) => name !== failed || code !== 'TEMPLATE_FAILED',
+  const possible = new Set(
+    intendedFields(fields).filter(({ name }) => name !== failed || code !== 'TEMPLATE_FAILED'),
   );
   const context = contextJson(
     deps,
@@ -145,9 +145,9 @@ async function intendedDespite(
     trigger.tenantid,
     { ...type, undefined: 'lenient' },
     context,
-    possible,
+    [...possible],
   );
-  return readIntended(fields, (field) => (possible.includes(field) ? textOf(field) : undefined));
+  return readIntended(fields, (field) => (possible.has(field) ? textOf(field) : undefined));
 }
 
 /** Before anything is done with a row that no template can be rendered with. Throws EmailProblem. */
