@@ -101,15 +101,18 @@ async function describeChange(
   before: readonly number[],
   after: readonly number[],
 ): Promise<string> {
-  const joined = after.filter((classid) => !before.includes(classid));
-  const left = before.filter((classid) => !after.includes(classid));
+  const had = new Set(before);
+  const has = new Set(after);
   const { rows } = await db.query<{ classid: number; name: string }>(
-    'select classid, name from rowpost.role_class where classid = any ($1) order by name',
-    [[...joined, ...left]],
+    `select classid, left(name, ${MAX_CHANGE_CHARACTERS}) as name from rowpost.role_class where classid = any ($1) order by name`,
+    [[...after.filter((classid) => !had.has(classid)), ...before.filter((classid) => !has.has(classid))]],
   );
-  const namesOf = (classids: readonly number[]): string =>
-    rows
-      .filter(({ classid }) => classids.includes(classid))
+  const joined = rows.filter(({ classid }) => has.has(classid));
+  const left = rows.filter(({ classid }) => !has.has(classid));
+  // More don't fit into the text.
+  const namesOf = (some: typeof rows): string =>
+    some
+      .slice(0, MAX_CHANGE_CHARACTERS)
       .map(({ name }) => name)
       .join(', ');
   const text = [
