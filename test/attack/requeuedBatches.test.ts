@@ -10,10 +10,12 @@ const HELD = 50_000;
 describe('attack: a backlog while the queue is unavailable', () => {
   it('is not copied for each batch that returns, and keeps its order', () => {
     const admission = new Admission({ min: ADMITTED, max: ADMITTED });
-    const all = Array.from(
-      { length: ADMITTED + HELD },
-      (_, index): Batch => ({ tenantid: 1, batchid: String(index), events: 1, createtime: '2026-01-01' }),
-    );
+    const all = Array.from({ length: ADMITTED + HELD }, (_, index): Batch => ({
+      tenantid: 1,
+      batchid: String(index),
+      events: 1,
+      createtime: '2026-01-01',
+    }));
     const ids = (batches: readonly Batch[]): string[] => batches.map(({ batchid }) => batchid);
     const admitted = admission.offer(all);
     expect(admitted).to.have.length(ADMITTED);
