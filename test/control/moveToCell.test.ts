@@ -89,12 +89,15 @@ describe('a tenant that can not be moved to another cell', () => {
     await runTenantSql(database, {
       tenantid,
       sql: `drop view code; create table keyless (id int); create unlogged table loose (id int primary key);
-        create table whole (id int); alter table whole replica identity full`,
+        create table whole (id int, tags text[]); alter table whole replica identity full;
+        create domain spots as point[];
+        create table spotted (id int, at spots); alter table spotted replica identity full`,
     });
     const refusal = await refusalOf(tenantid, followTenant);
     expect(refusal)
       .to.include('keyless has neither a primary key')
       .and.to.include('loose is not logged')
+      .and.to.include('spotted has all columns as its replica identity, one of a type without equality')
       .and.not.to.include('whole');
     expect(refusal).to.include('the source has wal_level ');
     const { rows } = await deps.target.database.pool.query(

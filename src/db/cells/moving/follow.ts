@@ -26,7 +26,10 @@ export async function requireFollowable(
   if (problems.length > 0) throw new UsageError(`the tables can't be followed: ${problems.join(', ')}`);
 }
 
-/** Once tables are published, PostgreSQL rejects updates of rows that it can't identify. */
+/**
+ * Once tables are published, PostgreSQL rejects updates of rows that it can't identify. Where it can't compare them in the target, it tries
+ * again without end, and the source keeps its log meanwhile.
+ */
 const PROBLEMS = statement`
   with leaf as (
     select c.oid, c.relname, c.relpersistence, c.relreplident from pg_catalog.pg_class c
@@ -40,6 +43,17 @@ const PROBLEMS = statement`
     union all select pg_catalog.format('%I has neither a primary key nor another replica identity', relname) from leaf
       where relreplident = 'n' or relreplident = 'd'
         and not exists (select from pg_catalog.pg_index i where i.indrelid = leaf.oid and i.indisprimary)
+    union all select pg_catalog.format('%I has all columns as its replica identity, one of a type without equality', relname) from leaf
+      where relreplident = 'f' and exists (
+        with recursive part(type) as (
+          select atttypid from pg_catalog.pg_attribute where attrelid = leaf.oid and attnum > 0 and not attisdropped
+          union
+          select case when y.typtype = 'd' then y.typbasetype else y.typelem end from part join pg_catalog.pg_type y on y.oid = part.type
+          where y.typtype = 'd' or y.typcategory = 'A'
+        )
+        select from part join pg_catalog.pg_type y on y.oid = part.type
+        where y.typnamespace = 'pg_catalog'::regnamespace
+          and y.typname = any ('{json,xml,point,line,lseg,box,path,polygon,circle}'))
   ) as problems`;
 
 export async function publishTables(pool: Pool, { tenantid, schema }: MovingTenant): Promise<void> {
