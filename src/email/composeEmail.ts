@@ -16,7 +16,7 @@ import {
 import { fieldsOf, type EmailField } from './emailFields.js';
 import { bytesOf, MAX_EMAIL_BYTES } from './message/emailSize.js';
 import { HeldResults } from './heldResults.js';
-import { recordsForTemplates, type MarkDeps } from './numericTags.js';
+import { recordsForTemplates, type MarkDeps } from './templateRecords.js';
 import { renderFields, renderPossible, type Rendered } from './renderFields.js';
 import { renderEmail, renderWithLink } from './renderEmail.js';
 import { addGraphqlNames } from './graphqlNames.js';

@@ -10,7 +10,7 @@ import type { EmailFailure } from '../../email/email.js';
 import type { Composed } from '../../email/composeEmail.js';
 import { toShownEmail } from '../../email/sentEmail.js';
 import { warningsOf } from '../../email/warnings.js';
-import { removeNumericTags } from '../../email/numericTags.js';
+import { removeMarks } from '../../email/templateRecords.js';
 import { exceedsValueCount } from '../../foundation/json/jsonText.js';
 import { parseJson } from '../../foundation/json/losslessJson.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
@@ -109,7 +109,7 @@ const MAX_RESULT_VALUES = 200_000;
 function resultOf(json: string, { values }: ControlContext): unknown {
   if (!values.fits(json.length)) return null;
   limitValues(json, MAX_RESULT_VALUES);
-  return parseJson(removeNumericTags(json));
+  return parseJson(removeMarks(json));
 }
 
 /** Null for a result that is not shown either. */

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
-import { recordsForTemplates } from '../../../src/email/numericTags.js';
+import { recordsForTemplates } from '../../../src/email/templateRecords.js';
 import { parseJson, writeJson } from '../../../src/foundation/json/losslessJson.js';
 import { openCaptureFixture, type CapturedEvent, type CaptureFixture } from './captureFixture.js';
 import { EXTENSIONS, OWN_TYPES, readTypes, type TypeTexts } from './everyType.js';

@@ -5,9 +5,9 @@ import type { EmailTrigger } from '../../../src/email/email.js';
 import {
   recordsForTemplates,
   markNumbers,
-  removeNumericTags,
+  removeMarks,
   type MarkDeps,
-} from '../../../src/email/numericTags.js';
+} from '../../../src/email/templateRecords.js';
 import { addGraphqlNames } from '../../../src/email/graphqlNames.js';
 import { AppError } from '../../../src/foundation/errors.js';
 import { limitValues } from '../../../src/control/request/documentLimits.js';
@@ -40,7 +40,7 @@ describe('attack: a row of millions of values, which an email is about', () => {
       expect(cpuMs()).to.be.below(MAX_MS);
       expect(prepared.startsWith('{"price":1.50E0,"odd-name":2,')).to.equal(true);
       expect(prepared.endsWith(',"odd_name":2}')).to.equal(true);
-      expect(removeNumericTags(prepared).length).to.equal(record.length + ',"odd_name":2'.length);
+      expect(removeMarks(prepared).length).to.equal(record.length + ',"odd_name":2'.length);
     });
   }
 
@@ -129,7 +129,7 @@ describe('attack: a row of millions of values, which an email is about', () => {
     const marked =
       '{"n": -1.50E0, "m": 1.50, "list": [1E0,"NaN","1 2",null,[2.0E0]], "deep": {"n": 1}, "text": "n: 1"}';
     expect(markNumbers(record, columns)).to.equal(marked);
-    expect(removeNumericTags(marked)).to.equal(record);
+    expect(removeMarks(marked)).to.equal(record);
     const exponents = '{"n":1e5,"list":[1E+5,1.5e-7]}';
     expect(markNumbers(exponents, columns)).to.equal(exponents);
   });

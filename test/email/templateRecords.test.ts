@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { markNumbers, removeNumericTags } from '../../src/email/numericTags.js';
+import { markNumbers, removeMarks } from '../../src/email/templateRecords.js';
 
 const numerics = (...names: string[]) => new Map(names.map((name) => [name, { kind: 'numeric' as const }]));
 
@@ -8,7 +8,7 @@ describe('markers of numerics in template records', () => {
     const record = '{"a":1.10,"b":1.10,"c":[1,2.50,null],"d":{"a":1},"e":"\\"a\\":1,","a\\"b": -0.5}';
     const marked = '{"a":1.10E0,"b":1.10,"c":[1E0,2.50E0,null],"d":{"a":1},"e":"\\"a\\":1,","a\\"b": -0.5E0}';
     expect(markNumbers(record, numerics('a', 'c', 'a"b'))).to.equal(marked);
-    expect(removeNumericTags(marked)).to.equal(record);
+    expect(removeMarks(marked)).to.equal(record);
   });
 
   it('leave other columns alone where bytes become base64, as queries show them', () => {
@@ -22,6 +22,6 @@ describe('markers of numerics in template records', () => {
   it('leave NaN, null and text alone', () => {
     const record = '{"a":"NaN","b":null,"c":"10E0"}';
     expect(markNumbers(record, numerics('a', 'b', 'c'))).to.equal(record);
-    expect(removeNumericTags(record)).to.equal(record);
+    expect(removeMarks(record)).to.equal(record);
   });
 });

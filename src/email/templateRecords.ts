@@ -143,6 +143,6 @@ function* markedValue(json: string): Steps<string> {
 }
 
 /** The text without any marks. */
-export function removeNumericTags(json: string): string {
+export function removeMarks(json: string): string {
   return changeOutsideStrings(json, (text) => text.replace(MARKED, ''));
 }
