@@ -1,4 +1,4 @@
-import type { GraphQLResolveInfo } from 'graphql';
+import type { GraphQLFieldConfig, GraphQLFieldConfigMap, GraphQLResolveInfo } from 'graphql';
 import type { TemplatePool } from 'rowpost-jinja2';
 import type { StatementRunner } from '../db/sql/statementRunner.js';
 import type { Principal } from '../db/roles/principal.js';
@@ -69,3 +69,7 @@ export interface ControlContext {
   /** Set by the first mutation that fails: the rest are skipped, since all will be rolled back. */
   failed: boolean;
 }
+
+/** A field of `/roles_pbac`, and several by name. */
+export type ControlField<Args = unknown> = GraphQLFieldConfig<unknown, ControlContext, Args>;
+export type ControlFields = GraphQLFieldConfigMap<unknown, ControlContext>;

@@ -1,6 +1,6 @@
-import { GraphQLObjectType, GraphQLSchema, type GraphQLFieldConfig } from 'graphql';
+import { GraphQLObjectType, GraphQLSchema } from 'graphql';
 import { aggregatesType } from '../graphql/aggregates/aggregatesType.js';
-import type { ControlContext } from './controlContext.js';
+import type { ControlContext, ControlField, ControlFields } from './controlContext.js';
 import { audited } from './audit/auditedMutations.js';
 import { emailDrafts } from './email/draftMutations.js';
 import { emailWebhooks, setEmailWebhook } from './email/carrierWebhook.js';
@@ -9,7 +9,7 @@ import { emailTransport, setEmailTransport } from './email/emailTransport.js';
 import { emailWebhook, setEmailWebhookKey } from './email/emailWebhook.js';
 import { redriveMutations } from './email/redrive.js';
 import { sendTestEmail } from './email/sendTestEmail.js';
-import { listField, mutationFields, type ControlFields } from './derive/objectFields.js';
+import { listField, mutationFields } from './derive/objectFields.js';
 import { objectTypes } from './derive/objectTypes.js';
 import { OBJECTS } from './objects/index.js';
 import { endSessionField, endSessionsField } from './roles/sessions.js';
@@ -81,7 +81,7 @@ export function buildControlSchema(): GraphQLSchema {
   });
 }
 
-function namespace(name: string, fields: ControlFields): GraphQLFieldConfig<unknown, ControlContext> {
+function namespace(name: string, fields: ControlFields): ControlField {
   return { type: new GraphQLObjectType<unknown, ControlContext>({ name, fields }), resolve: () => ({}) };
 }
 

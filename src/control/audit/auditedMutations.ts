@@ -1,7 +1,6 @@
 import { readSignInBrand } from '../tenants/signInBrand.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import type { ControlContext } from '../controlContext.js';
-import type { ControlFields } from '../derive/objectFields.js';
+import type { ControlContext, ControlFields } from '../controlContext.js';
 import { readShown } from '../email/emailTransport.js';
 import { recordChange } from './recordChange.js';
 

@@ -1,16 +1,10 @@
-import {
-  GraphQLList,
-  GraphQLNonNull,
-  type GraphQLFieldConfig,
-  type GraphQLFieldConfigMap,
-  type GraphQLObjectType,
-} from 'graphql';
+import { GraphQLList, GraphQLNonNull, type GraphQLObjectType } from 'graphql';
 import { LIST_ARGS } from '../../graphql/schema/dataSchema.js';
 import { ID } from '../../graphql/schema/scalars.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { bumpPolicyVersion } from '../tenants/tenants.js';
 import { recordChange } from '../audit/recordChange.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField, ControlFields } from '../controlContext.js';
 import { bigintId, numericId, requireInput } from './badInput.js';
 import type { ChangeName, ControlObject, Key } from './declaration.js';
 import { inputType } from './objectTypes.js';
@@ -18,13 +12,8 @@ import { readValues } from './readValues.js';
 import { findRow, readKeyRow } from './rows.js';
 import { deleteRow, insertRow, updateRow } from './writeRows.js';
 
-export type ControlFields = GraphQLFieldConfigMap<unknown, ControlContext>;
-
 /** The list of an object, with filter, ordering, limit and offset. */
-export function listField(
-  object: ControlObject,
-  type: GraphQLObjectType,
-): GraphQLFieldConfig<unknown, ControlContext> {
+export function listField(object: ControlObject, type: GraphQLObjectType): ControlField {
   return {
     type: new GraphQLList(type),
     args: LIST_ARGS,
@@ -38,7 +27,7 @@ export function listField(
 /** The key columns by name, and the input. */
 type Args = Readonly<Record<string, unknown>> & { readonly input?: Values | null };
 type Values = Readonly<Record<string, unknown>>;
-type Mutation = GraphQLFieldConfig<unknown, ControlContext, Args>;
+type Mutation = ControlField<Args>;
 
 /** create_, update_ and delete_ for one row. Each returns the row as it is after the change, or was before its deletion. */
 export function mutationFields(object: ControlObject, type: GraphQLObjectType): ControlFields {

@@ -5,26 +5,24 @@ import {
   GraphQLNonNull,
   GraphQLObjectType,
   GraphQLString,
-  type GraphQLFieldConfig,
   type GraphQLInputFieldConfig,
   type GraphQLScalarType,
 } from 'graphql';
 import { LIST_ARGS } from '../../graphql/schema/dataSchema.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import type { Column, ControlObject, Related } from './declaration.js';
 import { resolveField } from './listedRow.js';
 import { relatedRows } from './relatedRows.js';
 
 type Type = GraphQLObjectType<unknown, ControlContext>;
-type Field = GraphQLFieldConfig<unknown, ControlContext>;
 
 /** The GraphQL types of objects, by name. They refer to each other, so they are created together. */
 export function objectTypes(objects: readonly ControlObject[]): ReadonlyMap<string, Type> {
   const byTable = new Map(objects.map((object) => [object.table, object]));
   const types = new Map<string, Type>();
-  const relatedField = (name: string, related: Related, description?: string): Field => {
+  const relatedField = (name: string, related: Related, description?: string): ControlField => {
     const target = types.get(related.target);
     const object = byTable.get(related.target);
     if (!target || !object) throw new Error(`${name} leads to ${related.target}, which is not declared`);
@@ -33,7 +31,7 @@ export function objectTypes(objects: readonly ControlObject[]): ReadonlyMap<stri
       ? { type: target, description, resolve }
       : { type: new GraphQLList(target), description, args: LIST_ARGS, resolve };
   };
-  const columnField = (object: ControlObject, name: string, column: Column): Field =>
+  const columnField = (object: ControlObject, name: string, column: Column): ControlField =>
     column.shows
       ? relatedField(name, column.shows, column.description)
       : {
@@ -43,7 +41,7 @@ export function objectTypes(objects: readonly ControlObject[]): ReadonlyMap<stri
         };
   for (const object of objects) {
     const columns = Object.entries(object.columns).filter(([, column]) => isShown(column));
-    const fields = (): Record<string, Field> =>
+    const fields = (): Record<string, ControlField> =>
       Object.fromEntries([
         ...columns.map(([column, declared]) => [column, columnField(object, column, declared)] as const),
         ...Object.entries(object.relations ?? {}).map(
@@ -56,7 +54,7 @@ export function objectTypes(objects: readonly ControlObject[]): ReadonlyMap<stri
   return types;
 }
 
-function showing(shown: NonNullable<Column['shown']>): NonNullable<Field['resolve']> {
+function showing(shown: NonNullable<Column['shown']>): NonNullable<ControlField['resolve']> {
   return (source, args, context, info) => shown(resolveField(source, args, context, info) as never, context);
 }
 
@@ -86,7 +84,7 @@ function buildInputType(object: ControlObject): GraphQLInputObjectType {
   return new GraphQLInputObjectType({ name: `${table}Input`, fields: Object.fromEntries(fields) });
 }
 
-function outputType(object: ControlObject, name: string, column: Column): Field['type'] {
+function outputType(object: ControlObject, name: string, column: Column): ControlField['type'] {
   if (column.output) return column.output;
   return isId(object, name) ? new GraphQLNonNull(ID) : sqlTypes(column);
 }

@@ -5,12 +5,11 @@ import {
   GraphQLNonNull,
   GraphQLObjectType,
   GraphQLString,
-  type GraphQLFieldConfig,
 } from 'graphql';
 import { deleteWebhookSecret, listWebhooks, storeWebhookSecret } from '../../db/email/carrierWebhooks.js';
 import { CARRIERS } from '../../email/carriers/table.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
 
@@ -48,7 +47,7 @@ const webhookInput = new GraphQLInputObjectType({
   },
 });
 
-export const emailWebhooks: GraphQLFieldConfig<unknown, ControlContext> = {
+export const emailWebhooks: ControlField = {
   type: new GraphQLList(webhookType),
   description:
     'The webhooks of carriers other than SendGrid, which report bounces, complaints and other delivery events.',
@@ -58,11 +57,9 @@ export const emailWebhooks: GraphQLFieldConfig<unknown, ControlContext> = {
   },
 };
 
-export const setEmailWebhook: GraphQLFieldConfig<
-  unknown,
-  ControlContext,
-  { input: { readonly kind: string; readonly secret?: string | null } }
-> = {
+export const setEmailWebhook: ControlField<{
+  input: { readonly kind: string; readonly secret?: string | null };
+}> = {
   type: webhookType,
   description: "Sets the secret that a carrier's reports are verified with.",
   args: { input: { type: new GraphQLNonNull(webhookInput) } },

@@ -1,8 +1,8 @@
-import { GraphQLList, GraphQLString, type GraphQLFieldConfig } from 'graphql';
+import { GraphQLList, GraphQLString } from 'graphql';
 import type { EmailFailure } from '../../email/email.js';
 import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import type { Steps } from '../../graphql/steps.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { readRows } from '../derive/rows.js';
 import { emailRule } from '../objects/emailRule.js';
 import { requireEmailEditor, requireSchema } from '../permissions.js';
@@ -18,7 +18,7 @@ interface CheckArgs extends DraftArgs {
 }
 
 /** Read-only. */
-export const checkEmail: GraphQLFieldConfig<unknown, ControlContext, CheckArgs> = {
+export const checkEmail: ControlField<CheckArgs> = {
   type: new GraphQLList(emailErrorType),
   description:
     'Checks an email type. Returns its error, or warnings: names that neither the tables of its rules nor its queries have, filters without effect, and a file that no operation of its rules provides.',

@@ -1,8 +1,7 @@
-import { GraphQLBoolean, GraphQLNonNull, type GraphQLFieldConfig } from 'graphql';
+import { GraphQLBoolean, GraphQLNonNull } from 'graphql';
 import { ID } from '../../graphql/schema/scalars.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField, ControlFields } from '../controlContext.js';
 import { requireInput } from '../derive/badInput.js';
-import type { ControlFields } from '../derive/objectFields.js';
 import { inputType } from '../derive/objectTypes.js';
 import { emailTypes } from '../objects/emailTypes.js';
 import { requireEmailEditor } from '../permissions.js';
@@ -17,11 +16,7 @@ const email_type = {
   description: 'Name of the email type, which need not exist yet.',
 };
 
-const saveEmailDraft: GraphQLFieldConfig<
-  unknown,
-  ControlContext,
-  { readonly email_type: string; readonly input?: Draft | null }
-> = {
+const saveEmailDraft: ControlField<{ readonly email_type: string; readonly input?: Draft | null }> = {
   type: GraphQLBoolean,
   description:
     'Saves the draft of an email type, one per name, as version 0 of `email_type_version`. It is not validated and sends nothing; saving the email type deletes it.',
@@ -42,7 +37,7 @@ async function draftOf(context: ControlContext, email_type: string, given: objec
   return { ...(await readDraft(context, email_type)), ...given };
 }
 
-const deleteEmailDraft: GraphQLFieldConfig<unknown, ControlContext, { readonly email_type: string }> = {
+const deleteEmailDraft: ControlField<{ readonly email_type: string }> = {
   type: GraphQLBoolean,
   description: 'Deletes the draft of an email type. Returns whether there was one.',
   args: { email_type },

@@ -1,8 +1,8 @@
-import { GraphQLNonNull, GraphQLObjectType, GraphQLString, type GraphQLFieldConfig } from 'graphql';
+import { GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import { readAccounts, storeAccounts } from '../../db/email/emailAccounts.js';
 import { problemOfKey } from '../../email/carriers/account.js';
 import { AppError } from '../../foundation/errors.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
 
@@ -12,7 +12,7 @@ const emailApikeyType = new GraphQLObjectType<{ apikey: string }, ControlContext
 });
 
 /** Sets the tenant's key and resumes deliveries that were paused because of the old one. Stored encrypted, shown only in this response. */
-export const setEmailApikey: GraphQLFieldConfig<unknown, ControlContext, { apikey: string }> = {
+export const setEmailApikey: ControlField<{ apikey: string }> = {
   type: emailApikeyType,
   args: { apikey: { type: new GraphQLNonNull(GraphQLString) } },
   resolve: async (_source, { apikey }, { principal, db, deps }) => {

@@ -1,17 +1,11 @@
-import {
-  GraphQLList,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  GraphQLString,
-  type GraphQLFieldConfig,
-} from 'graphql';
+import { GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import { readAccounts, storeAccounts } from '../../db/email/emailAccounts.js';
 import { inTransaction } from '../../db/pool/inTransaction.js';
 import type { Account } from '../../email/carriers/account.js';
 import { openAccounts, openStoredAccounts } from '../../email/carriers/openAccounts.js';
 import { AppError } from '../../foundation/errors.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { recordChange } from '../audit/recordChange.js';
 import { lockTenant } from '../lockTenant.js';
 import { requireTenantAdmin } from '../permissions.js';
@@ -45,7 +39,7 @@ const accountsType = new GraphQLObjectType<unknown, ControlContext>({
   },
 });
 
-export const emailTransport: GraphQLFieldConfig<unknown, ControlContext> = {
+export const emailTransport: ControlField = {
   type: accountsType,
   description:
     'The carriers that the tenant sends through; null before set_email_apikey or set_email_transport.',
@@ -56,7 +50,7 @@ export const emailTransport: GraphQLFieldConfig<unknown, ControlContext> = {
 };
 
 /** Verifies the account with each carrier, and sets nothing unless all succeed. Resumes paused deliveries. */
-export const setEmailTransport: GraphQLFieldConfig<unknown, ControlContext, { input: AccountInput }> = {
+export const setEmailTransport: ControlField<{ input: AccountInput }> = {
   type: accountsType,
   description:
     'Sets the carriers that the tenant sends through, instead of SendGrid alone, once each carrier has accepted its credentials. Sends no email.',

@@ -1,12 +1,12 @@
 import { createPublicKey } from 'node:crypto';
-import { GraphQLObjectType, GraphQLString, type GraphQLFieldConfig } from 'graphql';
+import { GraphQLObjectType, GraphQLString } from 'graphql';
 import {
   deleteEmailWebhookKey,
   readEmailWebhookKey,
   storeEmailWebhookKey,
 } from '../../db/email/emailWebhookKeys.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
 
@@ -20,7 +20,7 @@ const emailWebhookType = new GraphQLObjectType<unknown, ControlContext>({
   },
 });
 
-export const emailWebhook: GraphQLFieldConfig<unknown, ControlContext> = {
+export const emailWebhook: ControlField = {
   type: emailWebhookType,
   description:
     "SendGrid's event webhook, which reports bounces, complaints and other delivery events, and the key that verifies its reports.",
@@ -31,11 +31,7 @@ export const emailWebhook: GraphQLFieldConfig<unknown, ControlContext> = {
 };
 
 /** A public key is not a secret: it is stored and shown in the clear. */
-export const setEmailWebhookKey: GraphQLFieldConfig<
-  unknown,
-  ControlContext,
-  { verification_key?: string | null }
-> = {
+export const setEmailWebhookKey: ControlField<{ verification_key?: string | null }> = {
   type: emailWebhookType,
   description:
     "Sets the verification key of SendGrid's signed event webhook, as SendGrid shows it. null rejects all reports.",

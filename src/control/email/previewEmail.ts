@@ -3,7 +3,6 @@ import {
   GraphQLList,
   GraphQLObjectType,
   GraphQLString,
-  type GraphQLFieldConfig,
   type GraphQLFieldConfigMap,
 } from 'graphql';
 import type { EmailFailure } from '../../email/email.js';
@@ -14,7 +13,7 @@ import { removeMarks } from '../../email/templateRecords.js';
 import { exceedsValueCount } from '../../foundation/json/jsonText.js';
 import { parseJson } from '../../foundation/json/losslessJson.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { warningsOfType } from './checkEmail.js';
 import { limitValues } from '../request/documentLimits.js';
 import { composeOnRequest, COMPOSE_ARGS, type ComposeArgs } from './composeOnRequest.js';
@@ -82,7 +81,7 @@ export const previewType = new GraphQLObjectType<unknown, ControlContext>({
 });
 
 /** Read-only; sends nothing. */
-export const previewEmail: GraphQLFieldConfig<unknown, ControlContext, ComposeArgs> = {
+export const previewEmail: ControlField<ComposeArgs> = {
   type: previewType,
   description:
     'The email that would be sent, composed by the same steps and with the same permissions and limits as a delivery.',

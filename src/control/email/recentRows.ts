@@ -1,17 +1,11 @@
-import {
-  GraphQLList,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  GraphQLString,
-  type GraphQLFieldConfig,
-} from 'graphql';
+import { GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { join, sql, wholeNumber, type Sql } from '../../db/sql/sql.js';
 import { rowKey } from '../../graphql/files/rowKey.js';
 import { columnSql, tableSql, where } from '../../graphql/read/tableSql.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import { parseJson } from '../../foundation/json/losslessJson.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { requireEmailEditor } from '../permissions.js';
 import { newestFirst, readRowsOf, requireReadable, type ReadableRows } from './currentRow.js';
 
@@ -39,7 +33,7 @@ interface RecentRow {
 }
 
 /** `Utility.recent_rows`. Throws AppError PERMISSION_DENIED, UNKNOWN_TABLE. */
-export const recentRows: GraphQLFieldConfig<unknown, ControlContext, { readonly target: string }> = {
+export const recentRows: ControlField<{ readonly target: string }> = {
   type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(rowType))),
   description: `The last ${MAX_ROWS} rows of a table in key order that the caller may read, to choose one for a preview; empty if it has no primary key.`,
   args: { target: { type: new GraphQLNonNull(GraphQLString) } },

@@ -1,4 +1,4 @@
-import { GraphQLNonNull, GraphQLString, type GraphQLFieldConfig, type GraphQLObjectType } from 'graphql';
+import { GraphQLNonNull, GraphQLString, type GraphQLObjectType } from 'graphql';
 import { redriveDeliveries, redriveDelivery } from '../../db/ledger/redrive.js';
 import type { Principal } from '../../db/roles/principal.js';
 import { constant, identifier, sql, type Sql } from '../../db/sql/sql.js';
@@ -9,23 +9,20 @@ import { createAliasSource } from '../../graphql/filter/rows/scope.js';
 import { principalInputs } from '../../graphql/policy/policy.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
 import { CONTROL_CATALOG } from '../controlCatalog.js';
-import type { ControlContext } from '../controlContext.js';
 import { bigintId } from '../derive/badInput.js';
-import type { ControlFields } from '../derive/objectFields.js';
 import { emailDelivery } from '../objects/emailDelivery.js';
 import { visibleTo } from '../objects/index.js';
 import { findRow } from '../derive/rows.js';
 import { CLIENT_FILTER_MS } from '../request/documentLimits.js';
 import { requireDeliveryRepairer } from '../permissions.js';
-
-type Redrive<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
+import type { ControlField, ControlFields } from '../controlContext.js';
 
 /** Maximum per request; call again for the rest. */
 const MAX_AT_ONCE = 1_000;
 
 /** @param deliveryType the result type for one delivery */
 export function redriveMutations(deliveryType: GraphQLObjectType): ControlFields {
-  const redriveOne: Redrive<{ deliveryid: string }> = {
+  const redriveOne: ControlField<{ deliveryid: string }> = {
     type: deliveryType,
     description: 'Resends a finished delivery, whatever its outcome.',
     args: { deliveryid: { type: new GraphQLNonNull(ID) } },
@@ -40,7 +37,7 @@ export function redriveMutations(deliveryType: GraphQLObjectType): ControlFields
   return { redrive_email_delivery: redriveOne, redrive_email_deliveries: redriveMany };
 }
 
-const redriveMany: Redrive<{ filter?: string | null }> = {
+const redriveMany: ControlField<{ filter?: string | null }> = {
   type: SCALARS.Int,
   description: `Resends the deliveries that ended as failed, skipped or unknown and match the filter, oldest first, at most ${MAX_AT_ONCE} per call. Returns their number.`,
   args: { filter: { type: GraphQLString } },

@@ -1,10 +1,4 @@
-import {
-  GraphQLBoolean,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  GraphQLString,
-  type GraphQLFieldConfig,
-} from 'graphql';
+import { GraphQLBoolean, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import { readAccounts } from '../../db/email/emailAccounts.js';
 import { findSuppressed, UNSUBSCRIBED } from '../../db/email/suppressions.js';
 import { comparable, parseOneAddress, type Address } from '../../email/addresses.js';
@@ -12,7 +6,7 @@ import type { Email, EmailFailure } from '../../email/email.js';
 import type { Account } from '../../email/carriers/account.js';
 import { openAccounts } from '../../email/carriers/openAccounts.js';
 import type { SendOutcome } from '../../email/carriers/sending.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { emailApikeyMissing } from './emailApikey.js';
 import { composeOnRequest, COMPOSE_ARGS, type ComposeArgs } from './composeOnRequest.js';
@@ -30,7 +24,7 @@ const testEmailType = new GraphQLObjectType<unknown, ControlContext>({
 });
 
 /** Sends one email to one address, immediately and without retries. It is not recorded in the ledger. */
-export const sendTestEmail: GraphQLFieldConfig<unknown, ControlContext, ComposeArgs & { to: string }> = {
+export const sendTestEmail: ControlField<ComposeArgs & { to: string }> = {
   type: testEmailType,
   description: 'Sends an email to one address instead of its recipients, immediately and without retries.',
   args: { ...COMPOSE_ARGS, to: { type: new GraphQLNonNull(GraphQLString) } },

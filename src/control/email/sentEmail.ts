@@ -1,7 +1,7 @@
-import { GraphQLList, GraphQLNonNull, GraphQLObjectType, type GraphQLFieldConfig } from 'graphql';
+import { GraphQLList, GraphQLNonNull, GraphQLObjectType } from 'graphql';
 import { unpackEmail } from '../../email/sentEmail.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { bigintId } from '../derive/badInput.js';
 import { emailDelivery } from '../objects/emailDelivery.js';
 import { requireTenantAdmin } from '../permissions.js';
@@ -28,7 +28,7 @@ interface Args {
 }
 
 /** For admins only, like the changed row: policy rules may hide the email's content from others. */
-export const sentEmailField: GraphQLFieldConfig<unknown, ControlContext, Args> = {
+export const sentEmailField: ControlField<Args> = {
   type: sentEmailType,
   description:
     'The email of an attempt as it was handed to the carrier, kept for KEEP_EMAIL_DAYS; null if none is kept.',

@@ -1,13 +1,7 @@
-import {
-  GraphQLList,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  GraphQLString,
-  type GraphQLFieldConfig,
-} from 'graphql';
+import { GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import { BUILTIN_NAMES } from 'rowpost-jinja2';
 import { planOwnerOf } from '../../graphql/plan/planOwner.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { findRow } from '../derive/rows.js';
 import { emailTypes } from '../objects/emailTypes.js';
 import { requireEmailEditor } from '../permissions.js';
@@ -39,7 +33,7 @@ interface NamesArgs extends DraftArgs {
 }
 
 /** `Utility.template_names`. Throws AppError PERMISSION_DENIED, NOT_FOUND, UNKNOWN_TABLE. */
-export const templateNames: GraphQLFieldConfig<unknown, ControlContext, NamesArgs> = {
+export const templateNames: ControlField<NamesArgs> = {
   type: new GraphQLNonNull(namesType),
   description: 'The names that the templates of an email type can use, for autocompletion in an editor.',
   args: {

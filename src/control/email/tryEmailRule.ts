@@ -1,11 +1,4 @@
-import {
-  GraphQLBoolean,
-  GraphQLList,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  GraphQLString,
-  type GraphQLFieldConfig,
-} from 'graphql';
+import { GraphQLBoolean, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import type { Catalog } from '../../db/catalog/catalog.js';
 import { findEvent, type TriggeringEvent } from '../../db/outbox/recentEvents.js';
 import { RECORD_TOO_LARGE } from '../../db/outbox/recordSize.js';
@@ -14,7 +7,7 @@ import { AppError } from '../../foundation/errors.js';
 import { parseJson } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { badInput, bigintId, notFound, requireValue } from '../derive/badInput.js';
 import { checkAll } from '../derive/checkAll.js';
 import { inputType } from '../derive/objectTypes.js';
@@ -150,7 +143,7 @@ interface Given {
 }
 
 /** Read-only. */
-export const tryEmailRule: GraphQLFieldConfig<unknown, ControlContext, TryArgs> = {
+export const tryEmailRule: ControlField<TryArgs> = {
   type: new GraphQLNonNull(trialType),
   description:
     'Compares a rule, saved or not, with the latest changes that are kept, as a worker would, and sends nothing.',

@@ -5,12 +5,11 @@ import {
   GraphQLNonNull,
   GraphQLObjectType,
   GraphQLString,
-  type GraphQLFieldConfig,
 } from 'graphql';
 import type { RowDelivery } from '../../db/outbox/eventsOfRow.js';
 import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { writersType } from '../utility/capture.js';
 import { explainEvent, type ExplainedEvent, type Explanation } from './explainEvent.js';
@@ -125,11 +124,7 @@ const explanationType = new GraphQLObjectType<Explanation, ControlContext>({
 });
 
 /** Read-only. */
-export const explainEventField: GraphQLFieldConfig<
-  unknown,
-  ControlContext,
-  { readonly target: string; readonly key: unknown }
-> = {
+export const explainEventField: ControlField<{ readonly target: string; readonly key: unknown }> = {
   type: explanationType,
   description:
     'Explains why an email was or was not sent: the recorded changes of a row, why each rule matched or not, and what became of each delivery.',

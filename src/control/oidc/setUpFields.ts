@@ -5,12 +5,11 @@ import {
   GraphQLNonNull,
   GraphQLObjectType,
   GraphQLString,
-  type GraphQLFieldConfig,
 } from 'graphql';
 import { planOwnerOf } from '../../graphql/plan/planOwner.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import { oneStep } from '../../graphql/steps.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
 import { isTooDeep, type Claims } from './claims.js';
@@ -73,7 +72,7 @@ const confid = { type: new GraphQLNonNull(SCALARS.Int) };
 const MAX_CLAIMS_CHARACTERS = 262_144;
 
 /** `Utility.check_oidc_config`. Throws AppError PERMISSION_DENIED, OIDC_CONFID_NOT_FOUND. */
-export const checkOidcConfig: GraphQLFieldConfig<unknown, ControlContext, { readonly confid: number }> = {
+export const checkOidcConfig: ControlField<{ readonly confid: number }> = {
   type: new GraphQLList(stepType),
   description: 'Checks a configuration against its provider, step by step, without signing anybody in.',
   args: { confid },
@@ -84,11 +83,7 @@ export const checkOidcConfig: GraphQLFieldConfig<unknown, ControlContext, { read
 };
 
 /** `Utility.try_oidc_claims`. Throws AppError PERMISSION_DENIED, BAD_USER_INPUT, OIDC_CONFID_NOT_FOUND, TOO_BUSY. */
-export const tryOidcClaims: GraphQLFieldConfig<
-  unknown,
-  ControlContext,
-  { readonly confid: number; readonly claims: string }
-> = {
+export const tryOidcClaims: ControlField<{ readonly confid: number; readonly claims: string }> = {
   type: triedType,
   description: 'The role and classes that a sign-in with these claims would get now. Nothing is changed.',
   args: { confid, claims: { ...text, description: 'Of an ID token and UserInfo, as JSON.' } },

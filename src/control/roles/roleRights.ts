@@ -1,14 +1,7 @@
-import {
-  GraphQLBoolean,
-  GraphQLList,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  GraphQLString,
-  type GraphQLFieldConfig,
-} from 'graphql';
+import { GraphQLBoolean, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import type { Principal } from '../../db/roles/principal.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { notFound } from '../derive/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
 
@@ -39,7 +32,7 @@ const roleRightsType = new GraphQLObjectType<Principal, ControlContext>({
 });
 
 /** `Utility.role_rights`. Throws AppError PERMISSION_DENIED, NOT_FOUND. */
-export const roleRightsField: GraphQLFieldConfig<unknown, ControlContext, { readonly roleid: number }> = {
+export const roleRightsField: ControlField<{ readonly roleid: number }> = {
   type: roleRightsType,
   description: 'Effective permissions of a role of the tenant, exactly as its requests are authorized.',
   args: { roleid: { type: new GraphQLNonNull(SCALARS.Int) } },

@@ -1,22 +1,13 @@
-import {
-  GraphQLBoolean,
-  GraphQLList,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  GraphQLString,
-  type GraphQLFieldConfig,
-} from 'graphql';
+import { GraphQLBoolean, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import { isAnonymous, type Principal } from '../../db/roles/principal.js';
 import { endSession, listSessions, readSessionRole, type Session } from '../../db/roles/signIn/sessions.js';
 import { recordSignInEvents, type SignInEvent } from '../../db/roles/signIn/signInEvents.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { notFound } from '../derive/badInput.js';
 import { denied } from '../permissions.js';
 import { requireManageable } from './rolePermissions.js';
 import { endSessions } from './roles.js';
-
-type Field<Args = unknown> = GraphQLFieldConfig<unknown, ControlContext, Args>;
 
 const text = (description: string) => ({ type: GraphQLString, description });
 
@@ -48,7 +39,7 @@ const sessionType = new GraphQLObjectType<Session, ControlContext>({
 const roleidArg = { roleid: { type: SCALARS.Int, description: 'The caller if omitted.' } };
 
 /** `Utility.sessions`. Throws AppError NOT_FOUND, PERMISSION_DENIED. */
-export const sessionsField: Field<{ roleid?: number | null }> = {
+export const sessionsField: ControlField<{ roleid?: number | null }> = {
   type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(sessionType))),
   description:
     'Where the caller, or a role that it may change, is signed in: the 200 sessions that were used last. Tokens of `role_token` belong to the session of whoever got them.',
@@ -63,7 +54,7 @@ export const sessionsField: Field<{ roleid?: number | null }> = {
 };
 
 /** `Utility.end_session`. Throws AppError NOT_FOUND, PERMISSION_DENIED. */
-export const endSessionField: Field<{ sessionid: string }> = {
+export const endSessionField: ControlField<{ sessionid: string }> = {
   type: ID,
   description:
     'Ends a session of the caller, or of a role that it may change: its tokens are invalid within a second. Returns its id.',
@@ -83,7 +74,7 @@ export const endSessionField: Field<{ sessionid: string }> = {
 };
 
 /** `Utility.end_sessions`. Throws AppError NOT_FOUND, PERMISSION_DENIED. */
-export const endSessionsField: Field<{ roleid?: number | null }> = {
+export const endSessionsField: ControlField<{ roleid?: number | null }> = {
   type: SCALARS.Int,
   description:
     "Ends all sessions of the caller, or of a role that it may change, including this one: all tokens, sign-ins under way and addresses of files are invalid within a second. Returns the role's id.",

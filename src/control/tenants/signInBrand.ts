@@ -1,6 +1,6 @@
-import { GraphQLObjectType, GraphQLString, type GraphQLFieldConfig } from 'graphql';
+import { GraphQLObjectType, GraphQLString } from 'graphql';
 import type { StatementRunner } from '../../db/sql/statementRunner.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
 
@@ -37,7 +37,7 @@ const brandType = new GraphQLObjectType<SignInBrand, ControlContext>({
 });
 
 /** `Utility.sign_in_brand`. */
-export const signInBrand: GraphQLFieldConfig<unknown, ControlContext> = {
+export const signInBrand: ControlField = {
   type: brandType,
   description: "Branding of the tenant's sign-in page; null if it has the default look.",
   resolve: async (_source, _args, { principal, db }) => {
@@ -47,7 +47,7 @@ export const signInBrand: GraphQLFieldConfig<unknown, ControlContext> = {
 };
 
 /** `Utility.set_sign_in_brand`. Throws AppError PERMISSION_DENIED, BAD_USER_INPUT. */
-export const setSignInBrand: GraphQLFieldConfig<unknown, ControlContext, Partial<SignInBrand>> = {
+export const setSignInBrand: ControlField<Partial<SignInBrand>> = {
   type: brandType,
   description:
     "Replaces the branding of the tenant's sign-in page. Omitted arguments are cleared; without any, the default look returns.",

@@ -1,14 +1,8 @@
-import {
-  GraphQLFloat,
-  GraphQLList,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  type GraphQLFieldConfig,
-} from 'graphql';
+import { GraphQLFloat, GraphQLList, GraphQLNonNull, GraphQLObjectType } from 'graphql';
 import { readBacklog, type Backlog } from '../../db/outbox/backlog.js';
 import { oldestSeconds } from '../../db/ledger/backlogAlarm.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { requireInstallationAdmin } from '../permissions.js';
 
 const count = (description: string) => ({ type: new GraphQLNonNull(SCALARS.Int), description });
@@ -44,7 +38,7 @@ const backlogType = new GraphQLObjectType<unknown, ControlContext>({
 });
 
 /** `Utility.backlog`. Throws AppError PERMISSION_DENIED. */
-export const backlogField: GraphQLFieldConfig<unknown, ControlContext> = {
+export const backlogField: ControlField = {
   type: backlogType,
   description: 'Work of all tenants that is committed but not sent yet. Only for pxadmin.',
   resolve: async (_source, _args, { principal, deps }) => {

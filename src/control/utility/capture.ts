@@ -1,15 +1,9 @@
-import {
-  GraphQLEnumType,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  GraphQLString,
-  type GraphQLFieldConfig,
-} from 'graphql';
+import { GraphQLEnumType, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import { setCapture, type Writers } from '../../db/capture/capture.js';
 import type { Database } from '../../db/pool/database.js';
 import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import type { Catalog } from '../../db/catalog/catalog.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { requireKnownTables } from '../derive/references.js';
 import { requireTenantAdmin } from '../permissions.js';
@@ -36,7 +30,7 @@ interface CaptureArgs {
 }
 
 /** Sets whose changes to a table become events. */
-export const setTableCapture: GraphQLFieldConfig<unknown, ControlContext, CaptureArgs> = {
+export const setTableCapture: ControlField<CaptureArgs> = {
   type: tableCaptureType,
   description: 'Sets whose changes to a table fire email rules. Briefly blocks writes to the table.',
   args: {

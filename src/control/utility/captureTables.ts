@@ -1,11 +1,4 @@
-import {
-  GraphQLEnumType,
-  GraphQLList,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  GraphQLString,
-  type GraphQLFieldConfig,
-} from 'graphql';
+import { GraphQLEnumType, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import type { Writers } from '../../db/capture/capture.js';
 import { captureTables, type CapturedTable, type ManyTables } from '../../db/capture/captureTables.js';
 import type { Catalog, Table } from '../../db/catalog/catalog.js';
@@ -13,7 +6,7 @@ import type { Database } from '../../db/pool/database.js';
 import { inTransaction } from '../../db/pool/inTransaction.js';
 import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import { recordChange } from '../audit/recordChange.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { requireKnownTables } from '../derive/references.js';
 import { lockTenant } from '../lockTenant.js';
@@ -52,7 +45,7 @@ interface ManyArgs {
 }
 
 /** Sets whose changes to many tables become events. */
-export const setManyCaptures: GraphQLFieldConfig<unknown, ControlContext, ManyArgs> = {
+export const setManyCaptures: ControlField<ManyArgs> = {
   type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(capturedTableType))),
   description:
     'The same for many tables, one after the other: each is locked alone, and what was done stays done. It must be the only mutation of its request. Send it again to continue.',

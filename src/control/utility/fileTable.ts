@@ -1,9 +1,9 @@
-import { GraphQLNonNull, GraphQLObjectType, GraphQLString, type GraphQLFieldConfig } from 'graphql';
+import { GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import { setFileTable as storeFileTable } from '../../db/files/fileTables.js';
 import { isWritable } from '../../graphql/write/writable.js';
 import { requireKnownTables } from '../derive/references.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
 
@@ -21,7 +21,7 @@ interface FileTableArgs {
 }
 
 /** Turns a table into a file table, whose rows may have files. */
-export const setFileTable: GraphQLFieldConfig<unknown, ControlContext, FileTableArgs> = {
+export const setFileTable: ControlField<FileTableArgs> = {
   type: fileTableType,
   description:
     'Turns a table into a file table, whose rows can have files. The column is either a nullable text or uuid column that will name the newest file of each row, or a column of the primary key, which is left unchanged.',

@@ -15,7 +15,7 @@ import {
 } from '../../db/ledger/deliveryFigures.js';
 import { readProcesses, type Process } from '../../db/pool/processes.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { requireDeliveryViewer, requireInstallationAdmin } from '../permissions.js';
 
@@ -123,7 +123,7 @@ const statisticsType = new GraphQLObjectType<Period, ControlContext>({
 });
 
 /** `Utility.statistics`. Throws AppError PERMISSION_DENIED, BAD_USER_INPUT. */
-export const statisticsField: GraphQLFieldConfig<unknown, ControlContext, { days: number }> = {
+export const statisticsField: ControlField<{ days: number }> = {
   type: new GraphQLNonNull(statisticsType),
   description: 'How many emails were sent, delivered, bounced and so on, for roles that may see deliveries.',
   args: {
@@ -180,7 +180,7 @@ const installationType = new GraphQLObjectType<object, ControlContext>({
 });
 
 /** `Utility.installation_statistics`. Throws AppError PERMISSION_DENIED. */
-export const installationStatisticsField: GraphQLFieldConfig<unknown, ControlContext> = {
+export const installationStatisticsField: ControlField = {
   type: new GraphQLNonNull(installationType),
   description: 'What each tenant sends, and which processes run. Only for pxadmin.',
   resolve: (_source, _args, { principal }) => {

@@ -1,15 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import {
-  GraphQLBoolean,
-  GraphQLList,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  GraphQLString,
-  type GraphQLFieldConfig,
-} from 'graphql';
+import { GraphQLBoolean, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import { readCapturedTables } from '../../db/capture/capture.js';
 import type { Column, Relation } from '../../db/catalog/catalog.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { isWritable } from '../../graphql/write/writable.js';
 import { requireKnownTables } from '../derive/references.js';
 import { requireTenantAdmin } from '../permissions.js';
@@ -89,7 +82,7 @@ const tableType = new GraphQLObjectType<DescribedTable, ControlContext>({
 });
 
 /** `Utility.tables`. Throws AppError PERMISSION_DENIED, UNKNOWN_TABLE. */
-export const tablesField: GraphQLFieldConfig<unknown, ControlContext, { readonly name?: string | null }> = {
+export const tablesField: ControlField<{ readonly name?: string | null }> = {
   type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(tableType))),
   description:
     "The tenant's tables and views, or only the one named: their columns, their relations, and whose changes become events.",

@@ -1,4 +1,4 @@
-import { GraphQLBoolean, GraphQLNonNull, GraphQLString, type GraphQLFieldConfig } from 'graphql';
+import { GraphQLBoolean, GraphQLNonNull, GraphQLString } from 'graphql';
 import { inTransaction } from '../../db/pool/inTransaction.js';
 import { isAnonymous, ANONYMOUS_LOGIN } from '../../db/roles/principal.js';
 import { recordChange } from '../audit/recordChange.js';
@@ -7,10 +7,9 @@ import { findLogin } from '../roles/roles.js';
 import { bumpPolicyVersion, readAnonymousLogins, setAnonymousLogins } from '../tenants/tenants.js';
 import { AppError } from '../../foundation/errors.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlContext, ControlField, ControlFields } from '../controlContext.js';
 import { lockTenant } from '../lockTenant.js';
 import { notFound } from '../derive/badInput.js';
-import type { ControlFields } from '../derive/objectFields.js';
 import { denied, requireTenantAdmin } from '../permissions.js';
 import { checkEmail } from '../email/checkEmail.js';
 import { previewEmail } from '../email/previewEmail.js';
@@ -28,9 +27,7 @@ import { backlogField } from './backlog.js';
 import { installationStatisticsField, statisticsField } from './statistics.js';
 import { tablesField } from './tables.js';
 
-type Utility<Args> = GraphQLFieldConfig<unknown, ControlContext, Args>;
-
-const introspect: Utility<object> = {
+const introspect: ControlField<object> = {
   type: SCALARS.GenericScalar,
   description: "Reloads the tenant's tables now and returns the schema of /query: `{gql, json: {__schema}}`.",
   resolve: (_source, _args, context) => {
@@ -50,7 +47,7 @@ async function describe({ principal, deps }: ControlContext): Promise<object> {
   return { gql: sdl, json: JSON.parse(introspectionJson) as unknown };
 }
 
-const availableSchemasAndTables: Utility<object> = {
+const availableSchemasAndTables: ControlField<object> = {
   type: SCALARS.GenericScalar,
   description: "The names of the tenant's tables and views, by schema.",
   resolve: async (_source, _args, { principal, deps }) => {
@@ -60,7 +57,7 @@ const availableSchemasAndTables: Utility<object> = {
   },
 };
 
-const roleToken: Utility<{ roleid: number }> = {
+const roleToken: ControlField<{ roleid: number }> = {
   type: GraphQLString,
   description:
     'An access token for a child role with no more rights than the caller; root may request one for any role of the tenant.',
@@ -81,7 +78,7 @@ const roleToken: Utility<{ roleid: number }> = {
 };
 
 /** A field of Query by contract although it makes changes; so only by POST, and in a transaction of its own. */
-const anonymousLogins: Utility<{ enable?: boolean | null }> = {
+const anonymousLogins: ControlField<{ enable?: boolean | null }> = {
   type: SCALARS.Int,
   description:
     'The role of anonymous clients, who sign in without a password; null while anonymous sign-in is disabled. Pass `enable` to change it.',
