@@ -30,7 +30,7 @@ export function mayBeSet(name: string): boolean {
 }
 
 function instructsCarrier(name: string): boolean {
-  return CARRIERS.flatMap(({ headerPrefixes }) => headerPrefixes).some((prefix) =>
+  return CARRIERS.flatMap(({ kind, headerPrefixes = [kind] }) => headerPrefixes).some((prefix) =>
     `${name}-`.startsWith(`x-${prefix}-`),
   );
 }

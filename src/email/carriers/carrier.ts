@@ -14,8 +14,8 @@ export interface CarrierDefinition<A extends Account = Account> {
   readonly limits: EmailLimits;
   /** Whether it honors the delivery's idempotency key, so that sending again is no duplicate. */
   readonly isIdempotent?: true;
-  /** Headers with which an email would instruct it: those that begin with `x-<prefix>`. */
-  readonly headerPrefixes: readonly string[];
+  /** Headers with which an email would instruct it: those that begin with `x-<prefix>`, by default with its kind. */
+  readonly headerPrefixes?: readonly string[];
   readonly baseUrls: readonly Setting<string | undefined>[];
   /** What it reports after it has accepted an email. */
   readonly reports?: CarrierReports;

@@ -17,7 +17,7 @@ export interface CarrierRequest {
   /** The path. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Sent as JSON unless it is bytes already. */
+  /** Sent as JSON, without members that are undefined, unless it is bytes already. */
   readonly body?: object | Uint8Array;
 }
 
@@ -57,6 +57,10 @@ export class CarrierClient {
     this.#http.close();
   }
 }
+
+/** A list for a member that is left out if there is nothing in it. */
+export const ifAny = <T>(list: readonly T[]): readonly T[] | undefined =>
+  list.length > 0 ? list : undefined;
 
 /** @param error why the call was not made */
 export const failedExchange = (error: unknown): Exchange => ({ ...newExchange(error), body: undefined });

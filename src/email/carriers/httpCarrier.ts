@@ -30,9 +30,18 @@ export interface HttpCarrier<A extends Account> extends Omit<CarrierDefinition<A
   recognizes?(response: CarrierResponse): boolean;
 }
 
-/** @param fallbackText how the docs show the default, if it depends on the account */
-export const baseUrlSetting = (env: string, url: string | undefined, doc: string, fallbackText?: string) =>
-  setting<string | undefined>(env, webAddress, url, `Base URL of ${doc}.`, fallbackText);
+/**
+ * @param api as people know it
+ * @param fallbackText how the docs show the default, if it depends on the account
+ */
+export const baseUrlSetting = (env: string, url: string | undefined, api: string, fallbackText?: string) =>
+  setting<string | undefined>(
+    env,
+    webAddress,
+    url,
+    `Base URL of the ${api}; set it to use a test server.`,
+    fallbackText,
+  );
 
 /** Tenants choose the region of SES, which may be one that does not exist. */
 const MAX_CLIENTS = 100;

@@ -3,7 +3,9 @@ import { encodeHeader, encodeName } from '../../message/encodedWords.js';
 import { keyField, type AccountOf } from '../account.js';
 import type { LoadedEmail } from '../carrier.js';
 import { paused, readCommonStatus, rejected, type CarrierResponse } from '../exchangeOutcome.js';
+import { ifAny } from '../carrierClient.js';
 import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
+import { labelsOf } from '../../message/tags.js';
 import type { SendOutcome } from '../sending.js';
 import { reports } from './reports.js';
 
@@ -24,9 +26,7 @@ export const brevo = httpCarrier<BrevoAccount>({
     allowsInlineFiles: false,
   },
   headerPrefixes: ['brevo', 'mailin', 'sib'],
-  baseUrls: [
-    baseUrlSetting('BREVO_BASE_URL', 'https://api.brevo.com/', 'the Brevo API; set it to use a test server'),
-  ],
+  baseUrls: [baseUrlSetting('BREVO_BASE_URL', 'https://api.brevo.com/', 'Brevo API')],
   reports,
   toRequest: (email, account) => ({
     method: 'POST',
@@ -48,26 +48,20 @@ function toBody(email: LoadedEmail): object {
   const headers = Object.entries(email.headers ?? {}).map(
     ([name, value]) => [name, encodeHeader(name, value)] as const,
   );
-  const labels = {
-    ...(email.deliveryid === null ? {} : { deliveryid: email.deliveryid }),
-    tenantid: String(email.tenantid),
-  };
   const [replyTo] = email.replyTo ?? [];
   return {
     sender: toBrevoAddress(email.sender),
     to: email.recipients.map(toBrevoAddress),
-    ...(email.cc.length > 0 ? { cc: email.cc.map(toBrevoAddress) } : {}),
-    ...(email.bcc.length > 0 ? { bcc: email.bcc.map(toBrevoAddress) } : {}),
-    ...(replyTo ? { replyTo: toBrevoAddress(replyTo) } : {}),
+    cc: ifAny(email.cc.map(toBrevoAddress)),
+    bcc: ifAny(email.bcc.map(toBrevoAddress)),
+    replyTo: replyTo && toBrevoAddress(replyTo),
     subject: email.subject,
     htmlContent: email.html,
-    ...(email.text === undefined ? {} : { textContent: email.text }),
+    textContent: email.text,
     // Returned in reports.
-    headers: { ...Object.fromEntries(headers), 'X-Mailin-custom': JSON.stringify(labels) },
-    ...(email.categories && email.categories.length > 0 ? { tags: email.categories } : {}),
-    ...(email.loaded.length > 0
-      ? { attachment: email.loaded.map(({ filename, base64 }) => ({ name: filename, content: base64 })) }
-      : {}),
+    headers: { ...Object.fromEntries(headers), 'X-Mailin-custom': JSON.stringify(labelsOf(email)) },
+    tags: ifAny(email.categories ?? []),
+    attachment: ifAny(email.loaded.map(({ filename, base64 }) => ({ name: filename, content: base64 }))),
   };
 }
 

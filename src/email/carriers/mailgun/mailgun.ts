@@ -20,17 +20,12 @@ export const mailgun = httpCarrier<MailgunAccount>({
   title: 'Mailgun',
   fields: FIELDS,
   limits: { maxRecipients: 1_000, maxBytes: 25_000_000, allowsUtf8Addresses: false, allowsEmptyFiles: true },
-  headerPrefixes: ['mailgun'],
   baseUrls: [
-    baseUrlSetting(
-      'MAILGUN_BASE_URL',
-      'https://api.mailgun.net/',
-      'the Mailgun API; set it to use a test server',
-    ),
+    baseUrlSetting('MAILGUN_BASE_URL', 'https://api.mailgun.net/', 'Mailgun API'),
     baseUrlSetting(
       'MAILGUN_EU_BASE_URL',
       'https://api.eu.mailgun.net/',
-      'the Mailgun API for accounts in the EU; set it to use a test server',
+      'Mailgun API for accounts in the EU',
     ),
   ],
   baseUrlOf: ({ region }, { MAILGUN_BASE_URL: us, MAILGUN_EU_BASE_URL: eu }) => (region === 'eu' ? eu : us),

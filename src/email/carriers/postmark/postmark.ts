@@ -4,7 +4,9 @@ import type { LoadedEmail } from '../carrier.js';
 import { attachmentType } from '../../message/attachmentType.js';
 import { encodeHeader, encodeMailbox } from '../../message/encodedWords.js';
 import { paused, rejected, type CarrierResponse } from '../exchangeOutcome.js';
+import { ifAny } from '../carrierClient.js';
 import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
+import { labelsOf } from '../../message/tags.js';
 import { listedAsInactive, toInactive } from './inactiveRecipients.js';
 import { objectOf } from '../reports/events.js';
 import { reports } from './reports.js';
@@ -22,13 +24,7 @@ export const postmark = httpCarrier<PostmarkAccount>({
   fields: FIELDS,
   limits: { maxRecipients: 50, maxBytes: 10_000_000, allowsUtf8Addresses: false, allowsEmptyFiles: false },
   headerPrefixes: ['pm', 'postmark'],
-  baseUrls: [
-    baseUrlSetting(
-      'POSTMARK_BASE_URL',
-      'https://api.postmarkapp.com/',
-      'the Postmark API; set it to use a test server',
-    ),
-  ],
+  baseUrls: [baseUrlSetting('POSTMARK_BASE_URL', 'https://api.postmarkapp.com/', 'Postmark API')],
   reports,
   toRequest: (email, account) => ({
     method: 'POST',
@@ -81,29 +77,24 @@ function toBody(email: LoadedEmail, { messageStream }: PostmarkAccount): object 
   return {
     From: toPostmarkAddress(email.sender),
     To: email.recipients.map(toPostmarkAddress).join(', '),
-    ...(email.cc.length > 0 ? { Cc: email.cc.map(toPostmarkAddress).join(', ') } : {}),
-    ...(email.bcc.length > 0 ? { Bcc: email.bcc.map(toPostmarkAddress).join(', ') } : {}),
-    ...(email.replyTo ? { ReplyTo: email.replyTo.map(toPostmarkAddress).join(', ') } : {}),
+    Cc: ifAny(email.cc.map(toPostmarkAddress))?.join(', '),
+    Bcc: ifAny(email.bcc.map(toPostmarkAddress))?.join(', '),
+    ReplyTo: email.replyTo?.map(toPostmarkAddress).join(', '),
     Subject: email.subject,
     HtmlBody: email.html,
-    ...(email.text === undefined ? {} : { TextBody: email.text }),
+    TextBody: email.text,
     Headers: [...headers, ...id],
-    ...(email.categories?.[0] === undefined ? {} : { Tag: email.categories[0] }),
-    Metadata: {
-      ...(email.deliveryid === null ? {} : { deliveryid: email.deliveryid }),
-      tenantid: String(email.tenantid),
-    },
-    ...(messageStream === undefined ? {} : { MessageStream: messageStream }),
-    ...(email.loaded.length > 0
-      ? {
-          Attachments: email.loaded.map(({ filename, mimetype, base64, contentId }) => ({
-            Name: filename,
-            Content: base64,
-            ContentType: attachmentType(mimetype),
-            ...(contentId === undefined ? {} : { ContentID: `cid:${contentId}` }),
-          })),
-        }
-      : {}),
+    Tag: email.categories?.[0],
+    Metadata: labelsOf(email),
+    MessageStream: messageStream,
+    Attachments: ifAny(
+      email.loaded.map(({ filename, mimetype, base64, contentId }) => ({
+        Name: filename,
+        Content: base64,
+        ContentType: attachmentType(mimetype),
+        ContentID: contentId && `cid:${contentId}`,
+      })),
+    ),
   };
 }
 

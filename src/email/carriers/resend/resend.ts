@@ -6,6 +6,7 @@ import type { LoadedEmail } from '../carrier.js';
 import { attachmentType } from '../../message/attachmentType.js';
 import { encodeHeader, encodeMailbox } from '../../message/encodedWords.js';
 import { paused, rejected, type CarrierResponse } from '../exchangeOutcome.js';
+import { ifAny } from '../carrierClient.js';
 import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
 import { tagsOf } from '../../message/tags.js';
 import type { SendOutcome } from '../sending.js';
@@ -35,14 +36,7 @@ export const resend = httpCarrier<ResendAccount>({
   fields: FIELDS,
   limits: { maxRecipients: 50, maxBytes: 40_000_000, allowsUtf8Addresses: false, allowsEmptyFiles: true },
   isIdempotent: true,
-  headerPrefixes: ['resend'],
-  baseUrls: [
-    baseUrlSetting(
-      'RESEND_BASE_URL',
-      'https://api.resend.com/',
-      'the Resend API; set it to use a test server',
-    ),
-  ],
+  baseUrls: [baseUrlSetting('RESEND_BASE_URL', 'https://api.resend.com/', 'Resend API')],
   reports,
   toRequest: (email, account) => ({
     method: 'POST',
@@ -88,24 +82,22 @@ function toBody(email: LoadedEmail): object {
   return {
     from: formatAddress(email.sender),
     to: email.recipients.map(toResendAddress),
-    ...(email.cc.length > 0 ? { cc: email.cc.map(toResendAddress) } : {}),
-    ...(email.bcc.length > 0 ? { bcc: email.bcc.map(toResendAddress) } : {}),
-    ...(email.replyTo ? { reply_to: email.replyTo.map(toResendAddress) } : {}),
+    cc: ifAny(email.cc.map(toResendAddress)),
+    bcc: ifAny(email.bcc.map(toResendAddress)),
+    reply_to: email.replyTo?.map(toResendAddress),
     subject: email.subject,
     html: email.html,
     // If omitted, Resend would generate it from the HTML.
     text: email.text ?? '',
-    ...(headers.length > 0 ? { headers: Object.fromEntries(headers) } : {}),
-    ...(email.loaded.length > 0
-      ? {
-          attachments: email.loaded.map(({ filename, mimetype, base64, contentId }) => ({
-            filename,
-            content: base64,
-            content_type: attachmentType(mimetype),
-            ...(contentId === undefined ? {} : { content_id: contentId }),
-          })),
-        }
-      : {}),
+    headers: headers.length > 0 ? Object.fromEntries(headers) : undefined,
+    attachments: ifAny(
+      email.loaded.map(({ filename, mimetype, base64, contentId }) => ({
+        filename,
+        content: base64,
+        content_type: attachmentType(mimetype),
+        content_id: contentId,
+      })),
+    ),
     tags: [...tagsOf(email), [RECIPIENTS_TAG, recipientsOf(email)]].map(([name, value]) => ({ name, value })),
   };
 }

@@ -6,8 +6,10 @@ import type { CarrierDefinition, LoadedEmail } from '../carrier.js';
 import { attachmentType } from '../../message/attachmentType.js';
 import { encodeHeader } from '../../message/encodedWords.js';
 import { readExchange, verificationOf } from '../exchangeOutcome.js';
-import { baseUrlSetting } from '../httpCarrier.js';
 import { MAX_EMAIL_BYTES } from '../../message/emailSize.js';
+import { labelsOf } from '../../message/tags.js';
+import { setting } from '../../../config/settings/setting.js';
+import { webAddress } from '../../../config/settingValues.js';
 import { CarrierClient, failedExchange, type Exchange, type CarrierRequest } from '../carrierClient.js';
 import { sendgridResponses } from './sendgridResponse.js';
 import type { EmailMessage, SendContext } from '../sending.js';
@@ -29,10 +31,11 @@ export const sendgrid: CarrierDefinition<SendgridAccount> = {
   },
   headerPrefixes: ['smtpapi', 'sg', 'sendgrid'],
   baseUrls: [
-    baseUrlSetting(
+    setting<string | undefined>(
       'SENDGRID_BASE_URL',
+      webAddress,
       'https://api.sendgrid.com/',
-      'the SendGrid API; set it for another region or a test server',
+      'Base URL of the SendGrid API; set it for another region or a test server.',
     ),
   ],
   reports,
@@ -105,10 +108,7 @@ function toSendgrid(message: LoadedEmail): object {
     ...toSendgridHeaders(message),
     ...(message.categories ? { categories: message.categories } : {}),
     ...(message.loaded.length > 0 ? { attachments: message.loaded.map(toSendgridAttachment) } : {}),
-    customArgs: {
-      ...(message.deliveryid === null ? {} : { deliveryid: message.deliveryid }),
-      tenantid: String(message.tenantid),
-    },
+    customArgs: labelsOf(message),
   };
 }
 

@@ -46,15 +46,7 @@ export const ses = httpCarrier<SesAccount>({
     allowsUtf8Addresses: false,
     allowsEmptyFiles: true,
   },
-  headerPrefixes: ['ses'],
-  baseUrls: [
-    baseUrlSetting(
-      'SES_BASE_URL',
-      undefined,
-      'the SES API; set it to use a test server',
-      "that of the account's region",
-    ),
-  ],
+  baseUrls: [baseUrlSetting('SES_BASE_URL', undefined, 'SES API', "that of the account's region")],
   baseUrlOf: ({ region }, urls) => urls['SES_BASE_URL'] ?? regionUrl(region),
   reports,
   toRequest: async (email, account, baseUrl) =>
@@ -92,7 +84,7 @@ async function toBody(email: LoadedEmail, { configurationSet }: SesAccount): Pro
     },
     Content: { Raw: { Data: (await toMime(email)).toString('base64') } },
     EmailTags: tagsOf(email).map(([Name, Value]) => ({ Name, Value })),
-    ...(configurationSet === undefined ? {} : { ConfigurationSetName: configurationSet }),
+    ConfigurationSetName: configurationSet,
   };
 }
 
