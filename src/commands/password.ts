@@ -4,7 +4,8 @@ import { INSTALLATION_TENANTID } from '../control/tenants/installation.js';
 import { inTransaction } from '../db/pool/inTransaction.js';
 import { ANONYMOUS_LOGIN } from '../db/roles/principal.js';
 import { findLogin, setPassword } from '../control/roles/roles.js';
-import { bumpPolicyVersion, readTenant } from '../control/tenants/tenants.js';
+import { lockTenant } from '../control/lockTenant.js';
+import { readTenant } from '../control/tenants/tenants.js';
 import { UsageError } from '../foundation/errors.js';
 import { ArgumentError, printJson, type Command } from './command.js';
 import { readId, readOptions } from './options.js';
@@ -20,8 +21,8 @@ export const password: Command = async (args) => {
     requireStrongPassword(given, [login, tenant.name]);
     const hash = await hashPassword(given);
     await inTransaction(pool, async (tx) => {
+      await lockTenant(tx, tenantid);
       await setPassword(tx, tenantid, role.roleid, hash, role.roleid);
-      await bumpPolicyVersion(tx, tenantid);
     });
     printJson({ tenantid, roleid: role.roleid });
   });

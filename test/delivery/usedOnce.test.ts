@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { bumpPolicyVersion } from '../../src/control/tenants/tenants.js';
 import { closePlainBatch } from '../../src/db/ledger/closeBatch.js';
 import { endedBatches, type Batch } from '../../src/db/outbox/batches.js';
 import { recordEmailEvents } from '../../src/db/email/emailEvents.js';
@@ -8,7 +7,6 @@ import { batchJobId, deliveryJobId } from '../../src/queue/jobs.js';
 import { Admission } from '../../src/relay/admission.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 import { createRule, createTenant, NO_LIMITS, writeEvents, type TestTenant } from './pipelineSetup.js';
-import { knexOf } from '../support/knexOf.js';
 
 describe('delivery: ids that leave the database, which then goes back in time', () => {
   let db: TestDatabase;
@@ -83,22 +81,6 @@ describe('delivery: ids that leave the database, which then goes back in time', 
     const ended = await endedBatches(db.database.ledger, admission.admitted);
     const admitted = admission.recount(new Map(), ended);
     expect(admitted.map(({ createtime }) => createtime)).to.deep.equal([next[0]!.createtime]);
-  });
-
-  it('are not versions under which plans are cached', async () => {
-    const { pool } = db.database;
-    const knex = knexOf(db.database);
-    const version = async (): Promise<string> => {
-      await bumpPolicyVersion(pool, tenant.tenantid);
-      const row = await knex<{ tenantid: number; policy_version: string }>('rowpost.tenant')
-        .where({ tenantid: tenant.tenantid })
-        .first('policy_version');
-      return row!.policy_version;
-    };
-    const first = await version();
-    const lost = await version();
-    await knex('rowpost.tenant').where({ tenantid: tenant.tenantid }).update({ policy_version: first });
-    expect(BigInt(await version()) > BigInt(lost)).to.equal(true);
   });
 
   const jobIdOf = (deliveryid: string): string =>

@@ -43,8 +43,6 @@ export interface ControlObject<C extends Columns = Columns> {
   mayChange?(principal: Principal, change: ChangeName): unknown;
   /** The supported mutations; all three by default. */
   readonly changes?: readonly ChangeName[];
-  /** Whether changes affect roles' permissions. */
-  readonly affectsPermissions?: true;
 
   /** Called once the row is found, before the input is read. */
   authorize?(change: Change<C>): unknown;

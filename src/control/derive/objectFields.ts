@@ -2,7 +2,6 @@ import { GraphQLList, GraphQLNonNull, type GraphQLObjectType } from 'graphql';
 import { LIST_ARGS } from '../../graphql/schema/dataSchema.js';
 import { ID } from '../../graphql/schema/scalars.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import { bumpPolicyVersion } from '../tenants/tenants.js';
 import { recordChange } from '../audit/recordChange.js';
 import type { ControlContext, ControlField, ControlFields } from '../controlContext.js';
 import { bigintId, numericId, requireInput } from './badInput.js';
@@ -113,7 +112,6 @@ async function create(context: ControlContext, object: ControlObject, given: Val
   const { values, checked } = await readValues(object, change);
   const key = await (object.overrides?.insert?.(context, checked.row) ?? insertRow(context, object, values));
   await object.afterWrite?.(checked, key);
-  await bumpIfPermissions(context, object);
   return key;
 }
 
@@ -128,7 +126,6 @@ async function update(context: ControlContext, object: ControlObject, key: Key, 
   const { values, checked } = await readValues(object, change);
   await updateRow(context, object, { key, before: change.before, changes: values });
   await object.afterWrite?.(checked, key);
-  await bumpIfPermissions(context, object);
   return Object.fromEntries(
     object.key.map((name) => [name, (ownValue(values, name) ?? ownValue(key, name)) as string]),
   );
@@ -140,15 +137,7 @@ async function remove(context: ControlContext, object: ControlObject, key: Key):
   const before = await findRow(context, object, key);
   await object.beforeDelete?.(context, before);
   await deleteRow(context, object, key, before);
-  await bumpIfPermissions(context, object);
   return before;
-}
-
-async function bumpIfPermissions(
-  { db, principal }: ControlContext,
-  { affectsPermissions }: ControlObject,
-): Promise<void> {
-  if (affectsPermissions) await bumpPolicyVersion(db, principal.tenantid);
 }
 
 /** Reads the key from the arguments. Throws AppError NOT_FOUND for a value that can't be one. */

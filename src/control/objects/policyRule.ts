@@ -69,7 +69,6 @@ export const policyRule = controlObject({
       or (${row}.roles = '{}' and ${row}.classes = '{}'))`;
   },
   mayChange: requireTenantAdmin,
-  affectsPermissions: true,
   async check({ context, before, row }) {
     const { principal, deps } = context;
     const { targets, filter } = row;

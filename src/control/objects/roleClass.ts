@@ -75,7 +75,6 @@ export const roleClass = controlObject({
   },
   visible: seenClasses,
   mayChange: (principal, change) => requireCapability(principal, `${change}_class`),
-  affectsPermissions: true,
   authorize({ context: { principal }, given, before }) {
     requireSignupAdmin(principal, given.allow_signup);
     requireHolding(principal, given.capabilities?.filter((name) => name !== null) ?? []);

@@ -9,7 +9,6 @@ import { readRow } from '../derive/rows.js';
 import { lockTenant } from '../lockTenant.js';
 import { oidcProvisioning } from '../objects/oidcProvisioning.js';
 import type { Services } from '../services.js';
-import { bumpPolicyVersion } from '../tenants/tenants.js';
 import { claimsRead, groupsOf, notAdmitted, notMapped, requireAdmitted, withClaims } from './admission.js';
 import { groupClassesOf, isInExactly, setGroupClasses } from './groupClasses.js';
 import type { Admitted, Identity, Provisioning } from './identity.js';
@@ -175,7 +174,6 @@ async function provision(
   if (known === undefined) await recordSignInEvents(db, [{ kind: 'provisioned', ...event }]);
   else if (change !== undefined)
     await recordSignInEvents(db, [{ kind: 'classes_changed', reason: change, ...event }]);
-  if (change !== undefined || known === undefined) await bumpPolicyVersion(db, tenantid);
   return found;
 }
 

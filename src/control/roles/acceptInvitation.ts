@@ -8,7 +8,6 @@ import { recordChange } from '../audit/recordChange.js';
 import { lockTenant } from '../lockTenant.js';
 import { holds } from '../permissions.js';
 import { inLine } from '../request/passwordHashes.js';
-import { bumpPolicyVersion } from '../tenants/tenants.js';
 import { requireStorablePassword } from './createRole.js';
 import { hashPassword, requireStrongPassword } from './passwords.js';
 import { requireManageable } from './rolePermissions.js';
@@ -41,7 +40,6 @@ export async function acceptInvitation(
     const before = await readPasswordTime(tx, roleid);
     await deleteInvitation(tx, roleid);
     await setPassword(tx, tenantid, roleid, hash, roleid);
-    await bumpPolicyVersion(tx, tenantid);
     const after = await readPasswordTime(tx, roleid);
     const change = { object: 'role', operation: 'update', key: String(roleid), before, after };
     await recordChange(tx, { principal, options: { allowMutation: true } }, change);

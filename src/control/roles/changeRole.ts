@@ -1,6 +1,5 @@
 import { isAnonymous, ANONYMOUS_LOGIN } from '../../db/roles/principal.js';
 import { isBelow, readRole, setPassword, updateRole, type RoleChanges, type RoleState } from './roles.js';
-import { bumpPolicyVersion } from '../tenants/tenants.js';
 import { requireKnownClasses } from '../derive/references.js';
 import type { ControlContext } from '../controlContext.js';
 import { badInput, notFound, requireItems } from '../derive/badInput.js';
@@ -34,7 +33,6 @@ export async function changeRole(context: ControlContext, key: Key, input: RoleI
     );
     await setPassword(db, principal.tenantid, roleid, hash, principal.roleid);
   }
-  await bumpPolicyVersion(db, principal.tenantid);
 }
 
 /** `delete_role`: the role stays, marked as deleted. Throws AppError NOT_FOUND, PERMISSION_DENIED. */
@@ -45,7 +43,6 @@ export async function removeRole(context: ControlContext, key: Key): Promise<und
   if (roleid === principal.roleid) throw denied('A role may not delete itself.');
   const role = await requireManageable(context, roleid);
   await updateRole(db, principal.tenantid, role, { deleted: true });
-  await bumpPolicyVersion(db, principal.tenantid);
 }
 
 async function authorize(context: ControlContext, roleid: number, input: RoleInput): Promise<RoleState> {

@@ -1,7 +1,7 @@
 import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import { insertRole } from './roles.js';
 import { requireStrongPassword } from './passwords.js';
-import { bumpPolicyVersion, readTenant } from '../tenants/tenants.js';
+import { readTenant } from '../tenants/tenants.js';
 import { requireKnownCapabilities, requireKnownClasses } from '../derive/references.js';
 import type { ControlContext } from '../controlContext.js';
 import type { Key } from '../derive/declaration.js';
@@ -49,7 +49,6 @@ export async function createRole(context: ControlContext, input: RoleInput): Pro
     read_replica: input.read_replica ?? false,
     creatorid: principal.roleid,
   });
-  await bumpPolicyVersion(db, principal.tenantid);
   return { roleid };
 }
 

@@ -247,20 +247,6 @@ export async function readTenant(db: StatementRunner, tenantid: number): Promise
 
 const LISTED = sql`select tenantid, name, schema, root_roleid, adopted, suspended from rowpost.tenant`;
 
-/**
- * Tells every process that permissions of the tenant's roles have changed. Call it in the transaction of the change. Plans
- * are cached by version, so a version must never be reused, as a plain counter would be after restoring a backup beneath
- * running processes.
- */
-export async function bumpPolicyVersion(db: StatementRunner, tenantid: number): Promise<void> {
-  await db.query(
-    `update rowpost.tenant
-      set policy_version = greatest(policy_version + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
-      where tenantid = $1`,
-    [tenantid],
-  );
-}
-
 export async function setAnonymousLogins(
   db: StatementRunner,
   tenantid: number,

@@ -4,7 +4,7 @@ import { isAnonymous, ANONYMOUS_LOGIN } from '../../db/roles/principal.js';
 import { recordChange } from '../audit/recordChange.js';
 import { ensureAnonymousRole } from '../roles/anonymousRole.js';
 import { findLogin } from '../roles/roles.js';
-import { bumpPolicyVersion, readAnonymousLogins, setAnonymousLogins } from '../tenants/tenants.js';
+import { readAnonymousLogins, setAnonymousLogins } from '../tenants/tenants.js';
 import { AppError } from '../../foundation/errors.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext, ControlField, ControlFields } from '../controlContext.js';
@@ -95,7 +95,6 @@ const anonymousLogins: ControlField<{ enable?: boolean | null }> = {
       const was = await readAnonymousLogins(tx, tenantid);
       if (enable) await ensureAnonymousRole(tx, tenantid);
       await setAnonymousLogins(tx, tenantid, enable);
-      await bumpPolicyVersion(tx, tenantid);
       await recordChange(tx, context, {
         object: 'tenant',
         operation: 'anonymous_logins',
