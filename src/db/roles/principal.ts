@@ -41,8 +41,6 @@ export interface Principal {
   readonly readsReplica: boolean;
   /** The tenant's PostgreSQL schema; null for the installation, tenant 0. */
   readonly schema: string | null;
-  /** Changes with every change of the tenant's roles, classes and rules. */
-  readonly policyVersion: string;
   readonly rules: readonly GrantedRule[];
   /** When the role was last deleted or restored, in milliseconds since the epoch; -Infinity if never. */
   readonly restoredMs: number;
@@ -159,26 +157,10 @@ export class PrincipalSource {
 export const TOKENS_VALID_FROM_MS =
   "extract(epoch from date_trunc('milliseconds', greatest(r.tokens_valid_from, r.createtime)))::float8 * 1000";
 
-interface PrincipalRow {
-  tenant_name: string;
-  login: string | null;
-  parentid: number | null;
-  classes: number[];
-  capabilities: string[];
-  children: string;
-  is_root: boolean;
-  is_moved: boolean;
-  suspended: boolean;
-  writes_held: boolean;
-  read_replica: boolean;
-  schema: string | null;
-  policy_version: string;
-  restored_ms: number;
-  tokens_valid_from_ms: number;
-  ended_sessions: string[] | null;
-  api_keys: ApiKey[];
-  rules: GrantedRule[];
-}
+type PrincipalRow = Omit<Principal, 'isAdmin' | 'endedSessions'> & {
+  readonly isMoved: boolean;
+  readonly endedSessions: readonly string[] | null;
+};
 
 /** Not from a cache. Throws AppError TENANT_MOVED, TENANT_MOVING. */
 export async function readPrincipal(
@@ -187,45 +169,29 @@ export async function readPrincipal(
   roleid: number,
 ): Promise<Principal | undefined> {
   const { rows } = await db.query<PrincipalRow>(PRINCIPAL_SQL, [tenantid, roleid, ANONYMOUS_LOGIN]);
-  const row = rows[0];
-  if (!row || row.is_moved) {
+  const [row] = rows;
+  if (!row || row.isMoved) {
     await requireTenantInThisCell(db, tenantid);
     // It arrived between the two statements.
     return row && readPrincipal(db, tenantid, roleid);
   }
   return {
-    tenantid,
-    tenantName: row.tenant_name,
-    roleid,
-    login: row.login,
-    parentid: row.parentid,
-    classes: row.classes,
-    capabilities: row.capabilities,
-    children: row.children,
-    isRoot: row.is_root,
-    isAdmin: row.is_root || row.capabilities.includes('admin'),
-    isSuspended: row.suspended,
-    areWritesHeld: row.writes_held,
-    readsReplica: row.read_replica,
-    schema: row.schema,
-    policyVersion: row.policy_version,
-    rules: row.rules,
-    restoredMs: row.restored_ms,
-    tokensValidFromMs: row.tokens_valid_from_ms,
-    endedSessions: row.ended_sessions && new Set(row.ended_sessions),
-    apiKeys: row.api_keys,
+    ...row,
+    isAdmin: row.isRoot || row.capabilities.includes('admin'),
+    endedSessions: row.endedSessions && new Set(row.endedSessions),
   };
 }
 
 const PRINCIPAL_SQL = `
-  select t.name as tenant_name, r.login, r.parentid, r.classes || inherited.classes as classes,
+  select r.tenantid, t.name as "tenantName", r.roleid, r.login, r.parentid, r.classes || inherited.classes as classes,
     r.capabilities || given.capabilities as capabilities,
     coalesce((select array_agg(c.roleid order by c.roleid) from rowpost.role c
       where c.parentid = r.roleid and not c.deleted and (r.login is distinct from $3::text or t.root_roleid = r.roleid)), '{}')::text as children,
-    t.root_roleid is not distinct from r.roleid as is_root, t.moved_to is not null as is_moved, t.suspended, r.read_replica, t.schema, t.policy_version::text,
-    ${WRITES_HELD} as writes_held,
-    ${TOKENS_VALID_FROM_MS} as tokens_valid_from_ms, extract(epoch from r.restored)::float8 * 1000 as restored_ms,
-    ${ENDED_SESSIONS} as ended_sessions, ${API_KEYS} as api_keys,
+    t.root_roleid is not distinct from r.roleid as "isRoot", t.moved_to is not null as "isMoved", t.suspended as "isSuspended",
+    r.read_replica as "readsReplica", t.schema,
+    ${WRITES_HELD} as "areWritesHeld",
+    ${TOKENS_VALID_FROM_MS} as "tokensValidFromMs", extract(epoch from r.restored)::float8 * 1000 as "restoredMs",
+    ${ENDED_SESSIONS} as "endedSessions", ${API_KEYS} as "apiKeys",
     coalesce((select json_agg(json_build_object('ruleid', p.ruleid, 'capabilities', p.capabilities,
         'targets', p.targets, 'filter', p.filter) order by p.ruleid)
       from rowpost.policy_rule p
