@@ -2,7 +2,8 @@ import { generateKeyPair, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { Mutex } from 'async-mutex';
 import type { KeyRing } from '../../config/secrets.js';
-import type { StatementRunner } from '../../db/sql/statementRunner.js';
+import { insertInto } from '../../db/sql/sql.js';
+import { runSql, type StatementRunner } from '../../db/sql/statementRunner.js';
 import { AppError } from '../../foundation/errors.js';
 import type { MutationInput } from '../request/mutationInputs.js';
 
@@ -45,18 +46,16 @@ export async function insertClientKey(
   const { publicKey, privateKey } = await making.runExclusive(() =>
     promisify(generateKeyPair)('rsa', { modulusLength: 2048 }),
   );
-  await db.query(
-    `insert into rowpost.oidc_key (kid, tenantid, confid, creatorid, public_jwk, private_jwk_encrypted, jwks_uri)
-     values ($1, $2, $3, $4, $5, $6, $7)`,
-    [
+  const privateJwk = JSON.stringify(privateKey.export({ format: 'jwk' }));
+  await runSql(
+    db,
+    insertInto('oidc_key', {
+      ...of,
       kid,
-      of.tenantid,
-      of.confid,
-      of.creatorid,
-      JSON.stringify({ ...publicKey.export({ format: 'jwk' }), kid, use: 'sig' }),
-      keyRing.encrypt(JSON.stringify(privateKey.export({ format: 'jwk' })), clientKeyContext(kid)),
-      `/oidc/${of.confid}/jwks?tenantid=${of.tenantid}`,
-    ],
+      public_jwk: JSON.stringify({ ...publicKey.export({ format: 'jwk' }), kid, use: 'sig' }),
+      private_jwk_encrypted: keyRing.encrypt(privateJwk, clientKeyContext(kid)),
+      jwks_uri: `/oidc/${of.confid}/jwks?tenantid=${of.tenantid}`,
+    }),
   );
   return kid;
 }

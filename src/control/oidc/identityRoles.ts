@@ -1,5 +1,6 @@
 import { TOKENS_VALID_FROM_MS, type Principal } from '../../db/roles/principal.js';
-import type { StatementRunner } from '../../db/sql/statementRunner.js';
+import { insertInto } from '../../db/sql/sql.js';
+import { runSql, type StatementRunner } from '../../db/sql/statementRunner.js';
 import { AppError } from '../../foundation/errors.js';
 import { holds } from '../permissions.js';
 import { classesAtCreation } from '../roles/createRole.js';
@@ -139,12 +140,7 @@ async function insertMapping(
   { tenantid, confid, subId }: Identity,
   roleid: number,
 ): Promise<void> {
-  await db.query('insert into rowpost.role_oidc (tenantid, roleid, confid, sub_id) values ($1, $2, $3, $4)', [
-    tenantid,
-    roleid,
-    confid,
-    subId,
-  ]);
+  await runSql(db, insertInto('role_oidc', { tenantid, roleid, confid, sub_id: subId }));
 }
 
 async function countRoles(db: StatementRunner, tenantid: number, confid: number): Promise<number> {

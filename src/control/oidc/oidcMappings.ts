@@ -9,6 +9,8 @@ import { denied, requireCapability } from '../permissions.js';
 import { endSessions } from '../roles/roles.js';
 import { requireReauthenticated } from '../roles/reauthentication.js';
 import { requireManageable } from '../roles/rolePermissions.js';
+import { insertInto } from '../../db/sql/sql.js';
+import { runSql } from '../../db/sql/statementRunner.js';
 
 interface MappingInput {
   readonly roleid?: unknown;
@@ -34,15 +36,13 @@ export async function createMapping(context: ControlContext, given: MappingInput
   const { db, principal } = context;
   const key = mappingKey(requireValue(given.roleid, 'roleid'), requireValue(given.confid, 'confid'));
   const { roleid, confid } = key;
+  const { tenantid, roleid: creatorid } = principal;
   const sub_id = requireValue(given.sub_id, 'sub_id');
   await authorize(context, key);
   if (roleid === principal.roleid) requireReauthenticated(context, 'identities');
   await requireConfig(context, confid);
   await mapUniqueViolation(
-    db.query(
-      'insert into rowpost.role_oidc (tenantid, roleid, confid, sub_id, creatorid) values ($1, $2, $3, $4, $5)',
-      [principal.tenantid, roleid, confid, sub_id, principal.roleid],
-    ),
+    runSql(db, insertInto('role_oidc', { tenantid, roleid, confid, sub_id, creatorid })),
     `Role ${roleid} is mapped through configuration ${confid} already: change it with update_role_oidc.`,
     { field: 'confid', roleid, confid },
     'A role has one identity in each configuration: change its sub_id with update_role_oidc.',

@@ -1,11 +1,12 @@
 import type { Pool } from 'pg';
 import { pruneOldRows } from '../pool/pruneOldRows.js';
-import type { StatementRunner } from '../sql/statementRunner.js';
+import { insertInto } from '../sql/sql.js';
+import { runSql, type StatementRunner } from '../sql/statementRunner.js';
 
 /** How long they are kept. */
 export const AUDIT_EVENT_DAYS = 365;
 
-/** A change that a role made. */
+/** A change that a role made, by the names of the columns. */
 export interface AuditEvent {
   readonly tenantid: number;
   readonly roleid: number;
@@ -23,12 +24,7 @@ export interface AuditEvent {
 
 /** Pass the transaction of the change. */
 export async function insertAuditEvent(db: StatementRunner, event: AuditEvent): Promise<void> {
-  const { tenantid, roleid, login, actors, keyid, object, key, operation, changes } = event;
-  await db.query(
-    `insert into rowpost.audit_event (tenantid, roleid, login, actors, keyid, object, key, operation, changes)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    [tenantid, roleid, login, actors, keyid, object, key, operation, changes],
-  );
+  await runSql(db, insertInto('audit_event', { ...event }));
 }
 
 /** How many changes a role has made within an hour; no more than `most` are counted. */

@@ -1,4 +1,5 @@
-import type { StatementRunner } from '../../sql/statementRunner.js';
+import { insertInto, sql, value } from '../../sql/sql.js';
+import { runSql, type StatementRunner } from '../../sql/statementRunner.js';
 
 /**
  * A sign-in that waits for the provider. Holds only hashes and ciphertext, so reading the table is not enough to complete
@@ -40,25 +41,8 @@ export async function storeOidcSignIn(
        select state_hash from rowpost.oidc_sign_in where expires < now() limit $1 for update skip locked)`,
     [SWEPT],
   );
-  await db.query(
-    `insert into rowpost.oidc_sign_in (state_hash, expires, tenantid, roleid, confid, nonce, code_verifier_encrypted, browser_hash,
-       return_to, redirect_uri, tokens_valid_from_ms, trial_sessionid)
-     values ($1, now() + $2 * interval '1 second', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-    [
-      stateHash,
-      lifetimeSeconds,
-      signIn.tenantid,
-      signIn.roleid,
-      signIn.confid,
-      signIn.nonce,
-      signIn.code_verifier_encrypted,
-      signIn.browser_hash,
-      signIn.return_to,
-      signIn.redirect_uri,
-      signIn.tokens_valid_from_ms,
-      signIn.trial_sessionid,
-    ],
-  );
+  const expires = sql`now() + make_interval(secs => ${value(lifetimeSeconds)})`;
+  await runSql(db, insertInto('oidc_sign_in', { ...signIn, state_hash: stateHash, expires }));
 }
 
 /**

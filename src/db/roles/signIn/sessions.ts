@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
-import type { StatementRunner } from '../../sql/statementRunner.js';
+import { insertInto } from '../../sql/sql.js';
+import { runSql, type StatementRunner } from '../../sql/statementRunner.js';
 
 /** A sign-in, to which its tokens belong. */
 export interface NewSession {
@@ -51,27 +52,21 @@ export async function insertSession(db: StatementRunner, session: NewSession): P
     [SWEPT],
   );
   const { atProvider } = session;
-  await db.query(
-    `insert into rowpost.session (sessionid, tenantid, roleid, is_console, confid, since, browser, address, state_ms, expires,
-       provider_sid, provider_sub, id_token_issued, id_token_encrypted, authenticated)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-    [
-      session.sessionid,
-      session.tenantid,
-      session.roleid,
-      session.isConsole,
-      session.confid,
-      new Date(session.sinceMs),
-      session.browser,
-      session.address,
-      session.stateMs,
-      new Date(session.expiresAtMs),
-      atProvider?.sidHash,
-      atProvider?.subHash,
-      atProvider && new Date(atProvider.issuedAtMs),
-      atProvider?.idTokenEncrypted,
-      atProvider?.authTimeMs === undefined ? null : new Date(atProvider.authTimeMs),
-    ],
+  const { sessionid, tenantid, roleid, confid, browser, address } = session;
+  await runSql(
+    db,
+    insertInto('session', {
+      ...{ sessionid, tenantid, roleid, confid, browser, address },
+      is_console: session.isConsole,
+      since: new Date(session.sinceMs),
+      state_ms: session.stateMs,
+      expires: new Date(session.expiresAtMs),
+      provider_sid: atProvider?.sidHash,
+      provider_sub: atProvider?.subHash,
+      id_token_issued: atProvider && new Date(atProvider.issuedAtMs),
+      id_token_encrypted: atProvider?.idTokenEncrypted,
+      authenticated: atProvider?.authTimeMs === undefined ? null : new Date(atProvider.authTimeMs),
+    }),
   );
 }
 
