@@ -86,7 +86,7 @@ export async function checkStoredSecrets(db: StatementRunner, keyRing: KeyRing):
   for (const { table, column, key, context, nameOf } of SECRET_COLUMNS) {
     const [keys, secret] = [key.map((name) => identifier(name)), identifier(column)];
     const { rows } = await db.query<KeyColumns & { readonly ciphertext: string }>(
-      statement`select ${join(keys, ', ')}, ${secret} as ciphertext from ${identifier('rowpost', table)} where ${secret} <> ''`,
+      statement`select ${join(keys)}, ${secret} as ciphertext from ${identifier('rowpost', table)} where ${secret} <> ''`,
     );
     stored += rows.length;
     unreadable.push(

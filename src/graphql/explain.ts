@@ -68,13 +68,7 @@ async function explain(
 ): Promise<ExplainedStatement> {
   // Names are per connection: one left behind by an error must not collide.
   const name = identifier(`explained_${randomBytes(8).toString('hex')}`);
-  const nulls =
-    slots.length === 0
-      ? empty
-      : sql`(${join(
-          slots.map(() => sql`null`),
-          ', ',
-        )})`;
+  const nulls = slots.length === 0 ? empty : sql`(${join(slots.map(() => sql`null`))})`;
   const outcome = await transactions.run({
     tenantid,
     mode: 'read',

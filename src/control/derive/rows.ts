@@ -28,9 +28,9 @@ export async function readRows<C extends Columns>(
   const rows = await runSql<{ row: string }>(
     db,
     sql`select to_json(t)::text as row from (
-    select ${join(read.map(columnSql), ', ')} from ${identifier('rowpost', view)} r
+    select ${join(read.map(columnSql))} from ${identifier('rowpost', view)} r
     ${conditions.length === 0 ? empty : sql`where ${join(conditions, ' and ')}`}
-    order by ${join(key.map(columnSql), ', ')}) t`,
+    order by ${join(key.map(columnSql))}) t`,
   );
   // As text: the driver's own parser would round numbers.
   return rows.map(({ row }) => parseJson(row) as RowOf<C>);

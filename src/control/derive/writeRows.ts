@@ -27,7 +27,7 @@ export async function insertRow(
     ...storedValues(object, drawn, values, deps.keyRing),
   };
   const returned = key.map((name) => identifier(name));
-  const insert = runSql<Key>(db, sql`${insertInto(table, row)} returning ${join(returned, ', ')}`);
+  const insert = runSql<Key>(db, sql`${insertInto(table, row)} returning ${join(returned)}`);
   const [inserted] = await mapWriteViolations(object, values, insert);
   if (!inserted) throw new Error(`the row of ${table} was not inserted`);
   return inserted;

@@ -133,5 +133,5 @@ function oneRow(table: Table, key: unknown, rows: ReadableRows): Sql {
 /** Descending by primary key, so that its index can be used. */
 export function newestFirst(table: Table): Sql {
   const columns = table.primaryKey.map((column) => sql`${columnSql(sql`t`, column)} desc`);
-  return sql`order by ${join(columns, ', ')}`;
+  return sql`order by ${join(columns)}`;
 }

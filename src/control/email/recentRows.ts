@@ -58,7 +58,7 @@ function rowsSql(table: Table, readable: ReadableRows): Sql {
     (column) =>
       sql`pg_catalog.left(${columnSql(row, column)}::pg_catalog.text, ${wholeNumber(LABEL_CHARACTERS)})`,
   );
-  const label = parts.length === 0 ? sql`''` : sql`pg_catalog.concat_ws(', ', ${join(parts, ', ')})`;
+  const label = parts.length === 0 ? sql`''` : sql`pg_catalog.concat_ws(', ', ${join(parts)})`;
   return sql`select ${rowKey(table, row)}::pg_catalog.text, ${label} from ${tableSql(table)} ${row}
     ${where([readable])} ${newestFirst(table)} limit ${wholeNumber(MAX_ROWS)}`;
 }

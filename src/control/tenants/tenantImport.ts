@@ -186,7 +186,6 @@ async function encryptAnew(
     const { rows } = await client.query<Parameters<typeof context>[0] & { readonly ciphertext: string }>(
       statement`select ${join(
         key.map((name) => identifier(name)),
-        ', ',
       )}, ${secret} as ciphertext from ${of} where tenantid = $1 and ${secret} <> ''`,
       [tenantid],
     );

@@ -68,7 +68,7 @@ export function triggersToRepair(tenantid: number, table: Table, part: CapturedP
     kept: part.triggers.find((made) => made.operation === operation && made.argsHex === argsHex),
   }));
   const kept = new Set(operations.map((of) => of.kept));
-  const call = sql`rowpost.capture_rows(${join(args.map(textConstant), ', ')})`;
+  const call = sql`rowpost.capture_rows(${join(args.map(textConstant))})`;
   return [
     ...part.triggers.filter((made) => !kept.has(made)).map((made) => dropTrigger(part, made)),
     ...operations
@@ -101,7 +101,7 @@ function nameOf({ schema, name }: CapturedPart): Sql {
 /** Partitions may be in other schemas. The bits of tgtype: 4 insert, 8 delete, 16 update, 32 truncate; others for each row, or before. */
 function statesSql(tenantid: number, schema: string, tables?: readonly string[]): SqlText {
   const isMeant = tables
-    ? sql`c.relname::text in (${join(tables.map(textConstant), ', ')})`
+    ? sql`c.relname::text in (${join(tables.map(textConstant))})`
     : sql`(w.tenantid is not null or exists (select from pg_catalog.pg_trigger g
           where g.tgrelid = c.oid and g.tgfoid = 'rowpost.capture_rows'::regproc))`;
   return statement`

@@ -52,7 +52,7 @@ export async function heldWrites(
   tables: readonly string[],
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const { rows } = await runner.query(
-    heldSql(textConstant(schema), textConstant(role), join(tables.map(textConstant), ', ')),
+    heldSql(textConstant(schema), textConstant(role), join(tables.map(textConstant))),
   );
   return new Map((rows as readonly HeldRow[]).map(({ name, held }) => [name, held]));
 }

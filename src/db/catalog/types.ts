@@ -157,7 +157,7 @@ export function recordOf(columns: readonly Column[], json: Sql, alias: Sql): Sql
   const names = columns.map(
     ({ sqlName, type }) => sql`${identifier(sqlName)} ${typeName(declaredType(type))}`,
   );
-  return sql`pg_catalog.json_to_record(${json}) as ${alias}(${join(names, ', ')})`;
+  return sql`pg_catalog.json_to_record(${json}) as ${alias}(${join(names)})`;
 }
 
 export function scalarOf(type: ColumnType): ScalarName {

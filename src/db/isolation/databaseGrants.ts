@@ -62,10 +62,7 @@ async function close(client: PoolClient): Promise<boolean> {
     open,
   } = rows[0] ?? { database: '', is_own: false, may_grant: false, open: [] };
   const target = sql`database ${identifier(database)}`;
-  const privileges = join(
-    open.map((name) => ownValue(PRIVILEGES, name) ?? empty),
-    ', ',
-  );
+  const privileges = join(open.map((name) => ownValue(PRIVILEGES, name) ?? empty));
   if (isOwn && open.length > 0) {
     const kept = await client.query<{ name: string }>(OTHER_LOGINS_SQL);
     for (const { name } of kept.rows) {

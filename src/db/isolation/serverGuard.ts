@@ -112,7 +112,7 @@ export class ServerGuard {
     await client.query('select from pg_catalog.pg_stats limit 1');
     const { rows } = await client.query<{ name: string }>(READABLE_CATALOGS);
     const catalogs = rows.map(({ name }) => identifier('pg_catalog', name));
-    await client.query(statement`lock table ${join(catalogs, ', ')} in access share mode`);
+    await client.query(statement`lock table ${join(catalogs)} in access share mode`);
     await client.query(END, [...values]);
     return client;
   }

@@ -64,7 +64,7 @@ export async function setRoleDefaults(
   const all = { ...settings, client_connection_check_interval: String(CLIENT_CHECK_INTERVAL_MS) };
   for (const [name, value] of Object.entries(all)) {
     await runner.query(
-      statement`alter role ${identifier(role)} in database ${identifier(database)} set ${identifier(name)} = ${join(value.split(', ').map(textConstant), ', ')}`,
+      statement`alter role ${identifier(role)} in database ${identifier(database)} set ${identifier(name)} = ${join(value.split(', ').map(textConstant))}`,
     );
   }
 }
@@ -131,7 +131,7 @@ export async function settingsNotInForce(
   // pg_settings has times in their own unit, and `ISO` as `ISO, MDY`.
   const { rows } = await runner.query(
     statement`select wanted.name || ' is ' || s.setting || ', not ' || wanted.value as problem
-     from (values ${join(list, ', ')}) as wanted (name, value) join pg_catalog.pg_settings s on lower(s.name) = wanted.name
+     from (values ${join(list)}) as wanted (name, value) join pg_catalog.pg_settings s on lower(s.name) = wanted.name
      where wanted.value not in (s.setting, split_part(s.setting, ',', 1))`,
   );
   return (rows as readonly { readonly problem: string }[]).map(({ problem }) => problem);

@@ -145,21 +145,14 @@ const given = (values: ColumnValues): [string, unknown][] =>
 /** `insert into rowpost.table (…) values (…)` */
 export function insertInto(table: string, values: ColumnValues): Sql {
   const columns = given(values);
-  return sql`insert into ${identifier('rowpost', table)} (${join(
-    columns.map(([name]) => identifier(name)),
-    ', ',
-  )}) values (${join(
-    columns.map(([, each]) => value(each)),
-    ', ',
-  )})`;
+  const names = columns.map(([name]) => identifier(name));
+  const row = columns.map(([, each]) => value(each));
+  return sql`insert into ${identifier('rowpost', table)} (${join(names)}) values (${join(row)})`;
 }
 
 /** `"a" = …, "b" = …` */
 export function assignments(values: ColumnValues): Sql {
-  return join(
-    given(values).map(([name, each]) => assignment(name, value(each))),
-    ', ',
-  );
+  return join(given(values).map(([name, each]) => assignment(name, value(each))));
 }
 
 /** `"a" = … and "b" = …` */
@@ -192,9 +185,11 @@ function checkedType(type: string): string {
   return match[1] === undefined ? `pg_catalog.${type}` : type;
 }
 
+/** Lists have commas, unless told otherwise. */
 export function join(
   pieces: readonly Sql[],
-  separator: ', ' | ' and ' | ' or ' | ' operator(pg_catalog.||) ' | ' + ' | ' union all ' | ' ' | '\n',
+  separator:
+    ', ' | ' and ' | ' or ' | ' operator(pg_catalog.||) ' | ' + ' | ' union all ' | ' ' | '\n' = ', ',
 ): Sql {
   const builder = new Builder('');
   pieces.forEach((piece, index) => {

@@ -145,14 +145,13 @@ const GRANTS = [
   statement`revoke all on all functions in schema rowpost, rowpost_tenant from public`,
   statement`grant execute on function ${join(
     OPEN_TO_PUBLIC.filter((name) => name !== 'within').map((name) => identifier('rowpost_tenant', name)),
-    ', ',
   )}, rowpost_tenant.within(text, int), rowpost_tenant.within(anyelement, int) to public`,
   statement`grant insert on rowpost_tenant.event to public`,
 ];
 
 const LOST_GRANTS_SQL = statement`
   select exists (select from pg_catalog.pg_proc p where p.pronamespace = 'rowpost_tenant'::regnamespace
-      and has_function_privilege('public', p.oid, 'execute') <> (p.proname in (${join(OPEN_TO_PUBLIC.map(textConstant), ', ')})))
+      and has_function_privilege('public', p.oid, 'execute') <> (p.proname in (${join(OPEN_TO_PUBLIC.map(textConstant))})))
     or not has_table_privilege('public', 'rowpost_tenant.event', 'insert') as lost`;
 
 const lostTenantsSql = ({ tenantPrefix }: RoleNames): SqlText => statement`

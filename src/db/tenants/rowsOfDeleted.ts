@@ -39,11 +39,7 @@ export async function deleteRowsLeft(
 // From one tenant to the next in the index, so that no other tenant's rows are read.
 function deleteSome({ table, key }: LeftTable): { readonly name: string; readonly text: SqlText } {
   const rows = identifier('rowpost', table);
-  const columns = (of: string) =>
-    join(
-      key.map((column) => identifier(of, column)),
-      ', ',
-    );
+  const columns = (of: string) => join(key.map((column) => identifier(of, column)));
   return {
     name: `${table}_of_deleted`,
     text: statement`

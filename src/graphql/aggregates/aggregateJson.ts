@@ -91,11 +91,11 @@ function groupsOf(
   const names = [...result.columns.values()].map((column) => identifier(column.sqlName));
   const values = [aggregate.write(aggregated, columns[0].column.type), ...keys];
   const results = values.map((value, i) => sql`${value} as ${names[i] ?? empty}`);
-  const grouping = keys.length === 0 ? empty : sql` group by ${join(keys, ', ')}`;
-  if (!isPaged) return sql`select ${join(results, ', ')} from ${rows.from()}${condition}${grouping} offset 0`;
+  const grouping = keys.length === 0 ? empty : sql` group by ${join(keys)}`;
+  if (!isPaged) return sql`select ${join(results)} from ${rows.from()}${condition}${grouping} offset 0`;
   const limit = page.limit === undefined ? empty : sql` limit ${wholeNumber(page.limit)}`;
   const first = sql`select ${allColumns(table, alias)} from ${tableSql(table)} ${alias}${condition}${order}${limit} offset ${wholeNumber(page.offset ?? 0)}`;
-  return sql`select ${join(results, ', ')} from ${rows.from(first)}${grouping} offset 0`;
+  return sql`select ${join(results)} from ${rows.from(first)}${grouping} offset 0`;
 }
 
 /** The results' ordering; by default the subquery's own, restricted to the group keys. */
@@ -141,7 +141,7 @@ function orderedRows(
     return { path: { kind: 'path', at, names: [name] }, descending: false, nulls: undefined };
   });
   const byKeys = compileOrdering({ terms: [...first, ...ordering.terms], shape: '' }, results);
-  const columns = join(orderedValues(first, results), ', ');
+  const columns = join(orderedValues(first, results));
   const chosen = aliases.next();
   const order = compileOrdering(ordering, { ...results, alias: chosen });
   return sql`select ${chosen}.* from (select distinct on (${columns}) ${alias}.* from ${from}${byKeys}) ${chosen}${order}`;

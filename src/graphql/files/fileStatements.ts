@@ -69,25 +69,22 @@ export function recordFile(table: Table, slots: RecordSlots, reach: Reach): Sql 
     ? [setColumn(table, column, param(slots.storagekey, fullSqlType(column.type)), sql``)]
     : [];
   const row = column ? identifier('changed') : PRIOR;
-  const file = sql`rowpost_tenant.record_file(${join(
-    [
-      param(slots.roleid, 'int4'),
-      param(slots.storagekey, 'uuid'),
-      param(slots.objectkey, 'text'),
-      param(slots.mimetype, 'text'),
-      param(slots.size, 'int8'),
-      param(slots.sha256, 'bytea'),
-      textConstant(table.name),
-      sql`${rowKey(table, row)}::pg_catalog.json`,
-      recordJson(table, PRIOR),
-      recordJson(table, row),
-    ],
-    ', ',
-  )})::pg_catalog.text`;
+  const file = sql`rowpost_tenant.record_file(${join([
+    param(slots.roleid, 'int4'),
+    param(slots.storagekey, 'uuid'),
+    param(slots.objectkey, 'text'),
+    param(slots.mimetype, 'text'),
+    param(slots.size, 'int8'),
+    param(slots.sha256, 'bytea'),
+    textConstant(table.name),
+    sql`${rowKey(table, row)}::pg_catalog.json`,
+    recordJson(table, PRIOR),
+    recordJson(table, row),
+  ])})::pg_catalog.text`;
   const from = column ? sql`prior cross join changed` : PRIOR;
   // The upload event stands for this change, so capture triggers must skip it.
   const recorded = sql`case when pg_catalog.set_config('rowpost.uploading', 'on', true) operator(pg_catalog.=) 'on' then ${file} end`;
-  return sql`with ${join([prior, ...changed], ', ')}
+  return sql`with ${join([prior, ...changed])}
     select coalesce((select coalesce(${recorded}, ${refuse('uploadGone')}) from ${from}), ${refuse('notFound')})`;
 }
 
@@ -118,7 +115,7 @@ export function dropFile(
         ),
       ]
     : [];
-  return sql`with ${join([prior, dropped, ...changed], ', ')}
+  return sql`with ${join([prior, dropped, ...changed])}
     select coalesce((select ${json(identifier('dropped'))} from prior cross join dropped), ${refuse('notFound')})`;
 }
 

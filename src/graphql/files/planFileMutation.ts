@@ -51,28 +51,25 @@ function upload(context: WriteContext, table: Table, nodes: FieldNodes, files: F
     given((values) => readSize(values.size, files.maxBytes)),
     'int8',
   );
-  const promise = sql`rowpost_tenant.promise_upload(${join(
-    [
-      param((inputs) => inputs.principal['roleid'], 'int4'),
-      textConstant(table.sqlName),
-      rowKey(table, PRIOR),
-      param(
-        given((values) => values.filenum ?? null),
-        'int4',
-      ),
-      param(
-        given((values) => sanitizeFileName(values.filename)),
-        'text',
-      ),
-      param(
-        given((values) => readMimetype(values.mimetype)),
-        'text',
-      ),
-      size,
-      param(() => files.urlSeconds, 'int4'),
-    ],
-    ', ',
-  )}) p`;
+  const promise = sql`rowpost_tenant.promise_upload(${join([
+    param((inputs) => inputs.principal['roleid'], 'int4'),
+    textConstant(table.sqlName),
+    rowKey(table, PRIOR),
+    param(
+      given((values) => values.filenum ?? null),
+      'int4',
+    ),
+    param(
+      given((values) => sanitizeFileName(values.filename)),
+      'text',
+    ),
+    param(
+      given((values) => readMimetype(values.mimetype)),
+      'text',
+    ),
+    size,
+    param(() => files.urlSeconds, 'int4'),
+  ])}) p`;
   const p = identifier('p');
   const json = objectJson(fieldNames(context, 'FileUpload', nodes), (name) => {
     if (name === '__typename') return '"FileUpload"';

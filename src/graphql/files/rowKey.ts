@@ -7,5 +7,5 @@ export function rowKey(table: Table, row: Sql): Sql {
     const stored = sql`${row}.${identifier(sqlName)}`;
     return sql`${textConstant(sqlName)}, ${type.zoned === true ? sql`rowpost_tenant.in_utc(${stored}, 'value')` : stored}`;
   });
-  return sql`pg_catalog.jsonb_build_object(${join(pairs, ', ')})`;
+  return sql`pg_catalog.jsonb_build_object(${join(pairs)})`;
 }

@@ -26,7 +26,7 @@ export function compileOrdering(parsed: ParsedOrdering | undefined, scope: Order
     .filter((column) => !named.has(column.name))
     .map((column) => sql`${alias}.${identifier(column.sqlName)}`);
   const all = [...terms, ...key];
-  return all.length === 0 ? empty : sql` order by ${join(all, ', ')}`;
+  return all.length === 0 ? empty : sql` order by ${join(all)}`;
 }
 
 /** What the terms order by, as in ORDER BY, for DISTINCT ON. Throws AppError ORDERING_INVALID. */

@@ -13,14 +13,14 @@ export function recordJson(table: Table, row: Sql, columns?: Sql): Sql {
     return columns ? sql`pg_catalog.row_to_json(${row})` : sql`pg_catalog.row_to_json(${row}.*)`;
   }
   const values = all.map((column) => sql`${value(columns ?? row, column)} as ${identifier(column.sqlName)}`);
-  const record = sql`(select pg_catalog.row_to_json(r.*) from (select ${join(values, ', ')}) r)`;
+  const record = sql`(select pg_catalog.row_to_json(r.*) from (select ${join(values)}) r)`;
   return columns ? sql`case when ${row} is distinct from null then ${record} end` : record;
 }
 
 /** The key of a row as JSON, as events record it. */
 export function recordKey({ primaryKey }: Table, row: Sql): Sql {
   const pairs = primaryKey.map((column) => sql`${textConstant(column.sqlName)}, ${value(row, column)}`);
-  return sql`pg_catalog.json_build_object(${join(pairs, ', ')})`;
+  return sql`pg_catalog.json_build_object(${join(pairs)})`;
 }
 
 function value(row: Sql, { sqlName, type }: Column): Sql {

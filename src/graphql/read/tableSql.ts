@@ -12,10 +12,7 @@ export function tableSql(table: Table): Sql {
 /** All columns that the catalog has, for a select list. */
 export function allColumns(table: Table, alias: Sql): Sql {
   if (table.hidesColumns !== true) return sql`${alias}.*`;
-  return join(
-    [...table.columns.values()].map((column) => columnSql(alias, column)),
-    ', ',
-  );
+  return join([...table.columns.values()].map((column) => columnSql(alias, column)));
 }
 
 export function columnSql(alias: Sql, column: Column): Sql {

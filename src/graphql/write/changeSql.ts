@@ -38,7 +38,7 @@ export function updateByKey(
   return {
     ctes: [
       sql`prior as materialized (select t.* from ${tableSql(table)} t${condition} ${lock})`,
-      sql`changed as (update ${tableSql(table)} t set ${join(set, ', ')} from prior where ${same} returning t.*)`,
+      sql`changed as (update ${tableSql(table)} t set ${join(set)} from prior where ${same} returning t.*)`,
     ],
     found: sql`exists (select from prior)`,
     from: sql`prior cross join changed`,

@@ -36,7 +36,7 @@ export function oneRow(columns: readonly Column[], slotOf: (column: Column) => S
   const values = columns.map(
     (column) => sql`${valueSql(column, slotOf(column))} as ${identifier(column.sqlName)}`,
   );
-  return { columns, select: values.length === 0 ? undefined : sql`select ${join(values, ', ')}` };
+  return { columns, select: values.length === 0 ? undefined : sql`select ${join(values)}` };
 }
 
 /** Many rows as one parameter, a JSON list. */
@@ -54,7 +54,7 @@ export function manyRows(columns: readonly Column[], rows: ManyRows['rows']): Gi
     return { columns, select: sql`select from pg_catalog.json_array_elements(${json})` };
   return {
     columns,
-    select: sql`select ${join(values, ', ')} from pg_catalog.json_to_recordset(${json}) as ${record}(${join(definition, ', ')})`,
+    select: sql`select ${join(values)} from pg_catalog.json_to_recordset(${json}) as ${record}(${join(definition)})`,
   };
 }
 
@@ -67,10 +67,7 @@ export function insertion(
   suffix = '',
 ): Insertion {
   const name = (word: string): Sql => identifier(`${word}${suffix}`);
-  const columns = join(
-    given.columns.map((column) => identifier(column.sqlName)),
-    ', ',
-  );
+  const columns = join(given.columns.map((column) => identifier(column.sqlName)));
   const insertFrom = (source: Sql): Sql => {
     if (!given.select) return sql`insert into ${tableSql(table)} as t default values`;
     const named = given.columns.length === 0 ? empty : sql`(${columns})`;
@@ -140,7 +137,7 @@ function upsert(
     updatable === 'all'
       ? updatable
       : sql`case when ${updatable} then true else ${refuse('policyDenied')} is null end`;
-  const update = sql`on conflict (${join(names, ', ')}) do update set ${join(set, ', ')}${where([allowed, noted])}`;
+  const update = sql`on conflict (${join(names)}) do update set ${join(set)}${where([allowed, noted])}`;
   const row = sql`(${written}.row)`;
   const insertCheck = changeable(context, 'insert', table, row);
   const updateCheck = changeable(context, 'update', table, row);

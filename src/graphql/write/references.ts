@@ -52,15 +52,12 @@ function unchanged({ old, oldColumns = old, changed }: WrittenRows['row'], { pai
 /** A statement can't see its own writes, so references between new rows are looked up among the rows it wrote. */
 function amongWritten({ from, row }: WrittenRows, { pairs }: ToOne, referring: Sql): Sql {
   const here = pairs.map((pair) => sql`${referring}.${identifier(pair.here)}`);
-  const there = join(
-    pairs.map((pair) => sql`${writtenAlias(row)}.${identifier(pair.there)}`),
-    ', ',
-  );
+  const there = join(pairs.map((pair) => sql`${writtenAlias(row)}.${identifier(pair.there)}`));
   if (pairs.every(({ type }) => type === undefined))
-    return sql`(${join(here, ', ')}) operator(pg_catalog.=) any (select ${there} from ${from})`;
+    return sql`(${join(here)}) operator(pg_catalog.=) any (select ${there} from ${from})`;
   const names = pairs.map((_, index) => identifier(`c${index}`));
   const same = pairs.map(({ type }, index) =>
     equal(here[index] ?? empty, sql`keys.${names[index] ?? empty}`, type),
   );
-  return sql`exists (select from (select ${there} from ${from}) keys(${join(names, ', ')}) where ${join(same, ' and ')})`;
+  return sql`exists (select from (select ${there} from ${from}) keys(${join(names)}) where ${join(same, ' and ')})`;
 }

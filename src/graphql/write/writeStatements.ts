@@ -23,7 +23,7 @@ export function rowStatements(context: WriteContext, change: Change, returning: 
       : remember(keySetting, sql`pg_catalog.json_build_array(${keyTexts(change.row.table, row)})`);
   const referring = withReferences(context, change, [change], value);
   const rows = sql`select ${checked(change.row, referring)} from ${change.from}`;
-  const write = sql`with ${join([...change.ctes, ...recorded([change])], ', ')}
+  const write = sql`with ${join([...change.ctes, ...recorded([change])])}
     ${change.found ? sql`select coalesce((${rows}), case when not ${change.found} then ${refuse('notFound')} end)` : rows}`;
   if (keySetting === undefined) return [write];
   return [write, sql`select coalesce((${writtenRowsJson(context, returning)}), 'null')`];
@@ -46,7 +46,7 @@ export function listStatements(
     const referring = withReferences(context, item, insertions, value);
     return sql`select ${checked(row, referring)} as j from ${from}`;
   });
-  const ctes = join([...insertions.flatMap((item) => item.ctes), ...recorded(insertions)], ', ');
+  const ctes = join([...insertions.flatMap((item) => item.ctes), ...recorded(insertions)]);
   const source = sql`from (${join(rows, ' union all ')}) w`;
   const list = sql`'[' operator(pg_catalog.||) coalesce(pg_catalog.string_agg(w.j, ','), '') operator(pg_catalog.||) ']'`;
   if (keySetting === undefined) return [sql`with ${ctes}\nselect ${list} ${source}`];

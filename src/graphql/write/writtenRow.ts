@@ -78,7 +78,7 @@ export function responseOf(context: WriteContext, row: Sql, { selection, path }:
 /** The row's key as a JSON array of texts, for the second statement. */
 export function keyTexts(table: Table, row: Sql): Sql {
   const texts = table.primaryKey.map((column) => sql`${columnSql(row, column)}::pg_catalog.text`);
-  return sql`pg_catalog.json_build_array(${join(texts, ', ')})`;
+  return sql`pg_catalog.json_build_array(${join(texts)})`;
 }
 
 /** The second statement: the written rows in order, comma-separated; `null` for one that may not be read. */

@@ -85,13 +85,12 @@ const PROVIDER_COLUMNS = [
   'createtime',
 ].map((name) => identifier(name));
 const COPY_PROVIDERS = statement`
-  insert into rowpost.oidc_providers as p (providerid, ${join(PROVIDER_COLUMNS, ', ')})
-  select providerid, ${join(PROVIDER_COLUMNS, ', ')} from ${GIVEN_PROVIDERS}
+  insert into rowpost.oidc_providers as p (providerid, ${join(PROVIDER_COLUMNS)})
+  select providerid, ${join(PROVIDER_COLUMNS)} from ${GIVEN_PROVIDERS}
   where ${IS_OF_ANOTHER_CELL} and not exists (select from rowpost.oidc_providers named
     where named.tenantid is null and named.name = g.name and named.providerid <> g.providerid)
   on conflict (providerid) do update set ${join(
     PROVIDER_COLUMNS.map((name) => sql`${name} = excluded.${name}`),
-    ', ',
   )}
   where p.tenantid is null`;
 const DROP_PROVIDERS = statement`

@@ -156,10 +156,7 @@ async function insertCarried(
     [`rowpost.${table}`],
   );
   const of = identifier('rowpost', table);
-  const columns = join(
-    found.map(({ name }) => identifier(name)),
-    ', ',
-  );
+  const columns = join(found.map(({ name }) => identifier(name)));
   const [marked, mark] = xid === undefined ? [empty, empty] : [sql`, xid`, sql`, ${textConstant(xid)}`];
   await to.query(
     statement`insert into ${of} (${columns}${marked}) overriding system value

@@ -57,10 +57,7 @@ const PROBLEMS = statement`
   ) as problems`;
 
 export async function publishTables(pool: Pool, { tenantid, schema }: MovingTenant): Promise<void> {
-  const tables = join(
-    (await readLeaves(pool, schema)).map((name) => identifier(schema, name)),
-    ', ',
-  );
+  const tables = join((await readLeaves(pool, schema)).map((name) => identifier(schema, name)));
   await pool.query(
     statement`create publication ${identifier(followPublication(tenantid))} for table ${tables}`,
   );

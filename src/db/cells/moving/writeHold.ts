@@ -33,7 +33,7 @@ export async function withWritesHeld(
         const tables = await listTables(client, schema);
         if (tables.length === 0) return;
         const names = tables.map((name) => identifier(schema, name));
-        await client.query(statement`lock table ${join(names, ', ')} in share mode`);
+        await client.query(statement`lock table ${join(names)} in share mode`);
       });
       await work(client);
     });

@@ -197,7 +197,7 @@ export class JoinedRows {
   #fromWhere(condition?: Sql): Sql {
     const policies = [...this.#policies.values()].map((policy) => sql`(${policy})`);
     const conditions = [...this.#joinConditions, ...policies, ...(condition ? [condition] : [])];
-    const from = join(this.#from, ', ');
+    const from = join(this.#from);
     return conditions.length === 0 ? from : sql`${from} where ${join(conditions, ' and ')}`;
   }
 

@@ -70,7 +70,7 @@ const part = (unit: string, doc: string): FilterFunction =>
   row(['moment'], int4, (x) => sql`pg_catalog.date_part(${textConstant(unit)}, ${x})::pg_catalog.int4`, doc);
 
 const choice = (doc: string, write: (list: Sql) => Sql): FilterFunction =>
-  row(['same'], first, (...args) => write(join(args, ', ')), doc, { variadic: true, strict: false });
+  row(['same'], first, (...args) => write(join(args)), doc, { variadic: true, strict: false });
 
 const sum = (lengths: readonly number[]): number => lengths.reduce((a, b) => a + b, 0);
 
@@ -135,7 +135,7 @@ export const FUNCTIONS: ReadonlyMap<string, FilterFunction> = new Map(
     concat: row(
       ['any'],
       text,
-      (...args) => sql`pg_catalog.concat(${join(args, ', ')})`,
+      (...args) => sql`pg_catalog.concat(${join(args)})`,
       'the arguments joined as text, nulls left out',
       { variadic: true, strict: false, growth: sum },
     ),
@@ -259,7 +259,7 @@ export const FUNCTIONS: ReadonlyMap<string, FilterFunction> = new Map(
     json_text: row(
       ['json', 'text'],
       text,
-      (x, ...keys) => sql`(${x} operator(pg_catalog.#>>) array[${join(keys, ', ')}]::pg_catalog.text[])`,
+      (x, ...keys) => sql`(${x} operator(pg_catalog.#>>) array[${join(keys)}]::pg_catalog.text[])`,
       "what is in json under the keys, as text: json_text(data, 'address', 'city')",
       { variadic: true },
     ),
