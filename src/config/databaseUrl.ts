@@ -1,13 +1,9 @@
-/** Where a PostgreSQL server listens. */
-export interface DatabaseHost {
-  readonly host: string;
-  readonly port: number;
-}
+import { readHost, type HostAddress } from './hostAddress.js';
 
 /** A parsed `DATABASE_URL`, in libpq's syntax, which allows several hosts. */
 export interface DatabaseAddress {
   /** At least one, in the given order. */
-  readonly hosts: readonly DatabaseHost[];
+  readonly hosts: readonly HostAddress[];
   /** The URL with only its first host, as drivers expect it. */
   readonly url: string;
   /** Whether a server whose sessions are read-only by default is skipped, as a standby always is. */
@@ -15,10 +11,8 @@ export interface DatabaseAddress {
 }
 
 const DEFAULT_PORT = 5432;
-const MAX_PORT = 65_535;
 /** Scheme and user, hosts, and the rest. Everything up to the last `@` is user and password. */
 const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s;
-const HOST = /^(\[[0-9a-f:.]+\]|[^:[\]\s]*)(?::(\d{1,5}))?$/i;
 /** Those of libpq and, of pg, `no-verify`. pg takes any other for `verify-full`, also `DISABLE`. */
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
@@ -29,7 +23,7 @@ export function parseDatabaseUrl(url: string): DatabaseAddress {
     throw new Error('is not a postgres or postgresql URL');
   }
   const given = authority.split(',');
-  const hosts = given.map(readHost);
+  const hosts = given.map((host) => readHost(host, DEFAULT_PORT));
   const first = `${start}${given[0] ?? ''}${rest}`;
   if (!URL.canParse(first)) throw new Error('is not a postgres or postgresql URL');
   if (/[\t\n\r]|%(?![0-9a-f]{2})/i.test(url)) {
@@ -51,18 +45,7 @@ export function parseDatabaseUrl(url: string): DatabaseAddress {
   };
 }
 
-function readHost(text: string): DatabaseHost {
-  const [, host, port] = HOST.exec(text) ?? [];
-  if (host === undefined || Number(port ?? DEFAULT_PORT) > MAX_PORT || Number(port) === 0) {
-    throw new Error('has a host that is not host or host:port');
-  }
-  return {
-    host: host.replace(/^\[|\]$/g, ''),
-    port: port === undefined ? DEFAULT_PORT : Number(port),
-  };
-}
-
-function isSame(one: DatabaseHost, other: DatabaseHost): boolean {
+function isSame(one: HostAddress, other: HostAddress): boolean {
   return one.host.toLowerCase() === other.host.toLowerCase() && one.port === other.port;
 }
 

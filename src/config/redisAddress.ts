@@ -1,8 +1,4 @@
-/** Where a Redis node or Sentinel listens. */
-export interface RedisHost {
-  readonly host: string;
-  readonly port: number;
-}
+import { readHost, type HostAddress } from './hostAddress.js';
 
 /** `REDIS_URL` in parts. */
 export type RedisAddress =
@@ -11,7 +7,7 @@ export type RedisAddress =
   | (Access & {
       readonly kind: 'sentinel';
       /** The Sentinels, which know the primary's address. */
-      readonly hosts: readonly RedisHost[];
+      readonly hosts: readonly HostAddress[];
       /** The name under which they watch it. */
       readonly primaryName: string;
       readonly database: number;
@@ -22,7 +18,7 @@ export type RedisAddress =
   | (Access & {
       readonly kind: 'cluster';
       /** Some of its nodes, which know the others. */
-      readonly hosts: readonly RedisHost[];
+      readonly hosts: readonly HostAddress[];
     });
 
 interface Access {
@@ -36,7 +32,6 @@ const NODE_PORT = 6379;
 const SENTINEL_PARAMETERS: readonly string[] = ['sentinel_username', 'sentinel_password'];
 /** Scheme, user and password, hosts, path and query. Everything up to the last `@` is user and password. */
 const PARTS = /^(rediss?)\+(sentinel|cluster):\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/s;
-const HOST = /^(\[[0-9a-f:.]+\]|[^:[\]\s]+)(?::(\d{1,5}))?$/i;
 
 /** Throws an Error whose message follows the variable's name and quotes nothing of the URL, which may hold a password. */
 export function parseRedisUrl(url: string): RedisAddress {
@@ -84,13 +79,11 @@ function readServer(url: string): RedisAddress {
   return { kind: 'server', url };
 }
 
-function readHosts(text: string, defaultPort: number): readonly RedisHost[] {
+function readHosts(text: string, defaultPort: number): readonly HostAddress[] {
   return text.split(',').map((item) => {
-    const [, host, port = String(defaultPort)] = HOST.exec(item) ?? [];
-    if (host === undefined || Number(port) > 65_535 || Number(port) === 0) {
-      throw new Error('has a host that is not host or host:port');
-    }
-    return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
+    const address = readHost(item, defaultPort);
+    if (address.host === '') throw new Error('has a host that is not host or host:port');
+    return address;
   });
 }
 

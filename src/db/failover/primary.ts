@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DatabaseHost } from '../../config/databaseUrl.js';
+import type { HostAddress } from '../../config/hostAddress.js';
 import type { Logger } from '../../foundation/observability/log.js';
 
 /** What a server reports about itself. */
@@ -32,16 +32,16 @@ const GRACE_MS = 300;
  * was cut off would keep them, and what runs on them, until TCP gives up.
  */
 export class Primary {
-  #current: DatabaseHost | undefined;
-  #search: Promise<DatabaseHost> | undefined;
+  #current: HostAddress | undefined;
+  #search: Promise<HostAddress> | undefined;
   #awaySinceMs: number | undefined;
-  readonly #connections = new Map<Severable, DatabaseHost>();
+  readonly #connections = new Map<Severable, HostAddress>();
 
   constructor(
-    private readonly hosts: readonly DatabaseHost[],
+    private readonly hosts: readonly HostAddress[],
     private readonly options: {
       /** Rejects with what pg throws. */
-      readonly ask: (host: DatabaseHost) => Promise<ServerState>;
+      readonly ask: (host: HostAddress) => Promise<ServerState>;
       readonly maxWaitMs: number;
       readonly log: Logger;
     },
@@ -53,14 +53,14 @@ export class Primary {
   }
 
   /** Throws what pg throws, or NoPrimaryError. */
-  async locate(): Promise<DatabaseHost> {
+  async locate(): Promise<HostAddress> {
     const [only] = this.hosts;
     if (only && !this.isOneOfMany) return only;
     return this.#current ?? (this.#search ??= this.#find().finally(() => (this.#search = undefined)));
   }
 
   /** Marks the server as in doubt, so that the next connection polls all of them. */
-  doubt(host: DatabaseHost): void {
+  doubt(host: HostAddress): void {
     if (this.#current === host) this.#current = undefined;
   }
 
@@ -70,7 +70,7 @@ export class Primary {
     if (found) this.#moveTo(found);
   }
 
-  opened(connection: Severable, host: DatabaseHost): void {
+  opened(connection: Severable, host: HostAddress): void {
     this.#connections.set(connection, host);
     // Another server took over while it was being opened.
     if (this.#current && this.#current !== host && this.isOneOfMany) connection.sever();
@@ -84,7 +84,7 @@ export class Primary {
     for (const connection of this.#connections.keys()) connection.sever();
   }
 
-  async #find(): Promise<DatabaseHost> {
+  async #find(): Promise<HostAddress> {
     for (;;) {
       try {
         const found = await this.#probeAll();
@@ -102,10 +102,10 @@ export class Primary {
   }
 
   /** @returns the server with the latest timeline among those that accept writes: a replaced primary may be back */
-  async #probeAll(): Promise<DatabaseHost> {
+  async #probeAll(): Promise<HostAddress> {
     let onFirst: () => void = () => undefined;
     const first = new Promise<void>((resolve) => (onFirst = resolve));
-    const found: { readonly host: DatabaseHost; readonly timeline: string }[] = [];
+    const found: { readonly host: HostAddress; readonly timeline: string }[] = [];
     const reasons: string[] = [];
     let refusal: unknown;
     const all = this.hosts.map(async (host) => {
@@ -133,7 +133,7 @@ export class Primary {
     throw new NoPrimaryError(`no server accepts writes (${reasons.join(', ')})`);
   }
 
-  #moveTo(host: DatabaseHost): void {
+  #moveTo(host: HostAddress): void {
     const stale = [...this.#connections].filter(([, other]) => other !== host);
     this.#current = host;
     if (stale.length === 0) return;

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
-import type { DatabaseHost } from '../../config/databaseUrl.js';
+import type { HostAddress } from '../../config/hostAddress.js';
 
 /** What Rowpost uses of pg's connections beyond pg's types, except for `Pipeline`. */
 interface PgInternals {
@@ -37,7 +37,7 @@ export interface PgConnection {
 }
 
 /** The session behind a connection. */
-interface Backend extends DatabaseHost {
+interface Backend extends HostAddress {
   /** The session's, or what a pooler sends instead. */
   readonly processID: number;
 }
@@ -66,7 +66,7 @@ export function endPooled(client: pg.ClientBase): void {
 }
 
 /** Where a connection that is not open yet will lead. */
-export function setHost(client: pg.ClientBase, { host, port }: DatabaseHost): void {
+export function setHost(client: pg.ClientBase, { host, port }: HostAddress): void {
   Object.assign(internalsOf(client), { host, port });
 }
 
