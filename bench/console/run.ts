@@ -144,7 +144,7 @@ await withSite(async (site) => {
     view(types, 'sign-ins', '/console/sign-ins'),
     view(types, 'audit log', '/console/audit'),
     view(types, 'API keys', '/console/keys'),
-    view(types, 'sessions', '/console/sessions'),
+    view(types, 'account', '/console/account'),
     view(types, 'identity providers', '/console/identity-providers'),
   ];
   const visit = async ({ path, cookie, ms }: View): Promise<void> => {

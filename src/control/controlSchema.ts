@@ -12,7 +12,7 @@ import { sendTestEmail } from './email/sendTestEmail.js';
 import { listField, mutationFields } from './derive/objectFields.js';
 import { objectTypes } from './derive/objectTypes.js';
 import { OBJECTS } from './objects/index.js';
-import { endSessionField, endSessionsField } from './roles/sessions.js';
+import { endOtherSessionsField, endSessionField, endSessionsField } from './roles/sessions.js';
 import { setSignInBrand } from './tenants/signInBrand.js';
 import { setTableCapture } from './utility/capture.js';
 import { setManyCaptures } from './utility/captureTables.js';
@@ -38,6 +38,7 @@ const UTILITY_MUTATIONS: ControlFields = audited({
   set_captures: setManyCaptures,
   set_sign_in_brand: setSignInBrand,
   end_session: endSessionField,
+  end_other_sessions: endOtherSessionsField,
   end_sessions: endSessionsField,
   send_test_email: sendTestEmail,
   ...emailDrafts,

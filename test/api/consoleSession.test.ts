@@ -174,7 +174,7 @@ describe('sessions of the console', () => {
     const planted = browser.cookies.get(COOKIE);
     await browser.signIn('The Shop', ROOT_LOGIN, ROOT_PASSWORD);
     expect(browser.cookies.get(COOKIE)).not.to.equal(planted);
-    expect(await browser.page('/console/deliveries')).to.match(/root\s+<span class="quiet">of The Shop/);
+    expect(await browser.page('/console/deliveries')).to.match(/root<\/a>\s+<span class="quiet">of The Shop/);
   });
 
   it("reject forms from other sites and forms without the session's token", async () => {

@@ -96,7 +96,7 @@ describe('attack: requests that hold all connections of the service', function (
     const browser = new ConsoleBrowser(fixture);
     const form = { tenant: 'shop', login: ROOT_LOGIN, password: ROOT_PASSWORD };
     expect((await browser.post('/console/sign-in', form)).status).to.equal(303);
-    const send = (): Promise<Response> => browser.get('/console/sessions');
+    const send = (): Promise<Response> => browser.get('/console/account');
     await expectRoom('lock table rowpost.ended_session', send, signsIn);
   });
 });

@@ -68,7 +68,7 @@ describe('attack: invitations that are guessed, replayed, forwarded or kept', ()
     expect(await weak.text()).to.include('The password');
     const accepted = await accept(path, PASSWORD, browser);
     expect(accepted.headers.get('location')).to.equal('/console/');
-    expect((await browser.get('/console/sessions')).status).to.equal(200);
+    expect((await browser.get('/console/account')).status).to.equal(200);
     expect(await canSignIn(login)).to.equal(true);
     expect(await opens(path)).to.equal(false);
     const again = await accept(path, 'another correct horse');

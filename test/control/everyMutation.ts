@@ -189,6 +189,7 @@ export function mutations(
     'Utility.set_file_table':
       'Utility { set_file_table(table_name: "note", column_name: "id") { table_name } }',
     'Utility.end_session': `Utility { end_session(sessionid: "${ids['session'] ?? ''}") }`,
+    'Utility.end_other_sessions': 'Utility { end_other_sessions }',
     'Utility.end_sessions': `Utility { end_sessions(roleid: ${role}) }`,
     'Utility.set_sign_in_brand': 'Utility { set_sign_in_brand(name: "Shop") { name } }',
     'Utility.set_capture': 'Utility { set_capture(table_name: "note", writers: api) { table_name } }',

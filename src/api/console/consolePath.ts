@@ -2,6 +2,7 @@ import type { AppError } from '../../foundation/errors.js';
 
 export const CONSOLE = '/console';
 export const SIGN_IN = `${CONSOLE}/sign-in`;
+export const ACCOUNT = `${CONSOLE}/account`;
 /** Redirects to the role's start page. */
 const START = `${CONSOLE}/`;
 

@@ -10,6 +10,7 @@ import { readFields, type InTurn } from '../http/readFields.js';
 import { recordOf } from '../http/requestRecord.js';
 import { formText } from '../http/formText.js';
 import type { RouteDeps } from '../http/routeDeps.js';
+import { accountPage } from './accountPage.js';
 import { addressPages } from './addressPages.js';
 import { auditPage } from './auditPage.js';
 import { endSessionUrl } from '../oidc/endSessionUrl.js';
@@ -17,7 +18,7 @@ import { CALLBACKS } from '../oidc/oidcRoutes.js';
 import { signedOut } from '../oidc/signedOut.js';
 import { createGraphqlClient } from './graphqlClient.js';
 import { brandPage } from './brandPage.js';
-import { CONSOLE, readConsolePath, SIGN_IN, signInPath } from './consolePath.js';
+import { ACCOUNT, CONSOLE, readConsolePath, SIGN_IN, signInPath } from './consolePath.js';
 import type { ConsoleSession } from './consoleSession.js';
 import { deliveryPages } from './deliveryPages.js';
 import { emailListPage, EMAILS } from './emailListPage.js';
@@ -153,8 +154,9 @@ export function consoleRoutes(deps: RouteDeps): Router {
   });
 
   const start = page(({ may, isOperator }, _req, res) => {
-    // Those who see nothing are told why by the overview.
-    res.redirect(303, may.editEmails && !may.viewDeliveries && !isOperator ? EMAILS : OVERVIEW);
+    // Those who see nothing are told why by the page of their account.
+    const first = may.viewDeliveries || isOperator ? OVERVIEW : may.editEmails ? EMAILS : ACCOUNT;
+    res.redirect(303, first);
     return Promise.resolve();
   });
 
@@ -192,6 +194,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
       policyPages(handlers),
       tenantPages(handlers),
       brandPage(handlers),
+      accountPage(handlers),
       sessionPage(handlers),
       signInEventPage(handlers),
       providerPage(handlers),

@@ -49,7 +49,7 @@ export function keyPage({ page, form }: PageHandlers): Router {
 }
 
 async function showKeys(
-  { query, show, values, isAdmin }: Visit,
+  { query, show, values }: Visit,
   roleid: number,
   more: {
     readonly notice?: string | undefined;
@@ -66,7 +66,6 @@ async function showKeys(
     {
       title: roleid === 0 ? 'Your API keys' : `API keys of role ${roleid}`,
       roleid,
-      isAdmin,
       keys: api_key,
       name: textOf(written, 'name'),
       capabilities: capability.map((each) => ({

@@ -6,14 +6,17 @@ export interface May {
   readonly viewDeliveries: boolean;
   readonly repairDeliveries: boolean;
   readonly editEmails: boolean;
+  readonly editRoles: boolean;
 }
 
 export function mayOf(principal: Principal): May {
+  // The installation has neither tables nor email.
   const hasEmail = principal.schema !== null;
   const viewDeliveries = hasEmail && holds(principal, 'view_delivery');
   return {
     viewDeliveries,
     repairDeliveries: viewDeliveries && holds(principal, 'repair_delivery'),
     editEmails: hasEmail && holds(principal, 'edit_email'),
+    editRoles: hasEmail && principal.isAdmin,
   };
 }

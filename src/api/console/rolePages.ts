@@ -104,6 +104,7 @@ const NOTICES: Readonly<Record<string, string>> = {
 const NEW_ROLE: FullRole = { roleid: 0, login: '', name: '', capabilities: ['login'], classes: [] };
 
 async function showRole(visit: Visit, roleid: number, notice?: string): Promise<void> {
+  const { roleid: ownRoleid, isRoot } = visit.session.principal;
   const { policy_rule, Utility, invitation } = await visit.query<{
     policy_rule: readonly Rule[];
     Utility: { readonly role_rights: Rights };
@@ -112,14 +113,16 @@ async function showRole(visit: Visit, roleid: number, notice?: string): Promise<
   const found = await roles.find(visit, `roleid = ${roleid}`);
   if (!found) throw new AppError('NOT_FOUND', 'There is no such role.');
   const { role_rights: rights } = Utility;
+  const isTenantRoot = found.parent === null;
   await showForm(visit, found, {
     notice,
     rights: { ...rights, rules: rightsBy(policy_rule, rights) },
     invitation: invitation[0],
+    mayChange: isRoot || !isTenantRoot,
     mayInvite:
       found.login !== null &&
-      roleid !== visit.session.principal.roleid &&
-      found.parent !== null &&
+      roleid !== ownRoleid &&
+      !isTenantRoot &&
       rights.capabilities.some((name) => name === 'login' || name === 'admin'),
     inClasses: found.classes.map(({ classid }) => String(classid)),
   });
@@ -149,19 +152,25 @@ async function showForm(
     readonly notice?: string | undefined;
     readonly rights?: object;
     readonly invitation?: object | undefined;
+    /** Only the root role changes itself. */
+    readonly mayChange?: boolean;
     readonly mayInvite?: boolean;
     readonly inClasses?: readonly string[];
     readonly problem?: AppError;
   } = {},
 ): Promise<void> {
   const { capability, role_class } = await readChoices(visit);
-  const { inClasses = [], problem, ...shown } = more;
+  const { inClasses = [], problem, mayChange = true, ...shown } = more;
+  const isOwn = Number(role.roleid) === visit.session.principal.roleid;
   await visit.show(
     'role',
     {
       title: role.roleid === 0 ? 'New role' : (role.login ?? role.name ?? `Role ${role.roleid}`),
       role,
       ...shown,
+      mayChange,
+      isOwn,
+      mayDelete: role.roleid !== 0 && !isOwn,
       capabilities: capability.map((each) => ({
         ...each,
         chosen: role.capabilities.includes(each.capability),

@@ -34,6 +34,7 @@ const SIGN_OUTS: Readonly<Record<string, string>> = {
   provider: 'At the provider',
   ended: 'One session was ended',
   all: 'All sessions were ended',
+  others: 'All other sessions were ended',
 };
 
 interface Event {

@@ -2,6 +2,7 @@ import { Router, type Request, type RequestHandler, type Response } from 'expres
 import { findTenantid } from '../../control/tenants/tenants.js';
 import { ERROR_CODES, type AppError } from '../../foundation/errors.js';
 import { MAX_LOGIN_LENGTH, MAX_PASSWORD_LENGTH } from '../../foundation/passwordRules.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { readText } from '../auth/readSignIn.js';
 import { signIn } from '../auth/signIn.js';
 import { readCookie } from '../http/readCookie.js';
@@ -24,6 +25,10 @@ const MAX_TENANT_LENGTH = 200;
 const TENANT_COOKIE = 'rowpost_tenant';
 const REMEMBER_MS = 365 * 24 * 3600 * 1000;
 
+const NOTICES: Readonly<Record<string, string>> = {
+  password: 'Your password is changed. Sign in with the new one.',
+};
+
 interface Problem {
   readonly text: string;
   readonly hint?: string | undefined;
@@ -35,11 +40,17 @@ export function signInPages(deps: RouteDeps): Router {
   const policy = signInPolicy(deps.config.baseUrl);
   const secure = deps.config.baseUrl.startsWith('https:');
 
-  const show = async (res: Response, tenant: string, values: Values, problem?: Problem): Promise<void> => {
+  const show = async (
+    res: Response,
+    tenant: string,
+    values: Values,
+    { problem, notice }: { readonly problem?: Problem | undefined; readonly notice?: string | undefined },
+  ): Promise<void> => {
     const tenantid = tenant === '' ? undefined : await tenantidOf(tenant);
     const view = {
       ...(await readSignInView(deps, tenantid)),
       title: 'Sign in',
+      notice,
       tenant,
       login: formText(values, 'login'),
       next: readConsolePath(values['next']),
@@ -54,7 +65,10 @@ export function signInPages(deps: RouteDeps): Router {
       return;
     }
     const tenant = req.query['tenant'] === undefined ? rememberedTenant(req) : tenantIn(req.query);
-    await show(res, tenant, req.query, failedAtProvider(req.query['failed']));
+    await show(res, tenant, req.query, {
+      problem: failedAtProvider(req.query['failed']),
+      notice: ownValue(NOTICES, formText(req.query, 'done')),
+    });
   };
 
   // First, so that other sites don't use up the attempts of the people who open them.
@@ -63,7 +77,7 @@ export function signInPages(deps: RouteDeps): Router {
     next();
   };
   const showAgain = (res: Response, values: Values, error: AppError): Promise<void> =>
-    show(res, tenantIn(values), values, toProblem(error));
+    show(res, tenantIn(values), values, { problem: toProblem(error) });
 
   const remember = (res: Response, tenant: string): void => {
     const options = { path: CONSOLE, httpOnly: true, sameSite: 'lax', secure, maxAge: REMEMBER_MS } as const;

@@ -63,6 +63,7 @@ export const AUDITS: Readonly<Record<string, UtilityAudit | null>> = {
     self: true,
   },
   end_session: { object: 'session', did: 'ended the session', key: 'sessionid' },
+  end_other_sessions: { object: 'session', did: 'ended all other sessions' },
   end_sessions: { object: 'session', did: 'ended all sessions', values: ['roleid'] },
   send_test_email: null,
   save_email_draft: { object: 'email_type_version', did: 'saved a draft of the email', key: 'email_type' },

@@ -1,5 +1,5 @@
 import { ID } from '../../graphql/schema/scalars.js';
-import { CURRENT_PASSWORD } from '../derive/columns.js';
+import { CREATED, CURRENT_PASSWORD } from '../derive/columns.js';
 import { controlObject } from '../derive/declaration.js';
 import { ofOwnRoles } from '../derive/visibility.js';
 import { updateMapping, createMapping, readMappingKey, deleteMapping } from '../oidc/oidcMappings.js';
@@ -19,6 +19,7 @@ export const roleOidc = controlObject({
       required: true,
     },
     current_password: CURRENT_PASSWORD,
+    ...CREATED,
   },
   visible: ofOwnRoles,
   // The mutations check permissions themselves.

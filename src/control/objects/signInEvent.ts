@@ -27,7 +27,7 @@ export const signInEvent = controlObject({
     reason: {
       type: 'text',
       description:
-        'Of a refusal, the code of the error. Of changed classes, the names of those joined and left. Of a sign-out: `console`, `program`, `provider`, `ended` (one session) or `all`.',
+        'Of a refusal, the code of the error. Of changed classes, the names of those joined and left. Of a sign-out: `console`, `program`, `provider`, `ended` (one session), `others` or `all`.',
     },
     address: { type: 'text', description: 'One /64 for IPv6.' },
     actorid: { type: 'int4', description: 'The role that ended the sessions.' },

@@ -1,6 +1,12 @@
 import { GraphQLBoolean, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
 import { isAnonymous, type Principal } from '../../db/roles/principal.js';
-import { endSession, listSessions, readSessionRole, type Session } from '../../db/roles/signIn/sessions.js';
+import {
+  endOtherSessions,
+  endSession,
+  listSessions,
+  readSessionRole,
+  type Session,
+} from '../../db/roles/signIn/sessions.js';
 import { recordSignInEvents, type SignInEvent } from '../../db/roles/signIn/signInEvents.js';
 import { ID, SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext, ControlField } from '../controlContext.js';
@@ -84,6 +90,19 @@ export const endSessionsField: ControlField<{ roleid?: number | null }> = {
     await endSessions(context.db, [ofRole]);
     await recordSignInEvents(context.db, [{ ...signedOut(context.principal, ofRole), reason: 'all' }]);
     return ofRole;
+  },
+};
+
+/** `Utility.end_other_sessions`. Throws AppError PERMISSION_DENIED. */
+export const endOtherSessionsField: Field = {
+  type: SCALARS.Int,
+  description: 'Ends all sessions of the caller but that of this request, and no API keys. Returns how many.',
+  resolve: async (_source, _args, { principal, db, deps, options: { sessionid } }) => {
+    if (isAnonymous(principal)) throw denied('Anonymous clients have no sessions.');
+    const { tenantid, roleid } = principal;
+    const ended = await endOtherSessions(db, { tenantid, roleid, sessionid }, deps.config.accessTokenSeconds);
+    if (ended > 0) await recordSignInEvents(db, [{ ...signedOut(principal, roleid), reason: 'others' }]);
+    return ended;
   },
 };
 

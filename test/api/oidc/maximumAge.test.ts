@@ -124,7 +124,7 @@ describe('the maximum age of a sign-in at a provider', () => {
       begun.headers.get('location')!,
       (next) => !next.startsWith(`${fixture.baseUrl}/console`),
     );
-    const visit = (): Promise<Response> => browser.send(`${fixture.baseUrl}/console/sessions`);
+    const visit = (): Promise<Response> => browser.send(`${fixture.baseUrl}/console/account`);
     const page = await visit();
     expect(page.status).to.equal(200);
     expect(await page.text()).to.match(/until\s+<time/);

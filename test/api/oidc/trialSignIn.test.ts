@@ -44,7 +44,7 @@ describe('a trial of single sign-on by an administrator', () => {
     });
   const csrf = async (by: HttpBrowser): Promise<string> =>
     /name="csrf" value="([^"]+)"/.exec(
-      await (await by.send(`${started.fixture.baseUrl}/console/sessions`, HTML)).text(),
+      await (await by.send(`${started.fixture.baseUrl}/console/account`, HTML)).text(),
     )![1]!;
   const control = async (object: string, input: Json): Promise<Json> => {
     const { fixture } = started;
@@ -123,7 +123,7 @@ describe('a trial of single sign-on by an administrator', () => {
       .and.not.include('opaque');
     const [after] = (await everything()) as [{ begun: string }];
     expect(after).to.deep.equal({ ...before[0], begun: String(Number(before[0].begun) - 1) });
-    expect((await browser.send(`${started.fixture.baseUrl}/console/sessions`, HTML)).status).to.equal(200);
+    expect((await browser.send(`${started.fixture.baseUrl}/console/account`, HTML)).status).to.equal(200);
     // The page with the result may try again.
     expect(html).to.include(`action="${PAGE}/try"`);
   });

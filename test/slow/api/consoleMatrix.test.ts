@@ -19,6 +19,7 @@ describe('who may open and do what in the console (docs/reference/permissions.md
   const browsers = {} as Record<Caller, ConsoleBrowser>;
   const tokens = {} as Record<Caller, string>;
   let paths: Readonly<Record<string, string>>;
+  let values: Readonly<Record<string, Readonly<Record<string, string>>>>;
 
   before(async () => {
     shop = await ConsoleShop.open();
@@ -59,7 +60,9 @@ describe('who may open and do what in the console (docs/reference/permissions.md
         create_policy_rule(input: { name: "p", capabilities: ["select"], targets: ["orders"] }) { ruleid } }`,
     );
     const role = textAt(made, 'data.create_role.roleid');
+    values = { ...VALUES, 'POST /console/sessions': { roleid: role, action: 'all' } };
     paths = {
+      'GET /console/sessions': `/console/sessions?roleid=${role}`,
       'GET /console/deliveries/:deliveryid': `/console/deliveries/${id}`,
       'GET /console/deliveries/:deliveryid/email': `/console/deliveries/${id}/email`,
       'GET /console/deliveries/:deliveryid/email/body': `/console/deliveries/${id}/email/body`,
@@ -90,7 +93,7 @@ describe('who may open and do what in the console (docs/reference/permissions.md
     const { status, headers } =
       method === 'GET'
         ? await browser.get(path)
-        : await browser.post(path, { ...VALUES[route], csrf: tokens[caller] });
+        : await browser.post(path, { ...values[route], csrf: tokens[caller] });
     if (status === 401 || headers.get('location')?.startsWith('/console/sign-in') === true) return 'sign-in';
     if (status === 403) return 'no';
     if (status === 404) return 'hidden';

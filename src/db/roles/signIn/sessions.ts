@@ -176,6 +176,24 @@ export async function endSession(
   return rows[0];
 }
 
+/** Ends all sessions of a role, or all but one, as `endSession` does. @returns how many */
+export async function endOtherSessions(
+  db: StatementRunner,
+  {
+    tenantid,
+    roleid,
+    sessionid = null,
+  }: { readonly tenantid: number; readonly roleid: number; readonly sessionid?: string | null | undefined },
+  accessTokenSeconds: number,
+): Promise<number> {
+  const { rowCount } = await db.query(
+    `update rowpost.session s set ${ENDED_NOW}
+     where s.tenantid = $2 and s.roleid = $3 and s.sessionid is distinct from $4 and ${IS_OPEN} and s.expires > now()`,
+    [accessTokenSeconds, tenantid, roleid, sessionid],
+  );
+  return rowCount ?? 0;
+}
+
 /** A verified logout token, for configurations whose client it names. */
 export interface ProviderLogout {
   readonly confids: readonly number[];
