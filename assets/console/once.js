@@ -4,7 +4,9 @@ let sent = -WAIT_MS;
 
 document.addEventListener('submit', (event) => {
   const target = event.submitter?.formTarget || event.target.target;
-  if (event.target.method !== 'post' || target !== '') return;
+  // The page stays, so another form of it may be sent next.
+  const stays = target !== '' || event.submitter?.hasAttribute('data-download');
+  if (event.target.method !== 'post' || stays) return;
   if (event.timeStamp - sent < WAIT_MS) event.preventDefault();
   else sent = event.timeStamp;
 });

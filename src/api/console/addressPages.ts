@@ -9,7 +9,7 @@ import { itemsOf, problemOf, textOf, type Values } from './formValues.js';
 import { ObjectRequests } from './objectRequests.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 
-const ADDRESSES = `${CONSOLE}/addresses`;
+export const ADDRESSES = `${CONSOLE}/addresses`;
 
 /** The lists of blocked addresses. */
 const LISTS = {
@@ -52,7 +52,7 @@ async function showList(visit: Visit, given: Values, problem?: AppError): Promis
   const name = listOf(given);
   const search = textOf(given, 'search');
   const { shown, ...links } = await LISTS[name].page(visit, ADDRESSES, given, {
-    filter: search === '' ? '' : `address like ${literal(containing(search.toLowerCase()))}`,
+    filter: addressFilter(search),
     search: { list: name, search },
   });
   await visit.show(
@@ -63,6 +63,7 @@ async function showList(visit: Visit, given: Values, problem?: AppError): Promis
       // What people have decided themselves only administrators undo.
       mayChange: visit.isAdmin || name === 'suppressed',
       search,
+      exported: linkTo(`${ADDRESSES}/export`, { list: name, search }),
       rows: shown,
       ...links,
       given: problem && { address: textOf(given, 'address'), note: textOf(given, 'note') },
@@ -70,6 +71,10 @@ async function showList(visit: Visit, given: Values, problem?: AppError): Promis
     },
     { problem },
   );
+}
+
+export function addressFilter(search: string): string {
+  return search === '' ? '' : `address like ${literal(containing(search.toLowerCase()))}`;
 }
 
 /** The note is the reason, or the email types; no note means all types. */
@@ -80,6 +85,6 @@ function inputOf(name: ListName, values: Values): Values {
   return { address, email_types: types, all_types: types.length === 0 };
 }
 
-function listOf(values: Values): ListName {
+export function listOf(values: Values): ListName {
   return values['list'] === 'unsubscribed' ? 'unsubscribed' : 'suppressed';
 }

@@ -4,13 +4,13 @@ import { auditEvent } from '../../control/objects/auditEvent.js';
 import { OBJECTS } from '../../control/objects/index.js';
 import { textOfValue } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import { CONSOLE } from './consolePath.js';
+import { CONSOLE, linkTo } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
-import { shortened, textOf } from './formValues.js';
+import { shortened, textOf, type Values } from './formValues.js';
 import { ObjectRequests } from './objectRequests.js';
 import type { PageHandlers } from './pageHandlers.js';
 
-const AUDIT = `${CONSOLE}/audit`;
+export const AUDIT = `${CONSOLE}/audit`;
 const MAX_SHOWN_CHARACTERS = 300;
 
 interface Event {
@@ -54,32 +54,37 @@ const EMPTY: ReadonlySet<string> = new Set(['', '[]', '{}']);
 /** The page of who changed what. */
 export function auditPage({ page }: PageHandlers): Router {
   const list = page(async (visit, req) => {
-    const [object, who, key] = ['object', 'who', 'key'].map((name) => textOf(req.query, name)) as [
-      string,
-      string,
-      string,
-    ];
-    const filter = [
-      object === '' ? [] : `object = ${literal(object)}`,
-      who === '' ? [] : `login ilike ${literal(containing(who))}`,
-      key === '' ? [] : `key = ${literal(key)}`,
-    ].flat();
-    const search = { object, who, key };
-    const { shown, ...links } = await events.page(visit, AUDIT, req.query, {
-      filter: filter.join(' and '),
-      search,
-    });
+    const search = readAuditSearch(req.query);
+    const filter = auditFilter(search);
+    const { shown, ...links } = await events.page(visit, AUDIT, req.query, { filter, search });
     await visit.show('audit', {
       title: 'Audit log',
       ...search,
-      isSearched: filter.length > 0,
-      objects: [...LABELS].map(([name, label]) => ({ name, label, chosen: name === object })),
+      isSearched: filter !== '',
+      exported: linkTo(`${AUDIT}/export`, search),
+      objects: [...LABELS].map(([name, label]) => ({ name, label, chosen: name === search.object })),
       events: shown.map((event) => ({ ...event, ...inWords(event) })),
       ...links,
     });
   });
 
   return Router().get(AUDIT, list);
+}
+
+type AuditSearch = Readonly<Record<'object' | 'who' | 'key', string>>;
+
+export function readAuditSearch(given: Values): AuditSearch {
+  return { object: textOf(given, 'object'), who: textOf(given, 'who'), key: textOf(given, 'key') };
+}
+
+export function auditFilter({ object, who, key }: AuditSearch): string {
+  return [
+    object === '' ? [] : `object = ${literal(object)}`,
+    who === '' ? [] : `login ilike ${literal(containing(who))}`,
+    key === '' ? [] : `key = ${literal(key)}`,
+  ]
+    .flat()
+    .join(' and ');
 }
 
 function inWords({ object, operation, changes }: Event): object {

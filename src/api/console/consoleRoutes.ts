@@ -27,6 +27,7 @@ import { emailPreview } from './emailPreview.js';
 import type { Values } from './formValues.js';
 import { isOfOtherTenant, requireCsrfToken, requireOwnPage } from './formGuards.js';
 import { emailPreviewPages } from './emailPreviewPages.js';
+import { createSendCsv, exportPages } from './exportPages.js';
 import { invitationPages } from './invitationPages.js';
 import { invitePages } from './invitePages.js';
 import { keyPage } from './keyPage.js';
@@ -45,6 +46,7 @@ import { SECRET_FIELDS } from './carrierForms.js';
 import { carrierPage } from './carrierPage.js';
 import { sendEmail, sendPage, type PageBudget } from '../pages/sendPage.js';
 import { sessionPage } from './sessionPage.js';
+import { selectedPages } from './selectedPages.js';
 import { sentEmailPages } from './sentEmailPages.js';
 import { signInEventPage } from './signInEventPage.js';
 import { signInPages } from './signInPages.js';
@@ -139,6 +141,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
     };
 
   const handlers: PageHandlers = { page, form };
+  const sendCsv = createSendCsv(deps);
 
   const signOut = form(async (_visit, req, res) => {
     const ended = await deps.consoleSessions.end(req, res);
@@ -171,6 +174,8 @@ export function consoleRoutes(deps: RouteDeps): Router {
     .use(
       overviewPage(handlers),
       redrivePages(handlers),
+      selectedPages(handlers, sendCsv),
+      exportPages(handlers, sendCsv),
       deliveryPages(handlers),
       emailPreviewPages(handlers),
       sentEmailPages(handlers),

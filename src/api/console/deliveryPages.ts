@@ -85,6 +85,10 @@ export function deliveryPages({ page }: PageHandlers): Router {
     const values = {
       title: 'Deliveries',
       deliveries: shown.map(toDelivery),
+      shownIds: shown.map(({ deliveryid }) => deliveryid).join(','),
+      selected: `${DELIVERIES}/selected${searchAddress(search)}`,
+      exported: `${DELIVERIES}/export${searchAddress(search)}`,
+      mayRepair: may.repairDeliveries,
       search,
       details: FIELDS.some((name) => !ALWAYS_SHOWN.has(name) && search[name] !== ''),
       isSearch: FIELDS.some((name) => name !== 'within' && search[name] !== ''),
@@ -112,7 +116,7 @@ export function deliveryPages({ page }: PageHandlers): Router {
       },
     };
     // Older pages don't change.
-    await show('deliveries', values, below === undefined ? { script: 'live.js' } : {});
+    await show('deliveries', values, { script: below === undefined ? 'live.js' : 'selection.js' });
   });
 
   const failures = page(async ({ query, show, may }, req) => {
@@ -179,7 +183,7 @@ const REDRIVE_RESULTS: Readonly<Record<string, string>> = {
 /** States that can be redriven. */
 export const FINAL_STATES: ReadonlySet<string> = new Set(['sent', 'failed', 'skipped', 'unknown']);
 /** States that can be redriven in bulk. */
-const UNSENT_STATES: ReadonlySet<string> = new Set(['failed', 'skipped', 'unknown']);
+export const UNSENT_STATES: ReadonlySet<string> = new Set(['failed', 'skipped', 'unknown']);
 const UNSENT_STATUSES: ReadonlySet<string> = new Set(['failed', 'held_back', 'unknown']);
 const ALWAYS_SHOWN: ReadonlySet<string> = new Set(['to', 'subject', 'status', 'within']);
 

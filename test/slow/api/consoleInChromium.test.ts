@@ -286,6 +286,51 @@ if (HAS_CHROMIUM) {
       ['dark', { colorScheme: 'dark', viewport: { width: 1280, height: 800 } }],
       ['phone', { colorScheme: 'light', viewport: PHONE }],
     ] as const) {
+      it(`does what is chosen with the selected deliveries: ${name}`, async () => {
+        const order = await shop.changeOrder(7, 'new', 'paid');
+        for (const state of ['failed', 'sent', 'failed'])
+          await shop.deliver(order, {
+            state,
+            error_code: state === 'sent' ? null : 'TEMPLATE_FAILED',
+            subject: `Selected ${name}`,
+            recipients: ['Ada <ada@example.com>'],
+          });
+        const page = await open(`/console/deliveries?within=all&subject=Selected+${name}`, options);
+        await signIn(page);
+        const all = page.getByLabel('All on this page');
+        const boxes = page.getByLabel(`Select Selected ${name}`);
+        await boxes.first().check();
+        expect(await page.evaluate("document.querySelector('[name=all]').indeterminate")).to.equal(true);
+        await all.check();
+        expect(await boxes.nth(2).isChecked()).to.equal(true);
+        await boxes.first().uncheck();
+        expect(await all.isChecked()).to.equal(false);
+        await boxes.first().check();
+        expect(await all.isChecked()).to.equal(true);
+        // The list is not exchanged meanwhile.
+        await page.getByRole('heading', { name: 'Deliveries' }).click();
+        await page.waitForTimeout(5_500);
+        expect(await boxes.nth(1).isChecked()).to.equal(true);
+        const download = page.waitForEvent('download');
+        await page.getByRole('button', { name: 'Export the selected' }).click();
+        expect((await download).suggestedFilename()).to.match(/^deliveries-.*\.csv$/);
+        await page.getByText('Send again…').click();
+        expect(await violations(page)).to.deep.equal([]);
+        await shoot(page, `${name}-selection`);
+        await page.getByRole('button', { name: 'Send the selected again' }).click();
+        await page.getByText('2 deliveries are being sent again.').waitFor();
+        expect(await page.locator('li').filter({ hasText: 'It was sent.' }).count()).to.equal(1);
+        expect(await violations(page)).to.deep.equal([]);
+        await shoot(page, `${name}-selected`);
+        await page.context().close();
+      });
+    }
+
+    for (const [name, options] of [
+      ['light', { colorScheme: 'light', viewport: { width: 1280, height: 800 } }],
+      ['dark', { colorScheme: 'dark', viewport: { width: 1280, height: 800 } }],
+      ['phone', { colorScheme: 'light', viewport: PHONE }],
+    ] as const) {
       it(`has no console errors, no missing labels and no horizontal overflow: ${name}`, async function () {
         await shop.fixture.control(
           shop.root,
