@@ -31,6 +31,7 @@ import { formProblems, type FieldWords, type FormProblem } from './formProblems.
 import { problemOf, textOf, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 import { queryBlocks } from './queryBlocks.js';
+import { startEmail } from './startEmail.js';
 import { findStarter, STARTERS } from './starters.js';
 import { HAPPENS } from './words.js';
 
@@ -64,10 +65,11 @@ export function emailPages({ page, form }: PageHandlers, mailTransport: Config['
     const found = await readType(visit, type === '' ? copy : type, isDraft);
     const starter = type === '' && copy === '' ? findStarter(req.query['starter']) : undefined;
     const version = await readVersion(visit.query, type, textOf(req.query, 'version'));
+    const start = starter && (await startEmail(visit.query, starter, req.query));
     const texts = version
       ? withWordingOf(visit, found?.texts, version)
-      : (found?.texts ?? textsOf(starter?.input ?? {}));
-    const about = { ...found?.about, ...givenOf(readAbout(req.query)) };
+      : (found?.texts ?? textsOf(start?.input ?? {}));
+    const about = { ...found?.about, ...givenOf(readAbout(req.query)), ...start?.about };
     const warnings = type === '' || !found ? [] : await checkType(visit.query, type, about);
     await showForm(visit, {
       saved: found ? type : '',
@@ -76,6 +78,8 @@ export function emailPages({ page, form }: PageHandlers, mailTransport: Config['
       about,
       warnings,
       starter: starter?.name ?? '',
+      fitting: start?.fitting,
+      to: addressOf(visit),
       isDraft,
       activity:
         type === '' || !found || !visit.may.viewDeliveries
@@ -192,6 +196,8 @@ interface FormState {
   readonly about: Values;
   /** The starter of a new email; its sample is shown until a table is chosen. */
   readonly starter?: string;
+  /** The columns that the starter was fitted to. */
+  readonly fitting?: object | undefined;
   /** Whom a test goes to. */
   readonly to?: string;
   /** Whether the form shows the draft, which is not live. */
@@ -206,6 +212,12 @@ interface FormState {
   /** Whether a test went to the installation's mailbox. */
   readonly isInMailbox?: boolean;
   readonly notice?: string;
+}
+
+/** The user's own address, if the login is one. */
+function addressOf({ session }: Visit): string {
+  const { login } = session.principal;
+  return login?.includes('@') === true ? login : '';
 }
 
 /** The texts of a version, or of a draft. */

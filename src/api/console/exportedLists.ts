@@ -188,7 +188,7 @@ export function exportedAudit(query: Visit['query'], filter: string): ExportedLi
   };
 }
 
-/** The first condition is what the index of times answers. */
+/** The first condition is what an index of times finds. */
 function afterEvent({ time, eventid }: AuditEvent): string {
   const at = literal(time);
   return `time <= ${at} and (time < ${at} or eventid > ${literal(eventid)})`;

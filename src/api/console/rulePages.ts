@@ -61,7 +61,7 @@ export function rulePages({ page, form }: PageHandlers): Router {
     // Always queried, because it rejects roles that may not see rules.
     const saved = await rules.find(visit, `ruleid = ${/^\d{1,18}$/.test(id) ? id : '0'}`);
     if (!saved && id !== '') throw new AppError('NOT_FOUND', 'There is no such rule.');
-    const rule = saved ?? (await newRule(visit.query, req.query));
+    const rule = saved ?? (await newRule(visit, req.query));
     const choices = await readRuleChoices(visit.query, rule);
     const form = { rule, choices, condition: toInput(textOf(rule, 'condition', Infinity), choices.columns) };
     const others = saved?.['enabled'] === true ? await readOthers(visit.query, id) : [];
@@ -137,16 +137,18 @@ export function rulePages({ page, form }: PageHandlers): Router {
     .post(`${RULES}/preview`, preview);
 }
 
-/** A new rule, prefilled from the link on an email's page, and with the role of the newest rule. */
-async function newRule(query: Visit['query'], given: Values): Promise<Values> {
+/** A new rule, prefilled from the link on an email's page, and with the role of the newest rule, or one's own. */
+async function newRule({ query, session }: Visit, given: Values): Promise<Values> {
   const { email_rule } = await query<{ email_rule: readonly { readonly query_roleid: Id }[] }>(NEWEST);
-  const [table, operation] = [textOf(given, 'table'), textOf(given, 'operation')];
+  const [type, table, operation] = ['type', 'table', 'operation'].map((name) => textOf(given, name));
+  const happens = ownValue(HAPPENS, operation ?? '');
   return {
+    name: type && table && happens ? `${type}: ${table} ${happens}` : '',
     enabled: true,
-    operations: operation === '' ? [] : [operation],
-    targets: table === '' ? [] : [table],
-    email_type: textOf(given, 'type'),
-    query_roleid: email_rule[0]?.query_roleid ?? '',
+    operations: operation ? [operation] : [],
+    targets: table ? [table] : [],
+    email_type: type,
+    query_roleid: email_rule[0]?.query_roleid ?? session.principal.roleid,
   };
 }
 

@@ -72,7 +72,7 @@ function selectedIn(values: Values): readonly string[] {
   );
 }
 
-/** Why it was not done, if so. Rethrows what is no answer. */
+/** Why it was not done, if so. Rethrows what says nothing about the delivery. */
 async function refusalOf(work: Promise<void>): Promise<AppError | undefined> {
   try {
     await work;

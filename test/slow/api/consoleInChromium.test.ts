@@ -286,6 +286,32 @@ if (HAS_CHROMIUM) {
       ['dark', { colorScheme: 'dark', viewport: { width: 1280, height: 800 } }],
       ['phone', { colorScheme: 'light', viewport: PHONE }],
     ] as const) {
+      it(`makes an email from a starter and its rule with five clicks and one field: ${name}`, async () => {
+        const page = await open('/console/emails/new', options);
+        await signIn(page);
+        await page.getByRole('link', { name: 'Order confirmation' }).click();
+        await page.getByText('It is about rows of orders.').waitFor();
+        await page.getByLabel('To', { exact: true }).fill('ada@example.com');
+        const shown = page.frameLocator('iframe[name=preview]').frameLocator('iframe >> nth=0');
+        await shown.getByText('Thank you, <b>Ada</b>.').waitFor();
+        expect(await page.getByRole('button', { name: 'Save' }).isVisible()).to.equal(true);
+        await page.evaluate('scrollTo(0, 0)');
+        const box = await page.getByRole('button', { name: 'Save', exact: true }).boundingBox();
+        if (name !== 'phone') expect(box?.y, 'the main button, without scrolling').to.be.below(800);
+        expect(await violations(page)).to.deep.equal([]);
+        await shoot(page, `${name}-start`);
+        const email = await page.getByLabel('Name', { exact: true }).first().inputValue();
+        await page.getByRole('button', { name: 'Save', exact: true }).click();
+        await page.getByText('Saved.').waitFor();
+        await shoot(page, `${name}-started`);
+        await page.getByRole('link', { name: 'Make a rule' }).click();
+        await page.getByRole('button', { name: 'Save', exact: true }).click();
+        await page.getByText('Saved.').waitFor();
+        await page.goto(`${shop.fixture.url}/console/rules`);
+        await page.getByRole('link', { name: `${email}: orders added` }).waitFor();
+        await page.context().close();
+      });
+
       it(`does what is chosen with the selected deliveries: ${name}`, async () => {
         const order = await shop.changeOrder(7, 'new', 'paid');
         for (const state of ['failed', 'sent', 'failed'])
