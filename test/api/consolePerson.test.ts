@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { recordEmailEvents } from '../../src/db/email/emailEvents.js';
 import type { ConsoleBrowser } from './consoleBrowser.js';
 import { ConsoleShop } from './consoleShop.js';
 
@@ -101,6 +102,50 @@ describe('a person in the console', () => {
       .and.include('Unsubscribed from confirmation')
       .and.include('No email was meant for exactly this address')
       .and.include('href="/console/why?person=eve%40example.com"');
+  });
+
+  it('has who added it to the lists and removed it, and what was removed', async () => {
+    const bounced = await shop.deliver(order, { state: 'sent', recipients: ['moe@example.com'] });
+    const { ledger } = shop.fixture.testDatabase.database;
+    await recordEmailEvents(ledger, shop.tenantid, [
+      {
+        deliveryid: bounced,
+        providerEventId: 'a bounce',
+        event: 'bounce',
+        time: new Date(Date.now() - 60_000).toISOString(),
+        recipient: 'moe@example.com',
+        reason: '550 <b>unknown</b>',
+        status: '5.1.1',
+        type: 'bounce',
+        url: null,
+        suppress: { address: 'moe@example.com', source: 'bounce' },
+      },
+    ]);
+    expect(await person('moe@example.com')).not.to.include('Who changed whether');
+    for (const mutation of [
+      'delete_email_suppression(address: "moe@example.com") { address }',
+      'create_email_suppression(input: { address: "moe@example.com", reason: "by phone" }) { address }',
+      'create_email_unsubscribe(input: { address: "moe@example.com", email_types: ["a", "b"] }) { address }',
+      'delete_email_unsubscribe(address: "moe@example.com") { address }',
+    ])
+      expect((await shop.fixture.control(shop.root, `mutation { ${mutation} }`)).errors).to.equal(undefined);
+    const [, history = ''] = (await person('moe@example.com')).split('id="history"');
+    const entries = [...history.split('</section>')[0]!.matchAll(/<li>([\s\S]*?)<\/li>/g)].map(
+      ([, text = '']) =>
+        text
+          .replaceAll(/<time[^>]*>[^<]*<\/time>/g, 'then')
+          .replaceAll(/\s+/g, ' ')
+          .trim(),
+    );
+    expect(entries).to.deep.equal([
+      'then: root subscribed it again to a, b, from which it was unsubscribed since then by hand',
+      'then: root unsubscribed it from a, b',
+      'then: root suppressed it: by phone',
+      `then: root removed it from the suppressed addresses, where it was since then because an email to it bounced: 550 &lt;b&gt;unknown&lt;/b&gt; (<a href="/console/deliveries/${bounced}">the email</a>)`,
+    ]);
+    expect(await browser.page('/console/addresses')).to.include(
+      '/console/person?address=moe%40example.com#history',
+    );
   });
 
   it('leads to older email by a link that keeps the person', async () => {

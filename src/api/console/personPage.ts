@@ -27,6 +27,20 @@ const REPORTS = `query ($filter: String) {
   }
 }`;
 
+// What the audit log shows the role.
+const HISTORY = `query ($filter: String) {
+  audit_event(filter: $filter, ordering: ["time desc", "eventid"], limit: ${PAGE_SIZE}) { time roleid login object operation changes }
+}`;
+
+interface Change {
+  readonly time: string;
+  readonly roleid: number;
+  readonly login: string | null;
+  readonly object: string;
+  readonly operation: string;
+  readonly changes: readonly { readonly column: string; readonly before: unknown; readonly after: unknown }[];
+}
+
 interface Report {
   readonly event: string;
   readonly time: string;
@@ -71,7 +85,9 @@ export function personPage({ page }: PageHandlers): Router {
       reports: await readReports(query, shown, address),
       others,
       isAddress,
-      blocked: may.repairDeliveries && isAddress ? await readBlocked(query, address) : undefined,
+      ...(may.repairDeliveries && isAddress
+        ? { blocked: await readBlocked(query, address), history: await readHistory(query, address) }
+        : {}),
     });
   });
 
@@ -123,4 +139,20 @@ async function readBlocked(query: Visit['query'], address: string): Promise<obje
     Record<'email_suppression' | 'email_unsubscribe', readonly object[]>
   >(BLOCKED, { address: `address = ${literal(address)}` });
   return { suppressed: email_suppression[0], unsubscribed: email_unsubscribe[0] };
+}
+
+/** Who added the address to the lists or removed it, and what was removed then: why and since when it had been there. */
+async function readHistory(query: Visit['query'], address: string): Promise<readonly object[]> {
+  const { audit_event } = await query<{ audit_event: readonly Change[] }>(HISTORY, {
+    filter: `object in ['email_suppression', 'email_unsubscribe'] and key = ${literal(address)}`,
+  });
+  return audit_event.map(({ time, roleid, login, object, operation, changes }) => ({
+    time,
+    by: login ?? `role ${roleid}`,
+    list: object === 'email_suppression' ? 'suppressed' : 'unsubscribed',
+    isRemoval: operation === 'delete',
+    ...Object.fromEntries(
+      changes.map(({ column, before, after }) => [column, operation === 'delete' ? before : after]),
+    ),
+  }));
 }
