@@ -465,6 +465,14 @@ describe('deliveries in the console', () => {
       }
     }
     expect(deliveryError('CARRIER_418').whatToDo).to.equal('Fix what the message says.');
-    expect(deliveryError('CARRIER_599')).to.equal(deliveryError('ECONNREFUSED'));
+    for (const code of [
+      'CARRIER_599',
+      'CARRIER_302',
+      'CARRIER_408',
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      'ERR_SOCKET_CLOSED',
+    ])
+      expect(deliveryError(code), code).to.deep.equal(deliveryError('ECONNREFUSED'));
+    expect(deliveryError('UNKNOWN_ROLE')).to.deep.equal(deliveryError('GRAPHQL_VALIDATION'));
   });
 });

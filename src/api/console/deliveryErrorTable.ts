@@ -175,7 +175,7 @@ export const DELIVERY_ERRORS: readonly DeliveryErrorRow[] = [
   {
     codes: '`SMTP_554` and other `SMTP_5…`',
     title: 'The SMTP server rejected the email',
-    state: '`failed`',
+    state: '`failed`; `retrying` first if the server takes fewer recipients at once',
     why: 'the SMTP server rejected the email; `error` has its message',
     whatToDo: 'fix what the message says',
   },
@@ -314,7 +314,7 @@ export const DELIVERY_ERRORS: readonly DeliveryErrorRow[] = [
   },
   {
     codes:
-      '`CARRIER_TIMEOUT`, `CARRIER_409` (of Resend: the attempt before is still in progress there), `CARRIER_500`, `CARRIER_503` and other 5xx, `CARRIER_RESPONSE_UNREADABLE` (of a call that several emails shared), `ECONNRESET`, `NETWORK_ERROR` and other names of broken connections',
+      '`CARRIER_TIMEOUT`, `CARRIER_408`, `CARRIER_409` (of Resend: the attempt before is still in progress there), `CARRIER_500`, `CARRIER_503`, other 3xx and 5xx, a 4xx of Amazon SES for a request that has expired, `CARRIER_RESPONSE_UNREADABLE` (of a call that several emails shared), `ECONNRESET`, `NETWORK_ERROR` and other names of broken connections',
     title: 'The carrier has problems',
     state: '`retrying`, in the end `failed`; `unknown` with `at_most_once` when the email may have left',
     why: 'the carrier, or the connection to it, has problems',

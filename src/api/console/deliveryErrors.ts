@@ -1,3 +1,4 @@
+import { ERROR_CODES } from '../../foundation/errors.js';
 import { DELIVERY_ERRORS } from './deliveryErrorTable.js';
 
 /** Why an email did not arrive, and what to do about it. */
@@ -33,8 +34,8 @@ function rowFor(code: string): string {
   if (/^SMTP_4\d\d$/.test(code)) return 'SMTP_451';
   if (/^SMTP_5\d\d$/.test(code)) return 'SMTP_554';
   if (/^CARRIER_4\d\d$/.test(code)) return 'CARRIER_400';
-  if (/^(CARRIER_5\d\d$|E[A-Z]+$)/.test(code)) return 'NETWORK_ERROR';
-  return 'GRAPHQL_VALIDATION';
+  // Node.js names broken connections in many ways: ECONNRESET, UNABLE_TO_VERIFY_LEAF_SIGNATURE.
+  return Object.hasOwn(ERROR_CODES, code) ? 'GRAPHQL_VALIDATION' : 'NETWORK_ERROR';
 }
 
 /** By status: what carriers report of emails that they had accepted. */
