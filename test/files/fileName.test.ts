@@ -10,6 +10,15 @@ describe('files: names', () => {
     expect(sanitizeFileName('a'.repeat(200))).to.equal('a'.repeat(200));
   });
 
+  it('have no control characters, and none that turn the direction of text', () => {
+    const unwanted = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).filter((sign) =>
+      /\p{Cc}|\p{Bidi_Control}/u.test(sign),
+    );
+    expect(unwanted).to.include.members(['\0', '\u061c', '\u202e']);
+    for (const sign of unwanted)
+      expect(sanitizeFileName(`a${sign}b`), sign.charCodeAt(0).toString(16)).to.equal('ab');
+  });
+
   it('as long as a request are shortened quickly', () => {
     const cpuMs = cpuTimer();
     expect(sanitizeFileName(`${'a'.repeat(1_000_000)}.txt`)).to.equal(`${'a'.repeat(196)}.txt`);
