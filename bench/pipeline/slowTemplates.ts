@@ -23,7 +23,7 @@ export async function slowTemplates({ seconds, backends }: Options, findings: Fi
     await withSite(async (site) => {
       const { installation, carrier } = site;
       const hostile = await site.addShop(SLOW_TEMPLATE);
-      // Too large to be rendered in place: it needs one of the threads that the slow ones are in.
+      // It needs one of the render processes that the slow ones are in.
       const other = await site.addShop(LARGE_TEMPLATE);
       const { baseUrl } = await site.startAll(backend);
       const mutator = mutateRowpost(baseUrl, other, CONNECTIONS);

@@ -54,6 +54,16 @@ describe('documentation', () => {
       expect(missing).to.deep.equal([]);
     });
 
+    it(`${page} has as many cells in each row of a table as in its head`, () => {
+      const text = readFileSync(new URL(page, ROOT), 'utf8').replace(/^\s*```[\s\S]*?^\s*```/gm, '');
+      const tables = [...text.matchAll(/(?:^ *\|.*\|\n)+/gm)].map(([table]) => table.trim().split('\n'));
+      const cells = (row: string): number => row.replaceAll('\\|', '').split('|').length;
+      const uneven = tables.flatMap(([head = '', ...rows]) =>
+        rows.filter((row) => cells(row) !== cells(head)),
+      );
+      expect(uneven).to.deep.equal([]);
+    });
+
     it(`${page} leads only to headings that exist`, () => {
       const text = readFileSync(new URL(page, ROOT), 'utf8');
       const missing = [...text.matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)]
