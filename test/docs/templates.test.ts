@@ -8,14 +8,22 @@ const read = (file: string): string => readFileSync(new URL(`../../${file}`, imp
 describe('docs/reference/templates.md', () => {
   const page = read('docs/reference/templates.md');
   /** As emails have it: `total` is a numeric column. */
-  const data = /^```json data\n(.*?)^```$/ms.exec(page)![1]!.replace('1234.50', '1234.50E0');
-  const examples = [...page.matchAll(/^\| `(\{.*?)` \| (?:`(.*)` )?\|$/gm)].map(
-    ([, template = '', output = '']) => [template.replaceAll('\\|', '|'), output] as const,
+  const data = /^```json data\n(.*?)^```$/ms
+    .exec(page)![1]!
+    .replace('1234.50', '1234.50E0')
+    .replace('{', '{ "now": "2026-11-23T09:30:00Z",');
+  const examples = [/^\| `(\{.*?)` \| (?:`(.*)` )?\|$/gm, /`(\{\{[^`]*\}\})` is `([^`]*)`/g].map((form) =>
+    [...page.matchAll(form)].map(
+      ([, template = '', output = '']) => [template.replaceAll('\\|', '|'), output] as const,
+    ),
   );
 
-  it('shows examples', () => expect(examples).to.have.length.above(10));
+  it('shows examples', () => {
+    expect(examples[0]).to.have.length.above(10);
+    expect(examples[1]).to.have.length.above(4);
+  });
 
-  for (const [template, output] of examples) {
+  for (const [template, output] of examples.flat()) {
     it(`${template} prints what the page shows`, () => {
       expect(compileTemplate(template, { mode: 'html' }).renderJson(data)).to.equal(output);
     });
