@@ -94,7 +94,7 @@ export const endSessionsField: ControlField<{ roleid?: number | null }> = {
 };
 
 /** `Utility.end_other_sessions`. Throws AppError PERMISSION_DENIED. */
-export const endOtherSessionsField: Field = {
+export const endOtherSessionsField: ControlField = {
   type: SCALARS.Int,
   description: 'Ends all sessions of the caller but that of this request, and no API keys. Returns how many.',
   resolve: async (_source, _args, { principal, db, deps, options: { sessionid } }) => {
