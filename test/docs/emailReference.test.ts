@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { buildSchema, isEnumType } from 'graphql';
+import { buildSchema, isEnumType, isObjectType } from 'graphql';
 import { ALLOWED_HEADERS } from '../../src/email/headerNames.js';
 
 const read = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
@@ -33,6 +33,18 @@ describe('docs/reference/email.md', () => {
     expect(cellsBelow('| State | Meaning | Ended by |')).to.have.members(valuesOf('state'));
     const [, outcomes = ''] = /Outcomes are (.*?)\./s.exec(page) ?? [];
     expect([...outcomes.matchAll(/`(\w+)`/g)].map(([, name]) => name)).to.have.members(valuesOf('outcome'));
+  });
+
+  it('has every event that is recorded, as has its column', () => {
+    const [, kept = ''] =
+      /const KEPT\b.*?\[(.*?)\]/s.exec(read('src/email/carriers/sendgrid/reports.ts')) ?? [];
+    const events = [...kept.matchAll(/'(\w+)'/g)].map(([, event]) => event);
+    expect(events).to.include('spamreport');
+    const [, documented = ''] = /the carrier reports (.*?)\./s.exec(page) ?? [];
+    expect([...documented.matchAll(/`(\w+)`/g)].map(([, event]) => event)).to.have.members(events);
+    const column = schema.getType('email_event');
+    const described = isObjectType(column) ? (column.getFields()['event']?.description ?? '') : '';
+    expect(described.match(/\w+/g)?.filter((word) => word !== 'or')).to.have.members(events);
   });
 
   it('has every header that an email type may set', () => {

@@ -96,7 +96,8 @@ export const emailEvent = controlObject({
   columns: {
     event: {
       type: 'text',
-      description: 'delivered, bounce, dropped, deferred, open, click or spamreport.',
+      description:
+        'delivered, bounce, dropped, deferred, open, click, spamreport, unsubscribe, group_unsubscribe or group_resubscribe.',
     },
     time: { type: 'timestamptz' },
     recipient: { type: 'text' },

@@ -21,7 +21,7 @@ export const signInEvent = controlObject({
       description:
         'signed_in, refused, provisioned (a role was created or linked), classes_changed (by groups) or signed_out.',
     },
-    roleid: { type: 'int4', description: 'Null if a refused login is no role, or too many were refused.' },
+    roleid: { type: 'int4', description: 'Null if no role has the refused login, or too many were refused.' },
     confid: { type: 'int4', description: 'The configuration of the provider; null for a password.' },
     provider: { type: 'text', description: 'The name that the provider had then.' },
     reason: {
