@@ -50,6 +50,34 @@ describe('README.md', () => {
     }
   });
 
+  it('shows the sums of the results of the fault tests', () => {
+    const page = read('fault/README.md');
+    /** Figures of the rows that begin with one of these names, by column. */
+    const sums = (heading: string, names: RegExp, columns: readonly number[]): number[] => {
+      const rows = sectionOf(page, heading)
+        .split('\n')
+        .filter((row) => names.test(row))
+        .map((row) =>
+          row
+            .split('|')
+            .slice(1)
+            .map((cell) => Number(figuresOf(cell)[0]?.replaceAll(',', ''))),
+        );
+      expect(rows, heading).to.have.length.above(1);
+      return columns.map((column) => rows.reduce((sum, row) => sum + row[column]!, 0));
+    };
+    const summary = (what: string): number[] => {
+      const [, cells = ''] = new RegExp(`^\\| \\[${what}\\].*?\\| (.+) \\|$`, 'm').exec(page) ?? [];
+      return cells.split(' | ').map((cell) => Number(figuresOf(cell)[0]?.replaceAll(',', '')));
+    };
+    expect(summary('processes killed')).to.deep.equal(
+      sums('Results: processes killed', /^\| (Redis|PostgreSQL) \| \d+ \|/, [2, 3, 5, 6]),
+    );
+    expect(summary('tenants moved')).to.deep.equal(
+      sums('Results: tenants moved', /^\| `--moves/, [1, 3, 4, 5]),
+    );
+  });
+
   it('has the figures of the benchmarks', () => {
     const [latency, sustained, cpu, memory] = sectionOf(README, 'What it costs')
       .split('\n')
