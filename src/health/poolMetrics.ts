@@ -22,7 +22,7 @@ export function registerPoolMetrics(
     'Connections that a statement or transaction has.',
     (use) => use.inUse,
   );
-  gauge('rowpost_pg_connections_max', 'Connections that there may be: a share of PG_POOL.', (use) => use.max);
+  gauge('rowpost_pg_connections_max', 'Connections that there may be: a part of PG_POOL.', (use) => use.max);
   gauge(
     'rowpost_pg_waiting',
     'Statements and transactions that wait for a connection.',
