@@ -26,7 +26,7 @@ export const ADDRESSES = {
     'DATABASE_DIRECT_URL',
     optional(databaseAddress),
     undefined,
-    'A direct connection to PostgreSQL, if `DATABASE_URL` points to a connection pooler such as PgBouncer. Used for LISTEN, migrations, the ledger of relay and worker, and the queue.',
+    'A direct connection to PostgreSQL, if `DATABASE_URL` points to a connection pooler such as PgBouncer. Used for LISTEN, migrations, the ledger of relay and worker, the queue if it is in PostgreSQL, and all commands.',
     '`DATABASE_URL`',
   ),
   databaseReplicaUrls: setting(
