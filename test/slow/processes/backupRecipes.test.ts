@@ -154,6 +154,42 @@ if (HAS_CLIENT_PROGRAMS) {
       });
     });
 
+    it('a dump with roles of others is restored as a superuser, and captures again after a release', async () => {
+      const [origin, target] = [await startSeparateCluster(), await startSeparateCluster()];
+      // Another oid than that of the original.
+      await runSql(target.superuserUrl, 'create database other');
+      for (const { superuserUrl } of [origin, target]) {
+        await runSql(superuserUrl, 'create role crm_app; grant crm_app to rowpost');
+        await runSql(superuserUrl, 'create database crm owner crm_app');
+        await runSql(superuserUrl, 'grant create on database crm to rowpost');
+      }
+      const admin = databaseUrl(origin.superuserUrl, 'crm');
+      await runSql(
+        admin,
+        'set role crm_app; create schema app; create table app.orders (id int primary key)',
+      );
+      const env = { DATABASE_URL: databaseUrl(origin.url, 'crm'), PXADMIN_PASSWORD: 'installation root' };
+      const fleet = { env } as unknown as Fleet;
+      await rowpost(fleet, 'release');
+      const adopt = ['tenant', 'adopt', '--name', 'crm', '--schema', 'app', '--root-login', 'root'];
+      await rowpost(fleet, ...adopt, '--root-password', 'the password of crm');
+      await rowpost(fleet, 'tenant', 'capture', '--tenant', '1', '--table', 'orders', '--writers', 'all');
+
+      const newAdmin = databaseUrl(target.superuserUrl, 'crm');
+      const { code, output } = await recipes.run(['dump', 'restore as a superuser', 'release'], {
+        ...env,
+        ...FOR_DOCTOR,
+        NEW_ADMIN_URL: newAdmin,
+        NEW_DATABASE_URL: databaseUrl(target.url, 'crm'),
+      });
+      expect(code, output).to.equal(0);
+      await runSql(newAdmin, 'set role crm_app; insert into app.orders values (7)');
+      const copy = openTestDatabase(databaseUrl(target.url, 'crm'));
+      const { rows } = await copy.pool.query('select operation, target, key from rowpost.outbox');
+      await copy.close();
+      expect(rows).to.deep.equal([{ operation: 'insert', target: 'orders', key: { id: 7 } }]);
+    });
+
     describe('a base backup and the log', () => {
       let fleet: Fleet;
       let cluster: SeparateCluster;
