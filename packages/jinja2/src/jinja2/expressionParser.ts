@@ -27,11 +27,18 @@ export class ExpressionParser extends OperandParser {
   /** An expression, or a tuple of several separated by commas. */
   override parseTuple(options: TupleOptions = {}): Expression {
     const parse = options.conditional === false ? () => this.parseOr() : () => this.parseExpression();
+    return this.parseOneOrTuple(parse, options);
+  }
+
+  private parseOneOrTuple<T>(
+    parse: () => T,
+    { endName, parenthesized = false }: TupleOptions,
+  ): T | { kind: 'tuple'; items: T[]; offset: number } {
     const { offset } = this.stream.current;
-    const { items, isTuple } = this.parseItems(parse, options.endName);
+    const { items, isTuple } = this.parseItems(parse, endName);
     const [first] = items;
     if (!isTuple && first !== undefined) return first;
-    if (!isTuple && options.parenthesized !== true) {
+    if (!isTuple && !parenthesized) {
       throw this.stream.fail(`Expected an expression, got '${describeToken(this.stream.current)}'`);
     }
     return { kind: 'tuple', items, offset };
@@ -61,35 +68,25 @@ export class ExpressionParser extends OperandParser {
   }
 
   /** Assignment target of `for` and `with`: a name, or a tuple of names. */
-  parseTarget(endName?: string): Target {
-    return this.parseTargets(() => this.parseSingleTarget(), endName);
+  parseTarget(options: TupleOptions = {}): Target {
+    return this.parseOneOrTuple(() => this.parseSingleTarget(), options);
   }
 
   /** Assignment target of `set`, which may also be an attribute of a namespace. */
   parseSetTarget(): Target {
-    return this.parseTargets(() =>
-      this.stream.following.type === '.' ? this.parseNamespaceTarget() : this.parseSingleTarget(),
-    );
-  }
-
-  private parseTargets(parse: () => Target, endName?: string): Target {
-    const { offset } = this.stream.current;
-    const { items, isTuple } = this.parseItems(parse, endName);
-    const [first] = items;
-    if (!isTuple && first !== undefined) return first;
-    if (!isTuple)
-      throw this.stream.fail(`Expected an expression, got '${describeToken(this.stream.current)}'`);
-    return { kind: 'tuple', items, offset };
+    const parse = (): Target =>
+      this.stream.following.type === '.' ? this.parseNamespaceTarget() : this.parseSingleTarget();
+    return this.parseOneOrTuple(parse, {});
   }
 
   private parseSingleTarget(): Target {
     const { stream } = this;
     if (stream.skipIf('(')) {
-      const { offset } = stream.current;
-      const { items, isTuple } = stream.nested(() => this.parseItems(() => this.parseSingleTarget()));
+      const inner = stream.nested(() =>
+        this.parseOneOrTuple(() => this.parseSingleTarget(), { parenthesized: true }),
+      );
       stream.expect(')');
-      const [only] = items;
-      return !isTuple && only !== undefined ? only : { kind: 'tuple', items, offset };
+      return inner;
     }
     if (!stream.is('name')) throw stream.fail(`can't assign to '${describeToken(stream.current)}'`);
     return this.parseNameTarget();
@@ -126,21 +123,15 @@ export class ExpressionParser extends OperandParser {
   }
 
   parseOr(): Expression {
-    let left = this.parseAnd();
-    for (let links = 1; this.stream.isName('or'); links++) {
-      this.checkChain(links);
-      const { offset } = this.stream.next();
-      left = { kind: 'logical', operator: 'or', left, right: this.parseAnd(), offset };
-    }
-    return left;
+    return this.parseLogical('or', () => this.parseLogical('and', () => this.parseNot()));
   }
 
-  private parseAnd(): Expression {
-    let left = this.parseNot();
-    for (let links = 1; this.stream.isName('and'); links++) {
+  private parseLogical(operator: 'or' | 'and', parseOperand: () => Expression): Expression {
+    let left = parseOperand();
+    for (let links = 1; this.stream.isName(operator); links++) {
       this.checkChain(links);
       const { offset } = this.stream.next();
-      left = { kind: 'logical', operator: 'and', left, right: this.parseNot(), offset };
+      left = { kind: 'logical', operator, left, right: parseOperand(), offset };
     }
     return left;
   }

@@ -2,7 +2,7 @@ import { parseFloatText, parseInteger } from '../values/numbers.js';
 import { toFloat, type Value } from '../values/value.js';
 import type { Arguments, Call, Expression, FilterCall } from './ast.js';
 import type { TokenStream } from './tokenStream.js';
-import { describeToken } from './tokens.js';
+import { describeToken, type TokenType } from './tokens.js';
 
 /** Names that are values and can't be assigned to. */
 export const CONSTANTS: ReadonlyMap<string, Value> = new Map<string, Value>([
@@ -87,29 +87,30 @@ export abstract class OperandParser {
   private parseList(): Expression {
     const { stream } = this;
     const { offset } = stream.expect('[');
-    const items: Expression[] = [];
-    while (!stream.is(']')) {
-      if (items.length > 0) stream.expect(',');
-      if (stream.is(']')) break;
-      items.push(this.parseExpression());
-    }
-    stream.expect(']');
-    return { kind: 'list', items, offset };
+    return { kind: 'list', items: this.parseUntil(']', () => this.parseExpression()), offset };
   }
 
   private parseDict(): Expression {
     const { stream } = this;
     const { offset } = stream.expect('{');
-    const entries: [Expression, Expression][] = [];
-    while (!stream.is('}')) {
-      if (entries.length > 0) stream.expect(',');
-      if (stream.is('}')) break;
+    const entries = this.parseUntil('}', (): [Expression, Expression] => {
       const key = this.parseExpression();
       stream.expect(':');
-      entries.push([key, this.parseExpression()]);
-    }
-    stream.expect('}');
+      return [key, this.parseExpression()];
+    });
     return { kind: 'dict', entries, offset };
+  }
+
+  /** Items with commas between them, and perhaps after the last one. */
+  private parseUntil<T>(end: TokenType, parse: () => T): T[] {
+    const { stream } = this;
+    const items: T[] = [];
+    while (!stream.is(end)) {
+      if (items.length > 0) stream.expect(',');
+      if (!stream.is(end)) items.push(parse());
+    }
+    stream.expect(end);
+    return items;
   }
 
   protected parsePostfix(start: Expression): Expression {

@@ -157,7 +157,7 @@ class StatementParser {
 
   private parseFor(offset: number): Statement {
     const { stream, expressions } = this;
-    const target = expressions.parseTarget('in');
+    const target = expressions.parseTarget({ endName: 'in' });
     stream.expectName('in');
     const iterable = expressions.parseTuple({ conditional: false, endName: 'recursive' });
     const test = stream.skipName('if') ? expressions.parseExpression() : undefined;
