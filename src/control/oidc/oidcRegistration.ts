@@ -40,59 +40,44 @@ export async function readOidcRegistration(
   confid: number,
 ): Promise<OidcRegistration | undefined> {
   const { rows } = await db.query<RegistrationRow>(
-    `select c.providerid, c.client_id, c.client_secret_encrypted, c.redirect_uri, c.requires_iss, c.max_session_age, c.prompt,
-       ${VERSION} as version
+    `select c.providerid, c.client_id as "clientId", c.client_secret_encrypted as "secretEncrypted", c.redirect_uri as "redirectPath",
+       c.requires_iss as "requiresIss", c.max_session_age as "maxSessionAge", c.prompt, ${VERSION} as version
      from rowpost.oidc_config c join rowpost.oidc_providers p using (providerid) where c.tenantid = $1 and c.confid = $2`,
     [tenantid, confid],
   );
   const [row] = rows;
   if (!row) return undefined;
-  const provider = await readRow(db, oidcProviders, { providerid: row.providerid });
+  const { providerid, secretEncrypted, ...read } = row;
+  const provider = await readRow(db, oidcProviders, { providerid });
   if (!provider) throw new Error('a configuration names a provider that is missing');
   return {
-    clientId: row.client_id,
-    clientSecret: keyRing.decrypt(row.client_secret_encrypted, secretContext('oidc_config', confid)),
+    ...read,
+    clientSecret: keyRing.decrypt(secretEncrypted, secretContext('oidc_config', confid)),
     clientKey: await readClientKey(db, keyRing, tenantid, confid),
     provider,
-    redirectPath: row.redirect_uri,
-    requiresIss: row.requires_iss || provider.sends_iss === true,
-    maxSessionAge: row.max_session_age,
-    prompt: row.prompt,
+    requiresIss: row.requiresIss || provider.sends_iss === true,
     provisioning: await readRow(db, oidcProvisioning, { tenantid, confid }),
-    version: row.version,
   };
 }
 
 /** Whether a configuration is of the version. @param isLocking whether its provider stays as it is until the transaction ends */
 export async function isOfVersion(
   db: StatementRunner,
-  { tenantid, confid, version }: OfVersion,
+  { tenantid, confid, version }: { tenantid: number; confid: number; version: string },
   isLocking = false,
 ): Promise<boolean> {
   const { rows } = await db.query(isLocking ? LOCK_OF_VERSION : OF_VERSION, [tenantid, confid, version]);
   return rows.length > 0;
 }
 
-interface OfVersion {
-  readonly tenantid: number;
-  readonly confid: number;
-  readonly version: string;
-}
-
 const OF_VERSION = `select from rowpost.oidc_config c join rowpost.oidc_providers p using (providerid)
   where c.tenantid = $1 and c.confid = $2 and ${VERSION} = $3`;
 const LOCK_OF_VERSION = `${OF_VERSION} for share of p`;
 
-interface RegistrationRow {
+type RegistrationRow = Omit<OidcRegistration, 'clientSecret' | 'clientKey' | 'provider' | 'provisioning'> & {
   readonly providerid: number;
-  readonly client_id: string;
-  readonly client_secret_encrypted: string;
-  readonly redirect_uri: string;
-  readonly requires_iss: boolean;
-  readonly max_session_age: number | null;
-  readonly prompt: string | null;
-  readonly version: string;
-}
+  readonly secretEncrypted: string;
+};
 
 /** Where the provider signs people out; undefined if it doesn't. */
 export function endSessionUri({ provider }: OidcRegistration): string | undefined {
