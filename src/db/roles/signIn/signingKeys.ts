@@ -11,28 +11,19 @@ export interface StoredSigningKey {
   readonly privateJwk: Readonly<Record<string, unknown>>;
 }
 
-interface SigningKeyRow {
-  kid: string;
-  public_jwk: Record<string, unknown>;
-  private_jwk_encrypted: string;
-}
-
 /** All keys, newest first: the newest signs, all verify. */
 export async function readSigningKeys(
   db: StatementRunner,
   keyRing: KeyRing,
 ): Promise<readonly StoredSigningKey[]> {
-  const { rows } = await db.query<SigningKeyRow>(
-    'select kid, public_jwk, private_jwk_encrypted from rowpost.signing_key order by createtime desc, kid',
+  const { rows } = await db.query<Omit<StoredSigningKey, 'privateJwk'> & { encrypted: string }>(
+    `select kid, public_jwk as "publicJwk", private_jwk_encrypted as encrypted
+     from rowpost.signing_key order by createtime desc, kid`,
   );
-  return rows.map((row) => ({
-    kid: row.kid,
-    publicJwk: row.public_jwk,
-    privateJwk: JSON.parse(keyRing.decrypt(row.private_jwk_encrypted, signingKeyContext(row.kid))) as Record<
-      string,
-      unknown
-    >,
-  }));
+  return rows.map(({ encrypted, ...key }) => {
+    const privateJwk = keyRing.decrypt(encrypted, signingKeyContext(key.kid));
+    return { ...key, privateJwk: JSON.parse(privateJwk) as StoredSigningKey['privateJwk'] };
+  });
 }
 
 /** Throws UsageError if this installation's secrets were encrypted with other SECRET_KEYS. A new installation has no secrets. */
