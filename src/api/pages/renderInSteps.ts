@@ -1,14 +1,22 @@
-import type { Liquid } from 'liquidjs';
 import type { Steps } from '../../graphql/steps.js';
 
 /** What LiquidJS does between two steps: about a millisecond, unless it prints long texts. */
 const PARTS_PER_STEP = 5_000;
 
+/** What is needed of LiquidJS: what `renderFileSync` runs. */
+interface Renderer {
+  _renderFile(
+    view: string,
+    values: object,
+    options: { readonly sync: boolean },
+  ): Iterator<unknown, unknown, unknown>;
+}
+
 /**
  * Renders a view as `renderFileSync` does, but in steps: a page may have a hundred thousand cells. LiquidJS renders each part of a
  * template by a generator, which yields those of the parts within.
  */
-export function* renderInSteps(liquid: Liquid, view: string, values: object): Steps<string> {
+export function* renderInSteps(liquid: Renderer, view: string, values: object): Steps<string> {
   yield;
   const stack: Iterator<unknown, unknown, unknown>[] = [liquid._renderFile(view, values, { sync: true })];
   let value: unknown;
