@@ -1,4 +1,5 @@
 import type { Email } from '../../src/email/email.js';
+import { countDeliveries } from '../../src/db/ledger/countDeliveries.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { packEmail, toSentEmail } from '../../src/email/sentEmail.js';
 import { ConsoleBrowser } from './consoleBrowser.js';
@@ -130,6 +131,11 @@ export class ConsoleShop {
        from generate_series(1, ?::int) i`,
       [this.tenantid, this.ruleid, count],
     );
+  }
+
+  /** As a relay does every few seconds. */
+  count(): Promise<void> {
+    return countDeliveries(this.fixture.testDatabase.database.pool);
   }
 
   async attempt(deliveryid: string, values: Json): Promise<void> {

@@ -72,6 +72,7 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
     'Utility.tables': 'tables { name }',
     'Utility.backlog': 'backlog { events }',
     'Utility.statistics': 'statistics { counted }',
+    'Utility.delivery_counts': 'delivery_counts { counted }',
     'Utility.installation_statistics': 'installation_statistics { tenants { name } }',
     'Utility.role_rights': `role_rights(roleid: ${ids['role'] ?? ''}) { roleid }`,
     'Utility.sessions': `sessions(roleid: ${ids['role'] ?? ''}) { sessionid }`,

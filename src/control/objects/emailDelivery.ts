@@ -1,3 +1,4 @@
+import { SCALARS } from '../../graphql/schema/scalars.js';
 import { controlObject } from '../derive/declaration.js';
 import { seenDeliveries } from '../derive/visibility.js';
 import { requireDeliveryViewer } from '../permissions.js';
@@ -92,20 +93,36 @@ export const emailEvent = controlObject({
   label: 'event',
   description: 'What the carrier reports about an email after it was sent.',
   key: ['time', 'provider_event_id'],
-  listed: false,
   columns: {
+    deliveryid: { type: 'int8' },
     event: {
       type: 'text',
       description:
         'delivered, bounce, dropped, deferred, open, click, spamreport, unsubscribe, group_unsubscribe or group_resubscribe.',
     },
-    time: { type: 'timestamptz' },
+    time: { type: 'timestamptz', output: SCALARS.DateTime },
     recipient: { type: 'text' },
     reason: { type: 'text', description: 'Reason as given by the receiving server or the carrier.' },
     status: { type: 'text', description: 'Enhanced status code (RFC 3463), such as 5.1.1.' },
     type: { type: 'text', description: 'Bounces only: bounce (permanent) or blocked (temporary).' },
     url: { type: 'text', description: 'Clicks only: the URL of the link.' },
+    createtime: { type: 'timestamptz', description: 'Of the delivery.' },
     provider_event_id: { type: 'text', output: null },
   },
   visible: seenDeliveries,
+  mayList: requireDeliveryViewer,
+});
+
+export const emailRecipient = controlObject({
+  table: 'email_recipient',
+  label: 'recipient',
+  description: 'Whom deliveries were meant for, which finds those for an address however many there are.',
+  key: ['address', 'deliveryid'],
+  columns: {
+    address: { type: 'text', description: 'In lower case, without the name.' },
+    deliveryid: { type: 'int8' },
+    createtime: { type: 'timestamptz', description: 'Of the delivery.' },
+  },
+  visible: seenDeliveries,
+  mayList: requireDeliveryViewer,
 });

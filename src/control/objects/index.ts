@@ -5,7 +5,7 @@ import type { ControlObject } from '../derive/declaration.js';
 import { apiKey } from './apiKey.js';
 import { auditEvent } from './auditEvent.js';
 import { capability } from './capability.js';
-import { emailAttempt, emailDelivery, emailEvent } from './emailDelivery.js';
+import { emailAttempt, emailDelivery, emailEvent, emailRecipient } from './emailDelivery.js';
 import { emailRule } from './emailRule.js';
 import { emailSuppression } from './emailSuppression.js';
 import { emailLayouts } from './emailLayouts.js';
@@ -51,6 +51,7 @@ export const OBJECTS: readonly ControlObject[] = [
   outbox,
   emailAttempt,
   emailEvent,
+  emailRecipient,
   emailSuppression,
   emailUnsubscribe,
 ];

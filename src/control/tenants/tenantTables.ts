@@ -77,6 +77,7 @@ export const STAYING_TABLES: ReadonlySet<string> = new Set([
   'email_attempt',
   'email_event',
   'email_pace',
+  'email_recipient', // written anew with the deliveries that move
   'mailbox',
   'invitation', // a link leads to the cell that made it
   'move_change', // of 0.1.0

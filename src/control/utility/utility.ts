@@ -24,7 +24,7 @@ import { roleRightsField } from '../roles/roleRights.js';
 import { sessionsField } from '../roles/sessions.js';
 import { signInBrand } from '../tenants/signInBrand.js';
 import { backlogField } from './backlog.js';
-import { installationStatisticsField, statisticsField } from './statistics.js';
+import { deliveryCountsField, installationStatisticsField, statisticsField } from './statistics.js';
 import { tablesField } from './tables.js';
 
 const introspect: ControlField<object> = {
@@ -119,6 +119,7 @@ export const utilityQueries: ControlFields = {
   tables: tablesField,
   backlog: backlogField,
   statistics: statisticsField,
+  delivery_counts: deliveryCountsField,
   installation_statistics: installationStatisticsField,
   role_rights: roleRightsField,
   sessions: sessionsField,

@@ -95,6 +95,34 @@ const FIGURES = statement`
   ) as figures
   from period`;
 
+/** How many deliveries there are of each status and cause, in whole hours. */
+export interface DeliveryCounts {
+  /** As in `DeliveryFigures`. */
+  readonly counted: string | null;
+  readonly causes: readonly (StatusCount & { readonly error_code: string })[];
+}
+
+/** @param since ISO 8601; null for the first hour that is kept. The hours in which the period begins and ends count as a whole. */
+export async function readDeliveryCounts(
+  db: StatementRunner,
+  tenantid: number,
+  { since, until }: { readonly since: string | null; readonly until: string | null },
+): Promise<DeliveryCounts> {
+  const { rows } = await db.query<DeliveryCounts>(COUNTS, [tenantid, since, until]);
+  const [row] = rows;
+  if (!row) throw new Error('the counts are one row');
+  return row;
+}
+
+const COUNTS = statement`
+  select (select to_json(counted)#>>'{}' from rowpost.delivery_count_run) as counted,
+    (select coalesce(json_agg(c), '[]') from (
+      select status, error_code, sum(deliveries) as deliveries from rowpost.delivery_count
+      where tenantid = $1::int
+        and hour >= coalesce(date_trunc('hour', $2::timestamptz, 'UTC'), '-infinity')
+        and hour < coalesce($3::timestamptz, 'infinity')
+      group by 1, 2 order by 3 desc, 1, 2) c) as causes`;
+
 export interface ActivityOptions {
   readonly days: number;
   /** Only these. */

@@ -14,6 +14,7 @@ const PARTITIONED = [
   'delivery_start',
   'email_attempt',
   'email_event',
+  'email_recipient',
   'sent_mail',
 ] as const;
 

@@ -186,7 +186,7 @@ export async function forgetEvents(client: pg.ClientBase, tenantid: number): Pro
 
 /** Forgets the deliveries of such a tenant, which may be millions: first themselves, so that none looks as if it had not been started. */
 export async function forgetDeliveries(pool: Pool, tenantid: number): Promise<void> {
-  for (const table of [...OF_TENANT, 'email_pace'].reverse()) {
+  for (const table of [...OF_TENANT, 'email_recipient', 'email_pace'].reverse()) {
     await inTransaction(pool, async (client) => {
       await client.query(statement`set local statement_timeout = 0`);
       await client.query(statement`delete from ${identifier('rowpost', table)} where tenantid = $1`, [
