@@ -159,6 +159,7 @@ describe('deliveries in the console', () => {
     await crowd.report(arrived, { event: 'delivered' });
     const spam = await crowd.deliver(order, { state: 'sent' });
     await crowd.report(spam, { event: 'spamreport' });
+    await crowd.count();
     expect(await client.page('/console/deliveries'))
       .to.include('<span class="state delivered">Delivered</span>')
       .and.include('<span class="state complained">Complained</span> <strong>1</strong>')
@@ -202,10 +203,11 @@ describe('deliveries in the console', () => {
     const client = await crowd.signedIn();
     const order = await crowd.changeOrder(7, 'new', 'paid');
     const oldest = await crowd.deliver(order, { state: 'sent', subject: 'the oldest' });
-    await crowd.crowd(6_000);
+    await crowd.crowd(2_000);
     const html = await client.page('/console/deliveries?subject=the+oldest');
-    expect(html).to.include('Searched the newest 5,000').and.include('None of them matches');
-    const further = /href="([^"]+depth=1[^"]*)"/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    expect(html).to.include('Searched the newest 1,500').and.include('None of them matches');
+    const further =
+      /href="([^"]+below=[^"]*)">Search those before them/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? '';
     expect(await client.page(further))
       .to.include(`/console/deliveries/${oldest}`)
       .and.not.include('Searched the newest');
@@ -215,7 +217,9 @@ describe('deliveries in the console', () => {
     await crowd.close();
   });
 
-  it('are counted by state, with failures grouped by cause', async () => {
+  it('are counted by state in whole hours, with failures grouped by cause', async () => {
+    await shop.count();
+    expect(await browser.page('/console/deliveries')).to.match(/<li>Since <time datetime="[^"]+:00:00.000Z"/);
     expect(await browser.page('/console/deliveries')).to.match(
       /<span class="state failed">Failed<\/span> <strong>1<\/strong>/,
     );
@@ -224,7 +228,7 @@ describe('deliveries in the console', () => {
     );
     const html = await browser.page('/console/failures');
     expect(html)
-      .to.include('/console/deliveries?state=failed&amp;code=TEMPLATE_FAILED')
+      .to.include('/console/deliveries?status=failed&amp;code=TEMPLATE_FAILED')
       .and.include('Correct the template at the given line and column')
       .and.match(
         /<dt>The latest<\/dt><dd><a href="\/console\/deliveries\/\d+">receipt, delivery \d+<\/a>: line 1: &#34;/,
@@ -335,7 +339,8 @@ describe('deliveries in the console', () => {
       error_code: 'EMAIL_TOO_LARGE',
       subject: 'large',
     });
-    const path = '/console/deliveries/redrive?state=failed&code=CARRIER_400';
+    const path = '/console/deliveries/redrive?status=failed&code=CARRIER_400';
+    await crowd.count();
     expect(await client.page('/console/failures')).to.include(path.replaceAll('&', '&amp;'));
     const question = await client.page(path);
     expect(question).to.include('<strong>2</strong> deliveries').and.include('Send 2 again');

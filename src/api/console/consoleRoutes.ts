@@ -176,10 +176,10 @@ export function consoleRoutes(deps: RouteDeps): Router {
       redrivePages(handlers),
       selectedPages(handlers, sendCsv),
       exportPages(handlers, sendCsv),
-      deliveryPages(handlers),
+      deliveryPages(handlers, deps.config.listMaxLimit),
       emailPreviewPages(handlers),
       sentEmailPages(handlers),
-      personPage(handlers),
+      personPage(handlers, deps.config.listMaxLimit),
       whyPage(handlers),
     )
     .use(

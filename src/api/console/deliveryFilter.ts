@@ -30,10 +30,18 @@ export const UNSENT: ReadonlySet<string> = new Set([
 /** Those that always have an error code. */
 const STATUSES_WITH_ERROR: ReadonlySet<string> = new Set(['held_back', 'failed', 'unknown']);
 
-/** A filter of deliveries that were reported as not arrived or not wanted, which an index finds. */
-export const IN_TROUBLE = "email_event_collection.event in ['bounce', 'dropped', 'spamreport']";
-/** Statuses that only such deliveries have. */
+/** Statuses of emails that did not arrive or were not wanted, as carriers reported. */
 export const TROUBLE_STATUSES: ReadonlySet<string> = new Set(['bounced', 'complained']);
+
+/** The reports that make these statuses. */
+const EVENTS_OF: Readonly<Record<string, readonly string[]>> = {
+  delivered: ['delivered'],
+  opened: ['open'],
+  clicked: ['click'],
+  bounced: ['bounce', 'dropped'],
+  complained: ['spamreport'],
+  unsubscribed: ['unsubscribe', 'group_unsubscribe'],
+};
 
 /** States of deliveries with an error code, which PostgreSQL finds with an index however many were sent. */
 const STATES_WITH_ERROR: ReadonlySet<string> = new Set([
@@ -56,13 +64,14 @@ export const EVENTS = [
   'unsubscribe',
 ] as const;
 
-const PERIODS: Readonly<Record<string, { readonly label: string; readonly interval?: string }>> = {
-  hour: { label: 'Last hour', interval: '1 hour' },
-  day: { label: 'Last 24 hours', interval: '1 day' },
-  week: { label: 'Last 7 days', interval: '7 days' },
-  month: { label: 'Last 30 days', interval: '30 days' },
+const PERIODS: Readonly<Record<string, { readonly label: string; readonly hours?: number }>> = {
+  hour: { label: 'Last hour', hours: 1 },
+  day: { label: 'Last 24 hours', hours: 24 },
+  week: { label: 'Last 7 days', hours: 7 * 24 },
+  month: { label: 'Last 30 days', hours: 30 * 24 },
   all: { label: 'Any time' },
 };
+const HOUR_MS = 3_600_000;
 /** As choices of a form. */
 export const PERIOD_CHOICES = Object.entries(PERIODS).map(([value, { label }]) => ({ value, label }));
 const DEFAULT_PERIOD = 'week';
@@ -107,17 +116,43 @@ export function searchAddress(search: Search, changes: Readonly<Record<string, s
   return text === '' ? '' : `?${text}`;
 }
 
-/** Only the period of a search, for figures about everything in it. */
-export function periodOf({ within, from, until }: Search): readonly string[] {
-  if (from !== '' || until !== '') {
-    return [
-      ...(from === '' ? [] : [`createtime >= ${literal(readTime(from, 'from'))}`]),
-      ...(until === '' ? [] : [`createtime < ${literal(readTime(until, 'until'))}`]),
-    ];
-  }
-  const interval = ownValue(PERIODS, within)?.interval;
-  return interval === undefined ? [] : [`createtime >= now() - interval(${literal(interval)})`];
+/** The times of a search in whole hours, in which deliveries are counted: what the list shows is what the counts count. */
+export interface Period {
+  readonly since?: string;
+  readonly until?: string;
 }
+
+/** Throws AppError BAD_USER_INPUT. */
+export function periodOf({ within, from, until }: Search, nowMs = Date.now()): Period {
+  if (from !== '' || until !== '') {
+    return {
+      ...(from !== '' && { since: hourOf(readTime(from, 'from'), Math.floor) }),
+      ...(until !== '' && { until: hourOf(readTime(until, 'until'), Math.ceil) }),
+    };
+  }
+  const hours = ownValue(PERIODS, within)?.hours;
+  return hours === undefined ? {} : { since: hourOf(nowMs - hours * HOUR_MS, Math.floor) };
+}
+
+function hourOf(ms: number, round: (hours: number) => number): string {
+  return new Date(round(ms / HOUR_MS) * HOUR_MS).toISOString();
+}
+
+/** The conditions of a period. The ids, which begin with the time when they were given out, let an index end where the period begins. */
+export function conditionsOfPeriod({ since, until }: Period): readonly string[] {
+  return [
+    ...(since === undefined
+      ? []
+      : [`createtime >= ${literal(since)}`, `deliveryid >= ${literal(firstId(Date.parse(since)))}`]),
+    ...(until === undefined ? [] : [`createtime < ${literal(until)}`]),
+  ];
+}
+
+/** No delivery of a later change has a smaller id: see `delivery_number` in the schema. PostgreSQL's clock may have stepped back. */
+function firstId(ms: number): string {
+  return String(BigInt(Math.max(0, ms - HOUR_MS - ID_EPOCH_MS)) * 4096n);
+}
+const ID_EPOCH_MS = 1_600_000_000_000;
 
 /** Several are separated by commas, as links of the overview have them. */
 export function statusesOf({ status }: Search): readonly string[] {
@@ -129,26 +164,60 @@ function isOf(search: Search, statuses: ReadonlySet<string>): boolean {
   return search.status !== '' && statusesOf(search).every((status) => statuses.has(status));
 }
 
-/** Whether only deliveries match that were reported as not arrived or not wanted. */
-export function isTrouble(search: Search): boolean {
-  return isOf(search, TROUBLE_STATUSES);
-}
-
 /** Whether only deliveries with an error code match, which an index finds. */
 export function hasErrorCode(search: Search): boolean {
   const { state, code } = search;
   return isOf(search, STATUSES_WITH_ERROR) || STATES_WITH_ERROR.has(state) || code !== '';
 }
 
+/** One list of rows with the ids of deliveries, and the conditions by which an index gives them in their order. */
+export interface IdList {
+  readonly list: 'email_delivery' | 'email_event' | 'email_recipient';
+  readonly conditions: readonly string[];
+}
+
+/**
+ * The ways to find what a search is for by an index: each gives all deliveries that match, and others. Without a condition that an index
+ * has, it is all deliveries.
+ */
+export function waysToFind(search: Search): readonly (readonly IdList[])[] {
+  const { to, person, code, type, event } = search;
+  const ofDeliveries = (condition: string): readonly IdList[] => [
+    { list: 'email_delivery', conditions: [condition] },
+  ];
+  const ofReports = (events: readonly string[]): readonly IdList[] =>
+    events.map((each) => ({ list: 'email_event', conditions: [`event = ${literal(each)}`] }));
+  const address = person === '' ? wholeAddress(to) : person.toLowerCase();
+  const reports = statusesOf(search).map((status) => ownValue(EVENTS_OF, status));
+  const ways = [
+    ...(address === undefined
+      ? []
+      : [[{ list: 'email_recipient', conditions: [`address = ${literal(address)}`] } as const]]),
+    ...(reports.length > 0 && reports.every((events) => events !== undefined)
+      ? [ofReports(reports.flat())]
+      : []),
+    ...(event === '' ? [] : [ofReports([event])]),
+    ...(code === '' ? [] : [ofDeliveries(`error_code = ${literal(code)}`)]),
+    ...(code === '' && hasErrorCode(search) ? [ofDeliveries('error_code is not null')] : []),
+    ...(type === '' ? [] : [ofDeliveries(`email_type = ${literal(type)}`)]),
+  ];
+  return ways.length > 0 ? ways : [[{ list: 'email_delivery', conditions: [] }]];
+}
+
+/** The address, if the text looks like one as a whole: an index finds it, but no parts of addresses. */
+export function wholeAddress(text: string): string | undefined {
+  return /^[^\s@<>]+@[^\s@<>]+\.[^\s@<>.]{2,}$/.test(text) ? text.toLowerCase() : undefined;
+}
+
 /** The conditions of a search except its period. Throws AppError BAD_USER_INPUT. */
 export function conditionsOf(search: Search): string[] {
   const { to, person, subject, status, state, code, type, rule, table, key, event } = search;
   const conditions: string[] = [];
-  if (to !== '') conditions.push(recipientCondition(containing(to), to));
+  if (to !== '')
+    conditions.push(recipientCondition(wholeAddress(to) === undefined ? containing(to) : escaped(to), to));
   if (person !== '') conditions.push(recipientCondition(escaped(person), person));
   if (subject !== '') conditions.push(`subject ilike ${literal(containing(subject))}`);
   if (hasErrorCode(search)) conditions.push('error_code is not null');
-  if (isTrouble(search)) conditions.push(IN_TROUBLE);
   if (status !== '') conditions.push(`status in [${statusesOf(search).map(literal).join(', ')}]`);
   if (state !== '') conditions.push(`state = ${literal(state)}`);
   if (code !== '') conditions.push(`error_code = ${literal(code)}`);
@@ -197,10 +266,10 @@ function readNumber(given: string, what: string): string {
   throw new AppError('BAD_USER_INPUT', `${what} must be a number.`, { hint: 'Correct it in the search.' });
 }
 
-/** Reads what `<input type="datetime-local">` sends, which is UTC here. */
-function readTime(given: string, what: string): string {
+/** Reads what `<input type="datetime-local">` sends, which is UTC here. @returns milliseconds */
+function readTime(given: string, what: string): number {
   const time = new Date(/^\d{4}-\d\d-\d\d$/.test(given) ? given : `${given}Z`);
-  if (!Number.isNaN(time.getTime()) && /^\d{4}-/.test(given)) return time.toISOString();
+  if (!Number.isNaN(time.getTime()) && /^\d{4}-/.test(given)) return time.getTime();
   throw new AppError('BAD_USER_INPUT', `"${what}" is not a time.`, {
     hint: 'Write it as 2026-01-31T09:30, in UTC.',
   });

@@ -6,8 +6,8 @@ import { CONSOLE } from './consolePath.js';
 import { deliveryError, REPORTED } from './deliveryErrors.js';
 import {
   EVENTS,
+  conditionsOfPeriod,
   FIELDS,
-  IN_TROUBLE,
   literal,
   PERIOD_CHOICES,
   periodOf,
@@ -17,6 +17,7 @@ import {
   statusesOf,
   TROUBLE_STATUSES,
   UNSENT,
+  type Period,
 } from './deliveryFilter.js';
 import { searchDeliveries } from './deliverySearch.js';
 import {
@@ -36,12 +37,9 @@ export const REDRIVE_ALL = `${DELIVERIES}/redrive`;
 const PAGE_SIZE = 50;
 
 // The list is only queried for its PERMISSION_DENIED: otherwise a role without access would be told that nothing failed.
-const COUNTS = `query ($unsent: String, $reported: String) {
+const COUNTS = `query ($since: DateTime, $until: DateTime) {
   email_delivery(limit: 0) { deliveryid }
-  Aggregates {
-    unsent: count(subquery: "{ email_delivery { deliveryid status state error_code } }", filter: $unsent, limit: 1000)
-    reported: count(subquery: "{ email_delivery { deliveryid status } }", filter: $reported)
-  }
+  Utility { delivery_counts(since: $since, until: $until) { causes { status error_code deliveries } } }
 }`;
 const ROLES = 'query ($filter: String) { role(filter: $filter) { roleid login name } }';
 const CHANGE = 'change { time roleid writer application old new }';
@@ -57,16 +55,15 @@ const RULE = `query ($filter: String) {
   email_rule(filter: $filter, limit: 1) { ruleid name email_type condition enabled query_roleid operations targets }
 }`;
 
-/** Deliveries that did not go well, by status and, unless they were sent, by state and cause. */
+/** Deliveries that did not go well, by status and, unless they were sent, by cause. */
 interface Count {
   readonly count: number;
   readonly status: string;
-  readonly state?: string;
-  readonly error_code?: string;
+  readonly error_code: string;
 }
 
 /** Pages about what was sent, what was not and why. */
-export function deliveryPages({ page }: PageHandlers): Router {
+export function deliveryPages({ page }: PageHandlers, listMaxLimit: number): Router {
   const list = page(async ({ query, show, may }, req) => {
     const search = readSearch(req.query);
     const below = idOf(req.query['below']);
@@ -75,8 +72,8 @@ export function deliveryPages({ page }: PageHandlers): Router {
     const [{ rows, searched }, counts] = await Promise.all([
       searchDeliveries(query, search, {
         below,
-        depth: Math.max(0, ['0', '1', '2', '3', '4'].indexOf(req.query['depth'] as string)),
         limit: PAGE_SIZE + 1,
+        listMaxLimit,
       }),
       readTroubles(query, period),
     ]);
@@ -95,6 +92,8 @@ export function deliveryPages({ page }: PageHandlers): Router {
       statuses: statusChoices(search),
       events: EVENTS,
       periods: PERIOD_CHOICES,
+      since: period.since,
+      until: period.until,
       counts: toFigures(counts).map(({ found, ...figure }) => ({
         ...figure,
         address: DELIVERIES + searchAddress(readSearch({ ...periodFields(search), ...found })),
@@ -112,7 +111,7 @@ export function deliveryPages({ page }: PageHandlers): Router {
           : undefined,
       searched: searched && {
         ...searched,
-        further: DELIVERIES + searchAddress(search, { below: searched.end, depth: searched.depth }),
+        further: DELIVERIES + searchAddress(search, { below: searched.end }),
       },
     };
     // Older pages don't change.
@@ -121,26 +120,31 @@ export function deliveryPages({ page }: PageHandlers): Router {
 
   const failures = page(async ({ query, show, may }, req) => {
     const search = readSearch({ within: req.query['within'] });
-    const counts = await readTroubles(query, periodOf(search));
-    const latest = await readLatest(query, counts, periodOf(search));
+    const period = periodOf(search);
+    const counts = await readTroubles(query, period);
+    const latest = await readLatest(query, counts, period);
     const groups = counts
       .toSorted((a, b) => b.count - a.count)
       .map((group) => {
-        const { status, state = '', error_code: code = '' } = group;
-        const found = { within: search.within, ...(code === '' ? { status } : { state, code }) };
-        const address = searchAddress(readSearch(found));
+        const { status, error_code: code } = group;
+        const address = searchAddress(readSearch({ within: search.within, status, code }));
+        const newest = latest.get(group);
         return {
           ...group,
           ...(code === '' ? ownValue(REPORTED, status) : deliveryError(code)),
           statusLabel: ownValue(STATUSES, status),
-          latest: latest.get(group),
+          latest: newest,
           address: DELIVERIES + address,
-          redrive: may.repairDeliveries && UNSENT_STATES.has(state) ? REDRIVE_ALL + address : undefined,
+          redrive:
+            may.repairDeliveries && newest && UNSENT_STATES.has(newest.state)
+              ? REDRIVE_ALL + address
+              : undefined,
         };
       });
     await show('failures', {
       title: 'Failures',
       groups,
+      since: period.since,
       within: search.within,
       periods: PERIOD_CHOICES,
     });
@@ -187,56 +191,65 @@ export const UNSENT_STATES: ReadonlySet<string> = new Set(['failed', 'skipped', 
 const UNSENT_STATUSES: ReadonlySet<string> = new Set(['failed', 'held_back', 'unknown']);
 const ALWAYS_SHOWN: ReadonlySet<string> = new Set(['to', 'subject', 'status', 'within']);
 
-/** Deliveries that went well are left out: there are many, they are slow to count, and users don't look for them. */
-async function readTroubles(query: Visit['query'], period: readonly string[]): Promise<readonly Count[]> {
-  const { Aggregates } = await query<{ Aggregates: Record<'unsent' | 'reported', readonly Count[]> }>(
-    COUNTS,
-    {
-      unsent: ['error_code is not null', ...period].join(' and '),
-      reported: [IN_TROUBLE, ...period].join(' and '),
-    },
-  );
-  // What may have been sent is no longer in question once it was reported.
-  const unsent = Aggregates.unsent.filter(({ status }) => UNSENT.has(status));
-  return [...unsent, ...Aggregates.reported.filter(({ status }) => TROUBLE_STATUSES.has(status))];
+/** From the counts that a relay keeps by the hour. */
+async function readTroubles(query: Visit['query'], period: Period): Promise<readonly Count[]> {
+  const { Utility } = await query<{
+    Utility: {
+      readonly delivery_counts: {
+        readonly causes: readonly (Omit<Count, 'count'> & { readonly deliveries: number })[];
+      };
+    };
+  }>(COUNTS, { ...period });
+  const counts = new Map<string, Count>();
+  for (const { status, error_code: code, deliveries } of Utility.delivery_counts.causes) {
+    // What may have been sent is no longer in question once it was reported.
+    const isReported = TROUBLE_STATUSES.has(status);
+    if (!isReported && !(UNSENT.has(status) && code !== '')) continue;
+    const error_code = isReported ? '' : code;
+    const key = `${status} ${error_code}`;
+    counts.set(key, { status, error_code, count: deliveries + (counts.get(key)?.count ?? 0) });
+  }
+  return [...counts.values()];
 }
 
 interface Latest {
   readonly deliveryid: string;
   readonly email_type: string;
+  readonly state: string;
+  readonly status: string;
   readonly error: string | null;
 }
 
-/** The newest delivery of each cause that has a code, which an index finds. */
+/** The newest delivery of each cause that has a code, unless very many with the same code ended otherwise since. */
 async function readLatest(
   query: Visit['query'],
   counts: readonly Count[],
-  period: readonly string[],
+  period: Period,
 ): Promise<ReadonlyMap<Count, Latest>> {
-  const coded = counts.filter(({ error_code }) => error_code !== undefined).slice(0, MAX_LATEST);
-  if (coded.length === 0) return new Map();
-  const names = coded.map((_, index) => `latest${index}`);
-  const document = `query (${names.map((name) => `$${name}: String`).join(', ')}) {
-    ${names.map((name) => `${name}: email_delivery(filter: $${name}, ordering: ["deliveryid desc"], limit: 1) { deliveryid email_type error }`).join('\n')}
+  const codes = [...new Set(counts.map(({ error_code }) => error_code))]
+    .filter((code) => code !== '')
+    .slice(0, MAX_LATEST);
+  if (codes.length === 0) return new Map();
+  const document = `query (${codes.map((_, index) => `$f${index}: String`).join(', ')}) {
+    ${codes.map((_, index) => `c${index}: email_delivery(filter: $f${index}, ordering: ["deliveryid desc"], limit: ${MAX_OF_CODE}) { deliveryid email_type state status error }`).join('\n')}
   }`;
-  const filters = coded.map(({ state = '', error_code = '' }, index) => [
-    `latest${index}`,
-    [
-      `error_code is not null and state = ${literal(state)} and error_code = ${literal(error_code)}`,
-      ...period,
-    ].join(' and '),
+  const filters = codes.map((code, index) => [
+    `f${index}`,
+    [`error_code = ${literal(code)}`, ...conditionsOfPeriod(period)].join(' and '),
   ]);
   const found = await query<Readonly<Record<string, readonly Latest[]>>>(
     document,
     Object.fromEntries(filters) as Readonly<Record<string, string>>,
   );
   return new Map(
-    coded.flatMap((count, index) => {
-      const [delivery] = ownValue(found, `latest${index}`) ?? [];
+    counts.flatMap((count) => {
+      const newest = ownValue(found, `c${codes.indexOf(count.error_code)}`);
+      const delivery = newest?.find(({ status }) => status === count.status);
       return delivery ? [[count, delivery] as const] : [];
     }),
   );
 }
+const MAX_OF_CODE = 50;
 const MAX_LATEST = 20;
 
 /** Also the several that a link asks for. */
@@ -251,6 +264,7 @@ function statusChoices(search: ReturnType<typeof readSearch>): readonly object[]
 
 /** What the counts above the list count, each with the search that finds it. */
 const FIGURES = [
+  // Not those that wait for their first attempt.
   { status: 'scheduled', label: STATUSES['scheduled'], found: { state: 'retrying' } },
   ...['bounced', 'complained', 'held_back', 'failed', 'unknown'].map((status) => ({
     status,

@@ -1,6 +1,14 @@
 import { Router } from 'express';
 import { CONSOLE, linkTo } from './consolePath.js';
-import { literal, PERIOD_CHOICES, readSearch, searchAddress } from './deliveryFilter.js';
+import {
+  conditionsOfPeriod,
+  literal,
+  PERIOD_CHOICES,
+  periodOf,
+  readSearch,
+  searchAddress,
+  type Search,
+} from './deliveryFilter.js';
 import { DELIVERIES } from './deliveryPages.js';
 import { searchDeliveries } from './deliverySearch.js';
 import { addressIn, causeOf, toDelivery, type DeliveryRow } from './deliveryView.js';
@@ -41,6 +49,11 @@ interface Change {
   readonly changes: readonly { readonly column: string; readonly before: unknown; readonly after: unknown }[];
 }
 
+// A person has several emails.
+const BEGINNING = `query ($filter: String) {
+  email_recipient(filter: $filter, ordering: ["address"], limit: 500) { address }
+}`;
+
 interface Report {
   readonly event: string;
   readonly time: string;
@@ -48,7 +61,7 @@ interface Report {
 }
 
 /** Everything that was meant for one address, whether it gets email, and why nothing came. */
-export function personPage({ page }: PageHandlers): Router {
+export function personPage({ page }: PageHandlers, listMaxLimit: number): Router {
   const person = page(async ({ query, show, may }, req, res) => {
     const given = textOf(req.query, 'address');
     const address = addressIn(given);
@@ -60,13 +73,12 @@ export function personPage({ page }: PageHandlers): Router {
       return;
     }
     const { rows, searched } = await searchDeliveries(query, search, {
-      below: undefined,
-      depth: 0,
       limit: PAGE_SIZE + 1,
+      listMaxLimit,
     });
     const shown = rows.slice(0, PAGE_SIZE);
     const isAddress = address.includes('@');
-    const others = rows.length === 0 ? await readOthers(query, given, search.within) : [];
+    const others = rows.length === 0 ? await readOthers(query, given, search, listMaxLimit) : [];
     const [only] = others;
     if (!isAddress && others.length === 1 && only !== undefined && addressIn(only) !== address) {
       res.redirect(302, linkTo(PERSON, { address: only, within: search.within }));
@@ -78,7 +90,7 @@ export function personPage({ page }: PageHandlers): Router {
       deliveries: shown.map(toDelivery),
       all:
         rows.length > PAGE_SIZE || searched
-          ? DELIVERIES + searchAddress(search, searched ? { below: searched.end, depth: searched.depth } : {})
+          ? DELIVERIES + searchAddress(search, searched ? { below: searched.end } : {})
           : undefined,
       searched,
       causes: causesOf(shown),
@@ -122,16 +134,31 @@ async function readReports(
   );
 }
 
-/** Addresses of people whose name or address has the text. */
-async function readOthers(query: Visit['query'], text: string, within: string): Promise<readonly string[]> {
-  const { rows } = await searchDeliveries(query, readSearch({ to: text, within }), {
-    below: undefined,
-    depth: 0,
-    limit: PAGE_SIZE,
-  });
+/** Addresses that begin with the text, however old, and of the newest emails those of people whose name or address has it. */
+async function readOthers(
+  query: Visit['query'],
+  text: string,
+  { within }: Search,
+  listMaxLimit: number,
+): Promise<readonly string[]> {
   const part = text.toLowerCase();
-  const found = rows.flatMap(({ intended_recipients }) => intended_recipients ?? []);
-  return [...new Set(found.filter((each) => each.toLowerCase().includes(part)))].slice(0, MAX_OTHERS);
+  const search = readSearch({ to: text, within });
+  const { rows } = await searchDeliveries(query, search, { limit: PAGE_SIZE, listMaxLimit });
+  const named = rows
+    .flatMap(({ intended_recipients }) => intended_recipients ?? [])
+    .filter((each) => each.toLowerCase().includes(part));
+  const { email_recipient } = await query<{ email_recipient: readonly { readonly address: string }[] }>(
+    BEGINNING,
+    { filter: [...conditionsOfPeriod(periodOf(search)), beginsWith('address', part)].join(' and ') },
+  );
+  const addresses = new Set(named.map(addressIn));
+  const more = email_recipient.map(({ address }) => address).filter((address) => !addresses.has(address));
+  return [...new Set([...named, ...more])].slice(0, MAX_OTHERS);
+}
+
+/** In the order of bytes, an index finds them. */
+function beginsWith(column: string, text: string): string {
+  return `${column} >= ${literal(text)} and ${column} < ${literal(`${text}\u{10ffff}`)}`;
 }
 
 async function readBlocked(query: Visit['query'], address: string): Promise<object> {

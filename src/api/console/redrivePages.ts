@@ -1,7 +1,14 @@
 import { Router } from 'express';
 import { formText } from '../http/formText.js';
 import { DELIVERIES, FINAL_STATES, readDelivery, REDRIVE_ALL, requireId } from './deliveryPages.js';
-import { conditionsOf, periodOf, readSearch, searchAddress, type Search } from './deliveryFilter.js';
+import {
+  conditionsOf,
+  conditionsOfPeriod,
+  periodOf,
+  readSearch,
+  searchAddress,
+  type Search,
+} from './deliveryFilter.js';
 import { toDelivery } from './deliveryView.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 
@@ -61,7 +68,7 @@ export function redrivePages({ page, form }: PageHandlers): Router {
 
 /** The filter for `redrive_email_deliveries`, which uses the index of deliveries with an error. */
 function unsent(search: Search): readonly string[] {
-  return ['error_code is not null', ...periodOf(search), ...conditionsOf(search)];
+  return ['error_code is not null', ...conditionsOfPeriod(periodOf(search)), ...conditionsOf(search)];
 }
 
 async function countUnsent(query: Visit['query'], search: Search): Promise<number> {
