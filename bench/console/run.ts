@@ -27,10 +27,10 @@ const WARM_UP = { connections: 8, warmUpSeconds: 0, seconds: 20, maxBehind: 200 
 const HISTORY = `
   do $$ begin
     for day in 1..${DAYS} loop
-      for i in 0..3 loop
+      for i in 1..5 loop
         execute format('create table rowpost.%s partition of rowpost.%s for values from (%L) to (%L)',
-          (array['delivery', 'delivery_start', 'email_attempt', 'email_event'])[i + 1] || to_char(current_date - day, '"_"YYYYMMDD'),
-          (array['delivery', 'delivery_start', 'email_attempt', 'email_event'])[i + 1],
+          (array['delivery', 'delivery_start', 'email_attempt', 'email_event', 'email_recipient'])[i] || to_char(current_date - day, '"_"YYYYMMDD'),
+          (array['delivery', 'delivery_start', 'email_attempt', 'email_event', 'email_recipient'])[i],
           (current_date - day) || ' 00:00:00+00', (current_date - day + 1) || ' 00:00:00+00');
       end loop;
     end loop;
@@ -126,7 +126,9 @@ await withSite(async (site) => {
     view(deliveries, 'deliveries', '/console/deliveries'),
     view(deliveries, 'those that bounced', '/console/deliveries?status=bounced'),
     view(deliveries, 'a person', '/console/person?address=ada4000@example.com'),
-    view(deliveries, 'those of a recipient', '/console/deliveries?to=ada4000'),
+    view(deliveries, 'those of a recipient', '/console/deliveries?to=ada4000@example.com'),
+    view(deliveries, 'those of a part of an address', '/console/deliveries?to=ada4000'),
+    view(deliveries, 'those that bounced with a word', '/console/deliveries?status=bounced&subject=nothing'),
     view(deliveries, 'those that failed', '/console/deliveries?state=failed'),
     view(deliveries, 'failures', '/console/failures'),
     view(deliveries, 'one delivery', `/console/deliveries/${trouble.rows[0]?.id ?? ''}`),
