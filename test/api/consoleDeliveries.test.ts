@@ -217,6 +217,19 @@ describe('deliveries in the console', () => {
     await crowd.close();
   });
 
+  it('are searched as far as lists are long, if that is less', async () => {
+    const crowd = await ConsoleShop.open({ LIST_MAX_LIMIT: '60' });
+    const client = await crowd.signedIn();
+    const order = await crowd.changeOrder(7, 'new', 'paid');
+    const oldest = await crowd.deliver(order, { state: 'sent', subject: 'the oldest' });
+    await crowd.crowd(250);
+    const html = await client.page('/console/deliveries?subject=the+oldest');
+    expect(html).to.include('Searched the newest 180');
+    const further = /href="([^"]+below=[^"]*)">Search those before them/.exec(html)?.[1] ?? '';
+    expect(await client.page(further.replaceAll('&amp;', '&'))).to.include(`/console/deliveries/${oldest}`);
+    await crowd.close();
+  });
+
   it('are counted by state in whole hours, with failures grouped by cause', async () => {
     await shop.count();
     expect(await browser.page('/console/deliveries')).to.match(/<li>Since <time datetime="[^"]+:00:00.000Z"/);

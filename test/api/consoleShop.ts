@@ -18,8 +18,8 @@ export class ConsoleShop {
     readonly root: string,
   ) {}
 
-  static async open(): Promise<ConsoleShop> {
-    const fixture = await WebFixture.start();
+  static async open(env: Readonly<Record<string, string>> = {}): Promise<ConsoleShop> {
+    const fixture = await WebFixture.start({ env });
     const { tenantid } = await fixture.createTenant(
       'shop',
       `create table orders (order_id int primary key, status text, total numeric, customer text);

@@ -45,12 +45,12 @@ export async function searchDeliveries(
   const period = conditionsOfPeriod(periodOf(search));
   let ways = waysToFind(search);
   let end = below;
+  let back = '';
   let count = 0;
   const rows: DeliveryRow[] = [];
   for (const most of PARTS) {
-    const size = Math.min(most, listMaxLimit);
     const before = end === undefined ? [] : [`deliveryid < ${literal(end)}`];
-    const parts = await readParts(query, ways, [...period, ...before], size);
+    const parts = await readParts(query, ways, [...period, ...before], Math.min(most, listMaxLimit));
     const part = fewest(parts);
     // The others would give more that don't match.
     ways = ways.filter((_, index) => parts[index] === part);
@@ -63,11 +63,10 @@ export async function searchDeliveries(
     rows.push(...email_delivery);
     if (rows.length === limit || !part.isCut) return { rows };
     end = oldest.deliveryid;
+    back = oldest.createtime;
     count += part.deliveries.length;
-    if (size === PARTS.at(-1))
-      return { rows, searched: { count: inGroups(count), back: oldest.createtime, end } };
   }
-  throw new Error('the last part returns');
+  return { rows, ...(end !== undefined && { searched: { count: inGroups(count), back, end } }) };
 }
 
 interface Id {
