@@ -165,7 +165,7 @@ function isOf(search: Search, statuses: ReadonlySet<string>): boolean {
 }
 
 /** Whether only deliveries with an error code match, which an index finds. */
-export function hasErrorCode(search: Search): boolean {
+function hasErrorCode(search: Search): boolean {
   const { state, code } = search;
   return isOf(search, STATUSES_WITH_ERROR) || STATES_WITH_ERROR.has(state) || code !== '';
 }
@@ -205,7 +205,7 @@ export function waysToFind(search: Search): readonly (readonly IdList[])[] {
 }
 
 /** The address, if the text looks like one as a whole: an index finds it, but no parts of addresses. */
-export function wholeAddress(text: string): string | undefined {
+function wholeAddress(text: string): string | undefined {
   return /^[^\s@<>]+@[^\s@<>]+\.[^\s@<>.]{2,}$/.test(text) ? text.toLowerCase() : undefined;
 }
 
