@@ -38,6 +38,7 @@ import { Provisioner } from '../control/oidc/provisioner.js';
 import type { OidcSetUp } from '../control/oidc/oidcSetUp.js';
 import { ProviderIssuers } from './oidc/providerIssuers.js';
 import { createExpressApp } from './http/expressApp.js';
+import { PasswordEmails } from './signIn/passwordEmails.js';
 import { AnonymousLimits } from './http/anonymousLimits.js';
 import type { WebDeps } from './http/webDeps.js';
 
@@ -61,6 +62,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const tokens = new Tokens(keys, config, clock);
   const sessions = new Sessions(deps);
   const signInEvents = new SignInEvents(deps);
+  const passwordEmails = new PasswordEmails({ ...deps, signInEvents });
   const authenticator = new Authenticator(tokens, deps.principals, sessions, {
     clock,
     signInsPerAddress: config.signInsPerAddress,
@@ -112,6 +114,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     authenticator,
     sessions,
     signInEvents,
+    passwordEmails,
     metrics,
     bodies,
     anonymousLimits,
@@ -176,7 +179,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
     port,
     stop: () =>
       (stopped ??= close(server, () => inFlight, config.shutdownDelayMs).then(() =>
-        stopAll([leases, stoppable(storage), sessions, signInEvents]),
+        stopAll([leases, stoppable(storage), sessions, passwordEmails, signInEvents]),
       )),
   };
 }

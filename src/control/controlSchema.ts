@@ -13,6 +13,7 @@ import { listField, mutationFields } from './derive/objectFields.js';
 import { objectTypes } from './derive/objectTypes.js';
 import { OBJECTS } from './objects/index.js';
 import { endOtherSessionsField, endSessionField, endSessionsField } from './roles/sessions.js';
+import { setPasswordSender } from './tenants/passwordSender.js';
 import { setSignInBrand } from './tenants/signInBrand.js';
 import { setTableCapture } from './utility/capture.js';
 import { setManyCaptures } from './utility/captureTables.js';
@@ -37,6 +38,7 @@ const UTILITY_MUTATIONS: ControlFields = audited({
   set_capture: setTableCapture,
   set_captures: setManyCaptures,
   set_sign_in_brand: setSignInBrand,
+  set_password_sender: setPasswordSender,
   end_session: endSessionField,
   end_other_sessions: endOtherSessionsField,
   end_sessions: endSessionsField,

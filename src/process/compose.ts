@@ -194,7 +194,7 @@ export async function startWebPart(installation: Installation, templates: Templa
   const carriers = openCarriers(config, database);
   const control = createControlEngine({ ...installation, engine, templates, carriers });
   const checks = { postgres: () => database.pool.query('select') };
-  const web = await startWeb({ ...installation, engine, control, templates, checks });
+  const web = await startWeb({ ...installation, engine, control, templates, carriers, checks });
   // It concerns one request and must not end the others.
   process.on('unhandledRejection', (error) => installation.log.error({ err: error }, 'unhandled rejection'));
   return { ...web, stop: () => stopAll([web, stoppable(carriers)]) };

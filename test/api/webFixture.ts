@@ -124,6 +124,7 @@ export class WebFixture {
       keyRing,
       control,
       templates,
+      carriers,
       checks,
       ...(options.readSns ? { readSns: options.readSns } : {}),
     });

@@ -79,6 +79,7 @@ describe('who may do what in /roles_pbac (docs/reference/permissions.md)', () =>
     'Utility.anonymous_logins': 'anonymous_logins(enable: true)',
     'Utility.role_token': `role_token(roleid: ${ids['role'] ?? ''})`,
     'Utility.sign_in_brand': 'sign_in_brand { name }',
+    'Utility.password_sender': 'password_sender',
     'Utility.check_oidc_config': `check_oidc_config(confid: ${ids['config'] ?? ''}) { step }`,
     'Utility.try_oidc_claims': `try_oidc_claims(confid: ${ids['config'] ?? ''}, claims: "{}") { refusal { code } }`,
     'Utility.email_transport': 'email_transport { set_time }',

@@ -43,6 +43,7 @@ const BOUNDED: Readonly<Record<string, readonly string[]>> = {
     'email_apikey',
     'email_pace',
     'email_webhook_key',
+    'password_sender',
     'sign_in_brand',
     'tenant',
     'tenant_access',
@@ -72,6 +73,7 @@ const BOUNDED: Readonly<Record<string, readonly string[]>> = {
   'how long they are kept, and how fast single requests or attempts make them': [
     'capture_gap',
     'ended_session',
+    'password_reset',
     'mailbox',
     'oidc_logout',
     'oidc_sign_in',

@@ -188,6 +188,7 @@ export function mutations(
     'Utility.set_email_webhook': 'Utility { set_email_webhook(input: {kind: ses}) { url } }',
     'Utility.set_file_table':
       'Utility { set_file_table(table_name: "note", column_name: "id") { table_name } }',
+    'Utility.set_password_sender': 'Utility { set_password_sender(sender: "shop@example.com") }',
     'Utility.end_session': `Utility { end_session(sessionid: "${ids['session'] ?? ''}") }`,
     'Utility.end_other_sessions': 'Utility { end_other_sessions }',
     'Utility.end_sessions': `Utility { end_sessions(roleid: ${role}) }`,

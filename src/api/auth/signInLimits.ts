@@ -19,6 +19,9 @@ import type { SignInEvents } from './signInEvents.js';
 import type { Credentials } from './signIn.js';
 
 const ADDRESS_WINDOW_SECONDS = 60;
+const RESET_WINDOW_SECONDS = 3_600;
+/** An office shares an address. */
+const RESETS_PER_ADDRESS = 20;
 const LOGIN_WINDOW_SECONDS = 900;
 /** Delay added to the next attempt by each failure beyond `signInFailuresBeforeDelay`. */
 const DELAY_STEP_MS = 50;
@@ -53,22 +56,27 @@ export class SignInLimits {
 
   /** Counts a request against its address. Fails with AppError RATE_LIMITED. */
   readonly byAddress: RequestHandler = async (req, _res, next) => {
-    const limit = this.deps.config.signInsPerAddress;
-    if (limit > 0) {
-      const counted = {
-        key: keyOf('address', clientAddress(req, this.deps.config.trustProxy)),
-        windowSeconds: ADDRESS_WINDOW_SECONDS,
-      };
-      // All requests of an address change one row, and each waits for the one before.
-      const count = await this.deps.turns.run(req, async () => {
-        const [first] = await countSignIns(this.deps.database.pool, [counted]);
-        return first;
-      });
-      this.#cleanUp();
-      if (count && count.count > limit) throw limited(count);
-    }
+    await this.#countAddress(req, 'address', ADDRESS_WINDOW_SECONDS, this.deps.config.signInsPerAddress);
     next();
   };
+
+  /** Counts a request for a new password besides, which sends an email. Fails with AppError RATE_LIMITED. */
+  readonly resetsByAddress: RequestHandler = async (req, _res, next) => {
+    const limit = Math.min(RESETS_PER_ADDRESS, this.deps.config.signInsPerAddress);
+    await this.#countAddress(req, 'resets of address', RESET_WINDOW_SECONDS, limit);
+    next();
+  };
+
+  async #countAddress(req: Request, what: string, windowSeconds: number, limit: number): Promise<void> {
+    if (limit === 0) return;
+    const key = keyOf(what, clientAddress(req, this.deps.config.trustProxy));
+    // All requests of an address change one row, and each waits for the one before.
+    const [count] = await this.deps.turns.run(req, () =>
+      countSignIns(this.deps.database.pool, [{ key, windowSeconds }]),
+    );
+    this.#cleanUp();
+    if (count && count.count > limit) throw limited(count);
+  }
 
   /**
    * Counts the view of a sign-in page against its address, in this process: it changes nothing, but reads from PostgreSQL what

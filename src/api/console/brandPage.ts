@@ -5,7 +5,8 @@ import { problemOf, textOf, type Id, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const BRAND = `${CONSOLE}/brand`;
-const READ = '{ Utility { sign_in_brand { name color logo } } }';
+const READ = '{ Utility { sign_in_brand { name color logo } password_sender } }';
+const SET_SENDER = 'mutation ($sender: String) { Utility { set_password_sender(sender: $sender) } }';
 const SET = `mutation ($name: String, $color: String, $logo: String) {
   Utility { set_sign_in_brand(name: $name, color: $color, logo: $logo) { name } }
 }`;
@@ -18,20 +19,21 @@ const MAX_FORM_BYTES = 262_144;
 
 /** The page to set the branding of the tenant's sign-in page; it shows the redirect URIs too. */
 export function brandPage({ page, form }: PageHandlers): Router {
-  const show = page(async (visit, req) => {
-    const { Utility } = await visit.query<{ Utility: { sign_in_brand: Values | null } }>(READ);
-    await showForm(visit, Utility.sign_in_brand ?? {}, { isSaved: req.query['done'] !== undefined });
-  });
+  const show = page((visit, req) => showForms(visit, {}, { isSaved: req.query['done'] !== undefined }));
 
   const change = form(
     async (visit, _req, res) => {
       const read = (name: string): string => textOf(visit.values, name, Infinity);
-      const brand = { name: read('name'), color: read('color'), logo: read('logo') };
+      const isSender = visit.values['action'] === 'sender';
+      const written = isSender
+        ? { sender: read('sender') }
+        : { brand: { name: read('name'), color: read('color'), logo: read('logo') } };
       try {
-        await visit.query(SET, brand);
+        if (isSender) await visit.query(SET_SENDER, written);
+        else await visit.query(SET, written.brand ?? {});
         res.redirect(303, `${BRAND}?done=saved`);
       } catch (error) {
-        await showForm(visit, brand, { problem: problemOf(error) });
+        await showForms(visit, written, { problem: problemOf(error) });
       }
     },
     { limitBytes: MAX_FORM_BYTES },
@@ -49,16 +51,22 @@ interface Configs {
   readonly oidc_providers: readonly { readonly providerid: Id; readonly name: string }[];
 }
 
-async function showForm(
+/** @param written what was not saved */
+async function showForms(
   { query, show }: Visit,
-  brand: Values,
+  written: { readonly brand?: Values; readonly sender?: string },
   { problem, isSaved = false }: { readonly problem?: AppError; readonly isSaved?: boolean },
 ): Promise<void> {
+  const { Utility } = await query<{
+    Utility: { sign_in_brand: Values | null; password_sender: string | null };
+  }>(READ);
   const { oidc_config, oidc_providers } = await query<Configs>(CONFIGS);
   const names = new Map(oidc_providers.map(({ providerid, name }) => [String(providerid), name]));
   const values = {
     title: 'Sign-in page',
-    brand,
+    brand: Utility.sign_in_brand ?? {},
+    sender: Utility.password_sender,
+    ...written,
     configs: oidc_config.map((each) => ({ ...each, provider: names.get(String(each.providerid)) })),
     notice: isSaved ? 'Saved.' : undefined,
   };

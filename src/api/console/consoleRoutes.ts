@@ -28,6 +28,7 @@ import type { Values } from './formValues.js';
 import { isOfOtherTenant, requireCsrfToken, requireOwnPage } from './formGuards.js';
 import { emailPreviewPages } from './emailPreviewPages.js';
 import { createSendCsv, exportPages } from './exportPages.js';
+import { forgottenPages } from './forgottenPages.js';
 import { invitationPages } from './invitationPages.js';
 import { invitePages } from './invitePages.js';
 import { keyPage } from './keyPage.js';
@@ -168,7 +169,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
   });
 
   return Router()
-    .use(invitationPages(deps), signInPages(deps))
+    .use(invitationPages(deps), forgottenPages(deps), signInPages(deps))
     .get(CONSOLE, start)
     .post(`${CONSOLE}/sign-out`, signOut)
     .use(

@@ -1,10 +1,16 @@
 import { Router, type RequestHandler, type Response } from 'express';
-import { acceptInvitation, INVITATION_PATH, requireInvited } from '../../control/roles/acceptInvitation.js';
+import {
+  acceptInvitation,
+  INVITATION_PATH,
+  requireInvited,
+  RESET_PATH,
+} from '../../control/roles/acceptInvitation.js';
 import { tenantOfInvitation, type Invited } from '../../db/roles/invitations.js';
 import { AppError } from '../../foundation/errors.js';
 import { MAX_PASSWORD_LENGTH } from '../../foundation/passwordRules.js';
 import { readText } from '../auth/readSignIn.js';
 import { signInAs } from '../auth/signIn.js';
+import { clientAddress } from '../http/clientAddress.js';
 import { formText } from '../http/formText.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { sendPage } from '../pages/sendPage.js';
@@ -14,7 +20,10 @@ import { requireOwnPage } from './formGuards.js';
 
 const MAX_SECRET_CHARACTERS = 100;
 
-/** `/console/sign-in/invitation/…`: whoever has the link chooses a password. GET changes nothing, since scanners follow links. */
+/**
+ * `/console/sign-in/invitation/…` and `/console/sign-in/reset/…`: whoever has the link chooses a password. GET changes nothing,
+ * since scanners follow links.
+ */
 export function invitationPages(deps: RouteDeps): Router {
   const { database, principals } = deps;
 
@@ -56,8 +65,10 @@ export function invitationPages(deps: RouteDeps): Router {
     (res, values, error) => show(res, secretIn(values), error),
     async (req, res, values) => {
       const password = readText(values, 'secret', MAX_PASSWORD_LENGTH);
-      const { tenantid, roleid } = await open(secretIn(values));
+      const { tenantid, roleid, login, isReset } = await open(secretIn(values));
       await acceptInvitation(database, secretIn(values), password);
+      const address = clientAddress(req, deps.config.trustProxy);
+      if (isReset) deps.passwordEmails.confirm({ tenantid, login, address });
       principals.forget(tenantid);
       const principal = await signInAs(deps, tenantid, roleid);
       if (!principal) throw new AppError('NOT_FOUND', 'This role no longer exists.');
@@ -67,6 +78,10 @@ export function invitationPages(deps: RouteDeps): Router {
   );
 
   return Router()
-    .get(`${INVITATION_PATH}:secret`, deps.limits.viewsByAddress, page)
+    .get(
+      [INVITATION_PATH, RESET_PATH].map((path) => `${path}:secret`),
+      deps.limits.viewsByAddress,
+      page,
+    )
     .post(INVITATION_PATH, guard, deps.limits.byAddress, accept);
 }

@@ -27,6 +27,7 @@ const KINDS: Readonly<Record<string, string>> = {
   provisioned: 'Role created or linked',
   classes_changed: 'Classes changed',
   signed_out: 'Signed out',
+  password_email: 'Email about a password',
 };
 const SIGN_OUTS: Readonly<Record<string, string>> = {
   console: 'In the console',
@@ -165,6 +166,7 @@ async function withNames({ query }: Visit, shown: readonly Event[]): Promise<rea
 function whyOf({ kind, reason }: Event): { readonly why?: string | undefined; readonly code?: string } {
   if (reason === null) return {};
   if (kind === 'classes_changed') return { why: `It ${reason}` };
+  if (kind === 'password_email') return { why: 'It was not sent', code: reason };
   if (kind !== 'refused') return { why: ownValue(SIGN_OUTS, reason) ?? reason };
   const known = Object.hasOwn(ERROR_CODES, reason)
     ? ERROR_CODES[reason as keyof typeof ERROR_CODES]

@@ -1,12 +1,11 @@
 import { Router, type Request, type RequestHandler, type Response } from 'express';
-import { findTenantid } from '../../control/tenants/tenants.js';
 import { ERROR_CODES, type AppError } from '../../foundation/errors.js';
 import { MAX_LOGIN_LENGTH, MAX_PASSWORD_LENGTH } from '../../foundation/passwordRules.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { readText } from '../auth/readSignIn.js';
 import { signIn } from '../auth/signIn.js';
 import { readCookie } from '../http/readCookie.js';
-import { NO_TENANT, readId } from '../http/readId.js';
+import { NO_TENANT } from '../http/readId.js';
 import { formText } from '../http/formText.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import {
@@ -19,9 +18,9 @@ import {
 import { CONSOLE, readConsolePath, SIGN_IN } from './consolePath.js';
 import { requireOwnPage } from './formGuards.js';
 import { sendPage } from '../pages/sendPage.js';
-import { textOf, type Values } from './formValues.js';
+import type { Values } from './formValues.js';
+import { findTenant, tenantIn } from './signInTenant.js';
 
-const MAX_TENANT_LENGTH = 200;
 const TENANT_COOKIE = 'rowpost_tenant';
 const REMEMBER_MS = 365 * 24 * 3600 * 1000;
 
@@ -46,9 +45,10 @@ export function signInPages(deps: RouteDeps): Router {
     values: Values,
     { problem, notice }: { readonly problem?: Problem | undefined; readonly notice?: string | undefined },
   ): Promise<void> => {
-    const tenantid = tenant === '' ? undefined : await tenantidOf(tenant);
+    const tenantid = tenant === '' ? undefined : await findTenant(deps, tenant);
     const view = {
       ...(await readSignInView(deps, tenantid)),
+      maySendPasswords: tenantid !== undefined && (await deps.passwordEmails.areSent(tenantid)),
       title: 'Sign in',
       notice,
       tenant,
@@ -89,7 +89,7 @@ export function signInPages(deps: RouteDeps): Router {
     const credentials = {
       login: readText(values, 'login', MAX_LOGIN_LENGTH),
       password: readText(values, 'password', MAX_PASSWORD_LENGTH),
-      tenantid: (await tenantidOf(tenant)) ?? NO_TENANT,
+      tenantid: (await findTenant(deps, tenant)) ?? NO_TENANT,
     };
     const principal = await deps.limits.byLogin(req, credentials, () => signIn(deps, credentials));
     await deps.consoleSessions.begin(req, res, principal);
@@ -99,22 +99,17 @@ export function signInPages(deps: RouteDeps): Router {
 
   const byProvider = signInForm(deps, showAgain, async (_req, res, values) => {
     const tenant = tenantIn(values);
-    const tenantid = (await tenantidOf(tenant)) ?? NO_TENANT;
+    const tenantid = (await findTenant(deps, tenant)) ?? NO_TENANT;
     const url = await startSignInByLogin(deps, res, values, { tenantid }, readConsolePath(values['next']));
     remember(res, tenant);
     res.redirect(303, url);
   });
-
-  const tenantidOf = async (tenant: string): Promise<number | undefined> =>
-    readId(tenant) ?? (await findTenantid(deps.database.pool, tenant));
 
   return Router()
     .get(SIGN_IN, deps.limits.viewsByAddress, page)
     .post(SIGN_IN, guard, deps.limits.byAddress, byPassword)
     .post(`${SIGN_IN}/provider`, guard, deps.limits.byAddress, byProvider);
 }
-
-const tenantIn = (values: Values): string => textOf(values, 'tenant', MAX_TENANT_LENGTH);
 
 function rememberedTenant(req: Request): string {
   // Unlike decodeURIComponent, this never throws, whatever the cookie contains.

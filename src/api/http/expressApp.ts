@@ -29,6 +29,7 @@ import type { ProviderMetadata } from '../oidc/providerMetadata.js';
 import type { ProviderKeys } from '../oidc/providerKeys.js';
 import type { RouteDeps } from './routeDeps.js';
 import { failedSignIn } from '../signIn/failedSignIn.js';
+import type { PasswordEmails } from '../signIn/passwordEmails.js';
 import { signInRoutes } from '../signIn/signInRoutes.js';
 import { unsubscribeRoutes } from '../unsubscribe/unsubscribeRoutes.js';
 import type { AnonymousLimits } from './anonymousLimits.js';
@@ -42,6 +43,7 @@ export interface ExpressAppDeps extends WebDeps {
   readonly authenticator: Authenticator;
   readonly sessions: Sessions;
   readonly signInEvents: SignInEvents;
+  readonly passwordEmails: PasswordEmails;
   readonly metrics: HttpMetrics;
   readonly bodies: BodyBudget;
   readonly anonymousLimits: AnonymousLimits;

@@ -14,6 +14,7 @@ import type { ProviderMetadata } from '../oidc/providerMetadata.js';
 import type { ProviderKeys } from '../oidc/providerKeys.js';
 import type { AnonymousLimits } from './anonymousLimits.js';
 import type { AnonymousTurns } from './anonymousTurns.js';
+import type { PasswordEmails } from '../signIn/passwordEmails.js';
 import type { WebDeps } from './webDeps.js';
 
 /** What routes share in addition to `WebDeps`; `expressApp.ts` creates it once. */
@@ -22,6 +23,7 @@ export interface RouteDeps extends WebDeps {
   readonly authenticator: Authenticator;
   readonly sessions: Sessions;
   readonly signInEvents: SignInEvents;
+  readonly passwordEmails: PasswordEmails;
   readonly limits: SignInLimits;
   /** On connections of `database.pool`. */
   readonly turns: AnonymousTurns;

@@ -24,6 +24,11 @@ const liquid = new Liquid({
   timezoneOffset: 0,
 });
 
+/** The HTML of a view, all values escaped. */
+export function renderView(view: string, values: object): string {
+  return liquid.renderFileSync(view, values) as string;
+}
+
 /** Nothing inline, only our own scripts, nothing from other origins, no framing. */
 const POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";

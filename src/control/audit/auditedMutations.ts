@@ -1,3 +1,4 @@
+import { readAuditedSender } from '../tenants/passwordSender.js';
 import { readSignInBrand } from '../tenants/signInBrand.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import type { ControlContext, ControlFields } from '../controlContext.js';
@@ -56,6 +57,11 @@ export const AUDITS: Readonly<Record<string, UtilityAudit | null>> = {
     object: 'sign_in_brand',
     did: 'changed the sign-in page',
     read: ({ db, principal }) => readSignInBrand(db, principal.tenantid),
+  },
+  set_password_sender: {
+    object: 'password_sender',
+    did: 'chose where emails about forgotten passwords come from',
+    read: readAuditedSender,
   },
   anonymous_logins: {
     object: 'tenant',

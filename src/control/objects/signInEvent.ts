@@ -19,7 +19,7 @@ export const signInEvent = controlObject({
     kind: {
       type: 'text',
       description:
-        'signed_in, refused, provisioned (a role was created or linked), classes_changed (by groups) or signed_out.',
+        'signed_in, refused, provisioned (a role was created or linked), classes_changed (by groups), signed_out or password_email (to somebody who has forgotten the password).',
     },
     roleid: { type: 'int4', description: 'Null if no role has the refused login, or too many were refused.' },
     confid: { type: 'int4', description: 'The configuration of the provider; null for a password.' },
@@ -27,7 +27,7 @@ export const signInEvent = controlObject({
     reason: {
       type: 'text',
       description:
-        'Of a refusal, the code of the error. Of changed classes, the names of those joined and left. Of a sign-out: `console`, `program`, `provider`, `ended` (one session), `others` or `all`.',
+        'Of a refusal, or of an email that was not sent, the code of the error. Of changed classes, the names of those joined and left. Of a sign-out: `console`, `program`, `provider`, `ended` (one session), `others` or `all`.',
     },
     address: { type: 'text', description: 'One /64 for IPv6.' },
     actorid: { type: 'int4', description: 'The role that ended the sessions.' },

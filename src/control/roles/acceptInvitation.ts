@@ -1,6 +1,6 @@
 import { inTransaction } from '../../db/pool/inTransaction.js';
 import type { Database } from '../../db/pool/database.js';
-import { deleteInvitation, findInvited, type Invited } from '../../db/roles/invitations.js';
+import { deleteInvitations, findInvited, type Invited } from '../../db/roles/invitations.js';
 import { readPrincipal } from '../../db/roles/principal.js';
 import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import { AppError } from '../../foundation/errors.js';
@@ -13,8 +13,9 @@ import { hashPassword, requireStrongPassword } from './passwords.js';
 import { requireManageable } from './rolePermissions.js';
 import { setPassword } from './roles.js';
 
-/** Where a link of an invitation leads; what is secret in it follows. */
+/** Where links to choose a password lead: an invitation, and one for a forgotten password. What is secret follows. */
 export const INVITATION_PATH = '/console/sign-in/invitation/';
+export const RESET_PATH = '/console/sign-in/reset/';
 
 /**
  * Sets the password that the holder of a link has chosen, once: the role can then sign in with it. Throws AppError NOT_FOUND,
@@ -38,7 +39,7 @@ export async function acceptInvitation(
     const principal = await readPrincipal(tx, tenantid, roleid);
     if (!principal) throw ended();
     const before = await readPasswordTime(tx, roleid);
-    await deleteInvitation(tx, roleid);
+    await deleteInvitations(tx, invited);
     await setPassword(tx, tenantid, roleid, hash, roleid);
     const after = await readPasswordTime(tx, roleid);
     const change = { object: 'role', operation: 'update', key: String(roleid), before, after };
@@ -57,8 +58,9 @@ export async function requireInvited(db: StatementRunner, secret: string): Promi
 /** Whether who made the link still may: whoever uses it may be that person, and the role may have got more rights since. */
 async function maySetPassword(
   db: StatementRunner,
-  { tenantid, roleid, creatorid }: Invited,
+  { tenantid, roleid, creatorid, isReset }: Invited,
 ): Promise<boolean> {
+  if (isReset) return true;
   const principal = creatorid === null ? undefined : await readPrincipal(db, tenantid, creatorid);
   if (!principal || !holds(principal, 'update_role')) return false;
   try {
@@ -80,6 +82,6 @@ async function readPasswordTime(db: StatementRunner, roleid: number): Promise<ob
 }
 
 const ended = (): AppError =>
-  new AppError('NOT_FOUND', 'This invitation was used, or has ended.', {
-    hint: 'Ask whoever invited you for a new one.',
+  new AppError('NOT_FOUND', 'This link was used, or has ended.', {
+    hint: 'Ask whoever invited you for a new one. If you have forgotten your password, ask for another link.',
   });

@@ -24,6 +24,7 @@ import { POLICY_RULE_QUOTA } from '../objects/policyRule.js';
 import { checkOidcUri } from '../oidc/checkOidcUri.js';
 import { isPasswordHash } from '../roles/passwords.js';
 import { requireStorableLogin } from '../roles/rolePermissions.js';
+import { checkPasswordSender } from './passwordSender.js';
 import { readBrand } from './signInBrand.js';
 import { MOVING_TABLES } from './tenantTables.js';
 
@@ -99,6 +100,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     if (!Number.isSafeInteger(version)) throw new Error('policy_version is too large.');
   },
   sign_in_brand: (row) => readBrand(row),
+  password_sender: ({ sender }) => checkPasswordSender(sender as string),
   role({ login, password_hash: hash }) {
     if (login !== ANONYMOUS_LOGIN) requireStorableLogin(login as string | null);
     if (login === ANONYMOUS_LOGIN && hash !== null) throw new Error('Anonymous clients have no password.');

@@ -13,6 +13,7 @@ interface TenantTable {
 export const MOVING_TABLES: readonly TenantTable[] = [
   { table: 'tenant' },
   { table: 'sign_in_brand' },
+  { table: 'password_sender' },
   { table: 'role_class' },
   {
     table: 'role',
@@ -83,6 +84,7 @@ export const STAYING_TABLES: ReadonlySet<string> = new Set([
   'move_change', // of 0.1.0
   'oidc_sign_in',
   'outbox',
+  'password_reset', // as an invitation
   'relay_batch',
   'sent_mail',
   'tenant_access', // computed by each installation

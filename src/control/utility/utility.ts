@@ -22,6 +22,7 @@ import { checkOidcConfig, tryOidcClaims } from '../oidc/setUpFields.js';
 import { requireManageable } from '../roles/rolePermissions.js';
 import { roleRightsField } from '../roles/roleRights.js';
 import { sessionsField } from '../roles/sessions.js';
+import { passwordSender } from '../tenants/passwordSender.js';
 import { signInBrand } from '../tenants/signInBrand.js';
 import { backlogField } from './backlog.js';
 import { deliveryCountsField, installationStatisticsField, statisticsField } from './statistics.js';
@@ -134,6 +135,7 @@ export const utilityQueries: ControlFields = {
   try_email_rule: tryEmailRule,
   explain_event: explainEventField,
   sign_in_brand: signInBrand,
+  password_sender: passwordSender,
   check_oidc_config: checkOidcConfig,
   try_oidc_claims: tryOidcClaims,
 };

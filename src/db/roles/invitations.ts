@@ -6,16 +6,19 @@ import { TOKENS_VALID_FROM_MS } from './principal.js';
 const FORMAT = /^([0-9]{1,9})-[\w-]{43}$/;
 const RANDOM_BYTES = 32;
 const DAYS = 7;
+const RESET_HOURS = 1;
 export const MAX_INVITATION_DAYS = 30;
 
-/** Whose password an invitation lets its holder choose. */
+/** Whose password the holder of a link may choose. */
 export interface Invited {
   readonly tenantid: number;
   readonly tenantName: string;
   readonly roleid: number;
   readonly login: string;
-  /** Who made the link. */
+  /** Who made the link; null if it was sent because the password was forgotten, or the maker is gone. */
   readonly creatorid: number | null;
+  /** The link was sent because the password was forgotten. */
+  readonly isReset: boolean;
 }
 
 /** The secret of a link. A front of several cells finds the tenant in it. */
@@ -56,11 +59,36 @@ export async function insertInvitation(
   );
 }
 
-/** @returns undefined if it was used, replaced or deleted, has expired, or the role is not what it was then */
+/** Makes a link for a forgotten password, beside earlier ones. Belongs to the state that the role is in. */
+export async function insertReset(
+  db: StatementRunner,
+  {
+    tenantid,
+    roleid,
+    secret,
+  }: { readonly tenantid: number; readonly roleid: number; readonly secret: string },
+): Promise<void> {
+  await db.query(
+    `with expired as (delete from rowpost.password_reset where tenantid = $1 and expires <= now())
+     insert into rowpost.password_reset (link_hash, tenantid, roleid, expires, state_ms)
+     select $3, r.tenantid, r.roleid, now() + make_interval(hours => ${RESET_HOURS}), ${TOKENS_VALID_FROM_MS}
+     from rowpost.role r where r.tenantid = $1 and r.roleid = $2`,
+    [tenantid, roleid, hashOf(secret)],
+  );
+}
+
+/**
+ * By the secret of an invitation, or of a link for a forgotten password.
+ * @returns undefined if it was used, replaced or deleted, has expired, or the role is not what it was then
+ */
 export async function findInvited(db: StatementRunner, secret: string): Promise<Invited | undefined> {
   const { rows } = await db.query<Invited>(
-    `select i.tenantid, t.name as "tenantName", i.roleid, r.login, i.creatorid
-     from rowpost.invitation i join rowpost.role r using (tenantid, roleid) join rowpost.tenant t using (tenantid)
+    `select i.tenantid, t.name as "tenantName", i.roleid, r.login, i.creatorid, i.is_reset as "isReset"
+     from (
+       select tenantid, roleid, link_hash, expires, state_ms, creatorid, false as is_reset from rowpost.invitation
+       union all
+       select tenantid, roleid, link_hash, expires, state_ms, null, true from rowpost.password_reset) i
+       join rowpost.role r using (tenantid, roleid) join rowpost.tenant t using (tenantid)
      where i.link_hash = $1 and i.expires > now() and i.state_ms = ${TOKENS_VALID_FROM_MS} and not r.deleted
        and r.login is not null and not t.suspended`,
     [hashOf(secret)],
@@ -68,8 +96,16 @@ export async function findInvited(db: StatementRunner, secret: string): Promise<
   return rows[0];
 }
 
-export async function deleteInvitation(db: StatementRunner, roleid: number): Promise<void> {
-  await db.query('delete from rowpost.invitation where roleid = $1', [roleid]);
+/** Deletes all links to choose the password of a role. */
+export async function deleteInvitations(
+  db: StatementRunner,
+  { tenantid, roleid }: Pick<Invited, 'tenantid' | 'roleid'>,
+): Promise<void> {
+  await db.query(
+    `with resets as (delete from rowpost.password_reset where tenantid = $1 and roleid = $2)
+     delete from rowpost.invitation where tenantid = $1 and roleid = $2`,
+    [tenantid, roleid],
+  );
 }
 
 function hashOf(secret: string): Buffer {

@@ -39,6 +39,7 @@ const ROWS: Readonly<Record<string, readonly object[]>> = {
     },
   ],
   sign_in_brand: [{ tenantid: TENANT, name: 'Shop', color: '#2f55d4', logo: null }],
+  password_sender: [{ tenantid: TENANT, sender: 'Shop <accounts@shop.example>' }],
   role_class: [
     {
       classid: 20_000_500,

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
 import { PRINCIPAL_MAX_AGE_MS } from '../../../src/db/roles/principal.js';
+import { makeResetLink } from '../../../src/control/roles/forgottenPassword.js';
 import { ConsoleBrowser } from '../../api/consoleBrowser.js';
 import { HttpBrowser } from '../../api/oidc/support/httpBrowser.js';
 import { MisbehavingProvider } from '../../api/oidc/support/misbehavingProvider.js';
@@ -30,6 +31,7 @@ const KINDS = [
   'token for a child',
   'API key',
   'invitation',
+  'link for a new password',
 ] as const;
 type Kind = (typeof KINDS)[number];
 
@@ -106,6 +108,10 @@ describe('attack: credentials that outlive what they were given for', () => {
       `mutation { create_invitation(input: {roleid: ${roleid}}) { link } }`,
     );
     const link = textAt(invitation, 'data.create_invitation.link').replace(fixture.baseUrl, '');
+    const to = { name: '', email: 'ada@example.com' };
+    const { database } = web.testDatabase;
+    const reset =
+      (await makeResetLink(database, { tenantid: fixture.tenant.tenantid, roleid, to }, '')) ?? '';
     const asks = async (token: string): Promise<boolean> =>
       (await web.fetch('/query?query={__typename}', { headers: { authorization: `Bearer ${token}` } }))
         .status === 200;
@@ -126,6 +132,7 @@ describe('attack: credentials that outlive what they were given for', () => {
         'token for a child': () => asks(child.token),
         'API key': () => asks(textAt(key, 'data.create_api_key.key')),
         invitation: async () => (await web.fetch(link)).status === 200,
+        'link for a new password': async () => (await web.fetch(reset)).status === 200,
       },
     };
   }

@@ -6,13 +6,14 @@ import type { StatementRunner } from '../../sql/statementRunner.js';
 /** Something to remember about a role's ways in and out. */
 export interface SignInEvent {
   readonly tenantid: number;
-  readonly kind: 'signed_in' | 'refused' | 'provisioned' | 'classes_changed' | 'signed_out';
+  readonly kind:
+    'signed_in' | 'refused' | 'provisioned' | 'classes_changed' | 'signed_out' | 'password_email';
   readonly roleid?: number | undefined;
   /** Instead of `roleid`: looked up when the event is stored. */
   readonly login?: string | undefined;
   /** The configuration of the provider; a password if omitted. */
   readonly confid?: number | undefined;
-  /** Of a refusal, the code; of changed classes, which; of a sign-out, how. */
+  /** Of a refusal, or of an email that was not sent, the code; of changed classes, which; of a sign-out, how. */
   readonly reason?: string | undefined;
   readonly address?: string | undefined;
   /** The role that did it, if that is another one. */
@@ -24,7 +25,7 @@ export const MAX_REFUSED = 100;
 
 /**
  * Stores events. Those that are alike are one row with their number: refusals of an hour, and others of a minute, of which nobody
- * makes any without the credentials of a role. Events of tenants that there are not, are not stored.
+ * makes any without the credentials of a role, but for a few emails about passwords. Events of tenants that there are not, are not stored.
  */
 export async function recordSignInEvents(
   db: StatementRunner,
