@@ -95,7 +95,7 @@ describe('attack: links for forgotten passwords', () => {
     );
     const key = textAt(made, 'data.create_api_key.key');
     const page = await new ConsoleBrowser(fixture).page('/console/sign-in?tenant=shop');
-    expect(page).to.include('Forgotten your password?').and.include(`action="${FORGOTTEN}"`);
+    expect(page).to.include('Forgotten your password?').and.include(`href="${FORGOTTEN}?tenant=shop"`);
     expect(await new ConsoleBrowser(fixture).page(`${FORGOTTEN}?tenant=shop`)).to.include('value="shop"');
     const link = await linkTo(login);
     const [email] = await emailsTo(login);

@@ -366,6 +366,12 @@ if (HAS_CHROMIUM) {
         const page = await open('/console/sign-in?tenant=shop', options);
         expect(await violations(page), 'what axe finds in the sign-in page').to.deep.equal([]);
         await shoot(page, `${name}-sign-in`);
+        for (const shown of ['', '&done=sent']) {
+          await page.goto(`${shop.fixture.url}/console/sign-in/forgotten?tenant=shop${shown}`);
+          expect(await violations(page), 'what axe finds about forgotten passwords').to.deep.equal([]);
+          expect(await page.evaluate('document.documentElement.scrollWidth > innerWidth')).to.equal(false);
+          await shoot(page, `${name}-forgotten${shown}`);
+        }
         await page.goto(`${shop.fixture.url}/console/deliveries?within=all`);
         await signIn(page);
         await page.getByRole('table').waitFor();
