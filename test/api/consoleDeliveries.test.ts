@@ -90,6 +90,44 @@ describe('deliveries in the console', () => {
     ]);
   });
 
+  it('are listed oldest first, where the primary key finds them', async () => {
+    const crowd = await ConsoleShop.open();
+    const client = await crowd.signedIn();
+    await crowd.crowd(103);
+    const idsIn = (html: string): number[] =>
+      [...html.matchAll(/class="main"><a href="\/console\/deliveries\/(\d+)"/g)].map(([, id]) => Number(id));
+    const pages: number[][] = [];
+    let path: string | undefined = '/console/deliveries?within=all&order=oldest';
+    const newestFirst = await client.page('/console/deliveries?within=all');
+    expect(newestFirst).to.match(/aria-sort="descending"><a href="[^"]*within=all&(?:amp;)?order=oldest"/);
+    while (path !== undefined) {
+      const html = await client.page(path);
+      expect(html).to.match(/aria-sort="ascending"><a href="\/console\/deliveries\?within=all"/);
+      expect(html).not.to.include('live.js');
+      pages.push(idsIn(html));
+      path = /rel="next" href="([^"]+)">Newer/.exec(html)?.[1]?.replaceAll('&amp;', '&');
+    }
+    expect(pages.map(({ length }) => length)).to.deep.equal([50, 50, 3]);
+    const all = pages.flat();
+    expect(all).to.deep.equal(all.toSorted((a, b) => a - b));
+    expect(all.slice(-50).toReversed()).to.deep.equal(idsIn(newestFirst));
+    // Otherwise everything before the period, or everything that doesn't match, would be read.
+    for (const query of [
+      '',
+      '&within=week',
+      '&within=all&type=confirmation',
+      '&within=all&from=2020-01-01T00:00',
+    ]) {
+      const html = await client.page(`/console/deliveries?order=oldest${query}`);
+      expect(html, query).to.include('aria-sort="descending"').and.not.include('aria-sort="descending"><a');
+      expect(
+        idsIn(html).toSorted((a, b) => b - a),
+        query,
+      ).to.deep.equal(idsIn(html));
+    }
+    await crowd.close();
+  });
+
   it('are found by recipient while held back, and number attempts separately after a redrive', async () => {
     const crowd = await ConsoleShop.open();
     const client = await crowd.signedIn();

@@ -32,6 +32,35 @@ describe('the console’s roles and policy rules', () => {
     (await shop.fixture.postJson('/auth', { tenantid: shop.tenantid, login, password })).status;
   let made = '';
 
+  it('are sorted by a link in the head of a column, either way, and keep the search', async () => {
+    const made = await shop.fixture.control(
+      shop.root,
+      `mutation {
+        a: create_role(input: { login: "sorted b", name: "X", capabilities: [] }) { roleid }
+        b: create_role(input: { login: "sorted a", name: "Z", capabilities: [] }) { roleid }
+        c: create_role(input: { login: "sorted c", name: "Y", capabilities: [] }) { roleid }
+      }`,
+    );
+    expect(made.errors).to.equal(undefined);
+    const listed = async (sort: string): Promise<readonly [string, string]> => {
+      const html = await browser.page(`${ROLES}?search=sorted${sort}`);
+      const logins = [...html.matchAll(/>sorted (\w)<\/a>/g)].map(([, login]) => login).join('');
+      const sorted = /aria-sort="(\w+ending)"><a href="([^"]+)">(\w+)/.exec(html);
+      expect(sorted?.[2]).to.include('search=sorted');
+      return [logins, `${sorted?.[3] ?? ''} ${sorted?.[1] ?? ''}`];
+    };
+    expect(await listed('')).to.deep.equal(['abc', 'Login ascending']);
+    expect(await listed('&sort=login-down')).to.deep.equal(['cba', 'Login descending']);
+    expect(await listed('&sort=name')).to.deep.equal(['bca', 'Name ascending']);
+    expect(await listed('&sort=name-down')).to.deep.equal(['acb', 'Name descending']);
+    expect(await listed('&sort=number')).to.deep.equal(['bac', 'Number ascending']);
+    for (const unknown of ['constructor', 'login desc', '-down', 'password_hash'])
+      expect(await listed(`&sort=${encodeURIComponent(unknown)}`), unknown).to.deep.equal([
+        'abc',
+        'Login ascending',
+      ]);
+  });
+
   it('find roles by part of their login, excluding deleted ones', async () => {
     const page = await browser.page(`${ROLES}?search=LER`);
     expect(page).to.include('>clerk<').and.not.include('>viewer<');

@@ -20,6 +20,7 @@ import {
   type Period,
 } from './deliveryFilter.js';
 import { searchDeliveries } from './deliverySearch.js';
+import { mayBeOldestFirst, oldestDeliveries } from './oldestDeliveries.js';
 import {
   causeOf,
   ROW,
@@ -55,6 +56,8 @@ const RULE = `query ($filter: String) {
   email_rule(filter: $filter, limit: 1) { ruleid name email_type condition enabled query_roleid operations targets }
 }`;
 
+const OLDEST = 'oldest';
+
 /** Deliveries that did not go well, by status and, unless they were sent, by cause. */
 interface Count {
   readonly count: number;
@@ -66,15 +69,16 @@ interface Count {
 export function deliveryPages({ page }: PageHandlers, listMaxLimit: number): Router {
   const list = page(async ({ query, show, may }, req) => {
     const search = readSearch(req.query);
-    const below = idOf(req.query['below']);
+    const isOldestFirst = req.query['order'] === OLDEST && mayBeOldestFirst(search);
+    const order = isOldestFirst ? OLDEST : '';
+    // Where the page starts, in its order.
+    const below = idOf(req.query[isOldestFirst ? 'above' : 'below']);
     // May throw, so it comes before any query is started.
     const period = periodOf(search);
     const [{ rows, searched }, counts] = await Promise.all([
-      searchDeliveries(query, search, {
-        below,
-        limit: PAGE_SIZE + 1,
-        listMaxLimit,
-      }),
+      isOldestFirst
+        ? oldestDeliveries(query, search, below, PAGE_SIZE + 1)
+        : searchDeliveries(query, search, { below, limit: PAGE_SIZE + 1, listMaxLimit }),
       readTroubles(query, period),
     ]);
     const shown = rows.slice(0, PAGE_SIZE);
@@ -104,18 +108,25 @@ export function deliveryPages({ page }: PageHandlers, listMaxLimit: number): Rou
         rows.length > 0
           ? REDRIVE_ALL + searchAddress(search)
           : undefined,
-      newest: below === undefined ? undefined : DELIVERIES + searchAddress(search),
-      older:
+      isOldestFirst,
+      otherOrder: mayBeOldestFirst(search)
+        ? DELIVERIES + searchAddress(search, { order: isOldestFirst ? '' : OLDEST })
+        : undefined,
+      start: below === undefined ? undefined : DELIVERIES + searchAddress(search, { order }),
+      further:
         rows.length > PAGE_SIZE && last
-          ? DELIVERIES + searchAddress(search, { below: last.deliveryid })
+          ? DELIVERIES +
+            searchAddress(search, { order, [isOldestFirst ? 'above' : 'below']: last.deliveryid })
           : undefined,
       searched: searched && {
         ...searched,
         further: DELIVERIES + searchAddress(search, { below: searched.end }),
       },
     };
-    // Older pages don't change.
-    await show('deliveries', values, { script: below === undefined ? 'live.js' : 'selection.js' });
+    // Other pages don't change.
+    await show('deliveries', values, {
+      script: below === undefined && !isOldestFirst ? 'live.js' : 'selection.js',
+    });
   });
 
   const failures = page(async ({ query, show, may }, req) => {

@@ -13,7 +13,7 @@ import { textOf } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 
 /** Rows of a file. */
-export const MAX_EXPORTED = 100_000;
+const MAX_EXPORTED = 100_000;
 /** Each holds a part of a list in memory and, for a part of the time, a connection. */
 const EXPORTS = { max: 4, perTenant: 1 };
 

@@ -13,6 +13,7 @@ interface Saved {
 /** What pages request about the rows of a control object, by its declaration. */
 export class ObjectRequests<Row = Values> {
   readonly #list: string;
+  readonly #ordering: readonly string[];
   readonly #create: string;
   readonly #update: string;
   readonly #delete: string;
@@ -21,8 +22,9 @@ export class ObjectRequests<Row = Values> {
   constructor(object: ControlObject, selection: string, ordering: readonly string[]) {
     const { table, singular = table, key } = object;
     const id = key.join();
-    this.#list = `query ($filter: String, $limit: Int, $offset: Int) { rows: ${table}(
-      filter: $filter, ordering: ${JSON.stringify(ordering)}, limit: $limit, offset: $offset) { ${selection} } }`;
+    this.#ordering = ordering;
+    this.#list = `query ($filter: String, $ordering: [String], $limit: Int, $offset: Int) { rows: ${table}(
+      filter: $filter, ordering: $ordering, limit: $limit, offset: $offset) { ${selection} } }`;
     this.#create = `mutation ($input: ${table}Input) { row: create_${singular}(input: $input) { id: ${id} } }`;
     this.#update = `mutation ($id: ID!, $input: ${table}Input) {
       row: update_${singular}(${id}: $id, input: $input) { id: ${id} } }`;
@@ -33,20 +35,29 @@ export class ObjectRequests<Row = Values> {
    * A page of the list at `path`.
    * @param given the query string
    * @param search what the links to other pages keep of it
+   * @param ordering by default that of the object
    */
   async page(
     { query }: Visit,
     path: string,
     given: Values,
-    { filter = '', search = {} }: { readonly filter?: string; readonly search?: Record<string, string> } = {},
+    {
+      filter = '',
+      search = {},
+      ordering = this.#ordering,
+    }: {
+      readonly filter?: string;
+      readonly search?: Record<string, string>;
+      readonly ordering?: readonly string[];
+    } = {},
   ): Promise<ReturnType<typeof pageOf<Row>>> {
     const offset = numberOf(given, 'from');
-    const { rows } = await query<Rows<Row>>(this.#list, { filter, limit: ROWS_QUERIED, offset });
+    const { rows } = await query<Rows<Row>>(this.#list, { filter, ordering, limit: ROWS_QUERIED, offset });
     return pageOf(rows, offset, path, search);
   }
 
   async find({ query }: Visit, filter: string): Promise<Row | undefined> {
-    return (await query<Rows<Row>>(this.#list, { filter, limit: 1 })).rows[0];
+    return (await query<Rows<Row>>(this.#list, { filter, ordering: this.#ordering, limit: 1 })).rows[0];
   }
 
   async create({ query }: Visit, input: Values): Promise<Id> {

@@ -8,6 +8,7 @@ import { containing, literal } from './deliveryFilter.js';
 import { checkedOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
 import { ObjectRequests } from './objectRequests.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
+import { sortingOf } from './sorting.js';
 
 const ROLES = `${CONSOLE}/roles`;
 /** Limit of the form; use GraphQL to assign roles to more classes. */
@@ -54,14 +55,26 @@ const roles = new ObjectRequests<FullRole>(
   ['login', 'roleid'],
 );
 
+/** What the list is sorted by. */
+const COLUMNS = {
+  login: { label: 'Login', up: ['login', 'roleid'], down: ['login desc', 'roleid desc'] },
+  name: { label: 'Name', up: ['name', 'roleid'], down: ['name desc', 'roleid desc'] },
+  number: { label: 'Number', up: ['roleid'], down: ['roleid desc'] },
+};
+
 /** Pages for the tenant's roles: who may sign in, what each may do and why. */
 export function rolePages({ page, form }: PageHandlers): Router {
   const list = page(async (visit, req) => {
     const search = textOf(req.query, 'search');
     const part = literal(containing(search));
     const filter = `deleted = false${search === '' ? '' : ` and (login ilike ${part} or name ilike ${part})`}`;
-    const { shown, ...links } = await roles.page(visit, ROLES, req.query, { filter, search: { search } });
-    await visit.show('roles', { title: 'Roles', search, roles: shown, ...links });
+    const { ordering, heads, sort } = sortingOf(COLUMNS, req.query, ROLES, { search });
+    const { shown, ...links } = await roles.page(visit, ROLES, req.query, {
+      filter,
+      ordering,
+      search: { search, sort },
+    });
+    await visit.show('roles', { title: 'Roles', search, sort, heads, roles: shown, ...links });
   });
 
   const edit = page(async (visit, req) => {
