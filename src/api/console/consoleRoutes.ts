@@ -176,7 +176,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
       overviewPage(handlers),
       redrivePages(handlers),
       selectedPages(handlers, sendCsv),
-      exportPages(handlers, sendCsv),
+      exportPages(handlers, sendCsv, deps.config.listMaxLimit),
       deliveryPages(handlers, deps.config.listMaxLimit),
       emailPreviewPages(handlers),
       sentEmailPages(handlers),

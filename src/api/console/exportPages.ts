@@ -61,14 +61,15 @@ export function createSendCsv({ consoleSessions, config }: RouteDeps): SendCsv {
 }
 
 /** Lists as CSV files: what the pages list for the role, by the same search. */
-export function exportPages({ form }: PageHandlers, sendCsv: SendCsv): Router {
+export function exportPages({ form }: PageHandlers, sendCsv: SendCsv, listMaxLimit: number): Router {
+  const sourceOf = ({ query }: Visit) => ({ query, listMaxLimit });
   const deliveries = form((visit, req, res) =>
-    sendCsv(visit, req, res, 'deliveries', exportedDeliveries(visit.query, readSearch(req.query))),
+    sendCsv(visit, req, res, 'deliveries', exportedDeliveries(sourceOf(visit), readSearch(req.query))),
   );
   const addresses = form((visit, req, res) => {
     const list = listOf(req.query);
     const filter = addressFilter(textOf(req.query, 'search'));
-    return sendCsv(visit, req, res, list, exportedAddresses(visit.query, list, filter));
+    return sendCsv(visit, req, res, list, exportedAddresses(sourceOf(visit), list, filter));
   });
   const audit = form((visit, req, res) =>
     sendCsv(
@@ -76,7 +77,7 @@ export function exportPages({ form }: PageHandlers, sendCsv: SendCsv): Router {
       req,
       res,
       'audit-log',
-      exportedAudit(visit.query, auditFilter(readAuditSearch(req.query))),
+      exportedAudit(sourceOf(visit), auditFilter(readAuditSearch(req.query))),
     ),
   );
 

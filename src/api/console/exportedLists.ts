@@ -12,14 +12,20 @@ export interface ExportedList {
   readonly parts: AsyncGenerator<readonly (readonly Cell[])[], void>;
 }
 
-/** Rows in memory at a time. */
+/** Where lists are read from, as the role may read them. */
+interface Source {
+  readonly query: Visit['query'];
+  /** The setting. */
+  readonly listMaxLimit: number;
+}
+
+/** Rows in memory at a time, at most. */
 const PART = 500;
-/** How many deliveries a step examines: `searchDeliveries`. */
-const DEPTH = 1;
 
 /** What the page of deliveries lists, the newest first. */
-export function exportedDeliveries(query: Visit['query'], search: Search): ExportedList {
-  return { columns: DELIVERY_COLUMNS, parts: cellsOf(foundDeliveries(query, search), deliveryCells) };
+export function exportedDeliveries(from: Source, search: Search): ExportedList {
+  const parts = foundDeliveries(from, search);
+  return { columns: DELIVERY_COLUMNS, parts: cellsOf(parts, deliveryCells) };
 }
 
 /** Those that are given. */
@@ -73,22 +79,23 @@ function deliveryCells(row: DeliveryRow): readonly Cell[] {
 }
 
 async function* foundDeliveries(
-  query: Visit['query'],
+  { query, listMaxLimit }: Source,
   search: Search,
 ): AsyncGenerator<readonly DeliveryRow[], void> {
+  const limit = Math.min(PART, listMaxLimit);
   for (let below: string | undefined, isDone = false; !isDone;) {
-    const { rows, searched } = await searchDeliveries(query, search, { below, depth: DEPTH, limit: PART });
+    const { rows, searched } = await searchDeliveries(query, search, { below, limit, listMaxLimit });
     yield rows;
-    below = rows.length === PART ? rows.at(-1)?.deliveryid : searched?.end;
+    below = rows.length === limit ? rows.at(-1)?.deliveryid : searched?.end;
     isDone = below === undefined;
   }
 }
 
-const SUPPRESSED = `query ($filter: String) {
-  rows: email_suppression(filter: $filter, ordering: ["address"], limit: ${PART}) { address reason source deliveryid createtime }
+const SUPPRESSED = `query ($filter: String, $limit: Int) {
+  rows: email_suppression(filter: $filter, ordering: ["address"], limit: $limit) { address reason source deliveryid createtime }
 }`;
-const UNSUBSCRIBED = `query ($filter: String) {
-  rows: email_unsubscribe(filter: $filter, ordering: ["address"], limit: ${PART}) { address email_types all_types source createtime }
+const UNSUBSCRIBED = `query ($filter: String, $limit: Int) {
+  rows: email_unsubscribe(filter: $filter, ordering: ["address"], limit: $limit) { address email_types all_types source createtime }
 }`;
 
 interface Address {
@@ -99,7 +106,7 @@ interface Address {
 
 /** A list of addresses that get no email. */
 export function exportedAddresses(
-  query: Visit['query'],
+  from: Source,
   list: 'suppressed' | 'unsubscribed',
   filter: string,
 ): ExportedList {
@@ -108,7 +115,7 @@ export function exportedAddresses(
     return {
       columns: ['address', 'source', 'createtime', 'reason', 'deliveryid'],
       parts: cellsOf(
-        pagesOf<Suppressed>(query, SUPPRESSED, filter, afterAddress),
+        pagesOf<Suppressed>(from, SUPPRESSED, filter, afterAddress),
         ({ address, source, createtime, reason, deliveryid }) => [
           address,
           source,
@@ -123,7 +130,7 @@ export function exportedAddresses(
   return {
     columns: ['address', 'source', 'createtime', 'email_types', 'all_types'],
     parts: cellsOf(
-      pagesOf<Unsubscribed>(query, UNSUBSCRIBED, filter, afterAddress),
+      pagesOf<Unsubscribed>(from, UNSUBSCRIBED, filter, afterAddress),
       ({ address, source, createtime, email_types, all_types }) => [
         address,
         source,
@@ -139,8 +146,8 @@ function afterAddress({ address }: Address): string {
   return `address > ${literal(address)}`;
 }
 
-const AUDIT = `query ($filter: String) {
-  rows: audit_event(filter: $filter, ordering: ["time desc", "eventid"], limit: ${PART}) {
+const AUDIT = `query ($filter: String, $limit: Int) {
+  rows: audit_event(filter: $filter, ordering: ["time desc", "eventid"], limit: $limit) {
     eventid time roleid login actors keyid object key operation changes
   }
 }`;
@@ -159,7 +166,7 @@ interface AuditEvent {
 }
 
 /** What the page of the audit log lists. */
-export function exportedAudit(query: Visit['query'], filter: string): ExportedList {
+export function exportedAudit(from: Source, filter: string): ExportedList {
   return {
     columns: [
       'eventid',
@@ -173,7 +180,7 @@ export function exportedAudit(query: Visit['query'], filter: string): ExportedLi
       'operation',
       'changes',
     ],
-    parts: cellsOf(pagesOf<AuditEvent>(query, AUDIT, filter, afterEvent), (event) => [
+    parts: cellsOf(pagesOf<AuditEvent>(from, AUDIT, filter, afterEvent), (event) => [
       event.eventid,
       event.time,
       event.roleid,
@@ -195,17 +202,19 @@ function afterEvent({ time, eventid }: AuditEvent): string {
 }
 
 async function* pagesOf<Row>(
-  query: Visit['query'],
+  { query, listMaxLimit }: Source,
   document: string,
   filter: string,
   after: (row: Row) => string,
 ): AsyncGenerator<readonly Row[], void> {
+  const limit = Math.min(PART, listMaxLimit);
   for (let last: Row | undefined, isDone = false; !isDone;) {
     const conditions = [...(filter === '' ? [] : [`(${filter})`]), ...(last ? [after(last)] : [])];
-    const { rows } = await query<{ rows: readonly Row[] }>(document, { filter: conditions.join(' and ') });
+    const variables = { filter: conditions.join(' and '), limit };
+    const { rows } = await query<{ rows: readonly Row[] }>(document, variables);
     yield rows;
     last = rows.at(-1);
-    isDone = rows.length < PART;
+    isDone = rows.length < limit;
   }
 }
 
