@@ -23,7 +23,10 @@ export async function oldestDeliveries(
   above: string | undefined,
   limit: number,
 ): Promise<Found> {
-  const filter = [...conditionsOfPeriod(periodOf(search)), ...(above === undefined ? [] : [`deliveryid > ${literal(above)}`])];
+  const filter = [
+    ...conditionsOfPeriod(periodOf(search)),
+    ...(above === undefined ? [] : [`deliveryid > ${literal(above)}`]),
+  ];
   const { email_delivery: rows } = await query<{ email_delivery: readonly DeliveryRow[] }>(LIST, {
     filter: filter.join(' and '),
     limit,
