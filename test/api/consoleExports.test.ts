@@ -117,7 +117,7 @@ describe('lists of the console as CSV files', () => {
 
   it('are refused to those who may not see the list, to other sites, and to whoever has signed out', async () => {
     const clerk = await shop.signedIn('shop', 'clerk');
-    const token = await clerk.csrf('/console/sessions');
+    const token = await clerk.csrf('/console/account');
     for (const path of ['/console/deliveries/export', '/console/addresses/export']) {
       const response = await clerk.post(path, { csrf: token });
       expect([response.status, response.headers.get('content-type')], path).to.deep.equal([

@@ -8,11 +8,11 @@ describe('attack: many roles of a tenant with a megabyte of rules each', () => {
   it('take at most two connections of the service at once, and leave the others to other tenants', async () => {
     let running = 0;
     let most = 0;
-    const query = async (_sql: string, [tenantid]: readonly number[]): Promise<unknown> => {
+    const query = async (_sql: string, [tenantid, roleid]: readonly number[]): Promise<unknown> => {
       if (tenantid === 1) most = Math.max(most, (running += 1));
       await delay(5);
       if (tenantid === 1) running -= 1;
-      return { rows: [{ capabilities: [], is_moved: false }] };
+      return { rows: [{ tenantid, roleid, capabilities: [], isMoved: false }] };
     };
     const principals = new PrincipalSource({ query } as unknown as Pool);
     const roleids = Array.from({ length: 20 }, (_, roleid) => roleid);

@@ -107,7 +107,9 @@ describe('roles_pbac: role_class', () => {
     expect(await classesOf(early.roleid)).to.deep.equal([]);
     expect(await classesOf(late.roleid)).to.deep.equal([id]);
     await fixture.control(root, UPDATE, { id, input: { members: [late.roleid] } });
-    expect(await readsNotes(late.token)).to.equal(true);
+    // The token that it had is no longer good: the role now has more than who got it.
+    const got = await fixture.control(root, `{ Utility { role_token(roleid: ${late.roleid}) } }`);
+    expect(await readsNotes(textAt(got, 'data.Utility.role_token'))).to.equal(true);
     expect(await readsNotes(early.token)).to.equal(false);
   });
 

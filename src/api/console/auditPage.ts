@@ -40,6 +40,7 @@ export const LABELS = new Map<string, string>([
   ['captured_table', 'captured table'],
   ['file_table', 'table with files'],
   ['sign_in_brand', 'sign-in page'],
+  ['password_sender', 'sender of links for forgotten passwords'],
   ['session', 'session'],
 ]);
 const DID: Readonly<Record<string, string>> = {

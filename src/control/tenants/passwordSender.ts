@@ -1,14 +1,14 @@
-import { GraphQLString, type GraphQLFieldConfig } from 'graphql';
+import { GraphQLString } from 'graphql';
 import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import { parseOneAddress, type Address } from '../../email/addresses.js';
-import type { ControlContext } from '../controlContext.js';
+import type { ControlField } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
 
 const MAX_LENGTH = 320;
 
 /** `Utility.password_sender`. */
-export const passwordSender: GraphQLFieldConfig<unknown, ControlContext> = {
+export const passwordSender: ControlField = {
   type: GraphQLString,
   description: 'The address that emails about forgotten passwords come from; null if the tenant sends none.',
   resolve: async (_source, _args, { principal, db }) => {
@@ -18,7 +18,7 @@ export const passwordSender: GraphQLFieldConfig<unknown, ControlContext> = {
 };
 
 /** `Utility.set_password_sender`. Throws AppError PERMISSION_DENIED, BAD_USER_INPUT. */
-export const setPasswordSender: GraphQLFieldConfig<unknown, ControlContext, { sender?: string | null }> = {
+export const setPasswordSender: ControlField<{ sender?: string | null }> = {
   type: GraphQLString,
   description:
     "Lets people who have forgotten their password get a link by email, sent by the tenant's carrier from this address, which the carrier must accept. Without it there are no such emails.",
