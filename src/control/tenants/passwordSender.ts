@@ -1,7 +1,7 @@
 import { GraphQLString } from 'graphql';
 import type { StatementRunner } from '../../db/sql/statementRunner.js';
 import { parseOneAddress, type Address } from '../../email/addresses.js';
-import type { ControlField } from '../controlContext.js';
+import type { ControlContext, ControlField } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';
 import { requireTenantAdmin } from '../permissions.js';
 
