@@ -48,6 +48,20 @@ describe('deliveries in the console', () => {
     return [...html.matchAll(/class="main"><a href="\/console\/deliveries\/(\d+)"/g)].map(([, id]) => id!);
   };
 
+  it('say that their counts are missing or old', async () => {
+    const { pool } = shop.fixture.testDatabase.database;
+    const OLD = 'Counts are missing or old: no relay counts.';
+    for (const path of ['/console/deliveries', '/console/failures']) {
+      expect(await browser.page(path), 'before any').to.include(OLD);
+      await shop.count();
+      expect(await browser.page(path), 'counted').not.to.include(OLD);
+      await pool.query("update rowpost.delivery_count_run set counted = now() - interval '16 minutes'");
+      expect(await browser.page(path), 'long ago').to.include(OLD);
+      await pool.query('update rowpost.delivery_count_run set counted = null');
+    }
+    await shop.count();
+  });
+
   it('are listed newest first, and found by every search field', async () => {
     const searches: [query: string, found: string[]][] = [
       ['', [failed, sent]],

@@ -21,6 +21,7 @@ import {
 } from './deliveryFilter.js';
 import { searchDeliveries } from './deliverySearch.js';
 import { mayBeOldestFirst, oldestDeliveries } from './oldestDeliveries.js';
+import { areFiguresOld } from './overviewView.js';
 import {
   causeOf,
   ROW,
@@ -40,7 +41,7 @@ const PAGE_SIZE = 50;
 // The list is only queried for its PERMISSION_DENIED: otherwise a role without access would be told that nothing failed.
 const COUNTS = `query ($since: DateTime, $until: DateTime) {
   email_delivery(limit: 0) { deliveryid }
-  Utility { delivery_counts(since: $since, until: $until) { causes { status error_code deliveries } } }
+  Utility { delivery_counts(since: $since, until: $until) { counted causes { status error_code deliveries } } }
 }`;
 const ROLES = 'query ($filter: String) { role(filter: $filter) { roleid login name } }';
 const CHANGE = 'change { time roleid writer application old new }';
@@ -75,7 +76,7 @@ export function deliveryPages({ page }: PageHandlers, listMaxLimit: number): Rou
     const below = idOf(req.query[isOldestFirst ? 'above' : 'below']);
     // May throw, so it comes before any query is started.
     const period = periodOf(search);
-    const [{ rows, searched }, counts] = await Promise.all([
+    const [{ rows, searched }, { counts, areOld }] = await Promise.all([
       isOldestFirst
         ? oldestDeliveries(query, search, below, PAGE_SIZE + 1)
         : searchDeliveries(query, search, { below, limit: PAGE_SIZE + 1, listMaxLimit }),
@@ -108,6 +109,7 @@ export function deliveryPages({ page }: PageHandlers, listMaxLimit: number): Rou
         rows.length > 0
           ? REDRIVE_ALL + searchAddress(search)
           : undefined,
+      areOld,
       isOldestFirst,
       otherOrder: mayBeOldestFirst(search)
         ? DELIVERIES + searchAddress(search, { order: isOldestFirst ? '' : OLDEST })
@@ -132,7 +134,7 @@ export function deliveryPages({ page }: PageHandlers, listMaxLimit: number): Rou
   const failures = page(async ({ query, show, may }, req) => {
     const search = readSearch({ within: req.query['within'] });
     const period = periodOf(search);
-    const counts = await readTroubles(query, period);
+    const { counts, areOld } = await readTroubles(query, period);
     const latest = await readLatest(query, counts, period);
     const groups = counts
       .toSorted((a, b) => b.count - a.count)
@@ -155,6 +157,7 @@ export function deliveryPages({ page }: PageHandlers, listMaxLimit: number): Rou
     await show('failures', {
       title: 'Failures',
       groups,
+      areOld,
       since: period.since,
       within: search.within,
       periods: PERIOD_CHOICES,
@@ -203,16 +206,21 @@ const UNSENT_STATUSES: ReadonlySet<string> = new Set(['failed', 'held_back', 'un
 const ALWAYS_SHOWN: ReadonlySet<string> = new Set(['to', 'subject', 'status', 'within']);
 
 /** From the counts that a relay keeps by the hour. */
-async function readTroubles(query: Visit['query'], period: Period): Promise<readonly Count[]> {
+async function readTroubles(
+  query: Visit['query'],
+  period: Period,
+): Promise<{ readonly counts: readonly Count[]; readonly areOld: boolean }> {
   const { Utility } = await query<{
     Utility: {
       readonly delivery_counts: {
+        readonly counted: string | null;
         readonly causes: readonly (Omit<Count, 'count'> & { readonly deliveries: number })[];
       };
     };
   }>(COUNTS, { ...period });
   const counts = new Map<string, Count>();
-  for (const { status, error_code: code, deliveries } of Utility.delivery_counts.causes) {
+  const { counted, causes } = Utility.delivery_counts;
+  for (const { status, error_code: code, deliveries } of causes) {
     // What may have been sent is no longer in question once it was reported.
     const isReported = TROUBLE_STATUSES.has(status);
     if (!isReported && !(UNSENT.has(status) && code !== '')) continue;
@@ -220,7 +228,7 @@ async function readTroubles(query: Visit['query'], period: Period): Promise<read
     const key = `${status} ${error_code}`;
     counts.set(key, { status, error_code, count: deliveries + (counts.get(key)?.count ?? 0) });
   }
-  return [...counts.values()];
+  return { counts: [...counts.values()], areOld: areFiguresOld(counted, Date.now()) };
 }
 
 interface Latest {

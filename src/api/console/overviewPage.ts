@@ -2,6 +2,7 @@ import { Router } from 'express';
 import { oldestText, type Backlog } from './backlogView.js';
 import { CONSOLE } from './consolePath.js';
 import {
+  areFiguresOld,
   countOf,
   inGroups,
   listAddress,
@@ -135,8 +136,6 @@ async function showInstallation({ query, show }: Visit): Promise<void> {
 
 /** Until then, waiting is the business of queues. */
 const LATE_SECONDS = 120;
-/** Counting may take a while if an hour has many deliveries, but not longer. */
-const STALE_MS = 15 * 60_000;
 /** Above these rates carriers warn, and then close accounts. */
 const MAX_BOUNCED = 0.05;
 const MAX_COMPLAINED = 0.001;
@@ -159,7 +158,7 @@ function setUpProblems(setUp: SetUp | undefined): readonly Problem[] {
 function deliveryProblems(statistics: Statistics, nowMs: number): readonly Problem[] {
   const { counted, since, statuses, late, compared_until } = statistics;
   const problems: Problem[] = [];
-  if (counted !== null && nowMs - Date.parse(counted) > STALE_MS)
+  if (counted !== null && areFiguresOld(counted, nowMs))
     problems.push({ text: 'These figures are old: no relay counts.', address: '#counted' });
   if (late > 0) {
     const until = new Date(Date.parse(compared_until) - 3_600_000).toISOString().slice(0, 16);

@@ -75,6 +75,14 @@ const LAYERS = [
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
+/** Counting may take a while if an hour has many deliveries, but not longer. */
+const STALE_MS = 15 * 60_000;
+
+/** Whether a relay should have counted since. @param counted null before the first time */
+export function areFiguresOld(counted: string | null, nowMs: number): boolean {
+  return counted === null || nowMs - Date.parse(counted) > STALE_MS;
+}
+
 /** The list of deliveries of these statuses since then. */
 export function listAddress(since: string, found: Readonly<Record<string, string>>): string {
   const from = new Date(since).toISOString().slice(0, 16);

@@ -107,7 +107,7 @@ export const emailEvent = controlObject({
     type: { type: 'text', description: 'Bounces only: bounce (permanent) or blocked (temporary).' },
     url: { type: 'text', description: 'Clicks only: the URL of the link.' },
     createtime: { type: 'timestamptz', description: 'Of the delivery.' },
-    provider_event_id: { type: 'text', output: null },
+    provider_event_id: { type: 'text', description: "The carrier's id of the report, or one of Rowpost's." },
   },
   visible: seenDeliveries,
   mayList: requireDeliveryViewer,

@@ -84,6 +84,7 @@ if (HAS_CHROMIUM) {
         recipients: ['Ada <ada@example.com>'],
       });
       await shop.attempt(failed, { attempt: 1, outcome: 'failed', error: 'there is no filter "currency"' });
+      await shop.count();
     });
     after(async () => {
       await browser.close();

@@ -36,6 +36,7 @@ const MORE_ROWS = `
   insert into rowpost.role_oidc (tenantid, roleid, confid, sub_id) values (1, 80, 1, 'someone');
   insert into rowpost.role_oidc_class (tenantid, roleid, confid, classid) values (1, 80, 1, 1);
   insert into rowpost.sign_in_brand (tenantid, name, color) values (1, 'Shop', '#2f55d4');
+  insert into rowpost.password_sender (tenantid, sender) values (1, 'Shop <accounts@example.com>');
   insert into rowpost.email_layouts (tenantid, name, template) values (1, 'base', 'é "{{ body }}" \\ 🙂');
   update rowpost.email_types set options = '{"limit": 123456789012345678901234567890.5}' where tenantid = 1;
   insert into rowpost.email_webhook_key (tenantid, verification_key) values (1, 'key');
