@@ -18,6 +18,7 @@ import { CALLBACKS } from '../oidc/oidcRoutes.js';
 import { signedOut } from '../oidc/signedOut.js';
 import { createGraphqlClient } from './graphqlClient.js';
 import { brandPage } from './brandPage.js';
+import { classPages } from './classPages.js';
 import { ACCOUNT, CONSOLE, readConsolePath, SIGN_IN, signInPath } from './consolePath.js';
 import type { ConsoleSession } from './consoleSession.js';
 import { deliveryPages } from './deliveryPages.js';
@@ -198,6 +199,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
       invitePages(handlers),
       rolePages(handlers),
       policyPages(handlers),
+      classPages(handlers),
       tenantPages(handlers),
       brandPage(handlers),
       accountPage(handlers),

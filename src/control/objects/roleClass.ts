@@ -82,10 +82,9 @@ export const roleClass = controlObject({
     if (before && (given.inherit != null || given.members != null || given.capabilities != null))
       requireClasses(principal, [before.classid]);
   },
+  checks: ({ row }) => [['allow_signup', () => requireNothingGiven(row)]],
   async check({ context, before, row }) {
     if (!before) await requireClassQuota(context);
-    if (row.allow_signup && row.capabilities.length > 0)
-      throw badInput('allow_signup', 'Anyone may join a class with allow_signup: it gives no capabilities.');
     if (before && (row.inherit !== before.inherit || !isSame(row.capabilities, before.capabilities)))
       await requireHolders(context, before.classid);
   },
@@ -94,6 +93,18 @@ export const roleClass = controlObject({
   beforeDelete: (context, { classid }) => emptyClass(context, classid),
   deleteDescription: 'Removes all roles from the class and deletes it. No policy rule may refer to it.',
 });
+
+/** Of a class that anyone may join. Throws AppError BAD_USER_INPUT. */
+function requireNothingGiven({
+  allow_signup,
+  capabilities = [],
+}: {
+  readonly allow_signup?: boolean;
+  readonly capabilities?: readonly string[];
+}): void {
+  if (allow_signup && capabilities.length > 0)
+    throw badInput('allow_signup', 'A class that anyone may join gives no capabilities.');
+}
 
 const isSame = (some: readonly string[], others: readonly string[]): boolean =>
   some.length === others.length && some.every((name) => others.includes(name));

@@ -18,6 +18,7 @@ if (HAS_CHROMIUM) {
     let sent: string;
     let clerk: string;
     let policy: string;
+    let staff: string;
     const complaints: string[] = [];
 
     before(async () => {
@@ -66,12 +67,14 @@ if (HAS_CHROMIUM) {
       const made = await shop.fixture.control(
         shop.root,
         `mutation {
-          create_role_class(input: { name: "staff" }) { classid }
+          create_role_class(input: { name: "staff of ${'a-very-long-word'.repeat(6)}", members: [${clerk}], inherit: "full",
+            capabilities: ["view_delivery", "edit_email"] }) { classid }
           create_policy_rule(input: { name: "Orders of ${'a-very-long-word'.repeat(6)}", capabilities: ["select", "update"],
             targets: ["orders"], roles: [${clerk}], filter: "status = 'paid' and customer != '${'x'.repeat(120)}'" }) { ruleid }
         }`,
       );
       policy = textAt(made, 'data.create_policy_rule.ruleid');
+      staff = textAt(made, 'data.create_role_class.classid');
       await shop.fixture.control(
         shop.root,
         'mutation { update_email_type(email_type: "confirmation", input: { preheader: "Thank you" }) { version } }',
@@ -416,6 +419,8 @@ if (HAS_CHROMIUM) {
           ['keys', `/console/keys?roleid=${clerk}`],
           ['identity-providers', '/console/identity-providers'],
           ['policy', `/console/policies/edit?id=${policy}`],
+          ['classes', '/console/classes'],
+          ['class', `/console/classes/edit?id=${staff}`],
         ]);
         await page.goto(`${shop.fixture.url}/console/deliveries/${failed}/email`);
         await page.frameLocator('iframe').getByRole('heading', { name: 'Thank you, <b>Ada</b>' }).waitFor();

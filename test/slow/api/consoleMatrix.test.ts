@@ -57,7 +57,8 @@ describe('who may open and do what in the console (docs/reference/permissions.md
     const made = await shop.fixture.control(
       shop.root,
       `mutation { create_role(input: { login: "target", capabilities: [] }) { roleid }
-        create_policy_rule(input: { name: "p", capabilities: ["select"], targets: ["orders"] }) { ruleid } }`,
+        create_policy_rule(input: { name: "p", capabilities: ["select"], targets: ["orders"] }) { ruleid }
+        create_role_class(input: { name: "staff" }) { classid } }`,
     );
     const role = textAt(made, 'data.create_role.roleid');
     values = { ...VALUES, 'POST /console/sessions': { roleid: role, action: 'all' } };
@@ -77,6 +78,7 @@ describe('who may open and do what in the console (docs/reference/permissions.md
       'POST /console/rules/preview': '/console/rules/preview',
       'GET /console/roles/edit': `/console/roles/edit?id=${role}`,
       'GET /console/policies/edit': `/console/policies/edit?id=${textAt(made, 'data.create_policy_rule.ruleid')}`,
+      'GET /console/classes/edit': `/console/classes/edit?id=${textAt(made, 'data.create_role_class.classid')}`,
       'GET /console/tables/:name': '/console/tables/orders',
       'POST /console/tables/:name': '/console/tables/orders',
       'GET /console/tables/:name/rows': '/console/tables/orders/rows',
