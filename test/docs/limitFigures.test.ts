@@ -132,6 +132,34 @@ describe('docs/reference/limits.md', () => {
     );
   });
 
+  it('is matched by what pages say of API keys, forgotten passwords, searches and exports', () => {
+    const [kept, made] = [
+      figure('db/roles/insertApiKey.ts', 'MAX_EXPIRED_KEYS'),
+      figure('db/roles/apiKeys.ts', 'MAX_API_KEYS'),
+    ];
+    const [ofRole, ofTenant] = [
+      figure('control/roles/forgottenPassword.ts', 'MAX_OF_ROLE'),
+      figure('control/roles/forgottenPassword.ts', 'MAX_OF_TENANT'),
+    ];
+    const ofAddress = figure('api/auth/signInLimits.ts', 'RESETS_PER_ADDRESS');
+    const exported = figure('api/console/exportPages.ts', 'MAX_EXPORTED').toLocaleString('en');
+    expect(ofRole).to.equal(3);
+    for (const [file, text] of [
+      ['limits', `| ${made} that have not expired; the latest ${kept} that have,`],
+      ['threats', `of which all but ${kept} are deleted`],
+      [
+        'threats',
+        `each role has three links an hour, each tenant ${ofTenant}, each address ${ofAddress} requests`,
+      ],
+      [
+        '../explanation/security',
+        `A tenant sends ${ofTenant} an hour, and an address asks ${ofAddress} times`,
+      ],
+      ['../how-to/console', `the list has for you, at most ${exported}`],
+    ] as const)
+      expect(read(`docs/reference/${file}.md`).replaceAll(/\s+/g, ' '), file).to.include(text);
+  });
+
   it('says that scopes, names and logins of a provisioning have as many characters', () => {
     expect(charactersOf(PROVISIONING, 'scope')).to.equal(charactersOf(CONFIG, 'client_id'));
     for (const column of ['name', 'login'])
