@@ -55,11 +55,12 @@ const DUE_DAYS = statement`
 
 const COUNTED = statement`update rowpost.delivery_count_run set counted = greatest(counted, $1::timestamptz)`;
 
-// It may read a day's partitions as a whole, so its plan must be made for this day, and it may take longer than a request.
-const LOCK = statement`
+// It may read a day's partitions as a whole, so its plan must be made for this day, and it may take longer than a request. By hash:
+// where the planner knows nothing of an hour's rows yet, it would compare all of a tenant's with one another.
+export const LOCK = statement`
   select set_config('statement_timeout', '0', true), set_config('plan_cache_mode', 'force_custom_plan', true),
-    set_config('enable_nestloop', 'off', true), set_config('enable_sort', 'off', true), set_config('jit', 'off', true),
-    set_config('work_mem', '32MB', true)
+    set_config('enable_nestloop', 'off', true), set_config('enable_mergejoin', 'off', true),
+    set_config('enable_sort', 'off', true), set_config('jit', 'off', true), set_config('work_mem', '32MB', true)
   from (select from rowpost.delivery_count_run for update skip locked) run`;
 
 const TAKE_DUE = statement`
@@ -100,7 +101,7 @@ function replaced(name: string, table: Sql, columns: readonly string[], where: S
 }
 
 // The status is that of the view `email_delivery`, which looks it up row by row: here it is found for all at once.
-const COUNT = statement`
+export const COUNT = statement`
   with due as materialized (
     select * from unnest($1::int[], $2::timestamptz[]) as due(tenantid, hour)
   ), redriven as (

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { countDeliveries } from '../../../src/db/ledger/countDeliveries.js';
+import { COUNT, countDeliveries, LOCK } from '../../../src/db/ledger/countDeliveries.js';
 import { makePartitions } from '../../../src/db/outbox/partitions.js';
 import { createTestTenant } from '../../support/createTestTenant.js';
 import { generator, testSeed } from '../../support/randomNumbers.js';
@@ -220,6 +220,24 @@ describe('counts of deliveries', () => {
       await countDeliveries(pool);
       await requireExact(table);
     }
+  });
+
+  it('join by hash, although the planner knows nothing of the rows yet', async () => {
+    const client = await pool.connect();
+    await client.query('begin');
+    await client.query(LOCK);
+    await client.query(`prepare counting as ${COUNT}`);
+    const { rows } = await client.query<{ 'QUERY PLAN': string }>(
+      `explain execute counting('{${tenants.join(', ')}}', array[date_trunc('hour', now(), 'UTC')],
+         date_trunc('hour', now(), 'UTC'), now())`,
+    );
+    await client.query('rollback');
+    client.release();
+    const joins = rows.flatMap(
+      (row) => /((?:Merge|Hash|Nested Loop).*?)\s+\(cost/.exec(row['QUERY PLAN'])?.[1] ?? [],
+    );
+    expect(joins.filter((join) => /^Hash (Left|Right) Join/.test(join)).length).to.be.greaterThan(2);
+    expect(joins.filter((join) => /Merge|Nested/.test(join))).to.deep.equal([]);
   });
 
   it('are not due again for a lease', async () => {
