@@ -62,7 +62,7 @@ describe('lists of the console as CSV files', () => {
       target: 'orders',
       key: '{"order_id":7}',
       operation: 'update',
-      recipients: `'+Ada <ada@example.com>; "Lovelace, Ada" <b@example.com>`,
+      intended_recipients: `'+Ada <ada@example.com>; "Lovelace, Ada" <b@example.com>`,
       subject: `'${EVIL}`,
       error_code: 'TEMPLATE_FAILED',
       error: `'@SUM(1)${EVIL}`,

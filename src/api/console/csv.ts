@@ -11,8 +11,8 @@ const FORMULA = /^(?:[\t\r\n]|[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠])/u;
  * A line of RFC 4180: each cell in quotes, which are doubled within it. A text that a spreadsheet would read as a formula begins
  * with an apostrophe.
  */
-export function csvLine(cells: readonly (string | number | null | undefined)[]): string {
-  return `${cells.map((cell) => `"${harmless(String(cell ?? '')).replaceAll('"', '""')}"`).join(',')}\r\n`;
+export function csvLine(cells: readonly string[]): string {
+  return `${cells.map((cell) => `"${harmless(cell).replaceAll('"', '""')}"`).join(',')}\r\n`;
 }
 
 function harmless(text: string): string {

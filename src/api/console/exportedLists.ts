@@ -1,15 +1,15 @@
 import { writeJson } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import { literal, type Search } from './deliveryFilter.js';
 import { searchDeliveries } from './deliverySearch.js';
 import type { DeliveryRow } from './deliveryView.js';
 import type { Visit } from './pageHandlers.js';
 
-type Cell = string | number | null | undefined;
-
 /** The rows of a list as cells of a CSV file, a part at a time, each found by where the last one ended. */
 export interface ExportedList {
+  /** Fields of the list, in the words of the API. */
   readonly columns: readonly string[];
-  readonly parts: AsyncGenerator<readonly (readonly Cell[])[], void>;
+  readonly parts: AsyncGenerator<readonly (readonly string[])[], void>;
 }
 
 /** Where lists are read from, as the role may read them. */
@@ -22,18 +22,7 @@ interface Source {
 /** Rows in memory at a time, at most. */
 const PART = 500;
 
-/** What the page of deliveries lists, the newest first. */
-export function exportedDeliveries(from: Source, search: Search): ExportedList {
-  const parts = foundDeliveries(from, search);
-  return { columns: DELIVERY_COLUMNS, parts: cellsOf(parts, deliveryCells) };
-}
-
-/** Those that are given. */
-export function selectedDeliveries(rows: readonly DeliveryRow[]): ExportedList {
-  return { columns: DELIVERY_COLUMNS, parts: cellsOf([rows], deliveryCells) };
-}
-
-const DELIVERY_COLUMNS = [
+const DELIVERY = [
   'deliveryid',
   'createtime',
   'status',
@@ -42,7 +31,7 @@ const DELIVERY_COLUMNS = [
   'target',
   'key',
   'operation',
-  'recipients',
+  'intended_recipients',
   'subject',
   'attempts',
   'sent_time',
@@ -50,32 +39,62 @@ const DELIVERY_COLUMNS = [
   'error_code',
   'error',
 ];
+const SUPPRESSED = ['address', 'source', 'createtime', 'reason', 'deliveryid'];
+const UNSUBSCRIBED = ['address', 'source', 'createtime', 'email_types', 'all_types'];
+const AUDIT = [
+  'eventid',
+  'time',
+  'roleid',
+  'login',
+  'actors',
+  'keyid',
+  'object',
+  'key',
+  'operation',
+  'changes',
+];
 
-type ListedDelivery = DeliveryRow & {
-  readonly attempts: number;
-  readonly sent_time: string | null;
-  readonly error: string | null;
-};
+/** What the page of deliveries lists, the newest first. */
+export function exportedDeliveries(from: Source, search: Search): ExportedList {
+  return exported(DELIVERY, foundDeliveries(from, search));
+}
 
-function deliveryCells(row: DeliveryRow): readonly Cell[] {
-  const { attempts, sent_time, error } = row as ListedDelivery;
-  return [
-    row.deliveryid,
-    row.createtime,
-    row.status,
-    row.email_type,
-    row.ruleid,
-    row.target,
-    writeJson(row.key),
-    row.operation,
-    (row.intended_recipients ?? []).join('; '),
-    row.subject,
-    attempts,
-    sent_time,
-    row.next_attempt,
-    row.error_code,
-    error,
-  ];
+/** Those that are given. */
+export function selectedDeliveries(rows: readonly DeliveryRow[]): ExportedList {
+  return exported(DELIVERY, [rows]);
+}
+
+/** A list of addresses that get no email. */
+export function exportedAddresses(
+  from: Source,
+  list: 'suppressed' | 'unsubscribed',
+  filter: string,
+): ExportedList {
+  const [object, columns] =
+    list === 'suppressed' ? ['email_suppression', SUPPRESSED] : ['email_unsubscribe', UNSUBSCRIBED];
+  const document = documentOf(object, columns, '["address"]');
+  return exported(columns, pagesOf<{ readonly address: string }>(from, document, filter, afterAddress));
+}
+
+function afterAddress({ address }: { readonly address: string }): string {
+  return `address > ${literal(address)}`;
+}
+
+/** What the page of the audit log lists. */
+export function exportedAudit(from: Source, filter: string): ExportedList {
+  const document = documentOf('audit_event', AUDIT, '["time desc", "eventid"]');
+  return exported(AUDIT, pagesOf<AuditEvent>(from, document, filter, afterEvent));
+}
+
+interface AuditEvent {
+  readonly eventid: string;
+  readonly time: string;
+}
+
+/** The first condition is what an index of times finds. */
+function afterEvent({ time, eventid }: AuditEvent): string {
+  const at = literal(time);
+  return `time <= ${at} and (time < ${at} or eventid > ${literal(eventid)})`;
 }
 
 async function* foundDeliveries(
@@ -91,114 +110,10 @@ async function* foundDeliveries(
   }
 }
 
-const SUPPRESSED = `query ($filter: String, $limit: Int) {
-  rows: email_suppression(filter: $filter, ordering: ["address"], limit: $limit) { address reason source deliveryid createtime }
-}`;
-const UNSUBSCRIBED = `query ($filter: String, $limit: Int) {
-  rows: email_unsubscribe(filter: $filter, ordering: ["address"], limit: $limit) { address email_types all_types source createtime }
-}`;
-
-interface Address {
-  readonly address: string;
-  readonly source: string;
-  readonly createtime: string;
-}
-
-/** A list of addresses that get no email. */
-export function exportedAddresses(
-  from: Source,
-  list: 'suppressed' | 'unsubscribed',
-  filter: string,
-): ExportedList {
-  if (list === 'suppressed') {
-    type Suppressed = Address & { readonly reason: string | null; readonly deliveryid: string | null };
-    return {
-      columns: ['address', 'source', 'createtime', 'reason', 'deliveryid'],
-      parts: cellsOf(
-        pagesOf<Suppressed>(from, SUPPRESSED, filter, afterAddress),
-        ({ address, source, createtime, reason, deliveryid }) => [
-          address,
-          source,
-          createtime,
-          reason,
-          deliveryid,
-        ],
-      ),
-    };
-  }
-  type Unsubscribed = Address & { readonly email_types: readonly string[]; readonly all_types: boolean };
-  return {
-    columns: ['address', 'source', 'createtime', 'email_types', 'all_types'],
-    parts: cellsOf(
-      pagesOf<Unsubscribed>(from, UNSUBSCRIBED, filter, afterAddress),
-      ({ address, source, createtime, email_types, all_types }) => [
-        address,
-        source,
-        createtime,
-        email_types.join('; '),
-        String(all_types),
-      ],
-    ),
-  };
-}
-
-function afterAddress({ address }: Address): string {
-  return `address > ${literal(address)}`;
-}
-
-const AUDIT = `query ($filter: String, $limit: Int) {
-  rows: audit_event(filter: $filter, ordering: ["time desc", "eventid"], limit: $limit) {
-    eventid time roleid login actors keyid object key operation changes
-  }
-}`;
-
-interface AuditEvent {
-  readonly eventid: string;
-  readonly time: string;
-  readonly roleid: number;
-  readonly login: string | null;
-  readonly actors: readonly number[];
-  readonly keyid: string | null;
-  readonly object: string;
-  readonly key: string | null;
-  readonly operation: string;
-  readonly changes: unknown;
-}
-
-/** What the page of the audit log lists. */
-export function exportedAudit(from: Source, filter: string): ExportedList {
-  return {
-    columns: [
-      'eventid',
-      'time',
-      'roleid',
-      'login',
-      'actors',
-      'keyid',
-      'object',
-      'key',
-      'operation',
-      'changes',
-    ],
-    parts: cellsOf(pagesOf<AuditEvent>(from, AUDIT, filter, afterEvent), (event) => [
-      event.eventid,
-      event.time,
-      event.roleid,
-      event.login,
-      event.actors.join(' '),
-      event.keyid,
-      event.object,
-      event.key,
-      event.operation,
-      writeJson(event.changes),
-    ]),
-  };
-}
-
-/** The first condition is what an index of times finds. */
-function afterEvent({ time, eventid }: AuditEvent): string {
-  const at = literal(time);
-  return `time <= ${at} and (time < ${at} or eventid > ${literal(eventid)})`;
+function documentOf(object: string, columns: readonly string[], ordering: string): string {
+  return `query ($filter: String, $limit: Int) {
+    rows: ${object}(filter: $filter, ordering: ${ordering}, limit: $limit) { ${columns.join(' ')} }
+  }`;
 }
 
 async function* pagesOf<Row>(
@@ -218,9 +133,22 @@ async function* pagesOf<Row>(
   }
 }
 
-async function* cellsOf<Row>(
-  pages: AsyncIterable<readonly Row[]> | Iterable<readonly Row[]>,
-  toCells: (row: Row) => readonly Cell[],
-): ExportedList['parts'] {
-  for await (const rows of pages) yield rows.map(toCells);
+function exported(
+  columns: readonly string[],
+  pages: AsyncIterable<readonly object[]> | Iterable<readonly object[]>,
+): ExportedList {
+  async function* cells(): ExportedList['parts'] {
+    for await (const rows of pages)
+      yield rows.map((row) =>
+        columns.map((column) => cellOf(ownValue(row as Readonly<Record<string, unknown>>, column))),
+      );
+  }
+  return { columns, parts: cells() };
+}
+
+/** A list of texts or numbers is one text; what has members is JSON. */
+function cellOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) return value.join('; ');
+  return typeof value === 'object' ? writeJson(value) : String(value);
 }
