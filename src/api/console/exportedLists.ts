@@ -149,6 +149,7 @@ function exported(
 /** A list of texts or numbers is one text; what has members is JSON. */
 function cellOf(value: unknown): string {
   if (value === null || value === undefined) return '';
+  if (typeof value === 'string') return value;
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) return value.join('; ');
-  return typeof value === 'object' ? writeJson(value) : String(value);
+  return writeJson(value);
 }
