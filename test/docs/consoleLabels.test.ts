@@ -11,8 +11,10 @@ const TEXTS = SOURCES.flatMap((folder) =>
     .map((name) => readFileSync(new URL(folder + name, ROOT), 'utf8')),
 ).join('\n');
 
-describe('docs/how-to/console.md', () => {
-  const page = readFileSync(new URL('docs/how-to/console.md', ROOT), 'utf8');
+describe('docs/how-to/console.md and console-people.md', () => {
+  const page = ['console', 'console-people']
+    .map((name) => readFileSync(new URL(`docs/how-to/${name}.md`, ROOT), 'utf8'))
+    .join('\n');
   const labels = [...page.matchAll(/(?<![*\w])\*([^*\n]+)\*(?!\*)/g)].map(([, label]) => label!);
 
   it('names buttons, links and states as the console does', () => {

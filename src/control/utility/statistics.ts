@@ -162,7 +162,7 @@ interface CountsArgs {
 }
 
 /** `Utility.delivery_counts`. Throws AppError PERMISSION_DENIED, BAD_USER_INPUT. */
-export const deliveryCountsField: GraphQLFieldConfig<unknown, ControlContext, CountsArgs> = {
+export const deliveryCountsField: ControlField<CountsArgs> = {
   type: new GraphQLNonNull(countsType),
   description:
     'How many deliveries there are of each status and cause, without reading them: from counts by the hour of the change, kept for 62 days.',
