@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readAttempts } from '../db/ledger/attemptHistory.js';
 import type { DeliveryKey } from '../db/ledger/deliveryKey.js';
 import { loadEmailType, loadEmailVariant, type EmailType } from '../db/email/emailTypes.js';
-import { finishAttempts, type AttemptFinish } from '../db/ledger/finishAttempts.js';
+import { finishAttempts, withoutTexts, type AttemptFinish } from '../db/ledger/finishAttempts.js';
 import { countRedeliveredStart } from '../db/ledger/leases.js';
 import type { Ledger } from '../db/pool/ledgerPool.js';
 import { loadDeliveries, loadRecord, type LoadedDelivery } from '../db/ledger/loadDeliveries.js';
@@ -12,6 +12,7 @@ import { holdTenant, pauseDeliveries, pauseTenant, type PausedDelivery } from '.
 import { startSending, type SendingStart } from '../db/ledger/startSending.js';
 import { findSuppressed } from '../db/email/suppressions.js';
 import { isRefusedStatement } from '../db/sql/refusedStatement.js';
+import { isServerError } from '../db/sql/sqlState.js';
 import { toAppError } from '../db/sql/toAppError.js';
 import { FairCache } from '../foundation/limits/fairCache.js';
 import type { Logger } from '../foundation/observability/log.js';
@@ -102,7 +103,14 @@ export function createDeliveryLedger(given: Ledger, leaseMs: number, log: Logger
     // With retries during a database outage, because only this process knows what it started, and how that ended.
     recordEvents: (tenantid: number, events: readonly EmailEvent[]) =>
       withRetries(log, 'outcome', () => recordEmailEvents(ledger, tenantid, events)),
-    finish: (finish: AttemptFinish) => withRetries(log, 'outcome', () => finishOnce(finish)),
+    finish: (finish: AttemptFinish) =>
+      withRetries(log, 'outcome', () => finishOnce(finish)).catch((error: unknown) => {
+        // Unrecorded, it would be attempted again, to the same end.
+        if (!isServerError(toAppError(error).cause)) throw error;
+        const { tenantid, deliveryid, error: reason } = finish;
+        log.error({ err: error, tenantid, deliveryid, reason }, 'an outcome is recorded without its texts');
+        return finishOnce(withoutTexts(finish));
+      }),
     pause: (delivery: PausedDelivery) => withRetries(log, 'outcome', () => pauseOnce(delivery)),
     pauseTenant: (tenantid: number, keyVersion: number, code: string, reason: string) =>
       withRetries(log, 'outcome', () => pauseTenant(ledger, tenantid, keyVersion, code, reason)),

@@ -1,7 +1,7 @@
 import { closeBatch, closePlainBatch, type ClosedBatch } from '../db/ledger/closeBatch.js';
 import { loadBatch, type BatchKey, type LoadedBatch } from '../db/outbox/batches.js';
 import { countLostEvaluation } from '../db/outbox/poisonBatches.js';
-import { QUERY_CANCELED, sqlState } from '../db/sql/sqlState.js';
+import { isRefusedRow, QUERY_CANCELED, sqlState } from '../db/sql/sqlState.js';
 import { EvaluationLost } from '../graphql/dataEngine.js';
 import { SpanKind, traced, tracedFrom } from '../foundation/observability/tracing/tracing.js';
 import type { BatchJob } from '../queue/jobs.js';
@@ -50,12 +50,14 @@ export async function evaluateRules(
   try {
     return await evaluate(deps, key, redelivered);
   } catch (error) {
-    // Of the ledger's own statement: a hundred events of a thousand rules may take longer than it may.
-    if (sqlState(error) !== QUERY_CANCELED) throw error;
+    // Of the ledger's own statement: a hundred events of a thousand rules may take longer than it may, and what it copies of one may be refused.
+    const isRefused = isRefusedRow(error);
+    if (!isRefused && sqlState(error) !== QUERY_CANCELED) throw error;
     const batch = await loadBatch(deps.ledger, key);
-    if (!batch || batch.done || batch.events.length <= 1) throw error;
-    if ((await countLostEvaluation(deps.ledger, key, batch.events.length)) === 'try') throw error;
-    return NO_DELIVERIES;
+    if (!batch || batch.done || (batch.events.length <= 1 && !isRefused)) throw error;
+    const fate = await countLostEvaluation(deps.ledger, key, batch.events.length);
+    if (fate === 'try') throw error;
+    return end(deps, key, batch, fate, isRefused ? REFUSED : undefined);
   }
 }
 
@@ -93,10 +95,13 @@ function end(
   key: BatchKey,
   batch: LoadedBatch,
   fate: 'split' | 'give-up',
+  reason?: string,
 ): ClosedBatch | Promise<ClosedBatch> {
   return fate === 'split'
     ? NO_DELIVERIES
-    : closeBatch(deps.ledger, key, giveUp(deps, key, batch), deps.limits);
+    : closeBatch(deps.ledger, key, giveUp(deps, key, batch, reason), deps.limits);
 }
+
+const REFUSED = 'PostgreSQL refuses to record what this rule sends for the change';
 
 const NO_DELIVERIES: ClosedBatch = { ready: [], soon: [], trips: [] };

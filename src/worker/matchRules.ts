@@ -39,14 +39,23 @@ export async function matchRules(
   return matches;
 }
 
-/** Every worker that evaluated this batch died, or its session ended: a failed delivery for each rule that might match. */
-export function giveUp({ log }: EvaluateDeps, key: BatchKey, batch: LoadedBatch): readonly Match[] {
+const ENDED = 'each worker or database session that evaluated this rule for the change ended while doing so';
+
+/** Each evaluation of this batch was lost: a failed delivery for each rule that might match. */
+export function giveUp(
+  { log }: EvaluateDeps,
+  key: BatchKey,
+  batch: LoadedBatch,
+  reason: string = ENDED,
+): readonly Match[] {
   const { tenantid, batchid } = key;
-  log.error({ tenantid, batchid }, 'quarantined a batch of events after repeated crashes');
+  log.error(
+    { tenantid, batchid, reason },
+    'quarantined a batch of events after its evaluation was lost repeatedly',
+  );
   return batch.rules.flatMap((rule) => {
     const unknown = rule.condition === null ? '' : '; whether its condition holds is not known';
-    const message = `each worker or database session that evaluated this rule for the change ended while doing so${unknown}`;
-    const failure = { code: 'POISON', message };
+    const failure = { code: 'POISON', message: `${reason}${unknown}` };
     return matchingEvents(batch, rule).map(({ eventid }) => ({ eventid, ruleid: rule.ruleid, failure }));
   });
 }

@@ -53,6 +53,13 @@ export async function finishAttempts(
   return finishes.map((finish) => appended.has(finish) || updated.has(finish));
 }
 
+/** The outcome without what others wrote, if PostgreSQL refuses it with that. */
+export function withoutTexts(finish: AttemptFinish): AttemptFinish {
+  const error =
+    finish.error === null ? null : 'the reason could not be stored; it is in the log of the worker';
+  return { ...finish, providerMessageId: null, error, intended: null, subject: null };
+}
+
 /** The common case, sent on the first attempt. For an untracked delivery the attempt's row is the whole record. */
 function isFirstSent(finish: AttemptFinish): boolean {
   return finish.sending && finish.starts === 1 && finish.outcome === 'sent';
