@@ -102,7 +102,7 @@ export function createDeliveryLedger(given: Ledger, leaseMs: number, log: Logger
     readAttempts: (delivery: DeliveryKey) => readAttempts(ledger, delivery),
     // With retries during a database outage, because only this process knows what it started, and how that ended.
     recordEvents: (tenantid: number, events: readonly EmailEvent[]) =>
-      withRetries(log, 'outcome', () => recordEmailEvents(ledger, tenantid, events)),
+      withRetries(log, 'outcome', () => recordEmailEvents(ledger, tenantid, events, null)),
     finish: (finish: AttemptFinish) =>
       withRetries(log, 'outcome', () => finishOnce(finish)).catch((error: unknown) => {
         // Unrecorded, it would be attempted again, to the same end.

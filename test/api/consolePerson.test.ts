@@ -107,20 +107,25 @@ describe('a person in the console', () => {
   it('has who added it to the lists and removed it, and what was removed', async () => {
     const bounced = await shop.deliver(order, { state: 'sent', recipients: ['moe@example.com'] });
     const { ledger } = shop.fixture.testDatabase.database;
-    await recordEmailEvents(ledger, shop.tenantid, [
-      {
-        deliveryid: bounced,
-        providerEventId: 'a bounce',
-        event: 'bounce',
-        time: new Date(Date.now() - 60_000).toISOString(),
-        recipient: 'moe@example.com',
-        reason: '550 <b>unknown</b>',
-        status: '5.1.1',
-        type: 'bounce',
-        url: null,
-        suppress: { address: 'moe@example.com', source: 'bounce' },
-      },
-    ]);
+    await recordEmailEvents(
+      ledger,
+      shop.tenantid,
+      [
+        {
+          deliveryid: bounced,
+          providerEventId: 'a bounce',
+          event: 'bounce',
+          time: new Date(Date.now() - 60_000).toISOString(),
+          recipient: 'moe@example.com',
+          reason: '550 <b>unknown</b>',
+          status: '5.1.1',
+          type: 'bounce',
+          url: null,
+          suppress: { address: 'moe@example.com', source: 'bounce' },
+        },
+      ],
+      null,
+    );
     expect(await person('moe@example.com')).not.to.include('Who changed whether');
     for (const mutation of [
       'delete_email_suppression(address: "moe@example.com") { address }',

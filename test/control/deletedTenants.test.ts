@@ -58,6 +58,7 @@ const BOUNDED: Readonly<Record<string, readonly string[]>> = {
     'delivery_count_by_type', // of the rules and hours
   ],
   'tables of the schema': ['captured_table', 'file_table'],
+  'a day or two': ['email_event_quota'],
   'hours, and few kinds': ['delivery_count', 'delivery_count_by_wait'],
   'what administrators set up, each by a mutation of its own': [
     'email_layouts',

@@ -49,14 +49,18 @@ describe('delivery: ids that leave the database, which then goes back in time', 
       url: null,
       suppress: null,
     });
-    const recorded = await recordEmailEvents(db.database.ledger, tenant.tenantid, [
-      event(lost!),
-      event(next!),
-    ]);
+    const recorded = await recordEmailEvents(
+      db.database.ledger,
+      tenant.tenantid,
+      [event(lost!), event(next!)],
+      null,
+    );
     expect(recorded).to.deep.equal({
       recorded: new Map([['bounce', 1]]),
       repeated: 0,
       foreign: 1,
+      excess: 0,
+      refused: 0,
     });
   });
 

@@ -8,7 +8,7 @@ export class EmailEventMetrics {
   constructor(registry: Registry) {
     this.#events = new Counter({
       name: 'rowpost_email_events_total',
-      help: 'Events of the carrier: recorded (by `event`: bounce, spamreport and so on), repeated, foreign (of no delivery of the tenant) or ignored.',
+      help: 'Events of the carrier: recorded (by `event`: bounce, spamreport and so on), repeated, foreign (of no delivery of the tenant), excess (beyond 2,000 of a kind for a delivery), refused (beyond the quota of the tenant) or ignored.',
       labelNames: ['outcome', 'event'],
       registers: [registry],
     });

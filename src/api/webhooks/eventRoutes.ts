@@ -1,12 +1,12 @@
 import { Router, type RequestHandler } from 'express';
 import { readWebhookSecret, useToken } from '../../db/email/carrierWebhooks.js';
 import { readEmailWebhookKey } from '../../db/email/emailWebhookKeys.js';
-import { recordEmailEvents } from '../../db/email/emailEvents.js';
+import { EVENT_BYTES, recordEmailEvents } from '../../db/email/emailEvents.js';
 import { checkEvents } from '../../email/carriers/reports/events.js';
 import { signatureInvalid, type EventWebhook, type Report } from '../../email/carriers/reports/webhook.js';
 import { CARRIERS } from '../../email/carriers/table.js';
 import { requireTenantInThisCell } from '../../db/cells/placement.js';
-import { AppError } from '../../foundation/errors.js';
+import { AppError, rateLimited } from '../../foundation/errors.js';
 import { tenantPlans } from '../../graphql/plan/planOwner.js';
 import { oneStep } from '../../graphql/steps.js';
 import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
@@ -22,6 +22,9 @@ import type { EmailEventMetrics } from './emailEventMetrics.js';
  * to half a second, and unsubscribe pages and other tenants' reports need them too. Carriers retry a rejected report.
  */
 const REPORTS = { perTenant: 1, waiting: 50, waitMs: 10_000 };
+
+/** Until more was sent, or the day is over. */
+const REFUSED_FOR_MS = 3_600_000;
 
 /** Who sends large reports that are parsed to be verified. Those of carriers are small. */
 const ANONYMOUS_CLIENTS = { key: 'clients with reports', isAnonymous: true };
@@ -53,12 +56,19 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
         const { events, ignored, foreign } = checkEvents(given, tenantid, nowMs);
         const recorded = await limiter.run(tenantid, async () => {
           if (once && !(await useToken(pool, { tenantid, ...once }))) throw signatureInvalid();
-          return recordEmailEvents(ledger, tenantid, events);
+          return recordEmailEvents(ledger, tenantid, events, EVENT_BYTES);
         });
         const counts = { ...recorded, ignored, foreign: foreign + recorded.foreign };
         metrics.count(counts);
         const byEvent = Object.fromEntries(recorded.recorded);
         deps.log.debug({ tenantid, kind, ...counts, recorded: byEvent }, 'received email events');
+        if (recorded.refused > 0) {
+          deps.log.warn(
+            { tenantid, kind, events: recorded.refused },
+            'refused email events beyond the quota',
+          );
+          throw rateLimited('Too much has been reported of this tenant today.', REFUSED_FOR_MS);
+        }
       }
       res.status(204).end();
     };

@@ -77,6 +77,7 @@ export const STAYING_TABLES: ReadonlySet<string> = new Set([
   'delivery_start',
   'email_attempt',
   'email_event',
+  'email_event_quota', // of a day
   'email_pace',
   'email_recipient', // written anew with the deliveries that move
   'mailbox',
