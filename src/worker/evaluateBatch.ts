@@ -66,6 +66,9 @@ async function evaluate(deps: EvaluateDeps, key: BatchKey, redelivered: boolean)
   const plain = redelivered ? undefined : await closePlainBatch(deps.ledger, key, deps.limits);
   if (plain) return plain;
   const batch = await loadBatch(deps.ledger, key);
+  // Who can write to the queue could have one tenant's rows evaluated in a session of another, which runs that one's code.
+  if (batch && batch.tenantid !== key.tenantid)
+    throw new Error(`batch ${key.batchid} is not of tenant ${key.tenantid}`);
   if (batch?.done === true) return NO_DELIVERIES;
   // The tenant was deleted.
   if (!batch) return closeBatch(deps.ledger, key, [], deps.limits);

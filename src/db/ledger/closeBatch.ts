@@ -78,6 +78,7 @@ export async function closePlainBatch(
 const valuesOf = (key: BatchKey, limits: DeliveryLimits): readonly unknown[] => [
   key.batchid,
   key.createtime,
+  key.tenantid,
   limits.firesPerMinute,
   limits.emailsPerSecond,
   MAX_PRELOADED,

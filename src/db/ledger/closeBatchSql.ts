@@ -19,13 +19,13 @@ const CHECK_SECONDS = 5;
 // mark. No email can leave before this is durable, because `startSending` commits synchronously and the WAL is flushed in
 // order.
 //
-// Parameters: batch id and time, max firings per minute, max emails per second, max preloaded deliveries.
+// Parameters: batch id, time and tenant, max firings per minute, max emails per second, max preloaded deliveries.
 // `matches` joins to batch `b` rows of `event` as `o`, rules `r`, and `m`: `code` and `message` where nothing can be sent. `mayClose`
 // says, given the matches, whether this statement may close the batch.
 const closeSql = (matches: Sql, mayClose: Sql): Sql => sql`
     with batch as materialized (
       select *, set_config('synchronous_commit', 'off', true)
-      from rowpost.relay_batch where batchid = $1::bigint and createtime = $2::timestamptz
+      from rowpost.relay_batch where batchid = $1::bigint and createtime = $2::timestamptz and tenantid = $3::int
     ), event as materialized (
       -- A key of an event that a tenant's code wrote may have a megabyte: it is hashed once, and not copied for each of a thousand rules.
       select o.tenantid, o.eventid, o.operation, o.target, o.time, o.old, o.new, o.file, o.traceparent,
@@ -46,13 +46,13 @@ const closeSql = (matches: Sql, mayClose: Sql): Sql => sql`
       select position, tenantid, eventid, operation, target, key, time, ruleid, email_type, delivery, code, message,
         date_trunc('minute', time) as minute, record
       from found where exists (select from done)
-    ), ${loopGuardSql(sql`$3::int`)}, ${rateLimitSlotsSql(sql`$4::int`)}, recorded as (
+    ), ${loopGuardSql(sql`$4::int`)}, ${rateLimitSlotsSql(sql`$5::int`)}, recorded as (
       insert into rowpost.delivery (tenantid, eventid, ruleid, email_type, operation, target, key, delivery,
         createtime, state, error_code, error, next_attempt, due, tracked)
       select tenantid, eventid, ruleid, email_type, operation, target, key, delivery, time,
         case when code is not null then 'failed' when trips then 'skipped' else 'pending' end,
         case when trips then 'LOOP_TRIPPED' else code end,
-        case when trips then 'the rule fired more than ' || $3::int
+        case when trips then 'the rule fired more than ' || $4::int
           || ' times within a minute for this record; it goes on with the next minute' else message end,
         slot, case when slot > now() + interval '${QUEUE_AHEAD_SECONDS} seconds' then slot - interval '${QUEUE_AHEAD_SECONDS} seconds'
           when slot > now() then slot + interval '${CHECK_SECONDS} seconds' end,
@@ -63,7 +63,7 @@ const closeSql = (matches: Sql, mayClose: Sql): Sql => sql`
         tracked, attempts, starts, lost, next_attempt
     ), loaded as materialized (
       select tenantid, eventid, ruleid, query_roleid, old, new, file, traceparent from found
-      where (select count(*) from found) <= $5::int
+      where (select count(*) from found) <= $6::int
     )
     select d.state,
       coalesce(greatest(ceil(extract(epoch from d.next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs",
@@ -78,7 +78,7 @@ export const CLOSE = {
   text: toText(
     closeSql(
       sql`
-        cross join unnest($6::bigint[], $7::bigint[], $8::text[], $9::text[]) as m(eventid, ruleid, code, message)
+        cross join unnest($7::bigint[], $8::bigint[], $9::text[], $10::text[]) as m(eventid, ruleid, code, message)
         join event o on o.eventid = m.eventid
         join rowpost.email_rule r on r.ruleid = m.ruleid and r.tenantid = b.tenantid`,
       sql`true`,

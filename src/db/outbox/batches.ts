@@ -28,6 +28,7 @@ export interface EmailRule {
 }
 
 export interface LoadedBatch {
+  readonly tenantid: number;
   /** The tenant's schema. */
   readonly schema: string;
   /** Another worker has closed it already. */
@@ -47,7 +48,7 @@ export async function loadBatch(ledger: Ledger, key: BatchKey): Promise<LoadedBa
 const LOAD = {
   name: 'batch_load',
   text: statement`
-    select t.schema, extract(epoch from now() - b.createtime)::float8 * 1000 as "ageMs",
+    select b.tenantid, t.schema, extract(epoch from now() - b.createtime)::float8 * 1000 as "ageMs",
       exists (select from rowpost.relay_batch_done f where f.batchid = b.batchid and f.createtime = b.createtime) as done,
       coalesce((select json_agg(json_build_object('eventid', o.eventid::text, 'operation', o.operation,
           'target', o.target) order by o.eventid)
