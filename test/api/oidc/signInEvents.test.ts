@@ -1,5 +1,9 @@
 import { expect } from 'chai';
-import { MAX_REFUSED, pruneSignInEvents } from '../../../src/db/roles/signIn/signInEvents.js';
+import {
+  MAX_REFUSED,
+  pruneSignInEvents,
+  recordSignInEvents,
+} from '../../../src/db/roles/signIn/signInEvents.js';
 import { waitFor } from '../../support/waitFor.js';
 import { ConsoleBrowser } from '../consoleBrowser.js';
 import { at, codeOf, textAt, WebFixture, type Json } from '../webFixture.js';
@@ -204,6 +208,29 @@ describe('sign-in events', () => {
     });
     // Of no tenant.
     await refuse('anybody', newAddress(), 2_000_000_000);
+  });
+
+  it('do not fill the table if very many are stored together, of one tenant or of two', async () => {
+    const { pool } = web.testDatabase.database;
+    const [one, other] = [await web.createTenant(`a ${names}`), await web.createTenant(`b ${names}`)];
+    const refusal = (of: number) => ({
+      tenantid: of,
+      kind: 'refused' as const,
+      reason: 'LOGIN_FAILED',
+      address: newAddress(),
+    });
+    const refusals = (of: number, number: number) => Array.from({ length: number }, () => refusal(of));
+    const few = refusals(other.tenantid, 3);
+    await recordSignInEvents(pool, [...refusals(one.tenantid, 1_000), ...few, ...few]);
+    const { rows } = await pool.query(
+      `select tenantid, count(*)::int as rows, sum(count)::int as events from rowpost.sign_in_event
+       where tenantid in ($1, $2) group by 1 order by 1`,
+      [one.tenantid, other.tenantid],
+    );
+    expect(rows).to.deep.equal([
+      { tenantid: one.tenantid, rows: MAX_REFUSED + 1, events: 1_000 },
+      { tenantid: other.tenantid, rows: 3, events: 6 },
+    ]);
   });
 
   it('are kept for SIGN_IN_EVENT_DAYS', async () => {

@@ -40,19 +40,24 @@ export async function recordSignInEvents(
     `insert into rowpost.sign_in_event as e (tenantid, slot, kind, roleid, confid, provider, reason, address, actorid, count)
      select g.tenantid, g.slot, g.kind, g.roleid, g.confid, p.name, g.reason, g.address, g.actorid, sum(g.count)
      from (
-       select i.tenantid, s.slot, i.kind, i.confid, i.reason, i.actorid, coalesce(i.count, 1) as count,
-         case when not m.too_many then coalesce(i.roleid, r.roleid) end as roleid,
-         case when not m.too_many then i.address end as address
-       from jsonb_to_recordset($1::jsonb) i(tenantid int, kind text, roleid int, login text, confid int, reason text, address text,
-           actorid int, count int)
-         join rowpost.tenant t on t.tenantid = i.tenantid
-         left join rowpost.role r on r.tenantid = i.tenantid and r.login = i.login and not r.deleted
-         cross join lateral (
-           select date_trunc(case i.kind when 'refused' then 'hour' else 'minute' end, now()) as slot) s
-         cross join lateral (
-           select i.kind = 'refused' and $2 <= (
-             select count(*) from rowpost.sign_in_event x
-             where x.tenantid = i.tenantid and x.slot = s.slot and x.kind = 'refused') as too_many) m
+       select n.tenantid, n.slot, n.kind, n.confid, n.reason, n.actorid, n.count, case when not m.too_many then n.roleid end as roleid,
+         case when not m.too_many then n.address end as address
+       from (
+         select i.tenantid, s.slot, i.kind, i.confid, i.reason, i.actorid, coalesce(i.count, 1) as count, i.address,
+           coalesce(i.roleid, r.roleid) as roleid,
+           dense_rank() over (partition by i.tenantid, i.kind
+             order by coalesce(i.roleid, r.roleid), i.confid, i.reason, i.address, i.actorid) as number
+         from jsonb_to_recordset($1::jsonb) i(tenantid int, kind text, roleid int, login text, confid int, reason text, address text,
+             actorid int, count int)
+           join rowpost.tenant t on t.tenantid = i.tenantid
+           left join rowpost.role r on r.tenantid = i.tenantid and r.login = i.login and not r.deleted
+           cross join lateral (
+             select date_trunc(case i.kind when 'refused' then 'hour' else 'minute' end, now()) as slot) s
+       ) n cross join lateral (
+         -- Those of these events that there are already count twice.
+         select n.kind = 'refused' and $2 < n.number + (
+           select count(*) from rowpost.sign_in_event x
+           where x.tenantid = n.tenantid and x.slot = n.slot and x.kind = 'refused') as too_many) m
      ) g
        left join rowpost.oidc_config c on c.tenantid = g.tenantid and c.confid = g.confid
        left join rowpost.oidc_providers p on p.providerid = c.providerid
