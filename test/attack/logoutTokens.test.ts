@@ -333,6 +333,59 @@ describe('attack: logout tokens that end sessions of others, or that end none', 
     expect((await send(await signed(right({ sid: 'of another provider' }))))[0]).to.equal(200);
   });
 
+  it('name clients that differ each time, beside a real one or in their issuer: they are refused all the same', async () => {
+    for (const [what, claims] of [
+      ['another client beside it', (n: number) => ({ aud: [CLIENT.client_id, `made up ${n}`] })],
+      [
+        'the same one several times',
+        (n: number) => ({ aud: Array<string>(1 + (n % 10)).fill(CLIENT.client_id) }),
+      ],
+      ['unknown clients', (n: number) => ({ aud: `made up ${n}` })],
+      ['unknown issuers', (n: number) => ({ iss: `https://${n}.example` })],
+    ] as const) {
+      const flooding = newAddress();
+      const statuses: number[] = [];
+      for (let n = 0; n < REFUSED_PER_MINUTE + 5; n += 1) {
+        const token = await signed(right({ sid: 'varied', ...claims(n) }));
+        statuses.push((await send(`${token.slice(0, -8)}AAAAAAAA`, flooding))[0]);
+      }
+      expect(
+        statuses.filter((status) => status !== 400),
+        what,
+      ).to.deep.equal(Array<number>(5).fill(429));
+    }
+  });
+
+  it("are those of a client that another tenant's configurations name, a hundred times: all of them still count", async () => {
+    const client = { client_id: 'coveted', client_secret: 'x' };
+    const providerid = await fixture.createProvider({ ...provider.endpoints, issuer: provider.issuer });
+    const through = await fixture.createConfig(providerid, client);
+    const person = await fixture.createMappedRole('coveted', through, 'coveted');
+    const covetous = await fixture.web.createTenant('covetous');
+    const root = (await fixture.web.signIn(covetous.tenantid)).access_token;
+    const creates = Array.from(
+      { length: 25 },
+      (_, n) => `c${n}: create_oidc_config(input: $input) { confid }`,
+    );
+    for (let n = 0; n < 100; n += creates.length) {
+      const made = await fixture.web.control(
+        root,
+        `mutation ($input: oidc_configInput) { ${creates.join(' ')} }`,
+        { input: { providerid, ...client } },
+      );
+      expect(made.errors).to.equal(undefined);
+    }
+    const claims = { aud: client.client_id };
+    const statuses = new Set<number>();
+    for (let n = 0; n < 210; n += 1)
+      statuses.add((await send(await signed(right({ ...claims, sid: `colleague ${n}` }))))[0]);
+    expect([...statuses]).to.deep.equal([200]);
+    provider.misbehavior = { claims: { sid: 'coveted', sub: 'coveted' } };
+    const session = await fixture.readAuthBody(await fixture.signIn(person, through));
+    expect(await send(await signed(right({ ...claims, sid: 'coveted' })))).to.deep.equal([200, undefined]);
+    expect(await opens(session)).to.equal(false);
+  });
+
   it('have expired, a great many of them: they are deleted in parts', async () => {
     const { pool } = fixture.web.testDatabase.database;
     const count = async (): Promise<number> =>

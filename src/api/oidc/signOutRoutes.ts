@@ -1,6 +1,6 @@
 import { Router, type Request, type RequestHandler } from 'express';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { readClientConfigs } from '../../control/oidc/oidcRegistration.js';
+import { readClientConfigs, type ClientConfig } from '../../control/oidc/oidcRegistration.js';
 import {
   endSession,
   endSessionsOfLogout,
@@ -21,16 +21,20 @@ import { endSessionUrl, readSignOutState, SIGNED_OUT_PATH } from './endSessionUr
 import { oidcFailure } from './oidcFailure.js';
 import { signedOut } from './signedOut.js';
 import { readReturnTo } from './returnTo.js';
-import { clientNamedBy, verifyLogoutToken, type ReadConfigs } from './verifyLogoutToken.js';
+import { findNamedConfigs, verifyLogoutToken, type ReadConfigs } from './verifyLogoutToken.js';
 
 const MAX_LOGOUT_TOKEN_CHARACTERS = 32_768;
 /**
- * Of one address for one client, in each web process. A provider has all its customers' sent from the same addresses, and anybody may
- * be one.
+ * Of one address for one client of a configuration, or for none, in each web process. A provider has all its customers' sent from the
+ * same addresses, and anybody may be one.
  */
 const REFUSED_PER_MINUTE = 60;
-/** Of one provider, in each web process, each as often as there are configurations of its client. It may sign a whole company out at once. */
+/**
+ * Of one provider for one tenant, in each web process, each as often as the tenant has configurations of its client: any tenant may
+ * name any client. A provider may sign a whole company out at once.
+ */
 const TAKEN_PER_MINUTE = 20_000;
+const MAX_LOGGED_CONFIGS = 10;
 
 /**
  * `POST /oidc/logout` ends the session of a token, `GET /oidc/logout` is where providers send browsers back to, and
@@ -73,7 +77,7 @@ export function signOutRoutes(deps: RouteDeps): Router {
   /** @returns how many sessions it ended */
   const endThose = async (req: Request, logout: ProviderLogout): Promise<number> => {
     if (!(await recordLogout(database.pool, logout)))
-      throw oidcFailure('OIDC_LOGOUT_TOKEN_INVALID', 'The logout token came before (jti).');
+      throw oidcFailure(INVALID, 'The logout token came before (jti).');
     let count = 0;
     for await (const ended of endSessionsOfLogout(database.pool, logout, config.accessTokenSeconds)) {
       count += ended.length;
@@ -87,21 +91,51 @@ export function signOutRoutes(deps: RouteDeps): Router {
   const backchannel: RequestHandler = async (req, res) => {
     const values = await readSignIn(deps, req, res);
     const token = readText(values, 'logout_token', MAX_LOGOUT_TOKEN_CHARACTERS);
-    const sender = `${clientAddress(req, config.trustProxy)} ${clientNamedBy(token)}`;
-    const spent = await refused.get(sender);
-    if (spent && spent.remainingPoints <= 0) await consumePoint(refused, sender, TOO_MANY_REFUSED);
+    const address = clientAddress(req, config.trustProxy);
+    const readConfigs: ReadConfigs = (clientIds) =>
+      turns.run(req, () => readClientConfigs(database.pool, clientIds));
+    // What a token names may differ each time: only clients that are known are counted apart.
+    const named = await findNamedConfigs(readConfigs, token).catch(async (error: unknown) => {
+      if (error instanceof AppError && error.code === INVALID)
+        await consumePoint(refused, address, TOO_MANY_REFUSED);
+      throw error;
+    });
+    const senders = [...new Set(named.map(({ clientId }) => `${address} ${clientId}`))];
+    for (const sender of senders) {
+      const spent = await refused.get(sender);
+      if (spent && spent.remainingPoints <= 0) await consumePoint(refused, sender, TOO_MANY_REFUSED);
+    }
     try {
-      const readConfigs: ReadConfigs = (clientIds) =>
-        turns.run(req, () => readClientConfigs(database.pool, clientIds));
-      const { providerid, ...logout } = await verifyLogoutToken(deps.providerKeys, readConfigs, token);
-      await consumePoint(taken, String(providerid), TOO_MANY_TAKEN, logout.confids.length);
-      const sessions = await turns.run(req, () => endThose(req, logout));
-      log.info({ confids: logout.confids, sessions }, 'signed out by a provider');
+      const { configs, ...logout } = await verifyLogoutToken(deps.providerKeys, named, token);
+      const confids = await takenOf(configs);
+      const sessions = await turns.run(req, () => endThose(req, { ...logout, confids }));
+      log.info({ confids: confids.slice(0, MAX_LOGGED_CONFIGS), sessions }, 'signed out by a provider');
       sendJson(res, 200, '{}');
     } catch (error) {
-      if (error instanceof AppError) await refused.penalty(sender);
+      if (error instanceof AppError) for (const sender of senders) await refused.penalty(sender);
       throw error;
     }
+  };
+
+  /** Those of tenants that have not had too many. Throws AppError RATE_LIMITED if there is none. */
+  const takenOf = async (configs: readonly ClientConfig[]): Promise<readonly number[]> => {
+    const byTenant = new Map<string, number[]>();
+    for (const { tenantid, confid, provider } of configs) {
+      const key = `${tenantid} ${provider.providerid}`;
+      byTenant.set(key, [...(byTenant.get(key) ?? []), confid]);
+    }
+    const within: number[] = [];
+    let refusal: unknown;
+    for (const [key, confids] of byTenant) {
+      try {
+        await consumePoint(taken, key, TOO_MANY_TAKEN, confids.length);
+        within.push(...confids);
+      } catch (error) {
+        refusal = error;
+      }
+    }
+    if (within.length === 0) throw refusal;
+    return within.sort((one, other) => one - other);
   };
 
   return Router()
@@ -110,5 +144,6 @@ export function signOutRoutes(deps: RouteDeps): Router {
     .post('/oidc/backchannel', backchannel);
 }
 
+const INVALID = 'OIDC_LOGOUT_TOKEN_INVALID';
 const TOO_MANY_REFUSED = 'Too many logout tokens that are not acceptable.';
 const TOO_MANY_TAKEN = 'Too many logout tokens of one provider.';

@@ -1,5 +1,5 @@
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyOptions } from 'jose';
-import type { readClientConfigs } from '../../control/oidc/oidcRegistration.js';
+import type { ClientConfig } from '../../control/oidc/oidcRegistration.js';
 import type { ProviderLogout } from '../../db/roles/signIn/sessions.js';
 import { AppError } from '../../foundation/errors.js';
 import { isJsonObject } from '../../foundation/json/losslessJson.js';
@@ -25,28 +25,21 @@ const OPTIONS: JWTVerifyOptions = {
 };
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
-export type ReadConfigs = (clientIds: readonly string[]) => ReturnType<typeof readClientConfigs>;
+export type ReadConfigs = (clientIds: readonly string[]) => Promise<readonly ClientConfig[]>;
 
-/** Identifies the client that a token names, and its issuer, which may be anything. Empty for what is no token. */
-export function clientNamedBy(token: string): string {
-  try {
-    const { iss, aud } = decodeJwt(token);
-    return sha256(JSON.stringify([iss, aud])).toString('base64');
-  } catch {
-    return '';
-  }
+/** What a verified logout token says, and the configurations that it is about. */
+export interface VerifiedLogout extends Omit<ProviderLogout, 'confids'> {
+  readonly configs: readonly ClientConfig[];
 }
 
 /**
- * A logout token (OpenID Connect Back-Channel Logout 2.4 and 2.6), verified to be signed by the provider of the configurations
- * whose client it names. It says nothing about the tenant: several may share a client.
- * Throws AppError OIDC_LOGOUT_TOKEN_INVALID, OIDC_PROVIDER_ERROR.
+ * The configurations whose client and issuer a token names, which may be anything.
+ * Throws AppError OIDC_LOGOUT_TOKEN_INVALID if there is none.
  */
-export async function verifyLogoutToken(
-  providerKeys: ProviderKeys,
+export async function findNamedConfigs(
   readConfigs: ReadConfigs,
   token: string,
-): Promise<ProviderLogout & { readonly providerid: number }> {
+): Promise<readonly ClientConfig[]> {
   const { iss, aud } = readUnverified(token);
   const audiences = [aud ?? []].flat().filter((each) => typeof each === 'string');
   if (audiences.length === 0 || audiences.length > MAX_AUDIENCES) throw invalid('aud');
@@ -55,16 +48,29 @@ export async function verifyLogoutToken(
     provider: { ...provider, issuer: provider.issuer ?? provider.discovered_issuer },
   }));
   const named = known.filter(({ provider }) => isIssuerOf(provider, iss));
+  if (named.length === 0) throw invalid(known.length === 0 ? 'aud' : 'iss');
+  return named;
+}
+
+/**
+ * A logout token (OpenID Connect Back-Channel Logout 2.4 and 2.6), verified to be signed by the provider of the configurations
+ * that it names. It says nothing about the tenant: several may share a client.
+ * Throws AppError OIDC_LOGOUT_TOKEN_INVALID, OIDC_PROVIDER_ERROR.
+ */
+export async function verifyLogoutToken(
+  providerKeys: ProviderKeys,
+  named: readonly ClientConfig[],
+  token: string,
+): Promise<VerifiedLogout> {
   const providers = [...new Map(named.map(({ provider }) => [provider.providerid, provider])).values()];
-  let failure: unknown = invalid(known.length === 0 ? 'aud' : 'iss');
-  let logout: (ProviderLogout & { readonly providerid: number }) | undefined;
+  let failure: unknown;
+  let logout: VerifiedLogout | undefined;
   for (const { providerid, jwks_uri } of providers.slice(0, MAX_PROVIDERS)) {
     try {
       const claims = await verifySigned(providerKeys, jwks_uri, token, OPTIONS, MIN_KEY_AGE_MS);
       const ofProvider = named.filter((each) => each.provider.providerid === providerid);
       // Several provider objects may be one provider.
-      const confids = [...(logout?.confids ?? []), ...ofProvider.map(({ confid }) => confid)];
-      logout = { providerid, confids, ...readLogout(claims) };
+      logout = { configs: [...(logout?.configs ?? []), ...ofProvider], ...readLogout(claims) };
     } catch (error) {
       failure = error;
     }

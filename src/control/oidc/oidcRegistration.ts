@@ -114,20 +114,30 @@ export async function storeDiscovered(
   );
 }
 
-/** Configurations of any tenant with one of these clients, and their providers. */
+/** A configuration of any tenant, by its client. */
+export interface ClientConfig {
+  readonly tenantid: number;
+  readonly confid: number;
+  readonly clientId: string;
+  readonly provider: OidcProvider;
+}
+
+/** Configurations of any tenant with one of these clients. */
 export async function readClientConfigs(
   db: StatementRunner,
   clientIds: readonly string[],
-): Promise<readonly { readonly confid: number; readonly provider: OidcProvider }[]> {
-  const { rows } = await db.query<{ confid: number; providerid: number }>(
-    'select confid, providerid from rowpost.oidc_config where client_id = any ($1) order by confid',
+): Promise<readonly ClientConfig[]> {
+  const { rows } = await db.query<Omit<ClientConfig, 'provider'> & { readonly providerid: number }>(
+    `select tenantid, confid, client_id as "clientId", providerid from rowpost.oidc_config
+     where client_id = any ($1) order by confid`,
     [[...clientIds]],
   );
   const providerids = [...new Set(rows.map(({ providerid }) => providerid))];
   const providers = await readRows(db, oidcProviders, { providerid: providerids });
-  return rows.flatMap(({ confid, providerid }) => {
-    const provider = providers.find((each) => each.providerid === providerid);
-    return provider ? [{ confid, provider }] : [];
+  const byId = new Map(providers.map((provider) => [provider.providerid, provider]));
+  return rows.flatMap(({ providerid, ...config }) => {
+    const provider = byId.get(providerid);
+    return provider ? [{ ...config, provider }] : [];
   });
 }
 
