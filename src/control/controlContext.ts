@@ -47,6 +47,8 @@ export interface ControlContext {
   readonly isTransaction: boolean;
   /** Limits how many emails a tenant composes at once. */
   readonly composing: TenantLimiter;
+  /** Limits how many carriers' responses a tenant's requests wait for at once. */
+  readonly calling: TenantLimiter;
   /** Divides the service's connections among tenants. Lists, transactions and explanations are within it. */
   readonly connections: TenantLimiter;
   readonly deps: ControlEngineDeps;

@@ -60,6 +60,8 @@ export interface ControlEngine {
 
 /** Limits on previews and test emails of one tenant: render processes and connections are shared. */
 const COMPOSING = { perTenant: 2, waiting: 20 };
+/** Limits on calls of carriers for requests of one tenant: its server may not respond, and a test email is held until it does. */
+const CALLING = { perTenant: 2, waiting: 20 };
 /** Limits on transactions of one tenant: connections for control tables are few, and sign-ins need them. */
 const CHANGING = { perTenant: 2, waiting: 20 };
 /** Limits on requests of one tenant that give passwords: these are hashed before the request counts as a change. */
@@ -79,7 +81,7 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
   const limiter = (limits: LimiterOptions): TenantLimiter =>
     new TenantLimiter({ ...limits, waitMs: deps.config.poolTimeoutMs });
   const [composing, changing, reading] = [limiter(COMPOSING), limiter(CHANGING), limiter(READING)];
-  const hashing = limiter(HASHING);
+  const [hashing, calling] = [limiter(HASHING), limiter(CALLING)];
   const internal = new InternalErrors(deps.log);
   const connections = limiter({
     max: Math.max(1, deps.database.pool.options.max - RESERVED_CONNECTIONS),
@@ -108,6 +110,7 @@ export function createControlEngine(deps: ControlEngineDeps): ControlEngine {
           principal,
           options,
           composing,
+          calling,
           changing,
           hashing,
           reading,
@@ -133,6 +136,7 @@ interface Run {
   readonly principal: Principal;
   readonly options: ControlOptions;
   readonly composing: TenantLimiter;
+  readonly calling: TenantLimiter;
   readonly changing: TenantLimiter;
   readonly hashing: TenantLimiter;
   readonly reading: TenantLimiter;
@@ -254,7 +258,7 @@ function contextOf(
   prepared: Prepared,
   isTransaction: boolean,
 ): ControlContext {
-  const { deps, principal, options, composing, connections, values } = run;
+  const { deps, principal, options, composing, calling, connections, values } = run;
   const { tenantid } = principal;
   const reader = createListReader({
     database: deps.database,
@@ -276,6 +280,7 @@ function contextOf(
     db,
     isTransaction,
     composing,
+    calling,
     connections,
     deps,
     options,

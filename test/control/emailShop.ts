@@ -40,10 +40,10 @@ export class Shop {
     readonly clerk: { readonly roleid: number; readonly token: string },
   ) {}
 
-  static async open(): Promise<Shop> {
+  static async open(env: Readonly<Record<string, string>> = {}): Promise<Shop> {
     const provider = await startFakeProvider();
     const fixture = await WebFixture.start({
-      env: { MAIL_TRANSPORT: 'sendgrid', SENDGRID_BASE_URL: provider.url, SEND_DEADLINE_MS: '500' },
+      env: { MAIL_TRANSPORT: 'sendgrid', SENDGRID_BASE_URL: provider.url, SEND_DEADLINE_MS: '500', ...env },
     });
     const tenant = await fixture.createTenant('shop', TABLES);
     const root = (await fixture.signIn(tenant.tenantid)).access_token;

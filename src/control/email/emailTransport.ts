@@ -62,7 +62,7 @@ export const setEmailTransport: ControlField<{ input: AccountInput }> = {
     requireOnlyMutation(context, 'set_email_transport');
     const { tenantid, roleid: setBy } = principal;
     const transports = parseAccounts(input, config.smtpAllowPrivateNetwork || !config.production);
-    const accounts = await context.composing.run(tenantid, () => verify(context, transports));
+    const accounts = await context.calling.run(tenantid, () => verify(context, transports));
     if (accounts.length < transports.length) throw emailApikeyMissing();
     const isDefault = transports.length === 1 && transports[0]?.kind === 'sendgrid';
     await inTransaction(deps.database.pool, async (tx) => {

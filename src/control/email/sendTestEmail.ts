@@ -33,17 +33,17 @@ export const sendTestEmail: ControlField<ComposeArgs & { to: string }> = {
     requireOnlyMutation(context, 'send_test_email');
     const to = readRecipient(args.to);
     const { account, waitMs } = await requireSendableAccount(context);
-    const composed = await composeOnRequest(context, args);
-    // Its own recipients don't matter, so they may be no addresses.
-    if (!composed.email) return notSent(composed.failure);
-    const refusal = await findSuppression(
-      context,
-      to,
-      composed.email.canUnsubscribe ? args.email_type : null,
-    );
-    if (refusal) return notSent(refusal);
-    if (waitMs > 0) return notSent(rateLimited(waitMs));
-    return toResult(await send(context, addressedTo(to, composed.email), account));
+    // Not composed before it may be sent: whatever waits would be in memory.
+    return context.calling.run(context.principal.tenantid, async () => {
+      const composed = await composeOnRequest(context, args);
+      // Its own recipients don't matter, so they may be no addresses.
+      if (!composed.email) return notSent(composed.failure);
+      const emailType = composed.email.canUnsubscribe ? args.email_type : null;
+      const refusal = await findSuppression(context, to, emailType);
+      if (refusal) return notSent(refusal);
+      if (waitMs > 0) return notSent(rateLimited(waitMs));
+      return toResult(await send(context, addressedTo(to, composed.email), account));
+    });
   },
 };
 
