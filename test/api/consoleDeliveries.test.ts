@@ -408,14 +408,19 @@ describe('deliveries in the console', () => {
     await crowd.count();
     expect(await client.page('/console/failures')).to.include(path.replaceAll('&', '&amp;'));
     const question = await client.page(path);
-    expect(question).to.include('<strong>2</strong> deliveries').and.include('Send 2 again');
+    expect(question)
+      .to.include(
+        '<strong>2</strong> deliveries of this search, <em>The carrier rejected the email</em>, since',
+      )
+      .and.include('Send 2 again');
     const csrf = await client.csrf(path);
     expect((await client.post(path, {})).status).to.equal(403);
     const done = await client.post(path, { csrf });
     expect(done.headers.get('location')).to.equal(`${path}&done=2`);
     expect(await client.page(done.headers.get('location') ?? ''))
       .to.include('2 deliveries are being sent again')
-      .and.include('Nothing is left');
+      .and.include('<h1>Sent again</h1>')
+      .and.include('This search finds nothing else');
     const left = await client.page('/console/deliveries?state=failed');
     expect(left).to.include(other).and.not.include('>one<');
     await crowd.close();

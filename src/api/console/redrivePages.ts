@@ -1,6 +1,7 @@
 import { Router } from 'express';
 import { formText } from '../http/formText.js';
 import { DELIVERIES, FINAL_STATES, readDelivery, REDRIVE_ALL, requireId } from './deliveryPages.js';
+import { deliveryError } from './deliveryErrors.js';
 import {
   conditionsOf,
   conditionsOfPeriod,
@@ -41,7 +42,9 @@ export function redrivePages({ page, form }: PageHandlers): Router {
     const search = readSearch(req.query);
     const done = /^\d{1,7}$/.exec(formText(req.query, 'done'))?.[0];
     await show('redrive-all', {
-      title: 'Send all of these again?',
+      title: done === undefined ? 'Send all of these again?' : 'Sent again',
+      cause: search.code === '' ? undefined : deliveryError(search.code).title,
+      since: periodOf(search).since,
       count: await countUnsent(query, search),
       mayRedrive: may.repairDeliveries,
       done,
