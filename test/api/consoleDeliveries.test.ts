@@ -426,6 +426,31 @@ describe('deliveries in the console', () => {
     await crowd.close();
   });
 
+  it('lead from what failed to the email that has to be corrected', async () => {
+    const other = await ConsoleShop.open();
+    const admin = await other.signedIn();
+    const made = await other.fixture.control(
+      other.root,
+      `mutation { create_email_type(input: { email_type: "broken", subject: "x", template: "{{ records.new.none.none }}",
+         sender: "shop@example.com", recipients: ["ada@example.com"] }) { email_type } }`,
+    );
+    expect(made.errors).to.equal(undefined);
+    const order = await other.changeOrder(7, 'new', 'paid');
+    const broken = { state: 'failed', error_code: 'TEMPLATE_FAILED', email_type: 'broken' };
+    const id = await other.deliver(order, broken);
+    await other.count();
+    const link = '<a href="/console/emails/edit?type=broken">Open broken in the editor</a>';
+    for (const path of ['/console/failures', `/console/deliveries/${id}/email`])
+      expect(await admin.page(path), path)
+        .to.include(link)
+        .and.not.include('The email that was sent');
+    const viewer = await other.signedIn('shop', 'viewer');
+    expect(await viewer.page('/console/failures'))
+      .to.include('broken, delivery')
+      .and.not.include('/console/emails/edit');
+    await other.close();
+  });
+
   it('are visible to a role with view_delivery, without rows, rules or actions', async () => {
     const viewer = await shop.signedIn('shop', 'viewer');
     expect(await viewer.page('/console/deliveries?state=sent'))

@@ -51,13 +51,16 @@ describe('a person in the console', () => {
     const held = await shop.deliver(order, {
       state: 'skipped',
       error_code: 'NO_VALID_RECIPIENT',
+      error: 'not an address: "<zoe at example>"',
       intended: ['Zoe Bad <zoe at example>'],
     });
     const found = await browser.get(address('zoe'));
     expect(found.status, 'only one is meant').to.equal(302);
     const html = await browser.page(found.headers.get('location') ?? '');
     expect(listed(html)).to.deep.equal([held]);
-    expect(html).to.include('Not an address').and.include('Correct the address in the row');
+    expect(html)
+      .to.include('<q>not an address: &#34;&lt;zoe at example&gt;&#34;</q>')
+      .and.include('Correct the address in the row');
     await shop.deliver(order, { state: 'sent', recipients: ['Zoe Good <zoe@example.com>'] });
     const several = await person('zoe');
     expect(listed(several)).to.deep.equal([]);

@@ -25,6 +25,7 @@ export interface DeliveryRow {
   readonly intended_recipients: readonly string[] | null;
   readonly subject: string | null;
   readonly error_code: string | null;
+  readonly error: string | null;
   readonly createtime: string;
   readonly next_attempt: string | null;
 }

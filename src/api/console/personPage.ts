@@ -110,8 +110,8 @@ export function personPage({ page }: PageHandlers, listMaxLimit: number): Router
 function causesOf(rows: readonly DeliveryRow[]): readonly object[] {
   const causes = rows.flatMap((row) => {
     const cause = causeOf(row);
-    const { deliveryid, status, next_attempt: next } = row;
-    return cause ? [{ ...cause, deliveryid, next: status === 'scheduled' ? next : null }] : [];
+    const { deliveryid, status, error, next_attempt: next } = row;
+    return cause ? [{ ...cause, deliveryid, error, next: status === 'scheduled' ? next : null }] : [];
   });
   return causes.filter(({ title }, index) => causes.findIndex((cause) => cause.title === title) === index);
 }
