@@ -38,6 +38,7 @@ describe('a person in the console', () => {
       expect(listed(html), of).to.deep.equal([copied, sent]);
       expect(html)
         .to.include('The address is neither suppressed nor unsubscribed.')
+        .and.include('Is one missing? <a href="/console/why?person=ada%40example.com">')
         .and.include('550 no such user')
         .and.match(/The template failed<\/a>\. A template failed/)
         .and.match(/Bounced<\/a>\. The receiving server did not take the email/);

@@ -51,6 +51,8 @@ describe('the console’s “Why did nothing happen?”', () => {
     const visits = await shop.fixture.control(
       shop.root,
       `mutation { create_email_rule(input: { name: "Visits", operations: ["insert"], targets: ["visit"],
+        email_type: "confirmation", query_roleid: ${roleid} }) { ruleid }
+      gone: create_email_rule(input: { name: "Gone orders", operations: ["delete"], targets: ["orders"],
         email_type: "confirmation", query_roleid: ${roleid} }) { ruleid } }`,
     );
     expect(visits.errors).to.equal(undefined);
@@ -61,6 +63,9 @@ describe('the console’s “Why did nothing happen?”', () => {
       .and.include('did not match: its condition was not met')
       .and.include('new.status = ');
     expect(html).to.include('1 about other tables').and.not.include('Visits');
+    expect(html).to.match(
+      /<a href="\/console\/rules\/edit\?id=\d+">Gone orders<\/a> is for other kinds of change\.<\/strong> The rule is for delete, not update\./,
+    );
     expect(html).to.include('Row changed: waits for the relay').and.include('changes made through the API');
     expect(html).not.to.match(/<script>|&gt;49/);
     const event = await shop.changeOrder(7, 'new', 'paid');

@@ -101,14 +101,7 @@ const WORDS: Readonly<Record<Reason, string>> = {
   not_evaluated: 'was not compared yet',
 };
 /** Reasons of which the words say all. */
-const SAID: ReadonlySet<Reason> = new Set([
-  'matched',
-  'will_match',
-  'other_table',
-  'other_operation',
-  'disabled',
-  'made_after',
-]);
+const SAID: ReadonlySet<Reason> = new Set(['matched', 'will_match', 'other_table', 'disabled', 'made_after']);
 
 /** What the change led to, once it was compared with the rules. */
 function outcomeOf({ progress, rules }: Explanation['events'][number]): string {
