@@ -116,6 +116,12 @@ describe('the console’s emails and rules', () => {
       .and.not.include('Sent by');
   });
 
+  it('leads from a test to the mailbox without losing what is not saved', async () => {
+    const [status, html] = await post(EDIT, { ...DRAFT, action: 'test', to: 'me@example.com' });
+    expect([status, html.includes('Sent to me@example.com.')], html).to.deep.equal([200, true]);
+    expect(html).to.include('<a href="/mailbox" target="_blank">').and.include('data-unsaved="yes"');
+  });
+
   it("allows the email's styles and images only in the frame, which has no scripts and no forms", async () => {
     const form = await browser.get(EDIT);
     expect(form.headers.get('content-security-policy')).not.to.match(/unsafe|img-src \*/);
@@ -209,9 +215,12 @@ describe('the console’s emails and rules', () => {
       .and.match(/<del>&lt;p&gt;{{ records.new.customer }}/)
       .and.include('compared with 1')
       .and.include('>root<')
+      .and.include('version=1">Restore version 1…</a>')
       .and.not.include('<script>');
+    expect(await browser.page(`${EDIT}?type=old&version=2`)).not.to.include('live again');
     expect(await browser.page(`${EDIT}?type=old&version=1`))
       .to.include('{{ records.new.customer }}')
+      .and.include('<p class="notice warnings" role="status">This is version 1, which is not live.')
       .and.include('name="version" value="2"');
     expect((await browser.get(`${EDIT}?type=old&version=7`)).status).to.equal(404);
     expect((await (await shop.signedIn('other')).get(path)).status).to.equal(404);

@@ -85,7 +85,7 @@ export function emailPages({ page, form }: PageHandlers, mailTransport: Config['
         type === '' || !found || !visit.may.viewDeliveries
           ? undefined
           : await activityOf(visit.query, 'email_types', type),
-      ...noticeOf(req.query),
+      ...noticeOf(req.query, found?.version),
     });
   });
 
@@ -212,6 +212,8 @@ interface FormState {
   /** Whether a test went to the installation's mailbox. */
   readonly isInMailbox?: boolean;
   readonly notice?: string;
+  /** Whether the notice says that what is shown is not live. */
+  readonly isNotLive?: boolean;
 }
 
 /** The user's own address, if the login is one. */
@@ -347,13 +349,16 @@ function sentAs(type: string): readonly string[] {
   return base === undefined ? [type] : [type, base];
 }
 
-function noticeOf(query: Values): { readonly notice?: string } {
+/** @param live the version that is live */
+function noticeOf(query: Values, live: string | undefined): Pick<FormState, 'notice' | 'isNotLive'> {
   if (query['done'] === 'saved') return { notice: 'Saved.' };
   const version = textOf(query, 'version');
-  if (version === '0') return { notice: 'This is the draft. Save makes it live.' };
-  return version === ''
-    ? {}
-    : { notice: `This is version ${version}. Save makes it live again, as a new version.` };
+  if (version === '' || version === live) return {};
+  const notice =
+    version === '0'
+      ? 'This is the draft, which is not live. Save makes it live.'
+      : `This is version ${version}, which is not live. Save makes it live again, as a new version.`;
+  return { notice, isNotLive: true };
 }
 
 function givenOf(values: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
