@@ -100,7 +100,7 @@ describe('starters of emails in the console', () => {
     const html = await browser.page(saved.headers.get('location') ?? '');
     const link = decoded(/href="(\/console\/rules\/edit[^"]*)"/.exec(html)?.[1] ?? '');
     const rule = valuesOf(await browser.page(link));
-    expect(rule).to.deep.include({ name: 'order_shipped: sales added', of_sales: 'on', on_insert: 'on' });
+    expect(rule).to.deep.include({ name: 'order_shipped: sales', of_sales: 'on', on_insert: 'on' });
     const response = await browser.post('/console/rules/edit', { ...rule, action: 'save' });
     expect(response.status, await response.clone().text()).to.equal(303);
     const found = await fixture.control(root, '{ email_rule { email_type targets operations enabled } }');

@@ -141,9 +141,9 @@ export function rulePages({ page, form }: PageHandlers): Router {
 async function newRule({ query, session }: Visit, given: Values): Promise<Values> {
   const { email_rule } = await query<{ email_rule: readonly { readonly query_roleid: Id }[] }>(NEWEST);
   const [type, table, operation] = ['type', 'table', 'operation'].map((name) => textOf(given, name));
-  const happens = ownValue(HAPPENS, operation ?? '');
   return {
-    name: type && table && happens ? `${type}: ${table} ${happens}` : '',
+    // Not the kind of change, which is often chosen anew in the form.
+    name: type && table ? `${type}: ${table}` : '',
     enabled: true,
     operations: operation ? [operation] : [],
     targets: table ? [table] : [],
