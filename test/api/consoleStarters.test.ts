@@ -93,6 +93,31 @@ describe('starters of emails in the console', () => {
     expect(values['template']).to.include('Grace &amp; Co').and.not.include('Your company');
   });
 
+  it('say what is a placeholder, until it is replaced', async () => {
+    for (const { name } of STARTERS) {
+      const page = await browser.page(`${EDIT}?starter=${name}`);
+      const html = decoded(page);
+      const template = valuesOf(page)['template'] ?? '';
+      const lines = template.split('\n');
+      const links = template.includes('https://') ? ['https://example.com/'] : [];
+      const said = [
+        ...html.matchAll(/<code>template<\/code>, line (\d+), column (\d+): "([^"]*)" is a placeholder/g),
+      ];
+      expect(said.map(([, , , text]) => text?.slice(0, 20)).sort(), name).to.deep.equal(
+        ['1 Example Street, 12345 Example City', ...links].map((text) => text.slice(0, 20)).sort(),
+      );
+      for (const [, line, column, text] of said)
+        expect(lines[Number(line) - 1]?.slice(Number(column) - 1), name).to.match(new RegExp(`^${text}`));
+    }
+    const made = await fixture.control(
+      root,
+      `mutation { create_email_type(input: { email_type: "own", subject: "x", template: "Own Street 1, https://own.example/",
+         sender: "own@example.com", recipients: ["a@example.com"] }) { email_type } }`,
+    );
+    expect(made.errors).to.equal(undefined);
+    expect(await browser.page(`${EDIT}?type=own`)).not.to.include('is a placeholder');
+  });
+
   it('lead to a rule that only has to be saved', async () => {
     const values = valuesOf(await browser.page(`${EDIT}?starter=shipment`));
     const saved = await browser.post(EDIT, { ...values, action: 'save' });

@@ -32,7 +32,7 @@ import { problemOf, textOf, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 import { queryBlocks } from './queryBlocks.js';
 import { startEmail } from './startEmail.js';
-import { findStarter, STARTERS } from './starters.js';
+import { findPlaceholders, findStarter, STARTERS } from './starters.js';
 import { HAPPENS } from './words.js';
 
 const ONE = `query ($filter: String) { email_types(filter: $filter, limit: 1) { ${EMAIL_SELECTION} version } }`;
@@ -76,7 +76,7 @@ export function emailPages({ page, form }: PageHandlers, mailTransport: Config['
       version: type === '' ? '' : (found?.version ?? ''),
       texts: copy === '' ? texts : { ...texts, email_type: '' },
       about,
-      warnings,
+      warnings: [...warnings, ...findPlaceholders(texts['template'] ?? '')],
       starter: starter?.name ?? '',
       fitting: start?.fitting,
       to: addressOf(visit),

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Problem } from './emailForm.js';
 
 /** A column of the tenant's tables that a starter needs, and what such columns are called, the likeliest first. */
 export interface StarterColumn {
@@ -56,6 +57,25 @@ export const STARTERS: readonly Starter[] = ['order', 'shipment', 'invitation', 
 
 export function findStarter(name: unknown): Starter | undefined {
   return STARTERS.find((starter) => starter.name === name);
+}
+
+/** What starters have in place of the tenant's address and links. */
+const PLACEHOLDERS = [/1 Example Street, 12345 Example City/, /https:\/\/example\.com[^\s"'<>{}]*/];
+
+/** The first of each kind of placeholder that is still in a template. */
+export function findPlaceholders(template: string): readonly Problem[] {
+  return PLACEHOLDERS.flatMap((pattern) => {
+    const found = pattern.exec(template);
+    if (!found) return [];
+    const before = template.slice(0, found.index).split('\n');
+    return {
+      field: 'template',
+      line: before.length,
+      column: (before.at(-1) ?? '').length + 1,
+      message: `"${found[0]}" is a placeholder`,
+      hint: 'Write your own there.',
+    };
+  });
 }
 
 function read(file: string): string {
