@@ -44,7 +44,16 @@ describe('the overview of the console', () => {
       expect(await (await other.signedIn()).page('/console/overview'))
         .to.include('Sending works.')
         .and.include('Not all arrived: <a href="/console/failures">1 held back</a>.')
-        .and.not.include('All is well');
+        .and.not.include('All is well')
+        .and.not.include('none reported');
+      const now = { createtime: new Date(), state: 'sent', sent_time: new Date() };
+      await other.deliver(order, { ...now, carrier: 'sendgrid' });
+      await other.deliver(order, { ...held, state: 'failed', error_code: 'TEMPLATE_FAILED' });
+      await countDeliveries(other.fixture.testDatabase.database.pool);
+      expect(await (await other.signedIn()).page('/console/overview'))
+        .to.include('1 email failed.')
+        .and.include('Of the rest, not all arrived: <a href="/console/failures">1 held back</a>.')
+        .and.match(/Delivered<\/span>\s*<span class="amount">0<\/span>\s*<span class="quiet">none reported</);
     } finally {
       await other.close();
     }

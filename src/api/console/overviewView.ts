@@ -48,11 +48,13 @@ const FIGURES: readonly {
   readonly kind: 'plain' | 'good' | 'bad' | 'waiting';
   /** Whether it is shown as a part of what was sent. */
   readonly isRate?: true;
+  /** Whether there is none where a carrier reports nothing. */
+  readonly isReported?: true;
   /** Left out if there is none. */
   readonly isRare?: true;
 }[] = [
   { label: 'Sent', statuses: SENT, kind: 'plain' },
-  { label: 'Delivered', statuses: ARRIVED, kind: 'good', isRate: true },
+  { label: 'Delivered', statuses: ARRIVED, kind: 'good', isRate: true, isReported: true },
   { label: 'Bounced', statuses: ['bounced'], kind: 'bad', isRate: true },
   { label: 'Complained', statuses: ['complained'], kind: 'bad', isRate: true },
   { label: 'Failed', statuses: ['failed'], kind: 'bad' },
@@ -95,7 +97,7 @@ export function countOf(counts: readonly StatusCount[], statuses: readonly strin
 
 export function toFigures({ statuses, since }: Statistics): readonly object[] {
   const sent = countOf(statuses, SENT);
-  return FIGURES.flatMap(({ label, statuses: counted, kind, isRate, isRare }) => {
+  return FIGURES.flatMap(({ label, statuses: counted, kind, isRate, isReported, isRare }) => {
     const rows = statuses.filter(({ status }) => counted.includes(status));
     const sumOf = (column: 'deliveries' | 'compared' | 'before'): number =>
       rows.reduce((sum, row) => sum + row[column], 0);
@@ -106,7 +108,7 @@ export function toFigures({ statuses, since }: Statistics): readonly object[] {
       kind: count === 0 ? 'plain' : kind,
       count: inGroups(count),
       note: [
-        ...(isRate && sent > 0 ? [percent(count / sent)] : []),
+        ...(isRate && sent > 0 ? [isReported && count === 0 ? 'none reported' : percent(count / sent)] : []),
         ...changeOf(sumOf('compared'), sumOf('before')),
       ].join(', '),
       address: listAddress(since, { status: counted.join(',') }),
