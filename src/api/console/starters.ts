@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import type { Problem } from './emailForm.js';
 
 /** A column of the tenant's tables that a starter needs, and what such columns are called, the likeliest first. */
 export interface StarterColumn {
@@ -62,14 +61,22 @@ export function findStarter(name: unknown): Starter | undefined {
 /** What starters have in place of the tenant's address and links. */
 const PLACEHOLDERS = [/1 Example Street, 12345 Example City/, /https:\/\/example\.com[^\s"'<>{}]*/];
 
+interface Placeholder {
+  readonly field: 'template';
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+  readonly hint: string;
+}
+
 /** The first of each kind of placeholder that is still in a template. */
-export function findPlaceholders(template: string): readonly Problem[] {
+export function findPlaceholders(template: string): readonly Placeholder[] {
   return PLACEHOLDERS.flatMap((pattern) => {
     const found = pattern.exec(template);
     if (!found) return [];
     const before = template.slice(0, found.index).split('\n');
     return {
-      field: 'template',
+      field: 'template' as const,
       line: before.length,
       column: (before.at(-1) ?? '').length + 1,
       message: `"${found[0]}" is a placeholder`,
