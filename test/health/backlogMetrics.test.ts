@@ -20,7 +20,8 @@ describe('/metrics: figures of the ledger', () => {
     await pool.query(
       `insert into rowpost.rule_firing (createtime, ruleid, record, fired, tripped) values
          (date_trunc('minute', now()), 1, 1, 99, true), (date_trunc('minute', now()), 1, 2, 5, false),
-         (now() - interval '1 hour', 1, 1, 99, true)`,
+         (date_trunc('minute', now()) - interval '1 minute', 1, 1, 99, true),
+         (now() - interval '1 hour', 1, 3, 99, true)`,
     );
     await pool.query(
       `insert into rowpost.relay_batch (tenantid, eventids, mintime, maxtime, createtime)

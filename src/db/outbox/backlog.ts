@@ -27,7 +27,7 @@ export interface Backlog {
   readonly later: number;
   /** Deliveries of tenants that need a working key or credit. */
   readonly paused: number;
-  /** (rule, record) pairs that tripped the loop guard in the last minutes. */
+  /** (rule, record) pairs that tripped the loop guard in the last minutes, which has a row for each minute. */
   readonly loopsTripped: number;
   /** The tenants with the largest backlog of events and deliveries, without `later` and `paused`; largest first. */
   readonly tenants: readonly { readonly tenantid: number; readonly waiting: number }[];
@@ -104,7 +104,7 @@ const BACKLOG = {
     (select coalesce(sum(items), 0)::int from deliveries where kind = 'later') as "later",
     (select coalesce(sum(items), 0)::int from deliveries where kind = 'paused') + (select count(*)::int from
       (select from rowpost.delivery where state = 'paused' limit ${MAX_COUNTED}) paused) as "paused",
-    (select count(*)::int from rowpost.rule_firing where tripped and createtime > now() - interval '5 minutes')
+    (select count(distinct (ruleid, record))::int from rowpost.rule_firing where tripped and createtime > now() - interval '5 minutes')
       as "loopsTripped",
     coalesce((select json_agg(json_build_object('tenantid', tenantid, 'waiting', waiting)) from tenants), '[]') as "tenants"`,
 };
