@@ -15,7 +15,7 @@ import type { TransactionBracket } from './runTransaction.js';
 /** A client-chosen key that identifies one mutation, so that it takes effect once however often it is sent. */
 export interface IdempotencyKey {
   readonly key: string;
-  /** Of an anonymous client, who shares its role with all others; otherwise empty. */
+  /** Of an anonymous client, who shares its role with all others, or of an API key, which may do less than its role; otherwise empty. */
   readonly client: string;
 }
 
