@@ -19,7 +19,7 @@ import type { EmailEventMetrics } from './emailEventMetrics.js';
 
 /**
  * Limits on recording one tenant's verified reports, per process. Recording a report occupies one of few connections for up
- * to half a second, and unsubscribe pages and other tenants' reports need them too. Carriers retry a rejected report.
+ * to half a second, and unsubscribe pages and other tenants' reports need them too. Carriers repeat a report that was too busy.
  */
 const REPORTS = { perTenant: 1, waiting: 50, waitMs: 10_000 };
 

@@ -103,8 +103,15 @@ export const emailEvent = controlObject({
     time: { type: 'timestamptz', output: SCALARS.DateTime },
     recipient: { type: 'text' },
     reason: { type: 'text', description: 'Reason as given by the receiving server or the carrier.' },
-    status: { type: 'text', description: 'Enhanced status code (RFC 3463), such as 5.1.1.' },
-    type: { type: 'text', description: 'Bounces only: bounce (permanent) or blocked (temporary).' },
+    status: {
+      type: 'text',
+      description:
+        'Enhanced status code (RFC 3463), such as 5.1.1, if the carrier reports one; from Mailgun otherwise its own code, such as 605.',
+    },
+    type: {
+      type: 'text',
+      description: 'Bounces only: bounce (there is no such mailbox) or blocked (this email was rejected).',
+    },
     url: { type: 'text', description: 'Clicks only: the URL of the link.' },
     createtime: { type: 'timestamptz', description: 'Of the delivery.' },
     provider_event_id: { type: 'text', description: "The carrier's id of the report, or one of Rowpost's." },
