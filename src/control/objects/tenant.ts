@@ -44,5 +44,5 @@ export const tenant = controlObject({
   mayChange: requireInstallationAdmin,
   overrides: { create: createTenantMutation, update: updateTenantMutation, delete: deleteTenantMutation },
   deleteDescription:
-    'Deletes the tenant with everything it has stored, and its tables unless its schema was adopted.',
+    'Deletes the tenant with its settings and files, and its tables unless its schema was adopted. Its events and deliveries, which nobody can read any more, stay for RETENTION_DAYS.',
 });
