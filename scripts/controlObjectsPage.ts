@@ -38,7 +38,8 @@ This page is generated from \`src/control/objects/\` by \`npm run docs\`.
 
 ## Capabilities
 
-What roles can be allowed to do, by their \`capabilities\` and by those of policy rules.
+What roles can be allowed to do, by their \`capabilities\` and by those of policy rules. Anonymous clients, who need \`create_role\` and
+\`view_role\` to sign up, see no role but the one that they share.
 
 | Capability | Lets a role |
 | --- | --- |
