@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { countWaiting } from '../../src/db/ledger/countWaiting.js';
-import { statement } from '../../src/db/sql/sql.js';
-import type { DeliveryOrder } from '../../src/queue/jobs.js';
-import { reconcileDeliveries } from '../../src/relay/reconcile.js';
-import { createTenant, type TestTenant } from '../delivery/pipelineSetup.js';
-import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { countWaiting } from '../../../src/db/ledger/countWaiting.js';
+import { statement } from '../../../src/db/sql/sql.js';
+import type { DeliveryOrder } from '../../../src/queue/jobs.js';
+import { reconcileDeliveries } from '../../../src/relay/reconcile.js';
+import { createTenant, type TestTenant } from '../../delivery/pipelineSetup.js';
+import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
 /** More than a relay queues in a run. */
 const DUE = 60_000;
