@@ -1,4 +1,9 @@
 import { expect } from 'chai';
+import { Authenticator } from '../../src/api/auth/authenticate.js';
+import type { Tokens, TokenClaims } from '../../src/api/auth/tokens.js';
+import { PrincipalSource } from '../../src/db/roles/principal.js';
+import type { StatementRunner } from '../../src/db/sql/statementRunner.js';
+import { systemClock } from '../../src/foundation/clock.js';
 import { ConsoleBrowser } from '../api/consoleBrowser.js';
 import { textAt, WebFixture, type GraphqlResult, type Json } from '../api/webFixture.js';
 
@@ -167,5 +172,42 @@ describe('attack: a role keeps a way into one below it, which gets more rights l
     expect(await rows()).to.equal('{"data":{"note":[{"id":"1"}]}}');
     await classOf(clerk);
     expect(await rows()).to.include('TOKEN_REVOKED');
+  });
+
+  it('by a token of role_token, which costs two reads a second and not two with each request', async () => {
+    const { lead, clerk } = await pair();
+    await promote(clerk.roleid);
+    let reads = 0;
+    const { pool } = fixture.testDatabase.database;
+    const counted = {
+      query: (text: string, values: unknown[]) => {
+        reads += 1;
+        return pool.query(text, values);
+      },
+    } as StatementRunner;
+    let nowMs = 1;
+    const claims = {
+      type: 'access',
+      tenantid,
+      roleid: clerk.roleid,
+      tokensValidFromMs: Infinity,
+      actors: [{ roleid: lead.roleid, tokensValidFromMs: Infinity }],
+    } as unknown as TokenClaims;
+    const authenticator = new Authenticator(
+      { verify: () => Promise.resolve(claims) } as unknown as Tokens,
+      new PrincipalSource(counted, () => nowMs),
+      { noteUse: () => undefined },
+      { clock: systemClock, signInsPerAddress: 0 },
+    );
+    const isRevoked = (): Promise<boolean> =>
+      authenticator.authenticate('Bearer token', 'access').then(
+        () => false,
+        (error: unknown) => (error as { code?: string }).code === 'TOKEN_REVOKED',
+      );
+    for (let request = 0; request < 20; request++) expect(await isRevoked()).to.equal(true);
+    expect(reads).to.equal(4);
+    await update(lead.roleid, { capabilities: ['login', 'admin'] });
+    nowMs += 1_000;
+    expect(await isRevoked()).to.equal(false);
   });
 });

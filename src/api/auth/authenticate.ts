@@ -24,6 +24,8 @@ const GUESS_WINDOW_SECONDS = 60;
 export class Authenticator {
   readonly #guesses: RateLimiterMemory | undefined;
   readonly #good = new LRUCache<string, true>({ max: MAX_GOOD_KEYS });
+  /** Roles that may do what another may not, as both were just read: a dead token must not have them read with each request. */
+  readonly #exceeding = new WeakMap<Principal, WeakSet<Principal>>();
 
   /** @param options.signInsPerAddress wrong API keys that an address may send in a minute, before nothing is looked up; 0 for no limit */
   constructor(
@@ -95,13 +97,17 @@ export class Authenticator {
   /** Whether a role may do what the one that acts as it may not. It could not when the token was issued. */
   async #exceeds(principal: Principal, actor: Principal): Promise<boolean> {
     if (!exceeds(principal, actor)) return false;
+    if (this.#exceeding.get(principal)?.has(actor)) return true;
     // Or one was read before a change that both have in common.
     const { tenantid } = principal;
     const [now, actorNow] = [
       await this.principals.reload(tenantid, principal.roleid),
       await this.principals.reload(tenantid, actor.roleid),
     ];
-    return !now || !actorNow || exceeds(now, actorNow);
+    if (!now || !actorNow) return true;
+    if (!exceeds(now, actorNow)) return false;
+    this.#exceeding.set(now, (this.#exceeding.get(now) ?? new WeakSet()).add(actorNow));
+    return true;
   }
 
   /** Throws AppError TOKEN_MISSING, TOKEN_MALFORMED, TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_WRONG_TYPE, TOKEN_REVOKED, TENANT_SUSPENDED. */
