@@ -359,7 +359,7 @@ export const DELIVERY_ERRORS: readonly DeliveryErrorRow[] = [
     codes: '`POISON`',
     title: 'It crashed worker after worker',
     state: '`failed`',
-    why: 'worker after worker died with this delivery, or worker or database session while evaluating its rule',
+    why: 'worker after worker died with this delivery, or worker or database session while evaluating its rule, or PostgreSQL refuses to record it',
     whatToDo: 'tell the operator; send again once the cause is fixed',
   },
   {
