@@ -224,7 +224,7 @@ const installationType = new GraphQLObjectType<object, ControlContext>({
 /** `Utility.installation_statistics`. Throws AppError PERMISSION_DENIED. */
 export const installationStatisticsField: ControlField = {
   type: new GraphQLNonNull(installationType),
-  description: 'What each tenant sends, and which processes run. Only for pxadmin.',
+  description: 'Which tenants send most, and which processes run. Only for pxadmin.',
   resolve: (_source, _args, { principal }) => {
     requireInstallationAdmin(principal);
     return {};
