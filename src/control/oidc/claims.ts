@@ -85,6 +85,7 @@ export function completeClaims(claims: Claims, more: Claims): Claims {
   if (left.length > 0) complete.set('_claim_names', Object.fromEntries(left.map((name) => [name, ''])));
   // An address is verified where it comes from.
   const isOther = claims['email'] !== undefined && claims['email'] !== more['email'];
+  if (!complete.has('email') && more['email'] !== undefined) complete.delete('email_verified');
   for (const [name, value] of Object.entries(more)) {
     if (!complete.has(name) && !(isOther && name === 'email_verified')) complete.set(name, value);
   }

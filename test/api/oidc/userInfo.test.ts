@@ -160,4 +160,15 @@ describe('claims that an ID token has not', () => {
     expect((await signIn({ groups, email: 'ada@example.com' }, verified)).code).to.equal(undefined);
     expect((await signIn({ groups }, verified)).code).to.equal(undefined);
   });
+
+  it('are not verified by the ID token, which has no address', async () => {
+    await control(
+      `mutation { update_oidc_provisioning(confid: ${confid}, input: { email_domains: ["example.com"] }) { confid } }`,
+    );
+    const userInfo = { sub: 'ada', email: 'victim@example.com' };
+    for (const verified of [{ email_verified: false }, {}]) {
+      const { code } = await signIn({ groups: [], email_verified: true }, { ...userInfo, ...verified });
+      expect(code).to.equal('OIDC_NOT_ADMITTED');
+    }
+  });
 });
