@@ -46,6 +46,7 @@ export async function callCarrier(
         deadlineMs: deps.sendDeadlineMs,
         mayStart,
         onWait,
+        rowCharacters: charactersOf(delivery),
         ...furtherAttempts(retryOptionsOf(deps, delivery, next)),
       }),
     );
@@ -60,3 +61,7 @@ export async function callCarrier(
     return { kind: 'retry', ambiguous: hasBegun, httpStatus: null, code: 'INTERNAL_ERROR', message };
   }
 }
+
+/** Of the rows that are in memory as long as the delivery is. */
+const charactersOf = ({ old, new: changed, file }: AttemptedDelivery): number =>
+  [old, changed, file].reduce((sum, text) => sum + (text?.length ?? 0), 0);

@@ -26,6 +26,8 @@ export interface SendContext<A = Account> {
   readonly mayRepeat?: boolean | undefined;
   /** Called if the email waits for a call that it shares with others. */
   readonly onWait?: (() => void) | undefined;
+  /** Of the rows that are in memory until the outcome is known. */
+  readonly rowCharacters?: number | undefined;
   /** The parent span. */
   readonly span?: Span | undefined;
 }

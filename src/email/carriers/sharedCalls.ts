@@ -46,7 +46,7 @@ export interface SharedCallsDeps<A extends Account> {
 const MAX_ACCOUNTS = 1_000;
 /** Of the emails of one call, which the event loop writes in one go. A larger email goes alone. */
 const MAX_CALL_BYTES = 4_000_000;
-/** Bytes of emails that wait for a call without a worker's slot. */
+/** Bytes of emails that wait for a call without a worker's slot, and of their rows. */
 const MAX_WAITING_BYTES = 32_000_000;
 
 /** Sends the emails of each account in as few calls as its carrier's rate limit requires. */
@@ -66,7 +66,7 @@ export class SharedCalls<A extends Account> {
       return await calls.send({ email, context, bytes, mayShare }, () => {
         // Otherwise the worker's slots bound how many wait.
         if (!mayShare) return;
-        if (memory.reserve(bytes)) context.onWait?.();
+        if (memory.reserve(bytes + (context.rowCharacters ?? 0))) context.onWait?.();
         else memory.release();
       });
     } finally {
