@@ -239,6 +239,23 @@ describe('the console’s classes', () => {
     expect(await savedAs('forged')).to.equal(undefined);
   });
 
+  it('are in the menu of everybody with a capability about classes, and of nobody else', async () => {
+    const inMenu = async (capability: string): Promise<boolean> => {
+      await makeRole(`menu ${capability}`, ['login', capability]);
+      const page = await (
+        await shop.signedIn('shop', `menu ${capability}`, PASSWORD)
+      ).page('/console/account');
+      return /<nav aria-label="Main">[^]*<a href="\/console\/classes">Classes<\/a>[^]*<\/nav>/.test(page);
+    };
+    const capabilities = at(await control('{ capability { capability } }'), 'data.capability') as {
+      capability: string;
+    }[];
+    for (const { capability } of capabilities.filter((each) => each.capability !== 'admin'))
+      expect(await inMenu(capability), capability).to.equal(capability.endsWith('_class'));
+    const page = await (await shop.signedIn('shop', 'menu view_class', PASSWORD)).page(CLASSES);
+    expect(page).to.include('<a href="/console/classes" aria-current="page">Classes</a>');
+  });
+
   it('are made by those who may not see them', async () => {
     await makeRole('blind', ['login', 'create_class']);
     const blind = await shop.signedIn('shop', 'blind', PASSWORD);

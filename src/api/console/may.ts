@@ -7,8 +7,8 @@ export interface May {
   readonly repairDeliveries: boolean;
   readonly editEmails: boolean;
   readonly editRoles: boolean;
-  /** Some change to classes, if not all. */
-  readonly editClasses: boolean;
+  /** Some capability about classes. */
+  readonly seeClasses: boolean;
 }
 
 export function mayOf(principal: Principal): May {
@@ -20,7 +20,8 @@ export function mayOf(principal: Principal): May {
     repairDeliveries: viewDeliveries && holds(principal, 'repair_delivery'),
     editEmails: hasEmail && holds(principal, 'edit_email'),
     editRoles: hasEmail && principal.isAdmin,
-    editClasses:
-      hasEmail && ['create_class', 'update_class', 'delete_class'].some((name) => holds(principal, name)),
+    seeClasses:
+      hasEmail &&
+      ['view_class', 'create_class', 'update_class', 'delete_class'].some((name) => holds(principal, name)),
   };
 }
