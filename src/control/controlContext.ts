@@ -7,6 +7,7 @@ import type { Services } from './services.js';
 import type { Allowance } from '../graphql/allowance.js';
 import type { TenantLimiter } from '../foundation/limits/tenantLimiter.js';
 import type { OidcSetUp } from './oidc/oidcSetUp.js';
+import type { DiscoveredEndpoints } from './oidc/providerEndpoints.js';
 import type { PasswordHashes } from './request/passwordHashes.js';
 import type { ResponseValues } from './request/responseValues.js';
 
@@ -54,6 +55,8 @@ export interface ControlContext {
   readonly deps: ControlEngineDeps;
   readonly options: ControlOptions;
   readonly passwordHashes: PasswordHashes;
+  /** Of new identity providers. */
+  readonly discoveredEndpoints: DiscoveredEndpoints;
   /** Whether the caller may change how it signs in itself. */
   readonly isReauthenticated: boolean;
   /** Reads a list field with its sub-selection; serialized, since each takes a connection. */

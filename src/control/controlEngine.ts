@@ -33,6 +33,7 @@ import { givePassword, hashPasswords } from './request/passwordHashes.js';
 import { mutationInputs } from './request/mutationInputs.js';
 import { limitNewKeys } from './oidc/clientKeys.js';
 import { learnProviders } from './oidc/learnProviders.js';
+import { discoverEndpoints } from './oidc/providerEndpoints.js';
 import { isReauthenticated } from './roles/reauthentication.js';
 import { executionResponse, toPublicError } from './request/executionResponse.js';
 import { introspectQuery, withIntrospected, type Introspected } from './request/introspection.js';
@@ -147,7 +148,7 @@ interface Run {
 }
 
 /** What is found out before a transaction begins. */
-type Prepared = Pick<ControlContext, 'isReauthenticated' | 'passwordHashes'>;
+type Prepared = Pick<ControlContext, 'isReauthenticated' | 'passwordHashes' | 'discoveredEndpoints'>;
 
 const NOTHING_PREPARED: Prepared = {
   isReauthenticated: false,
@@ -156,6 +157,7 @@ const NOTHING_PREPARED: Prepared = {
       throw new Error('only mutations set passwords');
     },
   },
+  discoveredEndpoints: new Map(),
 };
 
 async function respond(run: Run): Promise<GraphqlResponse> {
@@ -212,14 +214,15 @@ async function mutate(run: Run): Promise<GraphqlResponse> {
   const { tenantid } = principal;
   const inputs = mutationInputs(schema, ready.operation, ready.fragments, variables);
   limitNewKeys(inputs);
-  const prepare = async (): Promise<Prepared> => ({
+  const prepare = async (): Promise<Omit<Prepared, 'discoveredEndpoints'>> => ({
     isReauthenticated: await isReauthenticated(deps, principal, options, inputs),
     passwordHashes: await hashPasswords(principal, inputs),
   });
   const prepared = await (givePassword(inputs) ? run.hashing.run(tenantid, prepare) : prepare());
   return run.changing.run(tenantid, async () => {
     await learnProviders(deps, principal, options, inputs);
-    const execute = (tx: StatementRunner) => executeMutations(run, tx, prepared);
+    const discoveredEndpoints = await discoverEndpoints(principal, options.oidcSetUp, inputs);
+    const execute = (tx: StatementRunner) => executeMutations(run, tx, { ...prepared, discoveredEndpoints });
     return run.connections
       .run(tenantid, () => commitMutations(deps, execute, run.reportFieldError))
       .finally(() => {

@@ -20,7 +20,9 @@ const GROUPS = `query ($filter: String, $parentid: Int!) {
   Utility { role_rights(roleid: $parentid) { classes } }
 }`;
 const ALL_PROVIDERS = `{
-  oidc_providers(ordering: ["name"], limit: 1000) { providerid name issuer auth_uri comparison_field tenantid }
+  oidc_providers(ordering: ["name"], limit: 1000) {
+    providerid name issuer auth_uri token_uri jwks_uri comparison_field tenantid
+  }
 }`;
 const CHECK = 'query ($confid: Int!) { Utility { check_oidc_config(confid: $confid) { step ok message } } }';
 const TRY = `query ($confid: Int!, $claims: String!) { Utility { try_oidc_claims(confid: $confid, claims: $claims) {

@@ -37,6 +37,7 @@ const WORDS: Readonly<Record<string, FieldWords>> = {
     missing: 'Give it a name.',
     taken: 'There is already an identity provider with this name.',
   },
+  issuer: { label: 'Issuer' },
   auth_uri: { label: 'Authorization endpoint', missing: 'Enter the address where people sign in.' },
   token_uri: { label: 'Token endpoint', missing: 'Enter the address.' },
   jwks_uri: { label: 'Keys (JWKS)', missing: 'Enter the address.' },

@@ -1,5 +1,10 @@
+import type { Config } from '../../config/config.js';
+import { badInput } from '../../control/derive/badInput.js';
 import type { OidcProvider } from '../../control/objects/oidcProviders.js';
+import { checkOidcUri } from '../../control/oidc/checkOidcUri.js';
+import type { ProviderEndpoints } from '../../control/oidc/oidcSetUp.js';
 import { AppError } from '../../foundation/errors.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import type { ProviderClient } from './providerClient.js';
 
 export const ABSENT = Symbol('the URL has no discovery document');
@@ -23,23 +28,65 @@ export async function readDiscoveryDocument(
   place: string,
   provider: OidcProvider,
 ): Promise<Found> {
-  const address = place + WELL_KNOWN;
   // An issuer is compared as text, and need not be an address.
-  if (!URL.canParse(address) || !/^https?:/.test(address)) return ABSENT;
-  const url = new URL(address);
+  if (!/^https?:/.test(place) || !URL.canParse(place)) return ABSENT;
   try {
-    const response = await callProvider(url, { method: 'GET', headers: { accept: 'application/json' } });
-    if (response.status >= 500 || response.status === 429) return NO_RESPONSE;
-    if (response.status !== 200) return ABSENT;
-    const document = JSON.parse(response.text) as Readonly<Record<string, unknown>>;
+    const document = await fetchDocument(callProvider, place);
+    if (!isDocument(document)) return document;
     const { issuer, jwks_uri } = document;
-    if (typeof issuer !== 'string' || jwks_uri !== provider.jwks_uri) return ABSENT;
-    if (issuer !== (provider.issuer ?? issuer) || placeOf(issuer) !== place) return ABSENT;
-    return { ...document, issuer };
+    const isIts = jwks_uri === provider.jwks_uri && issuer === (provider.issuer ?? issuer);
+    return isIts && placeOf(issuer) === place ? document : ABSENT;
   } catch (error) {
     if (error instanceof AppError) return NO_RESPONSE;
-    // No document.
-    if (error instanceof SyntaxError || error instanceof TypeError) return ABSENT;
+    throw error;
+  }
+}
+
+/** What the document of an issuer says of its provider. Throws AppError BAD_USER_INPUT, OIDC_PROVIDER_ERROR. */
+export async function discoverProvider(
+  callProvider: ProviderClient,
+  config: Pick<Config, 'production' | 'oidcAllowPrivateNetwork'>,
+  given: string,
+): Promise<ProviderEndpoints> {
+  // Somebody may copy the address of the document itself.
+  const place = placeOf(checkOidcUri(given, 'issuer', config).replace(WELL_KNOWN, ''));
+  const document = await fetchDocument(callProvider, place);
+  if (document === NO_RESPONSE)
+    throw new AppError('OIDC_PROVIDER_ERROR', `${place}${WELL_KNOWN} responds with an error.`);
+  if (!isDocument(document))
+    throw badInput('issuer', `There is no discovery document at ${place}${WELL_KNOWN}. ${CHECK_ISSUER}`);
+  const { issuer } = document;
+  if (placeOf(issuer) !== place)
+    throw badInput(
+      'issuer',
+      `The discovery document names another issuer, ${issuer.slice(0, MAX_SHOWN)}. ${CHECK_ISSUER}`,
+    );
+  const textOf = (name: string): string | undefined => {
+    const text = ownValue(document, name);
+    return typeof text === 'string' ? text : undefined;
+  };
+  return {
+    issuer,
+    auth_uri: textOf('authorization_endpoint'),
+    token_uri: textOf('token_endpoint'),
+    jwks_uri: textOf('jwks_uri'),
+  };
+}
+const CHECK_ISSUER = 'Check the issuer, or give the endpoints too.';
+const MAX_SHOWN = 200;
+
+/** Throws AppError OIDC_PROVIDER_ERROR when there is no response. */
+async function fetchDocument(callProvider: ProviderClient, place: string): Promise<Found> {
+  const url = new URL(place + WELL_KNOWN);
+  const response = await callProvider(url, { method: 'GET', headers: { accept: 'application/json' } });
+  if (response.status >= 500 || response.status === 429) return NO_RESPONSE;
+  if (response.status !== 200) return ABSENT;
+  try {
+    const document = JSON.parse(response.text) as Readonly<Record<string, unknown>> | null;
+    const issuer = document?.['issuer'];
+    return typeof issuer === 'string' ? { ...document, issuer } : ABSENT;
+  } catch (error) {
+    if (error instanceof SyntaxError) return ABSENT;
     throw error;
   }
 }

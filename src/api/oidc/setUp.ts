@@ -10,7 +10,13 @@ import { AppError } from '../../foundation/errors.js';
 import type { WebDeps } from '../http/webDeps.js';
 import { authorizationUrl } from './authorizationUrl.js';
 import { clientAuthOf } from './clientAuth.js';
-import { isDocument, NO_RESPONSE, placeOf, readDiscoveryDocument } from './discoveryDocument.js';
+import {
+  discoverProvider,
+  isDocument,
+  NO_RESPONSE,
+  placeOf,
+  readDiscoveryDocument,
+} from './discoveryDocument.js';
 import { exchangeCode } from './exchangeCode.js';
 import { matchIdentity } from './matchIdentity.js';
 import { oidcFailure } from './oidcFailure.js';
@@ -54,6 +60,7 @@ export function oidcSetUp(deps: SetUpDeps): OidcSetUp {
       const tried = { tenantid, confid, claims, readMore: none };
       return { read: readOf(registration, claims), ...(await tryIdentity(deps, registration, tried)) };
     },
+    discover: (issuer) => discoverProvider(deps.callProvider, deps.config, issuer),
   };
 }
 

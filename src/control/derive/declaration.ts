@@ -46,6 +46,8 @@ export interface ControlObject<C extends Columns = Columns> {
 
   /** Called once the row is found, before the input is read. */
   authorize?(change: Change<C>): unknown;
+  /** The input with what it leaves out and can be known, before it is read. */
+  complete?(change: Change<C>): InputOf<C>;
   /** Checks that don't depend on each other. The row lacks the columns that could not be read, which are reported with these. */
   checks?(change: CheckedChange<C>): Iterable<Check>;
   /** Checks that concern several columns. */

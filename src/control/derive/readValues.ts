@@ -13,9 +13,10 @@ type Values = Readonly<Record<string, unknown>>;
  */
 export async function readValues(
   object: ControlObject,
-  change: Change,
+  asked: Change,
 ): Promise<{ readonly values: Values; readonly checked: CheckedChange }> {
-  const { context, before } = change;
+  const { context, before } = asked;
+  const change = { ...asked, given: object.complete?.(asked) ?? asked.given };
   const given = change.given as Values;
   const read = new Map<string, unknown>();
   const checkedAs = (): CheckedChange => ({

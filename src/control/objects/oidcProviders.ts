@@ -1,6 +1,7 @@
 import { sql } from '../../db/sql/sql.js';
 import { AppError } from '../../foundation/errors.js';
 import { checkOidcUri } from '../oidc/checkOidcUri.js';
+import { withEndpoints } from '../oidc/providerEndpoints.js';
 import { badInput } from '../derive/badInput.js';
 import { CREATED } from '../derive/columns.js';
 import { requireKnownTenant } from '../derive/references.js';
@@ -12,6 +13,8 @@ import { isInstallationAdmin, requireInstallationAdmin } from '../permissions.js
 export const oidcProviders = controlObject({
   table: 'oidc_providers',
   label: 'provider',
+  description:
+    'OpenID Connect providers. Of a new one, the endpoints that are omitted come from the discovery document of its issuer, and the issuer is as that document spells it.',
   key: ['providerid'],
   ofTenant: false,
   columns: {
@@ -65,6 +68,8 @@ export const oidcProviders = controlObject({
   visible: (principal, row) =>
     isInstallationAdmin(principal) ? 'all' : sql`(${row}.tenantid is null or ${ofOwnTenant(principal, row)})`,
   mayChange: requireInstallationAdmin,
+  complete: ({ context, given, before }) =>
+    before ? given : withEndpoints(given, context.discoveredEndpoints),
   async check({ context: { db, deps }, before, row }) {
     for (const field of ['auth_uri', 'token_uri', 'jwks_uri'] as const) {
       checkOidcUri(row[field], field, deps.config);

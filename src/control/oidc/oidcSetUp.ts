@@ -4,6 +4,16 @@ import type { Claims } from './claims.js';
 export interface OidcSetUp {
   check(tenantid: number, confid: number): Promise<readonly SetUpStep[]>;
   tryClaims(tenantid: number, confid: number, claims: Claims): Promise<TriedSignIn>;
+  /** What the issuer's discovery document says. Throws AppError BAD_USER_INPUT, OIDC_PROVIDER_ERROR. */
+  discover(issuer: string): Promise<ProviderEndpoints>;
+}
+
+/** What a discovery document says of its provider. */
+export interface ProviderEndpoints {
+  readonly issuer: string;
+  readonly auth_uri?: string | undefined;
+  readonly token_uri?: string | undefined;
+  readonly jwks_uri?: string | undefined;
 }
 
 export interface SetUpStep {
