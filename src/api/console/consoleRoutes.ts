@@ -90,7 +90,7 @@ export function consoleRoutes(deps: RouteDeps): Router {
       sendPage(
         res,
         view,
-        { ...frameOf(req, session), ...shown },
+        { ...frameOf(req, session), baseUrl: deps.config.baseUrl, ...shown },
         { ...page, budget: pageBudgetOf(deps, session) },
       ),
     showEmail: (html) => sendEmail(res, html, pageBudgetOf(deps, session)),

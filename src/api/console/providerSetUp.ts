@@ -1,5 +1,6 @@
 import { Router } from 'express';
 import { requireRoot } from '../../control/permissions.js';
+import { AppError } from '../../foundation/errors.js';
 import { linkTo } from './consolePath.js';
 import { formProblems, type FieldWords } from './formProblems.js';
 import { itemsOf, numberOf, problemOf, textOf, type Id, type Values } from './formValues.js';
@@ -61,7 +62,7 @@ export function providerSetUp({ form }: PageHandlers): Router {
         const confid = await change(visit);
         res.redirect(303, linkTo(PROVIDERS, { confid, done: 'saved' }));
       } catch (error) {
-        const problem = problemOf(error);
+        const problem = isOfForm(error) ? error : problemOf(error);
         const problems = formProblems(problem, WORDS);
         await showProviderPage(visit, numberOf(values, 'confid'), {
           problem,
@@ -76,6 +77,14 @@ export function providerSetUp({ form }: PageHandlers): Router {
     .post(`${PROVIDERS}/registration`, step(ofRoot(createConfig)))
     .post(`${PROVIDERS}/people`, step(ofRoot(saveProvisioning)))
     .post(`${PROVIDERS}/groups`, step(ofRoot(changeGroups)));
+}
+
+/** What the form itself can mend: an issuer that is not responding, and more than the role has that people are below. */
+function isOfForm(error: unknown): error is AppError {
+  if (!(error instanceof AppError)) return false;
+  return (
+    error.code === 'OIDC_PROVIDER_ERROR' || (error.code === 'PERMISSION_DENIED' && 'field' in error.details)
+  );
 }
 
 /** What was entered, without secrets. */

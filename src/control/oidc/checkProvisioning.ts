@@ -1,4 +1,5 @@
 import type { ControlContext } from '../controlContext.js';
+import { AppError } from '../../foundation/errors.js';
 import { badInput } from '../derive/badInput.js';
 import { requireKnownCapabilities, requireKnownRoles } from '../derive/references.js';
 import { checkTemplates } from '../email/checkTemplates.js';
@@ -39,9 +40,9 @@ export async function checkProvisioning(context: ControlContext, row: Provisioni
   const parent = await loadParent(context, row.parentid);
   const capability = row.capabilities.find((name) => !holds(parent, name));
   if (capability !== undefined)
-    throw denied(`Role ${row.parentid} does not have "${capability}".`, {
-      field: 'capabilities',
-      capability,
+    throw new AppError('PERMISSION_DENIED', `Role ${row.parentid} does not have "${capability}".`, {
+      details: { field: 'capabilities', capability },
+      hint: 'Give it to that role first: nobody gets more than the role that theirs is below.',
     });
   const isHeld = isIn(parent);
   const classid = row.classes.find((id) => !isHeld(id));

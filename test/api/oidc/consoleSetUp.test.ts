@@ -147,6 +147,24 @@ describe('single sign-on set up in the console', () => {
       .and.not.include('top secret');
   });
 
+  it('shows the redirect URI of this installation before there is a registration', async () => {
+    expect(await root.page(PAGE)).to.include(`<code>${started.fixture.redirectUri}</code>`);
+  });
+
+  it('says in the form that an issuer is not responding, and that the role above lacks a capability', async () => {
+    const absent = await send(pxadmin, '/provider', { name: 'absent', issuer: 'http://127.0.0.1:1' });
+    expect(absent).to.include('can&#39;t be reached').and.include('value="http://127.0.0.1:1"');
+    const confid = await register('Narrow');
+    const made = await send(root, '/people', { ...people, confid, isNew: 'yes', parent_name: 'Few' });
+    const parentid = /<option value="(\d+)" selected>Few/.exec(made)![1]!;
+    const lacking = { ...people, confid, parentid, capabilities: 'login, view_delivery' };
+    expect(await send(root, '/people', lacking))
+      .to.include(`<a href="#capabilities">They may</a>: Role ${parentid} does not have`)
+      .and.include('Give it to that role first')
+      .and.include('value="login, view_delivery"')
+      .and.not.include('Ask an administrator');
+  });
+
   it('leaves no role behind if who may sign in can’t be saved', async () => {
     const confid = await register('Wrong');
     const values = { ...people, confid, isNew: 'yes', parent_name: 'Wrong', email_domains: 'example.com' };
