@@ -33,6 +33,10 @@ describe('the console’s API keys', () => {
       .to.include({ name: 'web <shop>' })
       .and.deep.include({ capabilities: ['select'] });
     expect(Date.parse(shown.expires) - Date.now()).to.be.within(89 * 86_400_000, 90 * 86_400_000);
+    const { baseUrl } = shop.fixture.config;
+    expect(html).to.include(
+      `value="curl ${baseUrl}/query -H &#39;Authorization: Bearer ${key}&#39; `.replaceAll('&#39;', "'"),
+    );
     const page = await browser.page(KEYS);
     expect(page).to.include('may do select').and.include('Never used');
     expect(keyIn(page)).to.equal('');
@@ -61,7 +65,9 @@ describe('the console’s API keys', () => {
     expect(at(await shop.fixture.control(key, '{ role { login } }'), 'data.role')).to.deep.equal([
       { login: 'clerk' },
     ]);
-    expect(await browser.page(`${KEYS}?roleid=${roleid}`)).to.include('does not end by itself');
+    expect(await browser.page(`${KEYS}?roleid=${roleid}`))
+      .to.include('does not end by itself')
+      .and.include('API keys of clerk');
     const clerk = await shop.signedIn('shop', 'clerk');
     expect(await clerk.page(KEYS)).to.include('does not end by itself');
     // Of others, a role sees none, and makes none.

@@ -138,6 +138,9 @@ describe('the console’s roles and policy rules', () => {
     );
     const roleid = String(at(created, 'data.create_role.roleid'));
     const values = { name: 'by number', may_select: 'on', targets: 'orders' };
+    const make = `${POLICIES}/edit?roleid=${roleid}`;
+    expect(await browser.page(`${ROLES}/edit?id=${roleid}`)).to.include(`href="${make}"`);
+    expect(await browser.page(make)).to.include(`name="logins" value="emails  nightly (${roleid})"`);
     expect((await post(POLICIES, { ...values, logins: roleid })).status).to.equal(303);
     const id = /policies\/edit\?id=(\d+)/.exec(await browser.page(POLICIES))?.[1] ?? '';
     const label = `emails  nightly (${roleid})`;

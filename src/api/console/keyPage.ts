@@ -1,14 +1,16 @@
 import { Router } from 'express';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
+import type { Role } from './choices.js';
 import { CONSOLE, linkTo } from './consolePath.js';
 import { checkedOf, numberOf, problemOf, textOf, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const KEYS = `${CONSOLE}/keys`;
-const LIST = `query ($filter: String) {
+const LIST = `query ($filter: String, $role: String) {
   api_key(filter: $filter, ordering: ["createtime desc"], limit: 100) { keyid name hint capabilities expires last_used createtime }
   capability(ordering: ["package", "capability"]) { capability description }
+  role(filter: $role, limit: 1) { roleid login name }
 }`;
 const MAKE = 'mutation ($input: api_keyInput) { made: create_api_key(input: $input) { key } }';
 const DELETE = 'mutation ($keyid: ID!) { delete_api_key(keyid: $keyid) { keyid } }';
@@ -20,6 +22,7 @@ const NOTICES: Readonly<Record<string, string>> = { deleted: 'The key is deleted
 interface Keys {
   readonly api_key: readonly object[];
   readonly capability: readonly { readonly capability: string }[];
+  readonly role: readonly Role[];
 }
 
 /** The page of one's own API keys, and of those of a role that one may change. */
@@ -59,12 +62,15 @@ async function showKeys(
 ): Promise<void> {
   const { problem, ...shown } = more;
   const whose = roleid === 0 ? '$_PRINCIPAL.roleid' : String(roleid);
-  const { api_key, capability } = await query<Keys>(LIST, { filter: `roleid = ${whose}` });
+  const filter = `roleid = ${whose}`;
+  const { api_key, capability, role } = await query<Keys>(LIST, { filter, role: filter });
+  const of = role[0]?.login ?? role[0]?.name ?? `role ${roleid}`;
   const written = problem ? values : {};
   await show(
     'keys',
     {
-      title: roleid === 0 ? 'Your API keys' : `API keys of role ${roleid}`,
+      title: roleid === 0 ? 'Your API keys' : `API keys of ${of}`,
+      of,
       roleid,
       keys: api_key,
       name: textOf(written, 'name'),
@@ -78,7 +84,7 @@ async function showKeys(
       })),
       ...shown,
     },
-    { problem },
+    { problem, script: 'copy.js' },
   );
 }
 

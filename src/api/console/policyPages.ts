@@ -65,7 +65,9 @@ export function policyPages({ page, form }: PageHandlers): Router {
 
   const edit = page(async (visit, req) => {
     const id = numberOf(req.query, 'id');
-    const rule = id === 0 ? NEW_RULE : await rules.find(visit, `ruleid = ${id}`);
+    const roleid = numberOf(req.query, 'roleid');
+    const made: Rule = { ...NEW_RULE, roles: roleid === 0 ? [] : [roleid] };
+    const rule = id === 0 ? made : await rules.find(visit, `ruleid = ${id}`);
     if (!rule) throw new AppError('NOT_FOUND', 'There is no such rule.');
     const nameOf = await namesOf(visit, [rule]);
     await showForm(visit, {
