@@ -59,8 +59,9 @@ const MAX_LISTENING_SECONDS = 5;
 
 /**
  * PostgreSQL has one lock table and one notification queue for the whole server, without quotas: one tenant's
- * `pg_advisory_lock` in a loop, or LISTEN in a transaction that never ends, blocks every write. When half of the locks or a
- * quarter of the queue is in use, this terminates tenants' sessions that hold more than a session's share.
+ * `pg_advisory_lock` in a loop, or LISTEN in a transaction that never ends, blocks every write. When half of the locks is in use, this
+ * terminates the sessions of tenants whose sessions hold an eighth together, or the most; when a quarter of the queue is, those that
+ * may hold it up.
  *
  * It also terminates those that the service or autovacuum wait for: a role that may use a schema or a database locks its row in the
  * catalog by revoking what it has not granted, and a view by preparing a statement that it may not run. Those that wait for a lock
@@ -124,8 +125,8 @@ const READABLE_CATALOGS = statement`
   where relnamespace = 'pg_catalog'::regnamespace and relkind = 'r' and has_table_privilege(oid, 'select')`;
 
 const PER_SESSION = `current_setting('max_locks_per_transaction')::int`;
-const SHORT_OF_LOCKS = `(select count(*) from taken) > ${PER_SESSION} / 2.0 *
-  (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int)`;
+const CAPACITY = `(${PER_SESSION} * (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int))`;
+const SHORT_OF_LOCKS = `(select count(*) from taken) > ${CAPACITY} / 2.0`;
 const SHORT_OF_NOTIFICATIONS = `pg_notification_queue_usage() > ${MAX_NOTIFICATIONS}`;
 /** Within the transaction that stays open, `age` stays the same. One that is newer than the snapshot would be beyond the limit. */
 const TRANSACTIONS_SINCE = `(
@@ -153,25 +154,36 @@ const STATE = `
   or exists (select from taken l where ${QUEUES_BEFORE_ALL})
   or exists (select from pg_stat_get_activity(null) a where ${TRANSACTIONS_SINCE} > $2) as "isHeld"`;
 
-// Autovacuum has no user. Requests of shared connections have a timeout.
+// Autovacuum has no user. Requests of shared connections have a timeout. A tenant may make its session wait for any other, by `create
+// index concurrently` or an advisory lock: it is not for that one that the service waits. And the sessions of a tenant may hold many
+// locks together, each of them few; those of the shared login belong to many tenants.
 const END = `
   with recursive taken as materialized (select pid, granted, locktype, waitstart, mode, relation, classid from pg_lock_status()),
   held as materialized (select pid, count(*)::int as locks from taken group by pid),
-  waiting as materialized (
-    select l.pid from taken l left join pg_stat_get_activity(null) a on a.pid = l.pid
-    where not l.granted and ${WAITED_MS} > case when a.usesysid is null then $4::float8
-      when a.usesysid = (select oid from pg_catalog.pg_roles where rolname = current_user) then $3::float8 end
+  session as materialized (
+    select a.pid, a.usesysid, r.rolname as role, case when starts_with(r.rolname, $1) then r.oid end as tenant, a.xact_start,
+      a.backend_xid, a.backend_xmin, coalesce(h.locks, 0) as locks
+    from pg_stat_get_activity(null) a left join pg_catalog.pg_roles r on r.oid = a.usesysid left join held h on h.pid = a.pid
   ),
-  waited_for(pid) as (
-    select b.pid from waiting w, unnest(pg_blocking_pids(w.pid)) b(pid)
+  waiting as materialized (
+    select l.pid from taken l left join session a on a.pid = l.pid
+    where not l.granted and ${WAITED_MS} > case when a.usesysid is null then $4::float8
+      when a.role = current_user then $3::float8 end
+  ),
+  waited_for(pid, tenant) as (
+    select s.pid, s.tenant from waiting w, unnest(pg_blocking_pids(w.pid)) b(pid), session s where s.pid = b.pid
     union
-    select b.pid from waited_for w, unnest(pg_blocking_pids(w.pid)) b(pid)
+    select s.pid, s.tenant from waited_for w, unnest(pg_blocking_pids(w.pid)) b(pid), session s
+    where s.pid = b.pid and (w.tenant is null or s.tenant = w.tenant)
+  ),
+  holder as materialized (
+    select *, sum(locks) over (partition by tenant, case when tenant is null then pid end) as together
+    from session where tenant is not null or role = $2
   )
-  select a.pid, r.rolname as role, coalesce(h.locks, 0) as locks
-  from pg_stat_get_activity(null) a join pg_catalog.pg_roles r on r.oid = a.usesysid left join held h on h.pid = a.pid
-  where case when starts_with(r.rolname, $1) or r.rolname = $2 then
-    case when ${SHORT_OF_LOCKS} and h.locks > ${PER_SESSION}
-        or ${SHORT_OF_NOTIFICATIONS} and a.xact_start < clock_timestamp() - interval '${MAX_LISTENING_SECONDS} seconds'
-        or a.pid in (select pid from waited_for union select l.pid from taken l where ${QUEUES_BEFORE_ALL}) and starts_with(r.rolname, $1)
-        or ${TRANSACTIONS_SINCE} > $5
-      then pg_terminate_backend(a.pid) end end`;
+  select a.pid, a.role, a.locks from holder a
+  where case when ${SHORT_OF_LOCKS} and a.locks > ${PER_SESSION} / 8 and a.together > ${PER_SESSION}
+        and a.together >= least((select max(together) from holder), ${CAPACITY} / 8)
+      or ${SHORT_OF_NOTIFICATIONS} and a.xact_start < clock_timestamp() - interval '${MAX_LISTENING_SECONDS} seconds'
+      or a.pid in (select pid from waited_for union select l.pid from taken l where ${QUEUES_BEFORE_ALL}) and a.tenant is not null
+      or ${TRANSACTIONS_SINCE} > $5
+    then pg_terminate_backend(a.pid) end`;
