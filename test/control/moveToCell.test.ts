@@ -63,6 +63,21 @@ describe('a tenant that can not be moved to another cell', () => {
     expect(await refusalOf(tenantid)).to.include('PUBLIC may write');
   });
 
+  it('because it has more objects than PostgreSQL can lock is told so', async () => {
+    const { database } = deps.source;
+    const named = { name: 'large', rootLogin: 'root', rootPassword: 'correct horse' };
+    const { tenantid } = await createTestTenant(database.pool, named);
+    await runTenantSql(database, {
+      tenantid,
+      sql: 'select count(lo_create(0)) from generate_series(1, 30000)',
+    });
+    for (const move of [moveTenantToCell, followTenant]) {
+      const refusal: unknown = await move(deps, tenantid, 'cell1').catch((error: unknown) => error);
+      expect(refusal).to.have.property('code', 'SCHEMA_TOO_LARGE');
+      expect(await readOpenMove(directory, tenantid), 'nothing was begun').to.equal(undefined);
+    }
+  });
+
   it('because its schema is adopted is told what to do instead', async () => {
     const { database } = deps.source;
     await database.pool.query('create schema crm; create table crm.contact (id int primary key)');

@@ -24,6 +24,7 @@ import { measureTables, otherWriters, ownedByOthers } from '../../db/cells/movin
 import { copySequences } from '../../db/cells/moving/sequences.js';
 import { endHold, FORGOTTEN_MS } from '../../db/cells/moving/writeHold.js';
 import { followPublication, isFollowed } from '../../db/cells/placement.js';
+import { requireDroppable } from '../../db/tenants/tenantStorage.js';
 import { UsageError } from '../../foundation/errors.js';
 import { verifyExport } from './exportFile.js';
 import {
@@ -132,7 +133,7 @@ async function begin<T>(
   }
 }
 
-/** Throws UsageError when the tenant can't be moved. */
+/** Throws UsageError when the tenant can't be moved, AppError SCHEMA_TOO_LARGE. */
 export async function estimateMove(deps: MoveDeps, tenantid: number, to: string): Promise<MoveEstimate> {
   const own = await ownCellOf(deps);
   if (own.name === to) throw new UsageError(`tenant ${tenantid} moves from "${to}": give another cell`);
@@ -226,6 +227,8 @@ async function requireMovable({ source }: MoveDeps, tenantid: number): Promise<M
       `${writers.join(', ')} may write to the tenant's tables, which nothing would stop once it has moved: revoke that first`,
     );
   }
+  // To hold its writes takes a lock for each table, and to leave the cell one for each object.
+  await requireDroppable(source.database.pool, moving.role, moving.schema);
   return moving;
 }
 

@@ -69,7 +69,7 @@ export async function createTenantSchema(
  */
 export async function dropTenantSchema(tx: StatementRunner, tenantid: number, schema: string): Promise<void> {
   const role = (await readRoleNames(tx)).tenant(tenantid);
-  await limitObjects(tx, schema, role);
+  await requireDroppable(tx, role, schema);
   await endSessions(tx, role);
   const { rows } = await tx.query(
     statement`select from pg_catalog.pg_namespace n join pg_catalog.pg_roles r on r.oid = n.nspowner
@@ -77,26 +77,46 @@ export async function dropTenantSchema(tx: StatementRunner, tenantid: number, sc
     [schema, role],
   );
   if (rows.length > 0) await tx.query(statement`drop schema ${identifier(schema)} cascade`);
-  await dropTenantRole(tx, tenantid);
+  await dropRole(tx, role);
 }
 
-/** PostgreSQL locks each object that it drops, and has one table of locks for all sessions. Throws AppError SCHEMA_TOO_LARGE. */
-async function limitObjects(runner: StatementRunner, schema: string, role: string): Promise<void> {
+/**
+ * PostgreSQL locks each object that it drops, and each policy of others that names the role; and has one table of locks for all sessions.
+ * Throws AppError SCHEMA_TOO_LARGE.
+ * @param schema null: it stays
+ */
+export async function requireDroppable(
+  runner: StatementRunner,
+  role: string,
+  schema: string | null,
+): Promise<void> {
   const { rows } = await runner.query(LOCKS_TO_DROP, [schema, role]);
-  const { needed, available } = rows[0] as { needed: number; available: number };
+  const { needed, available, naming } = rows[0] as {
+    needed: number;
+    available: number;
+    naming: readonly string[];
+  };
   if (needed <= available * MAX_SHARE_OF_LOCKS) return;
+  const [first, ...others] = naming;
+  const what =
+    first === undefined
+      ? 'Drop its objects'
+      : `Drop its objects, and the policies for its role in "${first}"${others.length > 0 ? ` and ${others.length} other schemas` : ''},`;
   throw new AppError(
     'SCHEMA_TOO_LARGE',
-    `To drop "${schema}", PostgreSQL needs ${needed} locks, and has ${available} for everybody.`,
+    `To drop ${schema === null ? `the role "${role}"` : `"${schema}"`}, PostgreSQL needs ${needed} locks, and has ${available} for everybody.`,
     {
-      hint: 'Drop its objects in parts first, by several scripts of "rowpost tenant sql", or raise max_locks_per_transaction.',
+      hint: `${what} in parts first, by several scripts of "rowpost tenant sql", or raise max_locks_per_transaction.`,
     },
   );
 }
 
 const MAX_SHARE_OF_LOCKS = 0.5;
 
-/** Of the schema, unless it is somebody else's, and what the role owns elsewhere, with all that depends on these, such as policies and operators. */
+/**
+ * Of the schema, unless it is somebody else's, and what the role owns elsewhere, with all that depends on these, such as policies and
+ * operators; and of the policies on other tables that name the role. `naming`: whose schemas these are in, most of them first.
+ */
 const LOCKS_TO_DROP = `
   with recursive role as (select oid from pg_catalog.pg_roles where rolname = $2::text::name),
   dropped(classid, objid) as (
@@ -112,8 +132,18 @@ const LOCKS_TO_DROP = `
     select d.classid, d.objid from dropped x cross join lateral (
       select d.classid, d.objid from pg_catalog.pg_depend d where d.refclassid = x.classid and d.refobjid = x.objid offset 0
     ) d
+  ),
+  policy as (
+    select p.polrelid from pg_catalog.pg_shdepend s join pg_catalog.pg_policy p on p.oid = s.objid
+    where s.classid = 'pg_catalog.pg_policy'::regclass and s.deptype = 'r'
+      and s.refclassid = 'pg_catalog.pg_authid'::regclass and s.refobjid in (select oid from role)
+      and s.dbid = (select oid from pg_catalog.pg_database where datname = current_database())
+      and (s.classid, s.objid) not in (select classid, objid from dropped)
   )
-  select (select count(*) from dropped)::int as needed,
+  select ((select count(*) from dropped) + (select count(*) + count(distinct polrelid) from policy))::int as needed,
+    array(
+      select n.nspname::text from policy p join pg_catalog.pg_class c on c.oid = p.polrelid
+        join pg_catalog.pg_namespace n on n.oid = c.relnamespace group by 1 order by count(*) desc, 1) as naming,
     current_setting('max_locks_per_transaction')::int
       * (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int) as available`;
 
@@ -126,9 +156,14 @@ async function endSessions(runner: StatementRunner, role: string): Promise<void>
   );
 }
 
-/** Drops the tenant's role with its grants, unless it owns something in another database. */
+/** Drops the tenant's role with its grants, unless it owns something in another database. Throws AppError SCHEMA_TOO_LARGE. */
 export async function dropTenantRole(tx: StatementRunner, tenantid: number): Promise<void> {
   const role = (await readRoleNames(tx)).tenant(tenantid);
+  await requireDroppable(tx, role, null);
+  await dropRole(tx, role);
+}
+
+async function dropRole(tx: StatementRunner, role: string): Promise<void> {
   await tx.query(statement`drop owned by ${identifier(role)}`);
   await attempt(
     tx,

@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { inTransaction } from '../../pool/inTransaction.js';
 import { sqlState } from '../../sql/sqlState.js';
 import { identifier, statement } from '../../sql/sql.js';
+import { requireDroppable } from '../../tenants/tenantStorage.js';
 import { forgetDeliveries, forgetEvents } from './carryLedger.js';
 import type { MovingTenant } from './handOver.js';
 
@@ -9,7 +10,7 @@ const DEPENDENT_OBJECTS = '2BP01';
 
 /**
  * Removes a tenant from a cell that does not serve it: what it handed over, or what a move that was aborted left there.
- * The files' bytes stay, since the other cell has them in the same storage. Idempotent.
+ * The files' bytes stay, since the other cell has them in the same storage. Idempotent. Throws AppError SCHEMA_TOO_LARGE.
  * @param before no move from this one on has touched the tenant
  * @param keepsTables leaves its schema and role, which a subscription fills
  * @returns false when the cell serves the tenant
@@ -44,6 +45,12 @@ export async function leaveCell(
   if (keepsTables) return true;
   await inTransaction(pool, async (client) => {
     await client.query(statement`set local statement_timeout = 0`);
+    const { rows } = await client.query(
+      statement`select from pg_catalog.pg_roles where rolname = $1::text::name`,
+      [role],
+    );
+    if (rows.length === 0) return;
+    await requireDroppable(client, role, schema);
     // Whoever else owns a schema of this name keeps it.
     const { rowCount } = await client.query(
       statement`select from pg_catalog.pg_namespace n join pg_catalog.pg_roles r on r.oid = n.nspowner
@@ -51,11 +58,6 @@ export async function leaveCell(
       [schema, role],
     );
     if (rowCount === 1) await client.query(statement`drop schema ${identifier(schema)} cascade`);
-    const { rows } = await client.query(
-      statement`select from pg_catalog.pg_roles where rolname = $1::text::name`,
-      [role],
-    );
-    if (rows.length === 0) return;
     await client.query(statement`drop owned by ${identifier(role)}; savepoint role`);
     // It may own something in another database.
     await client.query(statement`drop role ${identifier(role)}`).catch(async (error: unknown) => {
