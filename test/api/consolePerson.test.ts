@@ -103,9 +103,28 @@ describe('a person in the console', () => {
     expect(await person('Eve <eve@example.com>'))
       .to.include('This address gets no email')
       .and.include('It is suppressed, added by hand: asked by phone.')
+      .and.include('Nothing, if it is what the person wants.')
       .and.include('Unsubscribed from confirmation')
       .and.include('No email was meant for exactly this address')
-      .and.include('href="/console/why?person=eve%40example.com"');
+      .and.include('href="/console/why?person=eve%40example.com"')
+      .and.not.include('Ask for another address');
+  });
+
+  it('leads to a form that stops all email to it', async () => {
+    const html = await person('Stop Me <stop+me@example.com>');
+    const [, link = ''] = /<a href="([^"]+)#address">Stop all email to it/.exec(html)!;
+    const form = await browser.page(link.replaceAll('&amp;', '&'));
+    expect(form).to.include('name="address" type="email" value="stop+me@example.com"');
+    await browser.post('/console/addresses', {
+      csrf: await browser.csrf('/console/addresses'),
+      list: 'suppressed',
+      action: 'add',
+      address: 'stop+me@example.com',
+      note: '',
+    });
+    expect(await person('stop+me@example.com'))
+      .to.include('This address gets no email')
+      .and.not.include('Stop all email to it');
   });
 
   it('has who added it to the lists and removed it, and what was removed', async () => {

@@ -66,7 +66,7 @@ async function showList(visit: Visit, given: Values, problem?: AppError): Promis
       exported: linkTo(`${ADDRESSES}/export`, { list: name, search }),
       rows: shown,
       ...links,
-      given: problem && { address: textOf(given, 'address'), note: textOf(given, 'note') },
+      given: { address: textOf(given, 'address'), note: textOf(given, 'note') },
       notice: ownValue(NOTICES, textOf(given, 'done')),
     },
     { problem },
