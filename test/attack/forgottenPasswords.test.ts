@@ -96,6 +96,9 @@ describe('attack: links for forgotten passwords', () => {
     const key = textAt(made, 'data.create_api_key.key');
     const page = await new ConsoleBrowser(fixture).page('/console/sign-in?tenant=shop');
     expect(page).to.include('Forgotten your password?').and.include(`href="${FORGOTTEN}?tenant=shop"`);
+    expect(await new ConsoleBrowser(fixture).page('/console/sign-in?tenant=0'), 'no sender').to.include(
+      'ask an administrator of the tenant for a link',
+    );
     expect(await new ConsoleBrowser(fixture).page(`${FORGOTTEN}?tenant=shop`)).to.include('value="shop"');
     const link = await linkTo(login);
     const [email] = await emailsTo(login);
@@ -106,7 +109,9 @@ describe('attack: links for forgotten passwords', () => {
     for (let times = 0; times < 3; times += 1) expect(await opens(link)).to.equal(true);
     expect((await fixture.fetch(link, { method: 'HEAD' })).status).to.equal(200);
     const browser = new ConsoleBrowser(fixture);
-    expect(await browser.page(link)).to.include(login);
+    expect(await browser.page(link))
+      .to.include(login)
+      .and.include('At least 8 characters');
     expect((await choose(link, login, browser)).status).to.equal(400);
     expect((await choose(link, NEXT, browser)).headers.get('location')).to.equal('/console/');
     expect((await browser.get('/console/account')).status).to.equal(200);
