@@ -18,7 +18,7 @@ export async function openEmbeddedBackend(config: Config, log: Logger): Promise<
   if (secrets.pxadminPasswordIsNew && config.pxadminPassword === undefined) {
     // Printed once but not logged, because logs are kept and copied.
     process.stderr.write(
-      `The password of pxadmin is ${secrets.pxadminPassword} (kept in ${secrets.pxadminPasswordFile}).\n`,
+      `The password of pxadmin, of tenant 0, is ${secrets.pxadminPassword} (kept in ${secrets.pxadminPasswordFile}).\n`,
     );
   }
   const postgres =

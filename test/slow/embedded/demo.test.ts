@@ -32,7 +32,7 @@ describe('rowpost demo', () => {
       'Farewell, Wolfgang Goethe',
     ]);
     expect(stdout).to.include('Ada Lovelace <ada@example.com>').and.include('without --once');
-    expect(stderr).to.match(/^The password of pxadmin is \S+ /);
+    expect(stderr).to.match(/^The password of pxadmin, of tenant 0, is \S+ /);
   });
 
   it('reuses its shop, and places a new order', async () => {
