@@ -47,7 +47,7 @@ export const oidcProviders = controlObject({
     email_always_verified: {
       type: 'bool',
       input:
-        'With comparison_field `email`: whether addresses are trusted although the provider never sends email_verified; false if omitted.',
+        'Whether addresses are trusted although the provider never sends email_verified; false if omitted.',
       fallback: false,
       nullMeansUnchanged: true,
     },
