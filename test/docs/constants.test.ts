@@ -30,7 +30,7 @@ const OF_CONSTANTS: { readonly [Name in keyof typeof CONSTANTS]: (value: number)
     ['explanation/guarantees', `compares the queue with the ledger, every ${seconds(ms)} seconds`],
   ],
   schemaCheckMs: (ms) => [['reference/isolation', `is noticed within ${seconds(ms)} seconds`]],
-  backoffBaseMs: (ms) => [['reference/email', `from ${seconds(ms)} seconds to \`BACKOFF_CAP_MS\``]],
+  backoffBaseMs: (ms) => [['reference/email', `at first of up to ${seconds(ms)} seconds, doubled`]],
   ruleFiresPerMinute: (n) => [
     ['explanation/guarantees', `fires more than ${n} times for one record within a minute`],
   ],
