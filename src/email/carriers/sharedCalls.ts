@@ -187,6 +187,10 @@ class UnreadableResponse extends Error {
   readonly code = 'CARRIER_RESPONSE_UNREADABLE';
 }
 
+/** Whether each email that a carrier says to have accepted has an id, and no other has it. */
+export const areDistinct = (ids: readonly unknown[]): boolean =>
+  ids.every((id) => typeof id === 'string' && id !== '') && new Set(ids).size === ids.length;
+
 const keyOf = (emails: readonly LoadedEmail[]): string =>
   createHash('sha256')
     .update(emails.map(({ idempotencyKey = '' }) => idempotencyKey).join('\n'))

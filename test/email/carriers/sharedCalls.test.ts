@@ -198,6 +198,60 @@ describe('carriers: emails that share calls', () => {
       ]);
     });
 
+    it('any other response than an id or an error for each leaves all of the call ambiguous', async () => {
+      const ids = [
+        [],
+        ['a'],
+        ['a', 'b'],
+        ['a', 'b', 'c'],
+        ['a', 'b', 'c', 'd'],
+        ['a', 'a'],
+        ['a', 'b', 'a'],
+        ['a', ''],
+        ['a', null],
+        [1, 'b', 'c'],
+      ];
+      const places = [0, 1, 2, 3, -1, 1.5, '0', null, undefined];
+      const pairs = places.flatMap((one) => places.map((other) => [one, other]));
+      const lists = [
+        [],
+        ...places.map((place) => [place]),
+        ...pairs,
+        [0, 1, 2],
+        [2, 1, 0],
+        [1, 1, 1],
+        [0, 1, 1],
+      ];
+      const bodies = ids.flatMap((given) =>
+        lists.map((errors) => ({
+          data: given.map((id) => ({ id })),
+          errors: errors.map((index) => ({ index, message: 'no' })),
+        })),
+      );
+      /** The only responses to three emails that tell, by what they tell of each. */
+      const told = new Map<string, string>();
+      for (const outcome of ['sss', 'rss', 'srs', 'ssr', 'rrs', 'rsr', 'srr', 'rrr']) {
+        const errors = [0, 1, 2].filter((index) => outcome[index] === 'r');
+        const data = ['a', 'b', 'c'].slice(0, 3 - errors.length);
+        for (const order of [errors, errors.toReversed()]) told.set(JSON.stringify([data, order]), outcome);
+      }
+      api.reply = ({ headers }) => ({
+        status: 200,
+        headers: LIMITED,
+        body: bodies[Number(headers.authorization?.replace('Bearer ', ''))],
+      });
+      const carrier = open(resend);
+      await Promise.all(
+        bodies.map(async ({ data, errors }, index) => {
+          const outcomes = await sendAll(carrier, { ...RESEND, apikey: String(index) }, emailsTo(3), {
+            deadlineMs: 60_000,
+          });
+          const given = JSON.stringify([data.map(({ id }) => id), errors.map((error) => error.index)]);
+          expect(lettersOf(outcomes), given).to.equal(told.get(given) ?? '???');
+        }),
+      );
+    });
+
     it('unless wanted, each goes alone, as far apart as the rate limit asks', async () => {
       api.reply = accept;
       const carrier = open(resend);
@@ -286,6 +340,43 @@ describe('carriers: emails that share calls', () => {
     });
   });
 
+  it('Postmark: only a list with a response of its own for each email tells what became of them', async () => {
+    const sent = (id: unknown): object => ({ ErrorCode: 0, Message: 'OK', MessageID: id });
+    const items: readonly (readonly [unknown, string])[] = [
+      [sent('a'), 's'],
+      [sent('b'), 's'],
+      [sent('c'), 's'],
+      [{ ErrorCode: 300, Message: 'no' }, 'r'],
+      [sent(''), '?'],
+      [sent(7), '?'],
+      [{ ErrorCode: 0, Message: 'OK' }, '?'],
+      [{ ErrorCode: '0', MessageID: 'd' }, '?'],
+      [{ MessageID: 'e' }, '?'],
+      [{}, '?'],
+      [null, '?'],
+    ];
+    const ofTwo = items.flatMap((one) => items.map((other) => [one, other]));
+    const lists = [[], ...items.map((item) => [item]), ...ofTwo, [items[0]!, items[1]!, items[2]!]];
+    const cases = lists.map((list) => {
+      const letters = list.map(([, letter]) => letter).join('');
+      const isRepeated = list[0] === list[1] && letters === 'ss';
+      return [list.map(([item]) => item), /^[sr]{2}$/.test(letters) && !isRepeated ? letters : '??'] as const;
+    });
+    api.reply = ({ path, headers }) => ({
+      status: 200,
+      body: path === '/email/batch' ? cases[Number(headers['x-postmark-server-token'])]?.[0] : sent('first'),
+    });
+    const carrier = open(postmark);
+    await Promise.all(
+      cases.map(async ([body, expected], index) => {
+        const account = { ...POSTMARK, apikey: String(index) };
+        const [first, ...others] = await sendAll(carrier, account, emailsTo(3), { deadlineMs: 60_000 });
+        expect(first?.kind).to.equal('sent');
+        expect(lettersOf(others), JSON.stringify(body)).to.equal(expected);
+      }),
+    );
+  });
+
   it('an email that fails to become a request rejects, and holds nobody up', async () => {
     api.reply = () => ({ status: 200, body: { id: '1' } });
     const carrier = open(resend);
@@ -314,6 +405,12 @@ interface PostmarkEmail {
   readonly To: string;
   readonly Subject: string;
 }
+
+/** For each: sent, refused, or unknown. */
+const lettersOf = (outcomes: readonly SendOutcome[]): string =>
+  outcomes
+    .map((outcome) => (outcome.kind === 'retry' && outcome.ambiguous ? '?' : outcome.kind.slice(0, 1)))
+    .join('');
 
 const subjectOf = (email: ResendEmail): string => email.subject;
 const subjectsOf = ({ body }: ApiCall): string[] =>

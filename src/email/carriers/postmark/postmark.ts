@@ -9,6 +9,7 @@ import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
 import { labelsOf } from '../../message/tags.js';
 import { listedAsInactive, toInactive } from './inactiveRecipients.js';
 import { objectOf } from '../reports/events.js';
+import { areDistinct, type ItemResponse } from '../sharedCalls.js';
 import { reports } from './reports.js';
 import type { RefusedRecipient, SendOutcome } from '../sending.js';
 
@@ -40,11 +41,7 @@ export const postmark = httpCarrier<PostmarkAccount>({
       headers: headersOf(account),
       body: emails.map((email) => toBody(email, account)),
     }),
-    // The status of the whole is 200, whatever becomes of each.
-    responsesIn: (body, emails) =>
-      Array.isArray(body) && body.length === emails
-        ? body.map(objectOf).map((item) => ({ status: item['ErrorCode'] === 0 ? 200 : 422, body: item }))
-        : undefined,
+    responsesIn,
   },
   wordsIn: ({ Message }) => Message,
   idIn: ({ body }) => body['MessageID'],
@@ -52,6 +49,16 @@ export const postmark = httpCarrier<PostmarkAccount>({
   readFailure,
   verifyRequest: (account) => ({ method: 'GET', url: '/server', headers: headersOf(account) }),
 });
+
+/** In the order of the emails. The status of the whole is 200, whatever becomes of each. */
+function responsesIn(body: unknown, emails: number): readonly ItemResponse[] | undefined {
+  if (!Array.isArray(body) || body.length !== emails) return undefined;
+  const items = body.map(objectOf);
+  if (!items.every(({ ErrorCode }) => typeof ErrorCode === 'number')) return undefined;
+  const accepted = items.filter(({ ErrorCode }) => ErrorCode === 0);
+  if (!areDistinct(accepted.map(({ MessageID }) => MessageID))) return undefined;
+  return items.map((item) => ({ status: item['ErrorCode'] === 0 ? 200 : 422, body: item }));
+}
 
 function headersOf({ apikey }: PostmarkAccount) {
   return {

@@ -10,7 +10,7 @@ import { ifAny } from '../carrierClient.js';
 import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
 import { tagsOf } from '../../message/tags.js';
 import type { SendOutcome } from '../sending.js';
-import type { ItemResponse } from '../sharedCalls.js';
+import { areDistinct, type ItemResponse } from '../sharedCalls.js';
 import { listOf, objectOf } from '../reports/events.js';
 import { RECIPIENTS_TAG, reports } from './reports.js';
 
@@ -102,20 +102,23 @@ function toBody(email: LoadedEmail): object {
   };
 }
 
-/** Ids of those that it has accepted, in order, and the others by their place. */
+/**
+ * Ids of those that it has accepted, in order, and the others by their place. Unless each email is one of them once, it is unknown which
+ * was accepted.
+ */
 function responsesIn(body: unknown, emails: number): readonly ItemResponse[] | undefined {
   if (!isJsonObject(body) || !Array.isArray(body['data'])) return undefined;
-  const ids = body['data'].map(objectOf);
-  const errors = new Map(
-    listOf(body['errors'])
-      .map(objectOf)
-      .map((error) => [error['index'], error]),
-  );
-  if (ids.length + errors.size !== emails) return undefined;
-  return Array.from({ length: emails }, (_, index) => {
-    const error = errors.get(index);
-    return error ? { status: 422, body: error } : { status: 200, body: ids.shift() ?? {} };
+  const accepted = body['data'].map(objectOf);
+  const errors = listOf(body['errors']).map(objectOf);
+  if (accepted.length + errors.length !== emails || !areDistinct(accepted.map(({ id }) => id)))
+    return undefined;
+  const byPlace = new Map(errors.map((error) => [error['index'], error]));
+  const items = Array.from({ length: emails }, (_, index): ItemResponse => {
+    const error = byPlace.get(index);
+    return error ? { status: 422, body: error } : { status: 200, body: accepted.shift() ?? {} };
   });
+  const placed = items.filter(({ status }) => status === 422);
+  return placed.length === errors.length ? items : undefined;
 }
 
 const recipientsOf = ({ recipients, cc, bcc }: LoadedEmail): string =>
