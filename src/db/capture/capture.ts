@@ -23,7 +23,7 @@ export type Writers = 'api' | 'all';
 /**
  * Switches capture of a table on or off. Call it in a transaction: writers to the table wait for its end, and the change
  * applies to them from then on. Throws AppError CAPTURE_DENIED if the table belongs to another role, BAD_USER_INPUT if it
- * has foreign partitions, TRANSACTION_CONFLICT if it is in use all the time, or what the driver throws.
+ * has foreign partitions or too many, TRANSACTION_CONFLICT if it is in use all the time, or what the driver throws.
  * @param patienceMs how long it tries to lock the table
  */
 export async function setCapture(
@@ -42,7 +42,7 @@ export async function setCapture(
   const parts = state?.parts ?? [];
   const change = async (): Promise<void> => {
     if (writers === 'all') await createTriggers(runner, names, tenantid, table, parts);
-    else for (const part of parts) await run(runner, triggersToDrop(part), part, names);
+    else await runAll(runner, names, table, parts, triggersToDrop);
   };
   await withLockTimeout(runner, change, patienceMs);
   if (writers === 'all') return;
@@ -179,8 +179,37 @@ async function createTriggers(
     const message = `${table.name} has foreign partitions: PostgreSQL can't capture their rows.`;
     throw new AppError('BAD_USER_INPUT', message, { details: { field: 'table_name' } });
   }
-  for (const part of parts) await run(runner, triggersToRepair(tenantid, table, part), part, names);
+  await runAll(runner, names, table, parts, (part) => triggersToRepair(tenantid, table, part));
 }
+
+const MAX_SHARE_OF_LOCKS = 0.5;
+
+/** PostgreSQL has one table of locks for all sessions, and each part that is changed takes one. */
+async function runAll(
+  runner: StatementRunner,
+  names: RoleNames,
+  table: Table,
+  parts: readonly CapturedPart[],
+  statementsFor: (part: CapturedPart) => readonly SqlText[],
+): Promise<void> {
+  const changes = parts
+    .map((part) => ({ part, statements: statementsFor(part) }))
+    .filter(({ statements }) => statements.length > 0);
+  const { rows } = await runner.query(LOCKS);
+  const [{ locks } = { locks: 0 }] = rows as readonly { readonly locks: number }[];
+  if (changes.length > locks * MAX_SHARE_OF_LOCKS) {
+    const message = `${table.name} has ${changes.length} partitions to change, and PostgreSQL ${locks} locks for everybody.`;
+    throw new AppError('BAD_USER_INPUT', message, {
+      hint: 'Use fewer partitions, or raise max_locks_per_transaction.',
+      details: { field: 'table_name' },
+    });
+  }
+  for (const { part, statements } of changes) await run(runner, statements, part, names);
+}
+
+const LOCKS = `
+  select current_setting('max_locks_per_transaction')::int
+    * (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int) as locks`;
 
 async function run(
   runner: StatementRunner,
@@ -188,7 +217,6 @@ async function run(
   part: CapturedPart,
   names: RoleNames,
 ): Promise<void> {
-  if (statements.length === 0) return;
   try {
     await runner.query(inOrder(statements));
   } catch (error) {
