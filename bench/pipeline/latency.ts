@@ -7,6 +7,7 @@ import { mutateByHand, mutateRowpost } from './mutations.js';
 import { percentile } from './numbers.js';
 import { median } from '../support/load.js';
 import type { Options } from './options.js';
+import { describeCpu, readCpu } from './sustained.js';
 import { withSite } from './site.js';
 
 const CONNECTIONS = 32;
@@ -35,7 +36,8 @@ export async function latency({ seconds, backends }: Options, findings: Findings
   for (const backend of backends ?? (['redis', 'postgres'] as const)) {
     await withSite(async (site) => {
       const { shop, carrier } = site;
-      const { baseUrl } = await site.startAll(backend);
+      const running = await site.startAll(backend);
+      const { baseUrl } = running;
       const hop = await startBareHop(site, backend, { connections: CONNECTIONS, concurrency: CONCURRENCY });
       const twin = await createTwin(site, backend, CONCURRENCY);
       const parts = [await twin.start('worker'), await twin.start('relay')];
@@ -54,7 +56,11 @@ export async function latency({ seconds, backends }: Options, findings: Findings
       for (const perSecond of [50, 200]) {
         const [ours, theirs, bare]: [EmailLatency[], EmailLatency[], EmailLatency[]] = [[], [], []];
         for (let round = 0; round < ROUNDS; round++) {
-          ours.push(await measureLatency(rowpost, carrier, { perSecond, seconds }));
+          const before = await readCpu(site, running);
+          const measured = await measureLatency(rowpost, carrier, { perSecond, seconds });
+          ours.push(measured);
+          const cpu = describeCpu(before, await readCpu(site, running), measured.fromWrite.length);
+          findings.note(`${backend}, ${perSecond}/s: ${cpu}`);
           theirs.push(await measureLatency(byHand, carrier, { perSecond, seconds }));
           bare.push(await measureLatency(hop.mutator, carrier, { perSecond, seconds }));
         }

@@ -30,11 +30,7 @@ export async function sustained({ seconds, backends }: Options, findings: Findin
       mutator.close();
       rates.set(backend, result.emailsPerSecond);
       findings.note(`Rowpost on ${backend}: ${shown(result)}`);
-      const cpu = Object.entries(after).map(([name, seconds]) => {
-        const used = seconds - (before[name] ?? 0);
-        return `${name} ${((used * 1000) / result.emails).toFixed(2)} ms`;
-      });
-      findings.note(`CPU an email: ${cpu.join(', ')}`);
+      findings.note(describeCpu(before, after, result.emails));
     });
   }
   await withSite(async (site) => {
@@ -55,7 +51,8 @@ export async function sustained({ seconds, backends }: Options, findings: Findin
   });
 }
 
-async function readCpu(site: Site, { web, relay, worker }: Running): Promise<Record<string, number>> {
+/** Seconds of CPU that each part has taken. */
+export async function readCpu(site: Site, { web, relay, worker }: Running): Promise<Record<string, number>> {
   return {
     web: await cpuSeconds(web.child.pid ?? 0),
     relay: await cpuSeconds(relay.child.pid ?? 0),
@@ -63,6 +60,18 @@ async function readCpu(site: Site, { web, relay, worker }: Running): Promise<Rec
     Redis: await cpuSeconds(site.redis.pid),
     PostgreSQL: await postgresCpuSeconds(site.installation.databaseUrl),
   };
+}
+
+export function describeCpu(
+  before: Readonly<Record<string, number>>,
+  after: Readonly<Record<string, number>>,
+  emails: number,
+): string {
+  const cpu = Object.entries(after).map(([name, seconds]) => {
+    const used = seconds - (before[name] ?? 0);
+    return `${name} ${((used * 1000) / emails).toFixed(2)} ms`;
+  });
+  return `CPU an email: ${cpu.join(', ')}`;
 }
 
 function shown({ emailsPerSecond, mutationsPerSecond, maxBehind }: Sustained): string {
