@@ -6,6 +6,7 @@ import path from 'node:path';
 import { expect } from 'chai';
 import { startCells, type CellsRig } from '../../../fault/moves/cells.js';
 import { findFreePort } from '../../../src/embedded/freePort.js';
+import { makeApiKey } from '../../../src/foundation/apiKeyText.js';
 import { openRecipes, type Recipes } from '../../processes/recipes.js';
 import { waitFor } from '../../support/waitFor.js';
 
@@ -84,11 +85,13 @@ if (has('haproxy') && has('pg_dump')) {
         const form = new URLSearchParams({ ...login, tenantid: String(tenantid) });
         expect((await ask('/auth', { method: 'POST', body: form })).status).to.equal(200);
         const codes = [
+          await ask('/query', query(makeApiKey(tenantid, 1))),
           await ask('/anonauth', json({ tenantid })),
           await ask('/oidc', json({ tenantid, roleid: 1, confid: 1 })),
           await ask(`/events/sendgrid/${tenantid}`, json({})),
         ].map(({ code }) => code);
         expect(codes).to.deep.equal([
+          'TOKEN_REVOKED',
           'ANONYMOUS_LOGINS_DISABLED',
           'OIDC_CONFID_NOT_FOUND',
           'EVENT_SIGNATURE_MISSING',
