@@ -17,7 +17,7 @@ const tenantBacklogType = new GraphQLObjectType<Backlog['tenants'][number], Cont
 
 const backlogType = new GraphQLObjectType<unknown, ControlContext>({
   name: 'backlog',
-  description: 'Work that is committed but not sent yet, by stage. Counts are capped at 20,000.',
+  description: 'Work that is committed but not sent yet, by stage. Counts stop at some tens of thousands.',
   fields: {
     events: count('Committed events that no relay has read yet.'),
     batches: count('Batches of events that have not been evaluated against the rules yet.'),
