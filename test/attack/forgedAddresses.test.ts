@@ -4,7 +4,7 @@ import { clientAddress } from '../../src/api/http/clientAddress.js';
 import { loadConfig } from '../../src/process/loadConfig.js';
 import { WebFixture } from '../api/webFixture.js';
 
-const request = (peer: string, forwarded?: string): IncomingMessage =>
+const request = (peer: string | undefined, forwarded?: string): IncomingMessage =>
   ({
     socket: { remoteAddress: peer },
     headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
@@ -35,6 +35,43 @@ describe('attack: a client forges its address, to escape limits or use up those 
     ] as const) {
       const { trustProxy } = loadConfig({ TRUST_PROXY: setting });
       expect(clientAddress(request(peer, forwarded), trustProxy), `${setting} ${peer}`).to.equal(expected);
+    }
+  });
+
+  it('and no text but an address is one, where more proxies are believed than there are', () => {
+    const texts = [
+      'unknown',
+      '_hidden',
+      'call +1 555 0100 now',
+      '<b>x</b>',
+      'https://evil.example/',
+      'localhost',
+      '198.51.100',
+      '198.51.100.256',
+      '0198.51.100.7',
+      '3325256711',
+      '198.51.100.7/24',
+      '2001:db8::g',
+      '[2001:db8::1',
+      '%eth0',
+      'x'.repeat(10_000),
+    ];
+    const proxies = [loadConfig({ TRUST_PROXY: '3' }), loadConfig({ TRUST_PROXY: 'uniquelocal' })];
+    for (const { trustProxy } of proxies) {
+      for (const text of texts) {
+        for (const forwarded of [text, `198.51.100.7, ${text}`, `${text}:80`])
+          expect(clientAddress(request('10.0.0.5', forwarded), trustProxy), forwarded).to.equal('10.0.0.5');
+        const after = clientAddress(request('10.0.0.5', `${text}, 10.0.0.6`), trustProxy);
+        expect(after, text).to.equal('10.0.0.6');
+      }
+      // Node.js takes more for zones than others do.
+      for (const zone of ['eth0', 'a-b', 'A.b', 'a:b', 'call.555-0100.now', 'z'.repeat(100)]) {
+        const address = clientAddress(request('10.0.0.5', `2001:db8::1%${zone}`), trustProxy);
+        expect(address, zone).to.equal('2001:db8::');
+      }
+      expect(clientAddress(request(undefined, '198.51.100.7'), trustProxy), 'a client that is gone').to.equal(
+        '',
+      );
     }
   });
 

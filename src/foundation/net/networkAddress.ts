@@ -4,28 +4,32 @@ import ipaddr from 'ipaddr.js';
 /** Global unicast addresses (IANA, "IPv6 Global Unicast Address Assignments"). */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 
+/** An IP address, without its zone, which means something on one machine only; undefined if the text is none. */
+export function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  if (isIP(text) === 0) return undefined;
+  const [address = ''] = text.split('%', 1);
+  return ipaddr.process(address);
+}
+
 /**
  * Whether an IP address is not public: this machine, its own network, or a translated address whose target is unchecked.
  * Anything that is not an IP address counts as private, so resolve names first.
  */
 export function isPrivateAddress(address: string): boolean {
-  if (isIP(address) === 0) return true;
-  const parsed = ipaddr.parse(address);
-  if (parsed instanceof ipaddr.IPv4) return parsed.range() !== 'unicast';
-  if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().range() !== 'unicast';
-  return parsed.range() !== 'unicast' || !parsed.match(GLOBAL_UNICAST);
+  const parsed = parseAddress(address);
+  if (parsed?.range() !== 'unicast') return true;
+  return parsed instanceof ipaddr.IPv6 && !parsed.match(GLOBAL_UNICAST);
 }
 
 /** Whether an IP address is this machine. */
 export function isLoopback(address: string): boolean {
-  return isIP(address) !== 0 && ipaddr.process(address).range() === 'loopback';
+  return parseAddress(address)?.range() === 'loopback';
 }
 
-/** The part of an address that identifies one client: all of an IPv4 address, the /64 prefix of an IPv6 address. */
-export function clientNetwork(address: string): string {
-  if (isIP(address) === 0) return address;
-  const parsed = ipaddr.process(address);
-  if (parsed instanceof ipaddr.IPv4) return parsed.toString();
+/** The part of an address that identifies one client: all of an IPv4 address, the /64 prefix of an IPv6 address; undefined for other text. */
+export function clientNetwork(address: string): string | undefined {
+  const parsed = parseAddress(address);
+  if (!(parsed instanceof ipaddr.IPv6)) return parsed?.toString();
   return ipaddr.fromByteArray([...parsed.toByteArray().slice(0, 8), ...Array<number>(8).fill(0)]).toString();
 }
 

@@ -1,6 +1,7 @@
 import { ownValue } from '../ownValue.js';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { parseAddress } from './networkAddress.js';
 
 /** The proxies whose X-Forwarded-For is believed. */
 export interface TrustedProxies {
@@ -67,7 +68,6 @@ function networkOf(item: string): Network {
 }
 
 function isIn(networks: readonly Network[], address: string): boolean {
-  if (isIP(address) === 0) return false;
-  const parsed = ipaddr.process(address);
-  return networks.some(([network, bits]) => parsed.kind() === network.kind() && parsed.match(network, bits));
+  const parsed = parseAddress(address);
+  return networks.some(([network, bits]) => parsed?.kind() === network.kind() && parsed.match(network, bits));
 }
