@@ -49,10 +49,14 @@ async function read(callProvider: ProviderClient, provider: OidcProvider): Promi
   const clientAuthMethods = textsAt(found, 'token_endpoint_auth_methods_supported');
   const clientAuthAlgorithms = textsAt(found, 'token_endpoint_auth_signing_alg_values_supported');
   return {
-    ...(typeof userInfoUri === 'string' && URL.canParse(userInfoUri) && { userInfoUri }),
+    ...(isWebAddress(userInfoUri) && { userInfoUri }),
     ...(clientAuthMethods && { clientAuthMethods }),
     ...(clientAuthAlgorithms && { clientAuthAlgorithms }),
   };
+}
+
+function isWebAddress(value: unknown): value is string {
+  return typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 }
 
 function textsAt(document: Readonly<Record<string, unknown>>, name: string): readonly string[] | undefined {

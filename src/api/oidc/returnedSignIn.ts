@@ -77,12 +77,12 @@ async function findUnchanged(deps: RouteDeps, signIn: ReturnedSignIn): Promise<O
 
 /** At the provider's UserInfo endpoint; undefined if it offers no more claims. Throws AppError OIDC_PROVIDER_ERROR. */
 export async function readMoreClaims(
-  { callProvider, providerMetadata }: Pick<RouteDeps, 'callProvider' | 'providerMetadata'>,
+  deps: Pick<RouteDeps, 'callProvider' | 'providerKeys' | 'providerMetadata'>,
   { registration, claims: { sub }, accessToken }: Identified,
 ): Promise<Claims | undefined> {
-  const { userInfoUri } = await providerMetadata.get(registration.provider);
+  const { userInfoUri } = await deps.providerMetadata.get(registration.provider);
   if (userInfoUri === undefined || accessToken === undefined || sub === undefined) return undefined;
-  return readUserInfo(callProvider, registration, { userInfoUri, accessToken, sub });
+  return readUserInfo(deps, registration, { userInfoUri, accessToken, sub });
 }
 
 export function stateInvalid(): Error {

@@ -121,6 +121,8 @@ describe('claims that an ID token has not', () => {
       (res: ServerResponse): void => json(res, 401, { error: 'invalid_token' }),
       (res: ServerResponse): void => json(res, 500, {}),
       text(200, 'no JSON'),
+      text(200, '["ada"]'),
+      text(200, 'null'),
       text(204, ''),
       text(302, ''),
       text(200, `{"sub":"ada","groups":${'['.repeat(5_000)}${']'.repeat(5_000)}}`),
@@ -147,6 +149,30 @@ describe('claims that an ID token has not', () => {
       expect((await signIn({}, userInfo, { signsUserInfo: true })).code).to.equal('OIDC_PROVIDER_ERROR');
     } finally {
       started.provider.userInfoSignature = 'right';
+    }
+  });
+
+  it('are verified with the keys of ID tokens, which are fetched once, and are of this issuer and client', async () => {
+    const { provider } = started;
+    const userInfo = { sub: 'ada', groups: ['editors'] };
+    await signIn({}, userInfo, { signsUserInfo: true });
+    const before = provider.jwksReads;
+    for (let times = 0; times < 3; times += 1) {
+      const { code } = await signIn({}, { ...userInfo, iss: provider.issuer }, { signsUserInfo: true });
+      expect(code).to.equal(undefined);
+    }
+    expect(provider.jwksReads).to.equal(before);
+    for (const others of [
+      { iss: 'https://other.example' },
+      { iss: 7 as unknown as string },
+      { aud: 'another client' },
+      { aud: [] },
+      { exp: 1 },
+      { sub: 'eve' },
+      { sub: ['ada'] as unknown as string },
+    ]) {
+      const { code } = await signIn({}, { ...userInfo, ...others }, { signsUserInfo: true });
+      expect(code, JSON.stringify(others)).to.equal('OIDC_PROVIDER_ERROR');
     }
   });
 
