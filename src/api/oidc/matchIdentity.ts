@@ -15,11 +15,10 @@ export function matchIdentity(
   { comparison_field: comparisonField, email_always_verified: alwaysVerified }: OidcProvider,
   subId: string | undefined,
 ): Pick<Identity, 'subId' | 'isAddress'> {
-  const value = ownValue(claims, comparisonField);
+  const value = textIn(claims, comparisonField);
   const isAddress = comparisonField === 'email';
-  if (!isText(value) || value === '') {
-    throw oidcFailure('OIDC_CLAIM_MISSING', `The ID token has no text in the claim "${comparisonField}".`);
-  }
+  // By which UserInfo and logout tokens name the person, whichever claim identifies them here.
+  if (ownValue(claims, 'sub') !== undefined) textIn(claims, 'sub');
   const isSame = value === subId || (isAddress && asciiLower(value) === asciiLower(subId ?? ''));
   if (subId !== undefined && !isSame) {
     throw oidcFailure('OIDC_IDENTITY_MISMATCH', 'The identity at the provider is not the one of this role.');
@@ -36,6 +35,12 @@ export function matchIdentity(
     );
   }
   return { subId: value, isAddress };
+}
+
+function textIn(claims: JWTPayload, name: string): string {
+  const value = ownValue(claims, name);
+  if (isText(value) && value !== '') return value;
+  throw oidcFailure('OIDC_CLAIM_MISSING', `The ID token has no text in the claim "${name}".`);
 }
 
 const asciiLower = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());

@@ -55,12 +55,16 @@ export async function verifyIdToken(
     throw oidcFailure('OIDC_ID_TOKEN_INVALID', 'The ID token has claims nested too deeply.');
   if (!isIssuerOf(provider, claims.iss)) throw invalid('iss', otherIssuerHint(provider));
   if (claims['nonce'] !== nonce) throw invalid('nonce');
+  if (!isTime(claims.iat)) throw invalid('iat');
   const hasOthers = [claims.aud].flat().some((audience) => audience !== clientId);
   // OpenID Connect Core 3.1.3.7: a token with several audiences names the authorized party.
   if (claims['azp'] === undefined ? hasOthers : claims['azp'] !== clientId) throw invalid('azp');
   if (maxSessionAge !== null) requireRecent(claims, maxSessionAge);
   return claims;
 }
+
+/** Seconds that are a date, as both JavaScript and PostgreSQL have them. */
+const isTime = (seconds = 0): boolean => seconds >= 0 && !Number.isNaN(new Date(seconds * 1000).getTime());
 
 /**
  * OpenID Connect Core 3.1.2.1: with `max_age`, the ID token says when the person signed in at the provider. The address with

@@ -31,6 +31,7 @@ const CASES: readonly [string, Misbehavior, number, string][] = [
   ['another nonce', { claims: { nonce: 'from another sign-in' } }, 401, 'OIDC_ID_TOKEN_INVALID'],
   ['an expired token', { claims: { exp: now() - 3_600 } }, 401, 'OIDC_ID_TOKEN_INVALID'],
   ['a token from the future', { claims: { nbf: now() + 3_600 } }, 401, 'OIDC_ID_TOKEN_INVALID'],
+  ['a time that is no date', { claims: { iat: 1e15 } }, 401, 'OIDC_ID_TOKEN_INVALID'],
   ['another identity', { claims: { sub: 'someone else' } }, 403, 'OIDC_IDENTITY_MISMATCH'],
   ['a number as the claim', { claims: { sub: 7 as unknown as string } }, 403, 'OIDC_CLAIM_MISSING'],
   ['an empty claim', { claims: { sub: '' } }, 403, 'OIDC_CLAIM_MISSING'],
@@ -242,6 +243,11 @@ describe('sign-in through a provider that misbehaves', () => {
     await fixture.readAuthBody(await fixture.signIn(roleid, byEmail));
     provider.misbehavior = { claims: { email: 'a@example.com', email_verified: false } };
     await expectFailure(await fixture.signIn(roleid, byEmail), 403, 'OIDC_IDENTITY_MISMATCH');
+    for (const sub of [7, '', null, ['somebody'], { a: 1 }, true]) {
+      const claims = { email: 'a@example.com', email_verified: true, sub: sub as string };
+      provider.misbehavior = { claims };
+      await expectFailure(await fixture.signIn(roleid, byEmail), 403, 'OIDC_CLAIM_MISSING');
+    }
   });
 
   it('does not take an inherited object property for a claim', async () => {
