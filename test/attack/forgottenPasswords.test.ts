@@ -465,4 +465,47 @@ describe('attack: links for forgotten passwords', () => {
       await web.stop();
     }
   });
+
+  it('are sent also while the carriers of eight other tenants do not respond', async () => {
+    const api = await startFakeApi();
+    const web = await WebFixture.start({
+      env: {
+        MAIL_TRANSPORT: 'sendgrid',
+        SENDGRID_BASE_URL: api.url,
+        SIGN_INS_PER_ADDRESS: '0',
+        SEND_DEADLINE_MS: '15000',
+      },
+    });
+    try {
+      const open = async (name: string): Promise<void> => {
+        const own = (await web.signIn((await web.createTenant(name)).tenantid)).access_token;
+        await web.control(own, SENDER, { sender: `accounts@${name}.example` });
+        await web.control(own, `mutation { set_email_apikey(apikey: "SG.${name}") { apikey } }`);
+        for (const who of ['a', 'b', 'c'])
+          await web.control(own, 'mutation ($input: roleInput) { create_role(input: $input) { roleid } }', {
+            input: { login: `${who}@${name}.example`, password: PASSWORD, capabilities: ['login'] },
+          });
+      };
+      const ask = (tenant: string, who: string): Promise<Response> =>
+        new ConsoleBrowser(web).post(FORGOTTEN, { tenant, login: `${who}@${tenant}.example` });
+      const sent = (tenant: string): number =>
+        api.calls.filter(
+          ({ path, headers }) =>
+            path.endsWith('/mail/send') && headers.authorization === `Bearer SG.${tenant}`,
+        ).length;
+      api.reply = ({ headers }) => (headers.authorization === 'Bearer SG.shop' ? { status: 202 } : 'hang');
+      const others = Array.from({ length: 8 }, (_, index) => `other${index}`);
+      for (const tenant of [...others, 'shop']) await open(tenant);
+      for (const who of ['a', 'b', 'c']) for (const tenant of others) await ask(tenant, who);
+      await waitFor('calls of carriers', () => others.every((tenant) => sent(tenant) > 0), {
+        timeoutMs: 5_000,
+      });
+      await ask('shop', 'a');
+      await waitFor('the email of the shop', () => sent('shop') === 1, { timeoutMs: 5_000 });
+      expect(new Set(others.map(sent))).to.deep.equal(new Set([2]));
+    } finally {
+      await api.stop();
+      await web.stop();
+    }
+  });
 });

@@ -11,14 +11,17 @@ import { findSuppressed, UNSUBSCRIBED } from '../../db/email/suppressions.js';
 import { comparable, type Address } from '../../email/addresses.js';
 import { openAccounts } from '../../email/carriers/openAccounts.js';
 import type { SendOutcome } from '../../email/carriers/sending.js';
+import { AppError } from '../../foundation/errors.js';
 import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
 import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
 import type { SignInEvents } from '../auth/signInEvents.js';
 import type { WebDeps } from '../http/webDeps.js';
 import { renderView } from '../pages/sendPage.js';
 
-/** Emails of this process that are being sent, or wait. */
-const SENDING = { max: 8, perTenant: 2, waiting: 50, waitMs: 60_000 };
+/** Requests of which it is found out whether they get an email: for that, PostgreSQL is all that is waited for. */
+const PREPARING = { max: 8, perTenant: 2, waiting: 50, waitMs: 60_000 };
+/** Emails that wait for a carrier, which may be a server of the tenant. A tenant's own wait for each other, and no others do. */
+const SENDING = { perTenant: 2, waiting: 50, waitMs: 60_000 };
 /** As long as a carrier may ask to wait. */
 const MAX_WAIT_MS = 60_000;
 
@@ -27,6 +30,12 @@ interface Content {
   readonly paragraphs: readonly string[];
   /** Below the first paragraph. */
   readonly link?: string;
+}
+
+interface Prepared {
+  readonly role: ResettableRole;
+  readonly sender: Address;
+  readonly content: Content;
 }
 
 interface Requested {
@@ -41,6 +50,7 @@ interface Requested {
  * time tells whether there is such a role. What became of one is a sign-in event.
  */
 export class PasswordEmails implements Stoppable {
+  readonly #preparing = new TenantLimiter(PREPARING);
   readonly #sending = new TenantLimiter(SENDING);
   readonly #started = new Set<Promise<void>>();
 
@@ -89,23 +99,20 @@ export class PasswordEmails implements Stoppable {
     requested: Requested,
     write: (role: ResettableRole) => Promise<((name: string) => Content) | undefined>,
   ): void {
-    const { tenantid, login, address } = requested;
-    const work = this.#sending
-      .run(tenantid, async () => {
-        const role = await findResettable(this.deps.database, tenantid, login);
-        const sender = role && (await this.#senderOf(tenantid));
-        const content = role && sender && (await write(role));
-        if (!content) return;
-        const name = await readShownName(this.deps.database.pool, tenantid);
-        const reason = await this.#send(tenantid, sender, role.to, content(name));
-        this.deps.signInEvents.note({
-          tenantid,
-          kind: 'password_email',
-          roleid: role.roleid,
-          reason,
-          address,
+    const { tenantid, address } = requested;
+    const deliver = async (): Promise<void> => {
+      const prepared = await this.#preparing.run(tenantid, () => this.#prepare(requested, write));
+      if (!prepared) return;
+      const reason = await this.#sending
+        .run(tenantid, () => this.#send(tenantid, prepared))
+        .catch((error: unknown) => {
+          if (error instanceof AppError && error.code === 'TOO_BUSY') return error.code;
+          throw error;
         });
-      })
+      const { roleid } = prepared.role;
+      this.deps.signInEvents.note({ tenantid, kind: 'password_email', roleid, reason, address });
+    };
+    const work = deliver()
       .catch((error: unknown) => {
         this.deps.log.warn({ err: error, tenantid }, 'an email about a password could not be sent');
       })
@@ -113,6 +120,18 @@ export class PasswordEmails implements Stoppable {
         this.#started.delete(work);
       });
     this.#started.add(work);
+  }
+
+  /** @returns undefined if there is nothing to send */
+  async #prepare(
+    { tenantid, login }: Requested,
+    write: (role: ResettableRole) => Promise<((name: string) => Content) | undefined>,
+  ): Promise<Prepared | undefined> {
+    const role = await findResettable(this.deps.database, tenantid, login);
+    const sender = role && (await this.#senderOf(tenantid));
+    const content = role && sender && (await write(role));
+    if (!content) return undefined;
+    return { role, sender, content: content(await readShownName(this.deps.database.pool, tenantid)) };
   }
 
   #senderOf(tenantid: number): Promise<Address | undefined> {
@@ -123,9 +142,7 @@ export class PasswordEmails implements Stoppable {
   /** @returns why it was not sent */
   async #send(
     tenantid: number,
-    sender: Address,
-    to: Address,
-    { subject, paragraphs, link }: Content,
+    { role: { to }, sender, content: { subject, paragraphs, link } }: Prepared,
   ): Promise<string | undefined> {
     const { database, keyRing, carriers, config } = this.deps;
     const address = comparable(to.email);
