@@ -48,7 +48,7 @@ describe('attack: logout tokens that end sessions of others, or that end none', 
     evil.misbehavior = {};
   });
 
-  const newAddress = (): string => `192.0.2.${(addresses += 1)}`;
+  const newAddress = (): string => `198.18.${Math.floor((addresses += 1) / 250)}.${addresses % 250}`;
 
   async function send(token: string, address = newAddress(), web = fixture.web): Promise<[number, unknown]> {
     const response = await web.fetch('/oidc/backchannel', {
