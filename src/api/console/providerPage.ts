@@ -1,4 +1,5 @@
 import { Router } from 'express';
+import { PRESETS } from '../../control/roles/presets.js';
 import type { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { CONSOLE } from './consolePath.js';
@@ -147,6 +148,7 @@ export async function showProviderPage(
     ...(chosen?.provisioning ? await readGroups(query, chosen.confid, chosen.provisioning.parentid) : {}),
     roles: isRoot && chosen ? (await readChoices(query)).roles : [],
     suggested: SUGGESTED,
+    presets: PRESETS,
     parentid: shown.given?.['parentid'] ?? String(chosen?.provisioning?.parentid ?? ''),
     ...shown,
     claims: shown.claims ?? EXAMPLE,

@@ -156,6 +156,7 @@ describe('single sign-on set up in the console', () => {
     expect(absent).to.include('can&#39;t be reached').and.include('value="http://127.0.0.1:1"');
     const confid = await register('Narrow');
     const made = await send(root, '/people', { ...people, confid, isNew: 'yes', parent_name: 'Few' });
+    expect(made).to.include('Support: <code>login, view_delivery, repair_delivery</code>');
     const parentid = /<option value="(\d+)" selected>Few/.exec(made)![1]!;
     const lacking = { ...people, confid, parentid, capabilities: 'login, view_delivery' };
     expect(await send(root, '/people', lacking))

@@ -3,7 +3,7 @@ import { createServer, request, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { sendPieces } from '../../src/api/http/sendPieces.js';
+import { sendPieces } from '../../../src/api/http/sendPieces.js';
 
 const MIB = 1_048_576;
 const LIMITS = { responseStallMs: 5_000, responseTimeoutMs: 1_000, maxResponseBytes: 16 * MIB };
