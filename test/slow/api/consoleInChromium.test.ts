@@ -312,7 +312,7 @@ if (HAS_CHROMIUM) {
         await page.getByRole('button', { name: 'Save', exact: true }).click();
         await page.getByText('Saved.').waitFor();
         await page.goto(`${shop.fixture.url}/console/rules`);
-        await page.getByRole('link', { name: `${email}: orders added` }).waitFor();
+        await page.getByRole('link', { name: `${email}: orders`, exact: true }).waitFor();
         await page.context().close();
       });
 
