@@ -172,7 +172,7 @@ function deliveryProblems(statistics: Statistics, nowMs: number): readonly Probl
   if (unknown > 0) {
     const address = listAddress(since, { status: 'unknown' });
     problems.push({
-      text: `Of ${emails(unknown)}, nobody knows whether the carrier accepted them.`,
+      text: `Of ${emails(unknown)}, nobody knows whether the carrier accepted ${unknown === 1 ? 'it' : 'them'}.`,
       address,
     });
   }

@@ -501,6 +501,8 @@ if (HAS_CHROMIUM) {
           await shoot(colleague, `${name}-invitation`);
           await colleague.getByLabel('Password').fill('correct horse battery');
           await colleague.keyboard.press('Enter');
+          // The page of the invitation names the login, too.
+          await colleague.waitForURL((url) => url.pathname !== link);
           await colleague.getByText(login, { exact: false }).first().waitFor();
           await look(
             colleague,
