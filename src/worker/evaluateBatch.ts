@@ -50,7 +50,8 @@ export async function evaluateRules(
   try {
     return await evaluate(deps, key, redelivered);
   } catch (error) {
-    // Of the ledger's own statement: a hundred events of a thousand rules may take longer than it may, and what it copies of one may be refused.
+    // Of the ledger's own statement: a hundred events of a thousand rules may take longer than it may, and what it copies of one
+    // may be refused.
     const isRefused = isRefusedRow(error);
     if (!isRefused && sqlState(error) !== QUERY_CANCELED) throw error;
     const batch = await loadBatch(deps.ledger, key);

@@ -15,7 +15,10 @@ import {
 import { testLog } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
-/** Others may write to a Redis that is shared. A tenant's rows, with its conditions, were evaluated in a session of the tenant that a job named. */
+/**
+ * Others may write to a Redis that is shared. A tenant's rows, with its conditions, were evaluated in a session of the tenant that
+ * a job named.
+ */
 describe('attack: jobs that name another tenant', () => {
   let db: TestDatabase;
   before(async () => {

@@ -10,8 +10,8 @@ type Pace = SlownessLimits & Pick<Config, 'maxResponseBytes'>;
 
 /**
  * Sends a response of unknown length while it is made, a piece at a time: the next is not made before the client has taken the
- * last, and one that takes long to read in all is disconnected. Throws what making the first piece throws before anything is sent. What fails later breaks the connection, so that
- * no client takes a part for the whole.
+ * last. A client that takes too long for a piece, or for all of them, is disconnected. Throws what making the first piece throws
+ * before anything is sent. What fails later breaks the connection, so that no client takes a part for the whole.
  */
 export async function sendPieces(
   res: ServerResponse,

@@ -109,7 +109,11 @@ export function signOutRoutes(deps: RouteDeps): Router {
       const { configs, ...logout } = await verifyLogoutToken(deps.providerKeys, named, token);
       const confids = await takenOf(configs);
       const sessions = await turns.run(req, () => endThose(req, { ...logout, confids }));
-      log.info({ confids: confids.slice(0, MAX_LOGGED_CONFIGS), sessions }, 'signed out by a provider');
+      const leftOut = configs.length - confids.length;
+      log.info(
+        { confids: confids.slice(0, MAX_LOGGED_CONFIGS), leftOut, sessions },
+        'signed out by a provider',
+      );
       sendJson(res, 200, '{}');
     } catch (error) {
       if (error instanceof AppError) for (const sender of senders) await refused.penalty(sender);
@@ -117,7 +121,10 @@ export function signOutRoutes(deps: RouteDeps): Router {
     }
   };
 
-  /** Those of tenants that have not had too many. Throws AppError RATE_LIMITED if there is none. */
+  /**
+   * Those of tenants that have not had too many, so that one which has does not stop the others. Throws AppError RATE_LIMITED if
+   * there is none.
+   */
   const takenOf = async (configs: readonly ClientConfig[]): Promise<readonly number[]> => {
     const byTenant = new Map<string, number[]>();
     for (const { tenantid, confid, provider } of configs) {

@@ -13,11 +13,11 @@ type Values = Readonly<Record<string, unknown>>;
  */
 export async function readValues(
   object: ControlObject,
-  asked: Change,
+  requested: Change,
 ): Promise<{ readonly values: Values; readonly checked: CheckedChange }> {
-  const { context, before } = asked;
-  const change = { ...asked, given: object.complete?.(asked) ?? asked.given };
-  const given = change.given as Values;
+  const { context, before } = requested;
+  const given = (object.complete?.(requested) ?? requested.given) as Values;
+  const change: Change = { ...requested, given };
   const read = new Map<string, unknown>();
   const checkedAs = (): CheckedChange => ({
     ...change,

@@ -60,7 +60,7 @@ function withClaim(claims: Json, name: string, value: string): string {
   return `{${[...others.map(([known, each]) => `"${known}":${JSON.stringify(each)}`), `"${name}":${value}`].join()}}`;
 }
 
-interface Answer {
+interface SignInResponse {
   readonly status: number;
   readonly body: { readonly code?: string; readonly access_token?: string };
 }
@@ -129,7 +129,7 @@ describe('attack: claims of types that nobody expects', () => {
     roleid: number | undefined,
     name: string,
     value: string,
-  ): Promise<Answer> => {
+  ): Promise<SignInResponse> => {
     const { provider, fixture } = started;
     const claims: JWTPayload = { ...GOOD, auth_time: Math.floor(Date.now() / 1000) };
     provider.misbehavior = {
@@ -139,9 +139,9 @@ describe('attack: claims of types that nobody expects', () => {
       userInfo: { sub: SUB_ID, ...GOOD },
     };
     const response = await fixture.signIn(roleid, confid);
-    return { status: response.status, body: (await response.json()) as Answer['body'] };
+    return { status: response.status, body: (await response.json()) as SignInResponse['body'] };
   };
-  const expectAnswer = ({ status, body }: Answer, what: string): void => {
+  const expectAnswer = ({ status, body }: SignInResponse, what: string): void => {
     if (status === 200) expect(body.access_token, what).to.be.a('string');
     else expect([status, body.code].join(' '), what).to.match(/^(4\d\d|502) OIDC_/);
   };
@@ -191,7 +191,7 @@ describe('attack: claims of types that nobody expects', () => {
             userInfo: (res) => void res.writeHead(200).end(body),
           };
           const response = await fixture.signIn(undefined, confid);
-          const answer = { status: response.status, body: (await response.json()) as Answer['body'] };
+          const answer = { status: response.status, body: (await response.json()) as SignInResponse['body'] };
           const what = `${name}: ${value.slice(0, 40)}${isSigned ? ', signed' : ''}`;
           expectAnswer(answer, what);
           if (name === 'sub') expect(answer.status, what).not.to.equal(200);
