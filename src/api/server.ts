@@ -17,7 +17,7 @@ import { createFilesEndpoint } from './files/filesEndpoint.js';
 import { createObjectLeases } from './files/objectLeases.js';
 import { createGraphqlEndpoint, type GraphqlExecutor } from './graphql/graphqlEndpoint.js';
 import { wantsHtml } from './graphql/graphqlMediaType.js';
-import { AnonymousTurns } from './http/anonymousTurns.js';
+import { UnidentifiedTurns } from './http/unidentifiedTurns.js';
 import { BodyBudget } from './http/bodyBudget.js';
 import { createCors } from './http/cors.js';
 import { nothingHere, sendFailure } from './http/failure.js';
@@ -71,7 +71,7 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const requests = createRequestLog(log, config.logLinesPerSecond);
   const storage = openStorage(config);
   const leases = createObjectLeases(database, log);
-  const turns = new AnonymousTurns(database.pool, config);
+  const turns = new UnidentifiedTurns(database.pool, config);
   const files = createFilesEndpoint({ ...deps, storage, leases, turns });
   let stopped: Promise<void> | undefined;
 

@@ -1,4 +1,4 @@
-import { CARRIERS } from './carriers/table.js';
+import { CARRIERS } from './carriers/allCarriers.js';
 
 const ALLOWED = new Set([
   'auto-submitted',

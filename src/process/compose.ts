@@ -1,4 +1,4 @@
-import { applicationName } from '../db/pool/processes.js';
+import { applicationName } from '../db/pool/connectedProcesses.js';
 import { readVersion } from '../foundation/version.js';
 import type { TemplatePool } from 'rowpost-jinja2';
 import { systemClock } from '../foundation/clock.js';

@@ -1,5 +1,5 @@
 import { readConfig, type Config } from '../config/config.js';
-import { CARRIERS } from '../email/carriers/table.js';
+import { CARRIERS } from '../email/carriers/allCarriers.js';
 
 export const CARRIER_SETTINGS = CARRIERS.flatMap(({ baseUrls }) => baseUrls);
 

@@ -1,8 +1,8 @@
 import { openBatches } from '../db/outbox/batches.js';
 import type { Ledger } from '../db/pool/ledgerPool.js';
-import { endLostAttempts } from '../db/ledger/leases.js';
+import { endLostAttempts } from '../db/ledger/lostAttempts.js';
 import { dueDeliveries, markQueued } from '../db/ledger/dueDeliveries.js';
-import { IDEMPOTENT_CARRIERS } from '../email/carriers/table.js';
+import { IDEMPOTENT_CARRIERS } from '../email/carriers/allCarriers.js';
 import { sweep } from '../db/ledger/trackUnended.js';
 import type { Queue } from '../queue/queue.js';
 import type { Admission } from './admission.js';

@@ -9,7 +9,7 @@ import { ClaimedDeliveries } from './claimedDeliveries.js';
 import { createDeliveryLedger } from './deliveryLedger.js';
 import { FairSlots } from './fairSlots.js';
 import type { EvaluateDeps } from './matchRules.js';
-import { CrashSuspects } from './crashSuspects.js';
+import { SuspectDeliveries } from './suspectDeliveries.js';
 import { createTenantQuota } from './tenantQuota.js';
 
 export interface WorkerDeps extends Omit<Services, 'engine'> {
@@ -31,7 +31,7 @@ export function createDeliverDeps(deps: WorkerDeps) {
     ledger: createDeliveryLedger(database.ledger, config.leaseMs, log),
     claimed: new ClaimedDeliveries(database.ledger, config.leaseMs, log),
     slots: new FairSlots(config.workerConcurrency, createTenantQuota(config.workerConcurrency)),
-    suspects: new CrashSuspects(),
+    suspects: new SuspectDeliveries(),
     carriers: openCarriers(config, database),
     queue,
     engine,

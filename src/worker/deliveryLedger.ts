@@ -4,7 +4,7 @@ import { readAttempts } from '../db/ledger/attemptHistory.js';
 import type { DeliveryKey } from '../db/ledger/deliveryKey.js';
 import { loadEmailType, loadEmailVariant, type EmailType } from '../db/email/emailTypes.js';
 import { finishAttempts, withoutTexts, type AttemptFinish } from '../db/ledger/finishAttempts.js';
-import { countRedeliveredStart } from '../db/ledger/leases.js';
+import { countRedeliveredStart } from '../db/ledger/lostAttempts.js';
 import type { Ledger } from '../db/pool/ledgerPool.js';
 import { loadDeliveries, loadRecord, type LoadedDelivery } from '../db/ledger/loadDeliveries.js';
 import { recordEmailEvents, type EmailEvent } from '../db/email/emailEvents.js';

@@ -1,5 +1,5 @@
 import type { Account } from '../email/carriers/account.js';
-import { IDEMPOTENT_CARRIERS } from '../email/carriers/table.js';
+import { IDEMPOTENT_CARRIERS } from '../email/carriers/allCarriers.js';
 import type { AttemptedDelivery } from './attemptReport.js';
 import { accountName } from './carrierHolds.js';
 import { chooseCarrier } from './chooseCarrier.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { CARRIERS } from '../../src/email/carriers/table.js';
+import { CARRIERS } from '../../src/email/carriers/allCarriers.js';
 import type { ConsoleBrowser } from './consoleBrowser.js';
 import { ConsoleShop } from './consoleShop.js';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { CARRIERS } from '../../src/email/carriers/table.js';
+import { CARRIERS } from '../../src/email/carriers/allCarriers.js';
 
 const page = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
 const rowsOf = (section: string): readonly string[] =>

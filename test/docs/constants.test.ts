@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { CONSTANTS, deriveSettings } from '../../src/config/constants.js';
 import { SETTINGS } from '../../src/config/settings.js';
-import { CARRIERS } from '../../src/email/carriers/table.js';
+import { CARRIERS } from '../../src/email/carriers/allCarriers.js';
 import { MAX_RECORD_BYTES } from '../../src/db/outbox/recordSize.js';
 import { ROLE_LIMITS } from '../../src/graphql/document/limits.js';
 

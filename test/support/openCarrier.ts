@@ -1,6 +1,6 @@
 import type { Account } from '../../src/email/carriers/account.js';
 import type { Carrier, CarrierDefinition, CarrierOptions } from '../../src/email/carriers/carrier.js';
-import { CARRIERS } from '../../src/email/carriers/table.js';
+import { CARRIERS } from '../../src/email/carriers/allCarriers.js';
 
 /** Options of carriers whose APIs are all at one URL. */
 export const carrierOptions = (url: string): CarrierOptions => ({

@@ -12,7 +12,7 @@ import {
 import type { Database } from '../../db/pool/database.js';
 import { AppError, rateLimited } from '../../foundation/errors.js';
 import type { Logger } from '../../foundation/observability/log.js';
-import type { AnonymousTurns } from '../http/anonymousTurns.js';
+import type { UnidentifiedTurns } from '../http/unidentifiedTurns.js';
 import { clientAddress } from '../http/clientAddress.js';
 import { consumePoint } from '../http/consumePoint.js';
 import type { SignInEvents } from './signInEvents.js';
@@ -30,7 +30,7 @@ const CLEANUP_MS = 60_000;
 
 export interface SignInLimitsDeps {
   readonly database: Pick<Database, 'pool'>;
-  readonly turns: Pick<AnonymousTurns, 'run'>;
+  readonly turns: Pick<UnidentifiedTurns, 'run'>;
   readonly log: Logger;
   readonly signInEvents: Pick<SignInEvents, 'note'>;
   readonly config: Pick<

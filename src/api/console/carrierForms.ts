@@ -1,5 +1,5 @@
 import { toApiName } from '../../control/email/accountInput.js';
-import { CARRIERS, findCarrier } from '../../email/carriers/table.js';
+import { CARRIERS, findCarrier } from '../../email/carriers/allCarriers.js';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { numberOf, textOf, type Values } from './formValues.js';

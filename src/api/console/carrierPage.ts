@@ -2,7 +2,7 @@ import { Router } from 'express';
 import type { Config } from '../../config/config.js';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import { CARRIERS } from '../../email/carriers/table.js';
+import { CARRIERS } from '../../email/carriers/allCarriers.js';
 import { readCarrier, SHOWN_FIELDS, showCarriers, withNames, type SendingAccounts } from './carrierForms.js';
 import { CONSOLE } from './consolePath.js';
 import { problemOf, textOf } from './formValues.js';

@@ -1,6 +1,6 @@
 import { isJsonObject, writeJson, textOfValue } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import { findCarrier } from '../../email/carriers/table.js';
+import { findCarrier } from '../../email/carriers/allCarriers.js';
 import { keyText } from './choices.js';
 import { CONSOLE, linkTo } from './consolePath.js';
 import { deliveryError, REPORTED, type Cause } from './deliveryErrors.js';

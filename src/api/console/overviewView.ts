@@ -1,6 +1,6 @@
 import { ownValue } from '../../foundation/ownValue.js';
 import { durationText } from '../../db/ledger/backlogAlarm.js';
-import { findCarrier } from '../../email/carriers/table.js';
+import { findCarrier } from '../../email/carriers/allCarriers.js';
 import { deliveryError, REPORTED } from './deliveryErrors.js';
 import { readSearch, searchAddress, STATUSES } from './deliveryFilter.js';
 

@@ -5,7 +5,7 @@ import type { FileStorage } from '../../files/storage/fileStorage.js';
 import type { Services } from '../../control/services.js';
 import { requireActiveTenant } from '../auth/authenticate.js';
 import { findHolder, findSender } from '../auth/findHolder.js';
-import type { AnonymousTurns } from '../http/anonymousTurns.js';
+import type { UnidentifiedTurns } from '../http/unidentifiedTurns.js';
 import type { ObjectLeases } from './objectLeases.js';
 import type { Transfers } from './transfers.js';
 
@@ -15,7 +15,7 @@ export interface FileDeps extends Omit<Services, 'engine'> {
   readonly leases: ObjectLeases;
   readonly transfers: Transfers;
   /** On connections of `database.pool`, because anybody may have a URL. */
-  readonly turns: Pick<AnonymousTurns, 'run'>;
+  readonly turns: Pick<UnidentifiedTurns, 'run'>;
 }
 
 /** With its current permissions. Throws AppError FILE_URL_INVALID, TENANT_SUSPENDED. */

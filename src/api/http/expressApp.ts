@@ -33,7 +33,7 @@ import type { PasswordEmails } from '../signIn/passwordEmails.js';
 import { signInRoutes } from '../signIn/signInRoutes.js';
 import { unsubscribeRoutes } from '../unsubscribe/unsubscribeRoutes.js';
 import type { AnonymousLimits } from './anonymousLimits.js';
-import type { AnonymousTurns } from './anonymousTurns.js';
+import type { UnidentifiedTurns } from './unidentifiedTurns.js';
 import type { WebDeps } from './webDeps.js';
 import { eventRoutes } from '../webhooks/eventRoutes.js';
 import { EmailEventMetrics } from '../webhooks/emailEventMetrics.js';
@@ -47,7 +47,7 @@ export interface ExpressAppDeps extends WebDeps {
   readonly metrics: HttpMetrics;
   readonly bodies: BodyBudget;
   readonly anonymousLimits: AnonymousLimits;
-  readonly turns: AnonymousTurns;
+  readonly turns: UnidentifiedTurns;
   readonly callProvider: ProviderClient;
   readonly issuers: ProviderIssuers;
   readonly providerKeys: ProviderKeys;

@@ -13,7 +13,7 @@ import type { ProviderIssuers } from '../oidc/providerIssuers.js';
 import type { ProviderMetadata } from '../oidc/providerMetadata.js';
 import type { ProviderKeys } from '../oidc/providerKeys.js';
 import type { AnonymousLimits } from './anonymousLimits.js';
-import type { AnonymousTurns } from './anonymousTurns.js';
+import type { UnidentifiedTurns } from './unidentifiedTurns.js';
 import type { PasswordEmails } from '../signIn/passwordEmails.js';
 import type { WebDeps } from './webDeps.js';
 
@@ -26,7 +26,7 @@ export interface RouteDeps extends WebDeps {
   readonly passwordEmails: PasswordEmails;
   readonly limits: SignInLimits;
   /** On connections of `database.pool`. */
-  readonly turns: AnonymousTurns;
+  readonly turns: UnidentifiedTurns;
   readonly respondToSignIn: SignInResponder;
   readonly consoleSessions: ConsoleSessions;
   readonly bodies: BodyBudget;

@@ -12,7 +12,7 @@ import {
   UNSUBSCRIBE_PATH,
   type UnsubscribeLink,
 } from '../../email/unsubscribeLink.js';
-import { AnonymousTurns } from '../http/anonymousTurns.js';
+import { UnidentifiedTurns } from '../http/unidentifiedTurns.js';
 import { consumePoint } from '../http/consumePoint.js';
 import { readBytes } from '../http/readFields.js';
 import { sendPage } from '../pages/sendPage.js';
@@ -35,7 +35,7 @@ export function unsubscribeRoutes({
   config,
 }: RouteDeps): Router {
   // Of these, the relay and workers need some, if they are in this process.
-  const ledgerTurns = new AnonymousTurns(ledgerPool, config);
+  const ledgerTurns = new UnidentifiedTurns(ledgerPool, config);
   const changes = new RateLimiterMemory({ points: CHANGES_PER_MINUTE, duration: WINDOW_SECONDS });
 
   const open = async (req: Request, res: Response): Promise<Opened | undefined> => {

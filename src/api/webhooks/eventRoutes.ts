@@ -4,7 +4,7 @@ import { readEmailWebhookKey } from '../../db/email/emailWebhookKeys.js';
 import { EVENT_BYTES, recordEmailEvents } from '../../db/email/emailEvents.js';
 import { checkEvents } from '../../email/carriers/reports/events.js';
 import { signatureInvalid, type EventWebhook, type Report } from '../../email/carriers/reports/webhook.js';
-import { CARRIERS } from '../../email/carriers/table.js';
+import { CARRIERS } from '../../email/carriers/allCarriers.js';
 import { requireTenantInThisCell } from '../../db/cells/placement.js';
 import { AppError, rateLimited } from '../../foundation/errors.js';
 import { tenantPlans } from '../../graphql/plan/planOwner.js';

@@ -10,7 +10,7 @@ import {
   type GraphQLScalarType,
 } from 'graphql';
 import type { Account, AccountField, AccountFields } from '../../email/carriers/account.js';
-import { CARRIERS, findCarrier } from '../../email/carriers/table.js';
+import { CARRIERS, findCarrier } from '../../email/carriers/allCarriers.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext } from '../controlContext.js';

@@ -7,7 +7,7 @@ import {
   GraphQLString,
 } from 'graphql';
 import { deleteWebhookSecret, listWebhooks, storeWebhookSecret } from '../../db/email/carrierWebhooks.js';
-import { CARRIERS } from '../../email/carriers/table.js';
+import { CARRIERS } from '../../email/carriers/allCarriers.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext, ControlField } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';

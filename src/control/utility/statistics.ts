@@ -14,7 +14,7 @@ import {
   readTenantFigures,
   type DeliveryFigures,
 } from '../../db/ledger/deliveryFigures.js';
-import { readProcesses, type Process } from '../../db/pool/processes.js';
+import { readProcesses, type Process } from '../../db/pool/connectedProcesses.js';
 import { SCALARS } from '../../graphql/schema/scalars.js';
 import type { ControlContext, ControlField } from '../controlContext.js';
 import { badInput } from '../derive/badInput.js';

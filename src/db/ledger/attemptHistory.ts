@@ -1,7 +1,7 @@
 import type { Ledger } from '../pool/ledgerPool.js';
 import type { DeliveryKey } from './deliveryKey.js';
 import type { AttemptOutcome } from './finishAttempts.js';
-import { IDEMPOTENCY_KEY_USED } from './leases.js';
+import { IDEMPOTENCY_KEY_USED } from './lostAttempts.js';
 import { statement } from '../sql/sql.js';
 
 /** An attempt that has ended. */

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { IDEMPOTENCY_KEY_USED } from '../../db/ledger/leases.js';
+import { IDEMPOTENCY_KEY_USED } from '../../db/ledger/lostAttempts.js';
 import { setting } from '../../config/settings/setting.js';
 import { webAddress } from '../../config/settingValues.js';
 import { ownValue } from '../../foundation/ownValue.js';

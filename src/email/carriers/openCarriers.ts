@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.js';
 import { reserveCall } from '../../db/ledger/nextCall.js';
 import type { Database } from '../../db/pool/database.js';
 import { openStorage } from '../../files/storage/openStorage.js';
-import { createCarriers } from './carriers.js';
+import { createCarriers } from './createCarriers.js';
 import { createMailboxCarrier } from './mailbox/mailbox.js';
 import type { Carriers } from './sending.js';
 

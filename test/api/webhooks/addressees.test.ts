@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { checkEvents } from '../../../src/email/carriers/reports/events.js';
-import { CARRIERS, findCarrier } from '../../../src/email/carriers/table.js';
+import { CARRIERS, findCarrier } from '../../../src/email/carriers/allCarriers.js';
 
 /** An email, and what the carrier knows about one of its addresses. */
 interface Reported {

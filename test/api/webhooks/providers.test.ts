@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { checkEvents } from '../../../src/email/carriers/reports/events.js';
-import { CARRIERS, findCarrier } from '../../../src/email/carriers/table.js';
+import { CARRIERS, findCarrier } from '../../../src/email/carriers/allCarriers.js';
 import type { EventWebhook } from '../../../src/email/carriers/reports/webhook.js';
 import type { EmailEvent } from '../../../src/db/email/emailEvents.js';
 

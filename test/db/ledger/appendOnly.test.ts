@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { loadBatch } from '../../../src/db/outbox/batches.js';
 import { closeBatch } from '../../../src/db/ledger/closeBatch.js';
 import { finishAttempts } from '../../../src/db/ledger/finishAttempts.js';
-import { endLostAttempts } from '../../../src/db/ledger/leases.js';
+import { endLostAttempts } from '../../../src/db/ledger/lostAttempts.js';
 import type { Ledger } from '../../../src/db/pool/ledgerPool.js';
 import { countWaiting } from '../../../src/db/ledger/countWaiting.js';
 import { dueDeliveries } from '../../../src/db/ledger/dueDeliveries.js';

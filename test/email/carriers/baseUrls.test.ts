@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Account } from '../../../src/email/carriers/account.js';
 import { openCarriers } from '../../../src/email/carriers/openCarriers.js';
 import type { EmailMessage } from '../../../src/email/carriers/sending.js';
-import { CARRIERS } from '../../../src/email/carriers/table.js';
+import { CARRIERS } from '../../../src/email/carriers/allCarriers.js';
 import { ACCOUNTS } from '../../support/openCarrier.js';
 import { startFakeApi, type FakeApi } from '../../support/fakeApi.js';
 import { testConfig } from '../../support/testConfig.js';

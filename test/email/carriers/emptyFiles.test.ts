@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import type { Account } from '../../../src/email/carriers/account.js';
-import { createCarriers } from '../../../src/email/carriers/carriers.js';
+import { createCarriers } from '../../../src/email/carriers/createCarriers.js';
 import type { Carriers, EmailMessage } from '../../../src/email/carriers/sending.js';
 import type { FileStorage } from '../../../src/files/storage/fileStorage.js';
-import { CARRIERS } from '../../../src/email/carriers/table.js';
+import { CARRIERS } from '../../../src/email/carriers/allCarriers.js';
 import { ACCOUNTS, carrierOptions } from '../../support/openCarrier.js';
 import { startFakeApi, type FakeApi } from '../../support/fakeApi.js';
 import { startFakeSmtp, type FakeSmtp } from '../../support/fakeSmtp.js';

@@ -13,7 +13,7 @@ import { sendgrid } from '../../../src/email/carriers/sendgrid/sendgrid.js';
 import { ses } from '../../../src/email/carriers/ses/ses.js';
 import { smtp } from '../../../src/email/carriers/smtp/smtp.js';
 import { openCarrier } from '../../support/openCarrier.js';
-import { CARRIERS } from '../../../src/email/carriers/table.js';
+import { CARRIERS } from '../../../src/email/carriers/allCarriers.js';
 import { toMime } from '../../../src/email/message/mime.js';
 import { startFakeApi, type ApiCall, type FakeApi } from '../../support/fakeApi.js';
 import { startFakeSmtp, type FakeSmtp } from '../../support/fakeSmtp.js';

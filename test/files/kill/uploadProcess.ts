@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PassThrough, Transform, type Readable } from 'node:stream';
-import { AnonymousTurns } from '../../../src/api/http/anonymousTurns.js';
+import { UnidentifiedTurns } from '../../../src/api/http/unidentifiedTurns.js';
 import { createFilesEndpoint } from '../../../src/api/files/filesEndpoint.js';
 import { createObjectLeases } from '../../../src/api/files/objectLeases.js';
 import type { FileDeps } from '../../../src/api/files/fileDeps.js';
@@ -98,7 +98,7 @@ const endpoint = createFilesEndpoint({
   engine: watched,
   storage,
   leases: createObjectLeases(database, testLog),
-  turns: new AnonymousTurns(database.pool, config),
+  turns: new UnidentifiedTurns(database.pool, config),
 });
 const server = createServer((req, res) => {
   const name = new URL(req.url ?? '', 'http://x').searchParams.get('step');

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { checkEvents } from '../../../src/email/carriers/reports/events.js';
-import { CARRIERS } from '../../../src/email/carriers/table.js';
+import { CARRIERS } from '../../../src/email/carriers/allCarriers.js';
 import { BOUNCES } from '../../support/carrierReports.js';
 import { cpuTimer } from '../../support/cpuTime.js';
 

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import type { Account } from '../../../src/email/carriers/account.js';
 import { carrierOptions } from '../../support/openCarrier.js';
-import { createCarriers } from '../../../src/email/carriers/carriers.js';
+import { createCarriers } from '../../../src/email/carriers/createCarriers.js';
 import type { Carriers, SendOutcome } from '../../../src/email/carriers/sending.js';
 import { waitFor } from '../../support/waitFor.js';
 import type { FileStorage } from '../../../src/files/storage/fileStorage.js';

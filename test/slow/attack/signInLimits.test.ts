@@ -1,4 +1,4 @@
-import { AnonymousTurns } from '../../../src/api/http/anonymousTurns.js';
+import { UnidentifiedTurns } from '../../../src/api/http/unidentifiedTurns.js';
 import { expect } from 'chai';
 import type { Request } from 'express';
 import { SignInLimits } from '../../../src/api/auth/signInLimits.js';
@@ -99,7 +99,7 @@ describe('attack: sign-in limits as a weapon', () => {
       const config = testConfig({ SIGN_IN_FAILURES_BEFORE_DELAY: '4', SIGN_IN_FAILURES_PER_LOGIN: '2' });
       return new SignInLimits({
         signInEvents: { note: () => undefined },
-        turns: new AnonymousTurns(fixture.testDatabase.database.pool, config),
+        turns: new UnidentifiedTurns(fixture.testDatabase.database.pool, config),
         database: fixture.testDatabase.database,
         log: testLog,
         config,

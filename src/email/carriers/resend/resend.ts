@@ -1,4 +1,4 @@
-import { IDEMPOTENCY_KEY_USED } from '../../../db/ledger/leases.js';
+import { IDEMPOTENCY_KEY_USED } from '../../../db/ledger/lostAttempts.js';
 import { isJsonObject } from '../../../foundation/json/losslessJson.js';
 import { formatAddress, isPlainName, type Address } from '../../addresses.js';
 import { keyField, optional, type AccountField, type AccountOf } from '../account.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { carrierOptions } from '../../../support/openCarrier.js';
-import { createCarriers } from '../../../../src/email/carriers/carriers.js';
+import { createCarriers } from '../../../../src/email/carriers/createCarriers.js';
 import type { EmailMessage, Carriers, SendContext } from '../../../../src/email/carriers/sending.js';
 import { findFreePort } from '../../../../src/embedded/freePort.js';
 import { startFakeProvider, type Behavior, type FakeProvider } from '../../../support/fakeProvider.js';

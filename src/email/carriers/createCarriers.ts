@@ -4,7 +4,7 @@ import { AttachmentLoader } from './attachmentLoader.js';
 import type { CarrierOptions } from './carrier.js';
 import { exceedsLimits } from './limits.js';
 import type { EmailMessage, Carriers, SendContext } from './sending.js';
-import { CARRIERS } from './table.js';
+import { CARRIERS } from './allCarriers.js';
 
 interface Options extends CarrierOptions {
   /** Source of attachments; closed with the carriers. Without it, emails have none. */

@@ -10,7 +10,7 @@ const MAX_WAITING = 1_000;
  * Divides half of a pool's connections among clients of which nobody knows yet who they are, by address. The pool itself serves first
  * come, first served: whoever sends many requests at once would be ahead of all tenants.
  */
-export class AnonymousTurns {
+export class UnidentifiedTurns {
   readonly #limiter: TenantLimiter<string>;
 
   constructor(

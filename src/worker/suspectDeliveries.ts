@@ -8,7 +8,7 @@ const MAX_WAITING = 32;
  * every delivery in flight. Suspects run one at a time, so that only the culprit is counted and no bystander fails as
  * poison. They take none of the shared slots.
  */
-export class CrashSuspects {
+export class SuspectDeliveries {
   readonly #slot = new FairSlots(1, { alone: 1, contended: () => 1 });
   #waiting = 0;
 
