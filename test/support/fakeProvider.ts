@@ -14,6 +14,8 @@ export type Behavior =
     }
   /** Takes the email and responds with 202, after a while. */
   | { readonly kind: 'slow'; readonly ms: number }
+  /** Takes the email, and responds with 202 once it may. */
+  | { readonly kind: 'held'; readonly until: Promise<unknown> }
   /** Reads everything, says nothing. */
   | { readonly kind: 'hang' }
   /** Sends a header every 50 ms, without end. */
@@ -103,7 +105,7 @@ export async function startFakeProvider(): Promise<FakeProvider> {
     const call = await readCall(request);
     const behavior = provider.behave(call);
     const accepted =
-      ['accept', 'slow', 'body-drip', 'reset-after'].includes(behavior.kind) ||
+      ['accept', 'slow', 'held', 'body-drip', 'reset-after'].includes(behavior.kind) ||
       (behavior.kind === 'reply' && behavior.status === 202);
     calls.push({ ...call, accepted });
     await respond(behavior, response, calls.length);
@@ -160,7 +162,8 @@ async function respond(behavior: Behavior, response: http.ServerResponse, number
       response.writeHead(202, { 'x-message-id': `message-${number}` }).end();
       return;
     case 'slow':
-      await delay(behavior.ms);
+    case 'held':
+      await (behavior.kind === 'slow' ? delay(behavior.ms) : behavior.until);
       response.writeHead(202, { 'x-message-id': `message-${number}` }).end();
       return;
     case 'reply':
