@@ -26,7 +26,10 @@ interface KeyColumns {
   readonly kind: string;
 }
 
-/** Every secret in the database, except emails that are kept as sent. */
+/**
+ * Every secret in the database, except those that end without harm if their key is missing: emails that are kept as sent, sign-ins
+ * under way, and the ID tokens of sessions.
+ */
 export const SECRET_COLUMNS: readonly SecretColumn<KeyColumns>[] = [
   {
     table: 'signing_key',
@@ -103,7 +106,7 @@ export function decrypted(keyRing: KeyRing, ciphertext: string, context: string)
   try {
     return keyRing.decrypt(ciphertext, context);
   } catch {
-    // The caller reports which one.
+    // The caller reports which one, or goes on without.
     return undefined;
   }
 }

@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import type { JWTPayload } from 'jose';
 import type { Claims } from '../../control/oidc/claims.js';
 import type { OidcRegistration } from '../../control/oidc/oidcRegistration.js';
+import { decrypted } from '../../control/storedSecrets.js';
 import { takeOidcSignIn, type OidcSignIn } from '../../db/roles/signIn/oidcSignIns.js';
 import type { RouteDeps } from '../http/routeDeps.js';
 import { browserHashOf, sha256 } from './browserBinding.js';
@@ -50,7 +51,9 @@ export async function takeSignIn(
   if (browserHash === undefined) throw stateInvalid();
   const signIn = await takeOidcSignIn(deps.database.pool, { stateHash, browserHash, trialSessionid });
   if (signIn?.redirect_uri !== req.path) throw stateInvalid();
-  const codeVerifier = deps.keyRing.decrypt(signIn.code_verifier_encrypted, verifierContext(stateHash));
+  const codeVerifier = decrypted(deps.keyRing, signIn.code_verifier_encrypted, verifierContext(stateHash));
+  // Its key was removed meanwhile.
+  if (codeVerifier === undefined) throw stateInvalid();
   return { ...signIn, state, codeVerifier, callbackUrl };
 }
 

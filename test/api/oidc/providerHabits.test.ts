@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import type { JWK, JWTPayload } from 'jose';
 import { startMisbehaving, SUB_ID, type MisbehavingFixture } from './support/misbehavingFixture.js';
 import { json, type MisbehavingProvider } from './support/misbehavingProvider.js';
+import { knexOf } from '../../support/knexOf.js';
 import { CLIENT, type FailureBody, type OidcFixture } from './support/oidcFixture.js';
 
 /** An RSA key that jose does not verify with. */
@@ -206,6 +207,25 @@ describe('sign-in through providers with habits of their own', () => {
     // Up to some number of groups, and not beyond.
     expect(hinted).to.deep.equal([...hinted].sort((a, b) => Number(b) - Number(a)));
     expect([hinted[0], hinted.at(-1)]).to.deep.equal([true, false]);
+  });
+
+  it('is asked to sign out without the ID token, if its key of SECRET_KEYS was removed', async () => {
+    const end_session_uri = `${provider.issuer}/end`;
+    const ending = await fixture.createConfig(
+      await fixture.createProvider({ ...provider.endpoints, issuer: provider.issuer, end_session_uri }),
+    );
+    await fixture.map(roleid, ending, SUB_ID);
+    const { access_token } = await fixture.readAuthBody(await fixture.signIn(roleid, ending));
+    const knex = knexOf(fixture.web.testDatabase.database);
+    const removed = knex.raw("'removed.' || split_part(id_token_encrypted, '.', 2)");
+    expect(
+      await knex('rowpost.session').where('confid', ending).update({ id_token_encrypted: removed }),
+    ).to.equal(1);
+    const headers = { authorization: `Bearer ${access_token}` };
+    const response = await fixture.web.fetch('/oidc/logout', { method: 'POST', headers });
+    expect(response.status).to.equal(200);
+    const { ended, logout_url } = (await response.json()) as { ended: boolean; logout_url: string };
+    expect([ended, new URL(logout_url).searchParams.has('id_token_hint')]).to.deep.equal([true, false]);
   });
 
   it('reports encrypted ID tokens as such', async () => {

@@ -221,6 +221,17 @@ describe('POST /oidc and its callback', () => {
       await expectFailure(await late.browser.send(late.callback), 400, 'OIDC_STATE_INVALID');
     });
 
+    it('refuses a sign-in whose key of SECRET_KEYS was removed meanwhile, and no other', async () => {
+      const old = await untilCallback();
+      const knex = knexOf(fixture.web.testDatabase.database);
+      await knex('rowpost.oidc_sign_in').update({
+        code_verifier_encrypted: knex.raw("'removed.' || split_part(code_verifier_encrypted, '.', 2)"),
+      });
+      const current = await untilCallback();
+      await expectFailure(await old.browser.send(old.callback), 400, 'OIDC_STATE_INVALID');
+      await fixture.readAuthBody(await current.browser.send(current.callback));
+    });
+
     it('refuses a code from another sign-in', async () => {
       const first = await untilCallback();
       const second = await untilCallback();
