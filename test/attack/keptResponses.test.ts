@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { WebFixture } from '../api/webFixture.js';
+import { textAt, WebFixture } from '../api/webFixture.js';
 
 const ALIASES = 98;
 const TEXT = 'x'.repeat(10_000);
@@ -89,6 +89,21 @@ describe('attack: a client fills the database with kept responses', () => {
     expect(await send(client, 'small', small)).to.deep.equal(first);
     const ofRoot = await send(root, 'k');
     expect(await send(root, 'k')).to.deep.equal(ofRoot);
+  });
+
+  it('as an API key, up to the share of its role and not that of a client', async () => {
+    const made = await fixture.control(
+      root,
+      'mutation { create_api_key(input: {name: "shop"}) { keyid key } }',
+    );
+    const [keyid, key] = [textAt(made, 'data.create_api_key.keyid'), textAt(made, 'data.create_api_key.key')];
+    const responses: Answered[] = [];
+    for (let n = 0; n < 5; n++) responses.push(await send(key, `k${n}`));
+    expect(await keptBytes(`client = '${keyid}'`)).to.be.above(4 * MIB);
+    for (const [n, first] of responses.entries()) expect(await send(key, `k${n}`)).to.deep.equal(first);
+    await fill(roleOf(root), 60 * MIB);
+    expect((await send(key, 'beyond')).status).to.equal(200);
+    expect((await send(key, 'beyond')).status).to.equal(410);
   });
 
   it('as several roles, up to the share of their tenant, and no other tenant notices', async () => {
