@@ -52,10 +52,13 @@ export function failureHeaders(res: ServerResponse, error: AppError): Readonly<R
   return {
     ...retryAfter(error),
     // RFC 9110, 15.5.2. Some HTTP clients fail with an error of their own if a 401 comes without a challenge.
-    ...(error.status === 401 ? { 'www-authenticate': 'Bearer realm="rowpost"' } : {}),
+    ...(error.status === 401 ? { 'www-authenticate': `${schemeOf(error)} realm="rowpost"` } : {}),
     ...(isUnread ? { connection: 'close' } : {}),
   };
 }
+
+/** Carriers that sign nothing have a name and a password in the URL. */
+const schemeOf = ({ code }: AppError): string => (code.startsWith('EVENT_') ? 'Basic' : 'Bearer');
 
 /** The headers that say when, or where, to retry. */
 export function retryAfter({ code, details, retryAfterSeconds }: AppError): Readonly<Record<string, string>> {

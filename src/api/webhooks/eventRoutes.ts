@@ -1,4 +1,4 @@
-import { Router, type RequestHandler } from 'express';
+import { Router, type Request, type RequestHandler, type Response } from 'express';
 import { readWebhookSecret, useToken } from '../../db/email/carrierWebhooks.js';
 import { readEmailWebhookKey } from '../../db/email/emailWebhookKeys.js';
 import { EVENT_BYTES, recordEmailEvents } from '../../db/email/emailEvents.js';
@@ -6,6 +6,7 @@ import { checkEvents } from '../../email/carriers/reports/events.js';
 import { signatureInvalid, type EventWebhook, type Report } from '../../email/carriers/reports/webhook.js';
 import { CARRIERS } from '../../email/carriers/allCarriers.js';
 import { requireTenantInThisCell } from '../../db/cells/placement.js';
+import { explainControlError } from '../../db/sql/controlFailure.js';
 import { AppError, rateLimited } from '../../foundation/errors.js';
 import { tenantPlans } from '../../graphql/plan/planOwner.js';
 import { oneStep } from '../../graphql/steps.js';
@@ -31,15 +32,16 @@ const ANONYMOUS_CLIENTS = { key: 'clients with reports', isAnonymous: true };
 
 /**
  * `POST /events/<carrier>/<tenantid>`: carriers' reports, verified by each carrier's own method before their content is
- * trusted. A missing tenant or secret gets the same response as a wrong signature.
+ * trusted. A missing tenant or secret gets the same response as a wrong signature. Mailgun and Postmark repeat a report unless the
+ * response is 200, and Postmark gives up after a 403.
  */
 export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router {
   const { pool, ledger } = deps.database;
   const limiter = new TenantLimiter(REPORTS);
 
   const receive =
-    (kind: string, { maxBodyBytes, verify, read }: EventWebhook): RequestHandler =>
-    async (req, res) => {
+    (kind: string, { maxBodyBytes, verify, read }: EventWebhook) =>
+    async (req: Request, res: Response): Promise<void> => {
       const nowMs = deps.clock.now();
       const tenantid = readId(req.params['tenantid']) ?? NO_TENANT;
       await deps.turns.run(req, () => requireTenantInThisCell(pool, tenantid));
@@ -70,7 +72,7 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
           throw rateLimited('Too much has been reported of this tenant today.', REFUSED_FOR_MS);
         }
       }
-      res.status(204).end();
+      res.status(kind === 'sendgrid' ? 204 : 200).end();
     };
 
   const turnsOf = (tenantid: number, { length }: Buffer): Report['inTurn'] => {
@@ -93,8 +95,19 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
   const router = Router();
   for (const { kind, reports } of CARRIERS) {
     if (!reports) continue;
-    const webhook = reports.open({ readSns: deps.readSns });
-    router.route(`/events/${kind}/:tenantid`).post(receive(kind, webhook)).all(refuse);
+    const record = receive(kind, reports.open({ readSns: deps.readSns }));
+    const respond: RequestHandler = async (req, res) => {
+      await record(req, res).catch((error: unknown) => {
+        throw repeatable(error);
+      });
+    };
+    router.route(`/events/${kind}/:tenantid`).post(respond).all(refuse);
   }
   return router;
+}
+
+/** Brevo and SNS don't repeat a report after a 409. */
+function repeatable(error: unknown): unknown {
+  if (explainControlError(error)?.code !== 'TRANSACTION_CONFLICT') return error;
+  return new AppError('TOO_BUSY', 'The report could not be recorded in time.', { cause: error });
 }

@@ -16,7 +16,7 @@ import {
   type VerifiedReport,
 } from '../reports/webhook.js';
 
-/** SNS retries a message for hours, with its original signature. */
+/** SNS retries a message with its original signature. */
 const OLDEST_MS = 25 * 3_600_000;
 const MAX_CERTIFICATES = 100;
 /** Limits on fetches: a tenant may name certificates that don't exist, and has one at a time, so that another may have the other. */
