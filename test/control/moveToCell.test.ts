@@ -8,6 +8,10 @@ import { migrateDirectory, openDirectory, type Directory } from '../../src/db/ce
 import { readOpenMove } from '../../src/db/cells/directory/moves.js';
 import { inTransaction } from '../../src/db/pool/inTransaction.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
+import { startEmbeddedPostgres } from '../../src/embedded/postgres.js';
+import { copyPreparedCluster, PREPARED_TEMPLATE, throwawayDataDir } from '../support/preparedCluster.js';
+import { runSql } from '../support/runSql.js';
+import { databaseUrl, openTestDatabase } from '../support/templateDatabase.js';
 import { testKeyRing, testLog } from '../support/testConfig.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
@@ -75,6 +79,41 @@ describe('a tenant that can not be moved to another cell', () => {
       const refusal: unknown = await move(deps, tenantid, 'cell1').catch((error: unknown) => error);
       expect(refusal).to.have.property('code', 'SCHEMA_TOO_LARGE');
       expect(await readOpenMove(directory, tenantid), 'nothing was begun').to.equal(undefined);
+    }
+  });
+
+  it('because it has more objects than PostgreSQL can lock in the target is told so, before its writes are held', async () => {
+    const { database } = deps.source;
+    const named = { name: 'many', rootLogin: 'root', rootPassword: 'correct horse' };
+    const { tenantid } = await createTestTenant(database.pool, named);
+    const dataDir = await throwawayDataDir();
+    await copyPreparedCluster(dataDir, 18, undefined);
+    const server = await startEmbeddedPostgres({
+      dataDir,
+      throwaway: true,
+      settings: ['max_connections=40', 'max_locks_per_transaction=10'],
+      say: (line) => process.stderr.write(`${line}\n`),
+    });
+    await runSql(server.url, `create database small template ${PREPARED_TEMPLATE}`);
+    const url = databaseUrl(server.url, 'small');
+    const target = { url, database: openTestDatabase(url) };
+    try {
+      const cell = { name: 'cell2', baseUrl: 'http://cell2.example', idRange: 2 };
+      await joinDirectory(directory, target.database.pool, cell);
+      await runTenantSql(database, {
+        tenantid,
+        sql: `do $$ begin for i in 1..200 loop
+          execute format('create table t%s (id int primary key, name text)', i); end loop; end $$`,
+      });
+      const refusal: unknown = await moveTenantToCell({ ...deps, target }, tenantid, 'cell2').catch(
+        (error: unknown) => error,
+      );
+      expect(refusal).to.have.property('code', 'SCHEMA_TOO_LARGE');
+      expect((refusal as Error).message).to.match(/in the target, and has 400 for everybody\./);
+      expect(await readOpenMove(directory, tenantid), 'nothing was begun').to.equal(undefined);
+    } finally {
+      await target.database.close();
+      await server.stop();
     }
   });
 

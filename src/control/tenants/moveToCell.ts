@@ -206,7 +206,7 @@ async function requireEnds({ source, target }: MoveDeps, from: string, to: strin
   }
 }
 
-async function requireMovable({ source }: MoveDeps, tenantid: number): Promise<MovingTenant> {
+async function requireMovable({ source, target }: MoveDeps, tenantid: number): Promise<MovingTenant> {
   const tenant = await readTenant(source.database.pool, tenantid);
   if (tenant?.schema == null) throw new UsageError(`there is no tenant ${tenantid} in this cell`);
   if (tenant.adopted) {
@@ -227,8 +227,8 @@ async function requireMovable({ source }: MoveDeps, tenantid: number): Promise<M
       `${writers.join(', ')} may write to the tenant's tables, which nothing would stop once it has moved: revoke that first`,
     );
   }
-  // To hold its writes takes a lock for each table, and to leave the cell one for each object.
-  await requireDroppable(source.database.pool, moving.role, moving.schema);
+  // To hold its writes takes a lock for each table, and to leave the cell, or arrive in one, a lock for each object.
+  await requireDroppable(source.database.pool, moving.role, moving.schema, target.database.pool);
   return moving;
 }
 

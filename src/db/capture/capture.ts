@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import { AppError } from '../../foundation/errors.js';
 import type { Catalog, Table } from '../catalog/catalog.js';
+import { readLockQuota } from '../isolation/lockCapacity.js';
 import type { RoleNames } from '../isolation/roleNames.js';
 import type { StatementRunner } from '../sql/statementRunner.js';
 import { withLockTimeout } from '../pool/withLockTimeout.js';
@@ -182,8 +183,6 @@ async function createTriggers(
   await runAll(runner, names, table, parts, (part) => triggersToRepair(tenantid, table, part));
 }
 
-const MAX_SHARE_OF_LOCKS = 0.5;
-
 /** PostgreSQL has one table of locks for all sessions, and each part that is changed takes one. */
 async function runAll(
   runner: StatementRunner,
@@ -195,10 +194,9 @@ async function runAll(
   const changes = parts
     .map((part) => ({ part, statements: statementsFor(part) }))
     .filter(({ statements }) => statements.length > 0);
-  const { rows } = await runner.query(LOCKS);
-  const [{ locks } = { locks: 0 }] = rows as readonly { readonly locks: number }[];
-  if (changes.length > locks * MAX_SHARE_OF_LOCKS) {
-    const message = `${table.name} has ${changes.length} partitions to change, and PostgreSQL ${locks} locks for everybody.`;
+  const { available, quota } = await readLockQuota(runner);
+  if (changes.length > quota) {
+    const message = `${table.name} has ${changes.length} partitions to change, and PostgreSQL ${available} locks for everybody.`;
     throw new AppError('BAD_USER_INPUT', message, {
       hint: 'Use fewer partitions, or raise max_locks_per_transaction.',
       details: { field: 'table_name' },
@@ -206,10 +204,6 @@ async function runAll(
   }
   for (const { part, statements } of changes) await run(runner, statements, part, names);
 }
-
-const LOCKS = `
-  select current_setting('max_locks_per_transaction')::int
-    * (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int) as locks`;
 
 async function run(
   runner: StatementRunner,

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { identifier, join, statement } from '../sql/sql.js';
+import { LOCK_CAPACITY } from './lockCapacity.js';
 import type { RoleNames } from './roleNames.js';
 
 /** A session that was ended. */
@@ -125,8 +126,7 @@ const READABLE_CATALOGS = statement`
   where relnamespace = 'pg_catalog'::regnamespace and relkind = 'r' and has_table_privilege(oid, 'select')`;
 
 const PER_SESSION = `current_setting('max_locks_per_transaction')::int`;
-const CAPACITY = `(${PER_SESSION} * (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int))`;
-const SHORT_OF_LOCKS = `(select count(*) from taken) > ${CAPACITY} / 2.0`;
+const SHORT_OF_LOCKS = `(select count(*) from taken) > ${LOCK_CAPACITY} / 2.0`;
 const SHORT_OF_NOTIFICATIONS = `pg_notification_queue_usage() > ${MAX_NOTIFICATIONS}`;
 /** Within the transaction that stays open, `age` stays the same. One that is newer than the snapshot would be beyond the limit. */
 const TRANSACTIONS_SINCE = `(
@@ -182,7 +182,7 @@ const END = `
   )
   select a.pid, a.role, a.locks from holder a
   where case when ${SHORT_OF_LOCKS} and a.locks > ${PER_SESSION} / 8 and a.together > ${PER_SESSION}
-        and a.together >= least((select max(together) from holder), ${CAPACITY} / 8)
+        and a.together >= least((select max(together) from holder), ${LOCK_CAPACITY} / 8)
       or ${SHORT_OF_NOTIFICATIONS} and a.xact_start < clock_timestamp() - interval '${MAX_LISTENING_SECONDS} seconds'
       or a.pid in (select pid from waited_for union select l.pid from taken l where ${QUEUES_BEFORE_ALL}) and a.tenant is not null
       or ${TRANSACTIONS_SINCE} > $5

@@ -1,6 +1,7 @@
 import { AppError } from '../../foundation/errors.js';
 import { QUEUE_SCHEMA } from '../pool/database.js';
 import { attempt } from '../pool/inTransaction.js';
+import { readLockQuota } from '../isolation/lockCapacity.js';
 import { readRoleNames } from '../isolation/roleNames.js';
 import type { StatementRunner } from '../sql/statementRunner.js';
 import { ensureTenantRole } from '../isolation/tenantRoles.js';
@@ -84,19 +85,27 @@ export async function dropTenantSchema(tx: StatementRunner, tenantid: number, sc
  * PostgreSQL locks each object that it drops, and each policy of others that names the role; and has one table of locks for all sessions.
  * Throws AppError SCHEMA_TOO_LARGE.
  * @param schema null: it stays
+ * @param target the database of another cell, in which one transaction creates the objects
  */
 export async function requireDroppable(
   runner: StatementRunner,
   role: string,
   schema: string | null,
+  target?: StatementRunner,
 ): Promise<void> {
   const { rows } = await runner.query(LOCKS_TO_DROP, [schema, role]);
-  const { needed, available, naming } = rows[0] as {
-    needed: number;
-    available: number;
-    naming: readonly string[];
-  };
-  if (needed <= available * MAX_SHARE_OF_LOCKS) return;
+  const { needed, naming } = rows[0] as { needed: number; naming: readonly string[] };
+  const whose = schema === null ? `the role "${role}"` : `"${schema}"`;
+  const there = target && (await readLockQuota(target));
+  if (there && needed > there.quota) {
+    throw new AppError(
+      'SCHEMA_TOO_LARGE',
+      `To restore ${whose}, PostgreSQL needs ${needed} locks in the target, and has ${there.available} for everybody.`,
+      { hint: 'Raise max_locks_per_transaction there.' },
+    );
+  }
+  const { available, quota } = await readLockQuota(runner);
+  if (needed <= quota) return;
   const [first, ...others] = naming;
   const what =
     first === undefined
@@ -104,14 +113,12 @@ export async function requireDroppable(
       : `Drop its objects, and the policies for its role in "${first}"${others.length > 0 ? ` and ${others.length} other schemas` : ''},`;
   throw new AppError(
     'SCHEMA_TOO_LARGE',
-    `To drop ${schema === null ? `the role "${role}"` : `"${schema}"`}, PostgreSQL needs ${needed} locks, and has ${available} for everybody.`,
+    `To drop ${whose}, PostgreSQL needs ${needed} locks, and has ${available} for everybody.`,
     {
       hint: `${what} in parts first, by several scripts of "rowpost tenant sql", or raise max_locks_per_transaction.`,
     },
   );
 }
-
-const MAX_SHARE_OF_LOCKS = 0.5;
 
 /**
  * Of the schema, unless it is somebody else's, and what the role owns elsewhere, with all that depends on these, such as policies and
@@ -143,9 +150,7 @@ const LOCKS_TO_DROP = `
   select ((select count(*) from dropped) + (select count(*) + count(distinct polrelid) from policy))::int as needed,
     array(
       select n.nspname::text from policy p join pg_catalog.pg_class c on c.oid = p.polrelid
-        join pg_catalog.pg_namespace n on n.oid = c.relnamespace group by 1 order by count(*) desc, 1) as naming,
-    current_setting('max_locks_per_transaction')::int
-      * (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int) as available`;
+        join pg_catalog.pg_namespace n on n.oid = c.relnamespace group by 1 order by count(*) desc, 1) as naming`;
 
 /** What they hold open would be waited for. One that PostgreSQL can't end is left. */
 async function endSessions(runner: StatementRunner, role: string): Promise<void> {
