@@ -9,7 +9,10 @@ const CODES = {
   NOT_FOUND: [404, 'The object does not exist, or this role may not see it.'],
   METHOD_NOT_ALLOWED: [405, 'Send queries with GET or POST, mutations with POST.'],
   NOT_ACCEPTABLE: [406, 'Accept application/json or application/graphql-response+json.'],
-  UNSUPPORTED_MEDIA_TYPE: [415, 'Send application/json, a urlencoded form or a multipart form.'],
+  UNSUPPORTED_MEDIA_TYPE: [
+    415,
+    'Send application/json, a urlencoded form or a multipart form, in UTF-8 and without Content-Encoding.',
+  ],
   TOO_BUSY: [503, 'Retry after the time given in Retry-After.'],
   RATE_LIMITED: [429, 'Wait for the time given in Retry-After.'],
   STATEMENT_TIMEOUT: [
@@ -35,7 +38,7 @@ const CODES = {
   ],
   IDEMPOTENCY_RESPONSE_NOT_KEPT: [
     410,
-    'It took effect once: read the rows, and do not send it with another key. Smaller responses are always kept.',
+    'It took effect once: read the rows, and do not send it with another key. Responses of up to 4 KiB are always kept.',
   ],
   INTERNAL_ERROR: [500, 'This is an error in the service. Give the request id to the operator.'],
 
@@ -50,7 +53,7 @@ const CODES = {
   TOKEN_WRONG_TYPE: [401, 'Use access tokens for requests, and refresh tokens for GET /auth.'],
   TOKEN_REVOKED: [
     401,
-    'Its session was ended, or the role was deleted, or its password, identity or right to sign in changed. Sign in again.',
+    "Its session was ended, the role or the API key was deleted, or the role's password, identity or right to sign in changed. Sign in again.",
   ],
   LOGIN_FAILED: [401, 'Unknown login, wrong password, or wrong tenantid.'],
   REAUTHENTICATION_REQUIRED: [
@@ -107,7 +110,7 @@ const CODES = {
   ],
   SCHEMA_TOO_LARGE: [
     400,
-    'The tenant has more than 100,000 columns, enum labels and constraint columns, or more objects than PostgreSQL can drop at once: drop unused ones, or split the tenant.',
+    'The tenant has more than 100,000 columns, enum labels, constraint columns and parts of views, or more objects than PostgreSQL can drop at once: drop unused ones, or split the tenant.',
   ],
   TENANT_SQL_FAILED: [
     400,
@@ -193,7 +196,7 @@ const CODES = {
   // Email settings
   EMAIL_APIKEY_MISSING: [
     409,
-    'Call set_email_apikey, or set_email_transport for another carrier, before any other email setting. Where email is kept in the mailbox, any text is accepted as the key.',
+    'First call set_email_apikey, or set_email_transport for another carrier. Where email is kept in the mailbox, any text is accepted as the key.',
   ],
   EMAIL_TRANSPORT_REFUSED: [
     422,

@@ -30,6 +30,8 @@ describe('docs/reference/errors.md, errors of PostgreSQL', () => {
       const { status, errors } = await shop.ask(request);
       expect(errors?.[0]).to.deep.include({ message });
       expect(errors?.[0]?.extensions.code).to.equal(code);
+      if (code === 'TENANT_CODE_FAILED')
+        expect(errors?.[0]?.extensions['sqlstate']).to.match(/^[0-9A-Z]{5}$/);
       expect(status).to.equal(200);
     });
   }

@@ -99,7 +99,7 @@ export const DELIVERY_ERRORS: readonly DeliveryErrorRow[] = [
     codes: '`CONDITION_FAILED`',
     title: 'The rule’s condition failed',
     state: '`failed`',
-    why: "the rule's condition can't be evaluated for this change, for example because a value is not a number, or the column is gone. Each change is evaluated separately, so the emails of other changes are sent",
+    why: "the rule's condition can't be evaluated for this change, for example because a value is not a number, the column is gone, or PostgreSQL has refused to evaluate it for an hour. The emails of changes for which it can be evaluated are sent",
     whatToDo: 'correct the condition or the row',
   },
   {
@@ -204,14 +204,14 @@ export const DELIVERY_ERRORS: readonly DeliveryErrorRow[] = [
     codes: '`SUPPRESSED`',
     title: 'The address is suppressed',
     state: '`skipped`',
-    why: 'everybody it is for is on the list of suppressed addresses; `error` names them with the reasons',
+    why: 'each of its recipients is on the list of suppressed addresses, or has unsubscribed; `error` names up to five with the reasons',
     whatToDo: 'remove an address from the list if it works again, then send again',
   },
   {
     codes: '`UNSUBSCRIBED`',
     title: 'The recipient has unsubscribed',
     state: '`skipped`',
-    why: 'everybody it is for has unsubscribed from this email; `error` names them',
+    why: 'each of its recipients has unsubscribed from this email; `error` names up to five',
     whatToDo: 'nothing: it is what they asked for',
   },
   {
@@ -267,7 +267,7 @@ export const DELIVERY_ERRORS: readonly DeliveryErrorRow[] = [
     codes: '`ACCOUNT_BLOCKED`',
     title: 'The carrier has blocked the account',
     state: '`paused`',
-    why: 'the carrier has blocked the account',
+    why: 'the carrier has blocked the account, or does not know its domain (Mailgun) or configuration set (Amazon SES)',
     whatToDo: 'resolve that, then set the key again',
   },
   {
@@ -337,14 +337,14 @@ export const DELIVERY_ERRORS: readonly DeliveryErrorRow[] = [
   {
     codes: '`STORAGE_UNAVAILABLE`',
     title: 'The file storage is unavailable',
-    state: '`retrying`',
+    state: '`retrying`, in the end `failed`',
     why: "Rowpost's file storage is unavailable",
     whatToDo: 'nothing',
   },
   {
     codes: '`WORKER_LOST`',
     title: 'A worker died while sending',
-    state: '`retrying`',
+    state: '`retrying`, in the end `failed`',
     why: 'the worker died while sending; the email may arrive twice',
     whatToDo: 'nothing',
   },
@@ -365,8 +365,8 @@ export const DELIVERY_ERRORS: readonly DeliveryErrorRow[] = [
   {
     codes: '`INTERNAL_ERROR`',
     title: 'Rowpost has a bug',
-    state: '`retrying`, in the end `failed`',
-    why: 'a bug',
+    state: '`retrying`, in the end `failed`; `unknown` with `at_most_once` when the email may have left',
+    why: "a bug, or none of the `SECRET_KEYS` decrypts the tenant's accounts",
     whatToDo: "tell the operator, who finds the delivery's id in the log",
   },
 ];

@@ -54,7 +54,10 @@ export function outcomeOf(
   }
   if (mode === 'read' && error.code === READ_ONLY && !isRaised(error)) {
     const message = 'A view or function of the database makes changes while rows are read.';
-    return failed(new AppError('TENANT_CODE_FAILED', message, { cause: error }), rows.length);
+    return failed(
+      new AppError('TENANT_CODE_FAILED', message, { details: { sqlstate: READ_ONLY }, cause: error }),
+      rows.length,
+    );
   }
   return failed(toAppError(error), !hasStarted || isCommit ? undefined : rows.length);
 }
