@@ -20,20 +20,20 @@ export const ADDRESSES = {
     optional(databaseAddress),
     undefined,
     'PostgreSQL for the control and tenant schemas. The role needs CREATEROLE and CREATE on the database. Several hosts, `host1:port,host2:port`, are a primary and its standbys: the one that accepts writes is used.',
-    'embedded PostgreSQL under `.rowpost/`',
+    'embedded PostgreSQL under `ROWPOST_DATA_DIR`',
   ),
   databaseDirectUrl: setting(
     'DATABASE_DIRECT_URL',
     optional(databaseAddress),
     undefined,
-    'A direct connection to PostgreSQL, if `DATABASE_URL` points to a connection pooler such as PgBouncer. Used for LISTEN, migrations, the ledger of relay and worker, the queue if it is in PostgreSQL, and all commands.',
+    'A direct connection to PostgreSQL, if `DATABASE_URL` points to a connection pooler such as PgBouncer. Used for LISTEN, migrations, the ledger, the queue if it is in PostgreSQL, and all commands.',
     '`DATABASE_URL`',
   ),
   databaseReplicaUrls: setting(
     'DATABASE_REPLICA_URLS',
     databaseAddresses,
     [],
-    'Standbys for reads, comma-separated: they serve the queries of emails, and requests with `X-Read: replica`. Each URL has one host and connects to PostgreSQL directly.',
+    'Standbys for reads, comma-separated: they serve the queries of emails, and requests with `X-Read: replica` or of roles with `read_replica`. Each URL has one host and connects to PostgreSQL directly.',
     'none',
   ),
   maxReplicaLagSeconds: setting(
@@ -46,7 +46,7 @@ export const ADDRESSES = {
     'DATABASE_PASSWORD_COMMAND',
     optionalText,
     undefined,
-    "A shell command that prints the password of `DATABASE_URL`'s role, for short-lived passwords such as IAM tokens. Run for new connections, at most twice a minute.",
+    "A shell command that prints the password of `DATABASE_URL`'s role, for short-lived passwords such as IAM tokens. Each process runs it for new connections, at most twice a minute unless it fails.",
     "the URL's password",
   ),
   preparedStatements: setting(
@@ -81,7 +81,7 @@ export const ADDRESSES = {
     'CELL',
     optional(cellName),
     undefined,
-    "This cell's name in the directory: letters, digits, `-` and `_`.",
+    "This cell's name in the directory: a letter, then letters, digits, `-` and `_`.",
     'none',
   ),
   cellUrl: setting(

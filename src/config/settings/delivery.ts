@@ -41,12 +41,12 @@ export const DELIVERY = {
     'RETENTION_DAYS',
     integer(1, MAX_DAYS),
     30,
-    'Retention of events, deliveries and attempts, in days.',
+    "Retention of events, and of deliveries with their attempts and carriers' reports, in days.",
   ),
   keepEmailDays: setting(
     'KEEP_EMAIL_DAYS',
     integer(0, MAX_DAYS),
     0,
-    'Retention of sent emails, encrypted, for the console, in days: at most `RETENTION_DAYS`. 0 keeps none; `rowpost demo` keeps them for 7.',
+    'Retention of sent emails, encrypted, in days: at most `RETENTION_DAYS`. 0 keeps none; `rowpost demo` keeps them for 7.',
   ),
 } as const;

@@ -6,7 +6,7 @@ export const EMAIL = {
     'MAIL_TRANSPORT',
     optional(oneOf('sendgrid', 'mailbox')),
     undefined,
-    '`mailbox` keeps email locally, shown at `/mailbox`.',
+    "`sendgrid` sends email through the tenants' carriers, whichever they are; `mailbox` keeps it locally, shown at `/mailbox`.",
     '`mailbox` in embedded mode, otherwise `sendgrid`',
   ),
   smtpAllowPrivateNetwork: setting(

@@ -7,7 +7,7 @@ export const OPERATION = {
     'HEALTH_PORT',
     optional(integer(0, 65_535)),
     undefined,
-    'Port on which a relay or worker serves `/livez` (also as `/healthz`), `/readyz` and `/metrics`; each process needs its own. No token is required, so do not expose it. `web` and `all` serve them on `PORT`.',
+    'Port on which a relay or worker serves `/livez`, `/readyz` and `/metrics`; each process needs its own. No token is required, so do not expose it. `web` and `all` serve them on `PORT`.',
     'none',
   ),
   healthHost: setting(

@@ -24,7 +24,7 @@ export const REQUESTS = {
     1_048_576,
     'Maximum size of a request body, in bytes.',
   ),
-  introspection: setting('GRAPHQL_INTROSPECTION', flag, true, 'Whether signed-in roles may introspect.'),
+  introspection: setting('GRAPHQL_INTROSPECTION', flag, true, 'Whether clients may introspect.'),
 
   // Reads and writes
   listMaxLimit: setting('LIST_MAX_LIMIT', integer(1), 1000, 'Maximum `limit` of a list, at every level.'),
@@ -40,13 +40,13 @@ export const REQUESTS = {
     'ANONYMOUS_REQUESTS_PER_MINUTE',
     integer(0),
     6_000,
-    'GraphQL requests of anonymous clients per minute, a fifth of them from one address, and as many rows that they may create, update and delete as one address may send requests; further ones get 429. 0 for no limit.',
+    "GraphQL requests of a tenant's anonymous clients per minute, in each web process, a fifth of them from one address, and as many rows that they may create, update and delete as one address may send requests; further ones get 429. 0 for no limit.",
   ),
   anonymousRolesPerMinute: setting(
     'ANONYMOUS_ROLES_PER_MINUTE',
     integer(0),
     60,
-    'Roles that anonymous clients may try to create per minute, a sixth of them from one address, including rejected attempts; 0 for no limit.',
+    "Roles that a tenant's anonymous clients may try to create per minute, in each web process, a sixth of them from one address, including rejected attempts; and a sixth as many logins that a role without all rights may try to take. 0 for no limit.",
   ),
 
   // PostgreSQL
