@@ -55,7 +55,7 @@ async function withHealth(
 
 /** Everything in one process, on the embedded PostgreSQL if no DATABASE_URL is set. */
 export const all: Command = async () => {
-  const installation = await openInstallation('rowpost', 'all');
+  const installation = await openInstallation('all', 'all');
   const { parts } = await startEverything(installation);
   stopOnSignal([...parts, installation], installation.config.graceMs, installation.log);
   installation.log.info('started');

@@ -10,6 +10,7 @@ import pg from 'pg';
 import { DataTypes, Sequelize } from 'sequelize';
 import { post } from '../../../bench/support/installation.js';
 import { adoptTenant } from '../../../src/control/tenants/tenants.js';
+import { readProcesses } from '../../../src/db/pool/processes.js';
 import { openRecipes, type Recipes } from '../../processes/recipes.js';
 import { runRowpost, startProcess, type RowpostProcess } from '../../support/rowpostProcess.js';
 import { startSeparateCluster, type SeparateCluster } from '../../support/separateCluster.js';
@@ -138,6 +139,8 @@ describe('docs/tutorials/existing-database.md, with the built program', () => {
     expect(made).to.deep.equal(JSON.parse(block('json adopt')));
     await run('capture');
     service = await startProcess(['all'], env);
+    // By this name the console knows which parts run.
+    expect((await readProcesses(test.database.pool)).map(({ name }) => name)).to.include('all');
     baseUrl = `http://127.0.0.1:${/"port":(\d+)/.exec(service.log())?.[1] ?? ''}`;
     token = await signIn(1);
     await control(block('graphql email'));
