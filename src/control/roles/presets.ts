@@ -23,5 +23,9 @@ export const PRESETS: readonly Preset[] = [
     capabilities: ['login', 'select', 'edit_email'],
     may: 'Changes the wording of emails, but not who gets them, nor what they read. Previews them with rows that policy rules let the editor read.',
   },
-  { name: 'Administrator', capabilities: ['login', 'admin'], may: 'Does everything in this tenant.' },
+  {
+    name: 'Administrator',
+    capabilities: ['login', 'admin'],
+    may: 'Does almost everything in this tenant: only the root role chooses identity providers and lets anonymous clients in.',
+  },
 ];
