@@ -91,7 +91,7 @@ function reportSizes(plans: readonly Plan[]): void {
   );
 }
 
-/** Measured by `npm run bench -- tenants 300 30`: tenants with 30 tables each, of which four are asked. */
+/** Measured by `npm run bench -- tenants 300 30`: tenants with 30 tables each, of which three are asked. */
 const SESSION_MIB = 11;
 const SESSION_KIB_A_TENANT = 56;
 const CATALOG_KIB_A_TENANT = 571;

@@ -27,7 +27,7 @@ const OF_CONSTANTS: { readonly [Name in keyof typeof CONSTANTS]: (value: number)
     ['reference/capture-and-grants', `The relay polls for these events every ${ms} ms`],
   ],
   reconcileMs: (ms) => [
-    ['explanation/guarantees', `compares the queue with the ledger, every ${seconds(ms)} seconds`],
+    ['explanation/guarantees', `compares the queue with the ledger at least every ${seconds(ms)} seconds`],
   ],
   schemaCheckMs: (ms) => [['reference/isolation', `is noticed within ${seconds(ms)} seconds`]],
   backoffBaseMs: (ms) => [['reference/email', `at first of up to ${seconds(ms)} seconds, doubled`]],
