@@ -10,7 +10,7 @@ import pg from 'pg';
 import { DataTypes, Sequelize } from 'sequelize';
 import { post } from '../../../bench/support/installation.js';
 import { adoptTenant } from '../../../src/control/tenants/tenants.js';
-import { readProcesses } from '../../../src/db/pool/processes.js';
+import { readProcesses } from '../../../src/db/pool/connectedProcesses.js';
 import { openRecipes, type Recipes } from '../../processes/recipes.js';
 import { runRowpost, startProcess, type RowpostProcess } from '../../support/rowpostProcess.js';
 import { startSeparateCluster, type SeparateCluster } from '../../support/separateCluster.js';
