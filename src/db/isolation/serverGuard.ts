@@ -139,16 +139,17 @@ const WAITED_MS = '1000 * extract(epoch from clock_timestamp() - l.waitstart)';
 /**
  * Before PostgreSQL asks who owns it, `create rule` and `create trigger` lock a relation, also a catalog, and `alter database …
  * rename` the database: all others then wait behind whoever waits for the lock. These modes conflict with those of reads or writes.
+ * The database 0 stands for PostgreSQL's queue of notifications: transactions with NOTIFY lock it one after another as they commit.
  */
 const QUEUES_BEFORE_ALL = `not l.granted
   and l.mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
   and (l.locktype = 'relation' and (
       l.relation < 16384 or l.relation in ('rowpost_tenant.event'::regclass, 'rowpost_tenant.replica_lock'::regclass))
-    or l.locktype = 'object' and l.classid = 'pg_catalog.pg_database'::regclass)`;
+    or l.locktype = 'object' and l.classid = 'pg_catalog.pg_database'::regclass and l.objid <> 0)`;
 
 // Otherwise session statistics stay the same for the whole transaction.
 const STATE = `
-  with taken as materialized (select granted, locktype, waitstart, mode, relation, classid from pg_lock_status())
+  with taken as materialized (select granted, locktype, waitstart, mode, relation, classid, objid from pg_lock_status())
   select pg_stat_clear_snapshot(), ${SHORT_OF_LOCKS} or ${SHORT_OF_NOTIFICATIONS}
   or exists (select from taken l where not l.granted and ${WAITED_MS} > $1::float8)
   or exists (select from taken l where ${QUEUES_BEFORE_ALL})
@@ -158,7 +159,7 @@ const STATE = `
 // index concurrently` or an advisory lock: it is not for that one that the service waits. And the sessions of a tenant may hold many
 // locks together, each of them few; those of the shared login belong to many tenants.
 const END = `
-  with recursive taken as materialized (select pid, granted, locktype, waitstart, mode, relation, classid from pg_lock_status()),
+  with recursive taken as materialized (select pid, granted, locktype, waitstart, mode, relation, classid, objid from pg_lock_status()),
   held as materialized (select pid, count(*)::int as locks from taken group by pid),
   session as materialized (
     select a.pid, a.usesysid, r.rolname as role, case when starts_with(r.rolname, $1) then r.oid end as tenant, a.xact_start,
