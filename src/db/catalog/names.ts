@@ -32,6 +32,8 @@ export function graphqlName(sqlName: string): string {
 /** Assigns names of one kind within one scope, each once. */
 export class NameScope {
   readonly #taken: Set<string>;
+  /** By wanted name, the number that was taken last: all of a schema's names may become the same. */
+  readonly #numbers = new Map<string, number>();
 
   constructor(taken: Iterable<string> = []) {
     this.#taken = new Set(taken);
@@ -48,8 +50,13 @@ export class NameScope {
   /** @returns the wanted name, with a number if it is taken */
   take(wanted: string): string {
     let name = wanted;
-    // `_` would become `__2`, which is GraphQL's own.
-    for (let n = 2; this.#taken.has(name); n++) name = graphqlName(`${wanted}_${n}`);
+    let number = this.#numbers.get(wanted) ?? 1;
+    while (this.#taken.has(name)) {
+      number += 1;
+      // `_` would become `__2`, which is GraphQL's own.
+      name = graphqlName(`${wanted}_${number}`);
+    }
+    if (number > 1) this.#numbers.set(wanted, number);
     this.#taken.add(name);
     return name;
   }

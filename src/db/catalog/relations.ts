@@ -51,19 +51,33 @@ function nameRelations(
   problems: string[],
 ): ReadonlyMap<string, Relation> {
   const scope = new NameScope(columns);
+  const claims = bestClaims(wishes);
   const relations = new Map<string, Relation>();
   for (const wish of wishes) {
     const [preferred, fallback] = wish.names;
-    const isContested = wishes.some(
-      (other) => other !== wish && other.names[0] === preferred && other.rank <= wish.rank,
-    );
-    const name = isContested || columns.has(preferred) ? fallback : preferred;
+    const name = claims.get(preferred) === wish && !columns.has(preferred) ? preferred : fallback;
     const field = scope.take(name);
     if (field !== name)
       problems.push(`${table}: the relation ${name} is served as ${field}, its name being taken`);
     relations.set(field, wish.build(field));
   }
   return relations;
+}
+
+/** By preferred name, the relation with the best claim to it; undefined if several have equal ones. */
+function bestClaims(
+  wishes: readonly RelationCandidate[],
+): ReadonlyMap<string, RelationCandidate | undefined> {
+  const ranks = new Map<string, number>();
+  const best = new Map<string, RelationCandidate | undefined>();
+  for (const wish of wishes) {
+    const [name] = wish.names;
+    const known = ranks.get(name);
+    if (known !== undefined && known < wish.rank) continue;
+    ranks.set(name, wish.rank);
+    best.set(name, known === wish.rank ? undefined : wish);
+  }
+  return best;
 }
 
 type NameOf = (table: string) => string;
