@@ -69,7 +69,7 @@ describe('attack: a schema whose names become the same', () => {
     ],
   ];
   for (const [what, tables] of schemas) {
-    it(`${what}`, () => {
+    it(what, () => {
       const spentMs = cpuTimer();
       const catalog = buildCatalog('s', { tables, composites: {}, text: '' });
       expect(spentMs()).to.be.lessThan(MAX_MS);
