@@ -11,6 +11,7 @@ import {
 } from '../../db/roles/signIn/signInCounts.js';
 import type { Database } from '../../db/pool/database.js';
 import { AppError, rateLimited } from '../../foundation/errors.js';
+import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
 import type { Logger } from '../../foundation/observability/log.js';
 import type { UnidentifiedTurns } from '../http/unidentifiedTurns.js';
 import { clientAddress } from '../http/clientAddress.js';
@@ -27,6 +28,12 @@ const LOGIN_WINDOW_SECONDS = 900;
 const DELAY_STEP_MS = 50;
 const MAX_DELAY_MS = 5_000;
 const CLEANUP_MS = 60_000;
+/**
+ * Attempts that a process makes at a time. Each hashes a password in one of the four threads of Node.js, for a tenth of a second, and
+ * those threads serve first come, first served: a burst from one address would be ahead of everybody for a minute.
+ */
+const ATTEMPTS = { max: 4, waiting: 1_000 };
+const ATTEMPTS_OF_ADDRESS = { perTenant: 2, waiting: 1_000 };
 
 export interface SignInLimitsDeps {
   readonly database: Pick<Database, 'pool'>;
@@ -35,7 +42,11 @@ export interface SignInLimitsDeps {
   readonly signInEvents: Pick<SignInEvents, 'note'>;
   readonly config: Pick<
     Config,
-    'signInsPerAddress' | 'signInFailuresPerLogin' | 'signInFailuresBeforeDelay' | 'trustProxy'
+    | 'signInsPerAddress'
+    | 'signInFailuresPerLogin'
+    | 'signInFailuresBeforeDelay'
+    | 'trustProxy'
+    | 'poolTimeoutMs'
   >;
   /** For tests. */
   readonly wait?: (ms: number) => Promise<unknown>;
@@ -49,9 +60,14 @@ export interface SignInLimitsDeps {
 export class SignInLimits {
   #cleanedAtMs = 0;
   readonly #views: RateLimiterMemory | undefined;
+  readonly #attempts: TenantLimiter;
+  readonly #attemptsOfAddresses: TenantLimiter<string>;
 
   constructor(private readonly deps: SignInLimitsDeps) {
-    this.#views = viewCounter(deps.config.signInsPerAddress);
+    const { signInsPerAddress, poolTimeoutMs: waitMs } = deps.config;
+    this.#views = viewCounter(signInsPerAddress);
+    this.#attempts = new TenantLimiter({ ...ATTEMPTS, waitMs });
+    this.#attemptsOfAddresses = new TenantLimiter({ ...ATTEMPTS_OF_ADDRESS, waitMs });
   }
 
   /** Counts a request against its address. Fails with AppError RATE_LIMITED. */
@@ -90,7 +106,8 @@ export class SignInLimits {
 
   /**
    * Counts an attempt against its login, whether or not that exists, and uncounts it on success, so that concurrent
-   * guesses are counted too. Throws AppError RATE_LIMITED and whatever the attempt throws.
+   * guesses are counted too. Attempts wait for others of their address and tenant. Throws AppError RATE_LIMITED, TOO_BUSY and
+   * whatever the attempt throws.
    */
   async byLogin<T>(req: Request, credentials: Credentials, attempt: () => Promise<T>): Promise<T> {
     try {
@@ -109,12 +126,11 @@ export class SignInLimits {
     const { pool } = this.deps.database;
     const { signInFailuresPerLogin: maxFailuresHere, signInFailuresBeforeDelay: failuresBeforeDelay } =
       this.deps.config;
-    const here = keyOf('login and address', tenantid, login, clientAddress(req, this.deps.config.trustProxy));
+    const address = clientAddress(req, this.deps.config.trustProxy);
+    const here = keyOf('login and address', tenantid, login, address);
     const everywhere = keyOf('login', tenantid, login);
-    const [countHere, countEverywhere] = await countSignIns(
-      pool,
-      [here, everywhere].map((key) => ({ key, windowSeconds: LOGIN_WINDOW_SECONDS })),
-    );
+    const keys = [here, everywhere].map((key) => ({ key, windowSeconds: LOGIN_WINDOW_SECONDS }));
+    const [countHere, countEverywhere] = await this.deps.turns.run(req, () => countSignIns(pool, keys));
     if (maxFailuresHere > 0 && countHere && countHere.count > maxFailuresHere) {
       // A rejected attempt does not count as a failure, so one address can't slow down the others.
       await uncountSignIns(pool, [everywhere]);
@@ -125,7 +141,9 @@ export class SignInLimits {
       await (this.deps.wait ?? delay)(Math.min(MAX_DELAY_MS, excess * DELAY_STEP_MS));
     }
     try {
-      const result = await attempt();
+      const result = await this.#attemptsOfAddresses.run(address, () =>
+        this.#attempts.run(tenantid, attempt),
+      );
       await uncountSignIns(pool, [here, everywhere]);
       return result;
     } catch (error) {
