@@ -213,11 +213,15 @@ const CODES = {
     "The query must be valid on the tenant's /query schema, and must not be a mutation.",
   ],
   EVENT_SIGNATURE_MISSING: [401, "Turn on signing for the carrier's event webhook."],
-  EVENT_SIGNATURE_INVALID: [
+  EVENT_PASSWORD_INVALID: [
     401,
+    'Pass the password to set_email_webhook, and give the URL that it returns to the carrier.',
+  ],
+  EVENT_SIGNATURE_INVALID: [
+    403,
     "Pass the carrier's verification key to set_email_webhook_key, or its secret to set_email_webhook, and give the URL that it returns to the carrier.",
   ],
-  EVENT_SIGNATURE_EXPIRED: [401, "Correct the clocks of the server and of the report's sender."],
+  EVENT_SIGNATURE_EXPIRED: [403, "Correct the clocks of the server and of the report's sender."],
   REDRIVE_NOT_ALLOWED: [
     409,
     'Only a delivery that has ended can be sent again: sent, failed, skipped or unknown.',

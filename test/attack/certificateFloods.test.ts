@@ -54,6 +54,6 @@ describe('attack: reports that name certificates which are slow to fetch', () =>
       asked.get(url)!('no certificate');
       asked.delete(url);
     }
-    expect(await Promise.all(flood)).to.deep.equal(Array(FLOOD).fill(401));
+    expect(await Promise.all(flood)).to.deep.equal(Array(FLOOD).fill(403));
   });
 });

@@ -58,7 +58,7 @@ export function failureHeaders(res: ServerResponse, error: AppError): Readonly<R
 }
 
 /** Carriers that sign nothing have a name and a password in the URL. */
-const schemeOf = ({ code }: AppError): string => (code.startsWith('EVENT_') ? 'Basic' : 'Bearer');
+const schemeOf = ({ code }: AppError): string => (code === 'EVENT_PASSWORD_INVALID' ? 'Basic' : 'Bearer');
 
 /** The headers that say when, or where, to retry. */
 export function retryAfter({ code, details, retryAfterSeconds }: AppError): Readonly<Record<string, string>> {

@@ -33,7 +33,7 @@ const ANONYMOUS_CLIENTS = { key: 'clients with reports', isAnonymous: true };
 /**
  * `POST /events/<carrier>/<tenantid>`: carriers' reports, verified by each carrier's own method before their content is
  * trusted. A missing tenant or secret gets the same response as a wrong signature. Mailgun and Postmark repeat a report unless the
- * response is 200, and Postmark gives up after a 403.
+ * response is 200, and Postmark gives up after a 403, so a wrong password is a 401.
  */
 export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router {
   const { pool, ledger } = deps.database;

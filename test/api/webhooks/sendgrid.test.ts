@@ -113,7 +113,7 @@ describe('SendGrid webhooks', () => {
       expect((await post('[]', reporter.sign('[]'), other.tenantid)).status).to.equal(204);
       const { data } = await fixture.control(token, SET_KEY, { key: null });
       expect(at(data, 'Utility.set_email_webhook_key.verification_key')).to.equal(null);
-      expect((await post('[]', reporter.sign('[]'), other.tenantid)).status).to.equal(401);
+      expect((await post('[]', reporter.sign('[]'), other.tenantid)).status).to.equal(403);
     });
   });
 
@@ -147,7 +147,7 @@ describe('SendGrid webhooks', () => {
         [body, new Reporter().sign(body)],
       ];
       for (const [text, headers] of forged) {
-        expect(await refusal(await post(text, headers))).to.deep.equal([401, 'EVENT_SIGNATURE_INVALID']);
+        expect(await refusal(await post(text, headers))).to.deep.equal([403, 'EVENT_SIGNATURE_INVALID']);
       }
       expect(await eventsOf(deliveryid)).to.deep.equal([]);
     });
@@ -175,7 +175,7 @@ describe('SendGrid webhooks', () => {
       };
       expect((await post(PUBLISHED.body, headers, example)).status).to.equal(204);
       // Its line break is signed as well.
-      expect((await post(PUBLISHED.body.trim(), headers, example)).status).to.equal(401);
+      expect((await post(PUBLISHED.body.trim(), headers, example)).status).to.equal(403);
     });
 
     it('is accepted for 25 hours, as long as the provider retries', async () => {
@@ -183,7 +183,7 @@ describe('SendGrid webhooks', () => {
       const response = async (signedAt: number) => post('[]', reporter.sign('[]', signedAt));
       expect((await response(seconds - 24 * HOUR_SECONDS)).status).to.equal(204);
       for (const signedAt of [seconds - 26 * HOUR_SECONDS, seconds + HOUR_SECONDS, Number.NaN]) {
-        expect(await refusal(await response(signedAt))).to.deep.equal([401, 'EVENT_SIGNATURE_EXPIRED']);
+        expect(await refusal(await response(signedAt))).to.deep.equal([403, 'EVENT_SIGNATURE_EXPIRED']);
       }
     });
   });

@@ -34,7 +34,7 @@ export interface ReportOptions {
 export interface EventWebhook {
   readonly maxBodyBytes: number;
   /**
-   * Throws AppError EVENT_SIGNATURE_MISSING, EVENT_SIGNATURE_INVALID, EVENT_SIGNATURE_EXPIRED, BAD_REQUEST.
+   * Throws AppError EVENT_PASSWORD_INVALID, EVENT_SIGNATURE_MISSING, EVENT_SIGNATURE_INVALID, EVENT_SIGNATURE_EXPIRED, BAD_REQUEST.
    * @param secret what the tenant's reports are verified with; undefined if it has set none: then no report is valid
    * @returns undefined if it is not a report
    */
@@ -81,12 +81,13 @@ const CLOCK_TOLERANCE_MS = 5 * 60_000;
 export const parseReport = ({ body, inTurn }: Report, whose: 'tenant' | 'anonymous'): Promise<Json> =>
   inTurn(whose)(() => parse(body));
 
-/** For carriers that sign nothing: the URL that they are given contains a name and a password. */
+/** For carriers that sign nothing: the URL that they are given contains a name and a password. Throws AppError EVENT_PASSWORD_INVALID. */
 export const verifyPassword: EventWebhook['verify'] = async (report, secret) => {
   const credentials = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(headerOf(report.headers, 'authorization'))?.[1];
-  if (credentials === undefined) throw signatureMissing();
-  const password = /^[^:]*:(.*)$/s.exec(Buffer.from(credentials, 'base64').toString('utf8'))?.[1] ?? '';
-  if (!isEqual(password, secret ?? '') || secret === undefined) throw signatureInvalid();
+  const password = /^[^:]*:(.*)$/s.exec(Buffer.from(credentials ?? '', 'base64').toString('utf8'))?.[1];
+  if (!isEqual(password ?? '', secret ?? '') || secret === undefined) {
+    throw new AppError('EVENT_PASSWORD_INVALID', "The password is not that of the tenant's webhook.");
+  }
   return { items: [await parseReport(report, 'tenant')], reportId: '' };
 };
 
