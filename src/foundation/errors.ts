@@ -89,7 +89,10 @@ const CODES = {
   NOT_NULL_VIOLATION: [400, 'Give the column a value.'],
   CHECK_VIOLATION: [400, 'The row violates a check constraint of the table.'],
   TRANSACTION_CONFLICT: [409, 'Nothing was changed. Send the request again.'],
-  READ_ONLY_TABLE: [400, 'Views and tables without a primary key are read-only.'],
+  READ_ONLY_TABLE: [
+    400,
+    "Views, tables without a primary key, and tables with columns that the tenant's role may not read are read-only.",
+  ],
 
   // Tenants and roles
   TENANT_NOT_FOUND: [

@@ -22,6 +22,6 @@ export const OWN_TENANT = {
 export const CURRENT_PASSWORD = {
   type: 'text',
   input:
-    "The caller's own password, which it needs to change its own password, login or identities later than ten minutes after it signed in.",
+    "The caller's own password, which it needs to change its own password, login or identities, or to make an API key for itself, later than ten minutes after it signed in.",
   inputOnly: true,
 } as const;

@@ -13,7 +13,7 @@ import { requireOnlyWording } from './wording.js';
 
 const email_type = {
   type: new GraphQLNonNull(ID),
-  description: 'Name of the email type, which need not exist yet.',
+  description: 'Name of the email type. For admins it need not exist yet.',
 };
 
 const saveEmailDraft: ControlField<{ readonly email_type: string; readonly input?: Draft | null }> = {

@@ -9,7 +9,7 @@ export const emailErrorType = new GraphQLObjectType<unknown, ControlContext>({
     code: { type: GraphQLString },
     field: {
       type: GraphQLString,
-      description: 'The field of the email type, such as subject or queries[0].filter.',
+      description: 'The field of the email type or the rule, such as subject or queries[0].filter.',
     },
     message: { type: GraphQLString },
     line: { type: SCALARS.Int },

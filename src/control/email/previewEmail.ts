@@ -71,7 +71,8 @@ export const previewType = new GraphQLObjectType<unknown, ControlContext>({
     },
     warnings: {
       type: new GraphQLList(emailErrorType),
-      description: 'Content that email clients may handle badly, and names that do not exist.',
+      description:
+        'Such as content that email clients may handle badly, names that do not exist, and lists that are cut.',
     },
     error: {
       type: emailErrorType,

@@ -123,8 +123,7 @@ const trialType = new GraphQLObjectType<Source, ControlContext>({
     },
     problems: {
       type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(emailErrorType))),
-      description:
-        'All that saving the rule would be refused for, if it is not saved otherwise in the meantime.',
+      description: 'All that is wrong with the rule, so that saving it would be refused.',
       resolve: ({ given }, _args, context) => context.serialize(() => problemsOf(context, given)),
     },
   },

@@ -101,7 +101,10 @@ const explanationType = new GraphQLObjectType<Explanation, ControlContext>({
   fields: {
     target: { type: GraphQLString },
     key: { type: SCALARS.GenericScalar, description: 'The key in the form that events store.' },
-    writers: { type: writersType, description: 'Whose changes become events; null if read-only.' },
+    writers: {
+      type: writersType,
+      description: 'Whose changes become events; null for views and tables without a primary key.',
+    },
     row_exists: {
       type: GraphQLBoolean,
       description: 'Whether the row exists now.',

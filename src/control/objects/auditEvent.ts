@@ -28,7 +28,7 @@ export const auditEvent = controlObject({
     key: {
       type: 'text',
       description:
-        'Which one; null if the tenant has only one. Values of two columns are separated by a space.',
+        'Which one; null if the tenant has only one, or it was several. Values of several columns are separated by spaces.',
     },
     operation: {
       type: 'text',

@@ -83,7 +83,7 @@ export const emailAttempt = controlObject({
       description: "HTTP status of the carrier's response, or the reply code of an SMTP server.",
     },
     error: { type: 'text' },
-    carrier: { type: 'text', description: 'The carrier that was called; null if nothing was sent.' },
+    carrier: { type: 'text', description: 'The carrier that was called; null if none was.' },
   },
   visible: seenDeliveries,
 });
@@ -91,7 +91,8 @@ export const emailAttempt = controlObject({
 export const emailEvent = controlObject({
   table: 'email_event',
   label: 'event',
-  description: 'What the carrier reports about an email after it was sent.',
+  description:
+    'What the carrier reports about an email, when it takes it or later; and texts among the recipients that are no address (dropped).',
   key: ['time', 'provider_event_id'],
   columns: {
     deliveryid: { type: 'int8' },
@@ -102,7 +103,7 @@ export const emailEvent = controlObject({
     },
     time: { type: 'timestamptz', output: SCALARS.DateTime },
     recipient: { type: 'text' },
-    reason: { type: 'text', description: 'Reason as given by the receiving server or the carrier.' },
+    reason: { type: 'text', description: 'Reason as given by the receiving server, the carrier or Rowpost.' },
     status: {
       type: 'text',
       description:

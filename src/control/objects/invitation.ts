@@ -23,7 +23,7 @@ export const invitation = controlObject({
   table: 'invitation',
   label: 'invitation',
   description:
-    "A link by which somebody chooses the password of a role, once, and is signed in. It ends with what ends the role's sessions, such as another password.",
+    "A link by which somebody chooses the password of a role, once, and is signed in. It ends with what ends the role's sessions, such as another password, and with the right of its creator to change the role.",
   key: ['roleid'],
   columns: {
     roleid: { type: 'int4', input: 'The role. A new invitation replaces its earlier one.', required: true },

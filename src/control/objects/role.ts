@@ -28,7 +28,11 @@ export const role = controlObject({
       },
       input: true,
     },
-    capabilities: { type: 'text[]', input: '`login` if omitted.' },
+    capabilities: {
+      type: 'text[]',
+      input:
+        'If omitted, `login` for a role with a password, if whoever creates it may give that; otherwise none.',
+    },
     deleted: { type: 'bool', input: true },
     read_replica: {
       type: 'bool',

@@ -35,7 +35,7 @@ export const tenant = controlObject({
     suspended: {
       type: 'bool',
       description: 'Blocks all access to the tenant. Email for changes committed earlier is still sent.',
-      input: 'On update only, by pxadmin.',
+      input: 'On update only.',
       fallback: false,
     },
     createtime: { type: 'timestamptz', required: true },

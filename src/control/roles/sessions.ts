@@ -83,7 +83,7 @@ export const endSessionField: ControlField<{ sessionid: string }> = {
 export const endSessionsField: ControlField<{ roleid?: number | null }> = {
   type: SCALARS.Int,
   description:
-    "Ends all sessions of the caller, or of a role that it may change, including this one: all tokens, sign-ins under way and addresses of files are invalid within a second. Returns the role's id.",
+    "Ends all sessions of the caller, or of a role that it may change, including this one: all tokens, API keys, invitations, sign-ins under way and addresses of files are invalid within a second. Returns the role's id.",
   args: roleidArg,
   resolve: async (_source, { roleid }, context) => {
     const ofRole = await requireRole(context, roleid);

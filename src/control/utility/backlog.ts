@@ -40,7 +40,7 @@ const backlogType = new GraphQLObjectType<unknown, ControlContext>({
 /** `Utility.backlog`. Throws AppError PERMISSION_DENIED. */
 export const backlogField: ControlField = {
   type: backlogType,
-  description: 'Work of all tenants that is committed but not sent yet. Only for pxadmin.',
+  description: 'Work of all tenants that is committed but not sent yet. Only for admins of the installation.',
   resolve: async (_source, _args, { principal, deps }) => {
     requireInstallationAdmin(principal);
     const backlog = await readBacklog(deps.database.ledger);

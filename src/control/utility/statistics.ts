@@ -47,7 +47,7 @@ const countType = (name: string, fields: object = {}) =>
 const statusCountType = countType('status_count');
 
 const causeType = countType('cause_count', {
-  error_code: text('Empty for what was reported after it was sent.'),
+  error_code: text('Empty if there is none, as for what was reported after it was sent.'),
 });
 
 const activityType = new GraphQLObjectType<unknown, ControlContext>({
@@ -188,9 +188,9 @@ const processType = new GraphQLObjectType<Process, ControlContext>({
   name: 'installation_process',
   description: 'Processes of one kind and version on one computer, by their connections to PostgreSQL.',
   fields: {
-    name: text('web, relay, worker or all.'),
+    name: text('web, relay, worker, all, or a command such as demo.'),
     version: { type: GraphQLString },
-    address: { type: GraphQLString, description: 'Null on the computer of PostgreSQL.' },
+    address: { type: GraphQLString, description: 'Null for a Unix socket. Behind a pooler, its address.' },
     since: time('The start of the oldest connection.'),
     connections: count(),
   },
@@ -224,7 +224,7 @@ const installationType = new GraphQLObjectType<object, ControlContext>({
 /** `Utility.installation_statistics`. Throws AppError PERMISSION_DENIED. */
 export const installationStatisticsField: ControlField = {
   type: new GraphQLNonNull(installationType),
-  description: 'Which tenants send most, and which processes run. Only for pxadmin.',
+  description: 'Which tenants send most, and which processes run. Only for admins of the installation.',
   resolve: (_source, _args, { principal }) => {
     requireInstallationAdmin(principal);
     return {};

@@ -67,9 +67,12 @@ const tableType = new GraphQLObjectType<DescribedTable, ControlContext>({
     kind: { ...text, description: '`table` or `view`.' },
     writable: {
       ...flag,
-      description: 'Whether rows can be written. Views and tables without a primary key are read-only.',
+      description: 'Whether rows can be written by mutations.',
     },
-    writers: { type: writersType, description: 'Whose changes become events; null if read-only.' },
+    writers: {
+      type: writersType,
+      description: 'Whose changes become events; null for views and tables without a primary key.',
+    },
     columns: {
       type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(columnType))),
       resolve: ({ columns }, _args, context) => apart(context, columns),

@@ -82,7 +82,7 @@ const roleToken: ControlField<{ roleid: number }> = {
 const anonymousLogins: ControlField<{ enable?: boolean | null }> = {
   type: SCALARS.Int,
   description:
-    'The role of anonymous clients, who sign in without a password; null while anonymous sign-in is disabled. Pass `enable` to change it.',
+    'The role of anonymous clients, who sign in without a password; null while anonymous sign-in is disabled. The root role passes `enable` to change it.',
   args: { enable: { type: GraphQLBoolean } },
   resolve: async (_source, { enable }, context) => {
     const { principal, db, deps, options } = context;

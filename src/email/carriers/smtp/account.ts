@@ -48,7 +48,7 @@ export const FIELDS = {
     type: 'number',
     label: 'Port',
     hint: '587 if empty.',
-    doc: '25, 465, 587 (default) or 2525',
+    doc: '25, 465, 587 (default) or 2525, or any where the operator allows it',
     fallback: () => 587,
     problemOf(port: number, _given, { allowsPrivateNetwork }) {
       const isAllowed = allowsPrivateNetwork ? port >= 1 && port <= 65_535 : PORTS.includes(port);
@@ -58,7 +58,7 @@ export const FIELDS = {
   security: {
     ...textField(
       'Security',
-      'tls (implicit TLS; default on port 465) or starttls (required; default on other ports)',
+      'tls (implicit TLS; default on port 465), starttls (required; default on other ports), or none where the operator allows it',
     ),
     hint: 'tls (the default on port 465), starttls (on others), or none where the operator allows it.',
     fallback: ({ port }): Security => (port === 465 ? 'tls' : 'starttls'),
