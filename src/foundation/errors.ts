@@ -5,7 +5,10 @@
 const CODES = {
   // Requests
   BAD_REQUEST: [400, 'Send the fields that this endpoint expects, with values of the right types.'],
-  BODY_TOO_LARGE: [413, 'Send less in one request. The operator sets the limit with BODY_LIMIT_BYTES.'],
+  BODY_TOO_LARGE: [
+    413,
+    'Send less in one request. The operator sets the limit of GraphQL requests with BODY_LIMIT_BYTES.',
+  ],
   NOT_FOUND: [404, 'The object does not exist, or this role may not see it.'],
   METHOD_NOT_ALLOWED: [405, 'Send queries with GET or POST, mutations with POST.'],
   NOT_ACCEPTABLE: [406, 'Accept application/json or application/graphql-response+json.'],

@@ -22,7 +22,7 @@ export const REQUESTS = {
     'BODY_LIMIT_BYTES',
     integer(1024, Number.MAX_SAFE_INTEGER),
     1_048_576,
-    'Maximum size of a request body, in bytes.',
+    'Maximum size of the body of a GraphQL request, in bytes.',
   ),
   introspection: setting('GRAPHQL_INTROSPECTION', flag, true, 'Whether clients may introspect.'),
 
@@ -32,7 +32,7 @@ export const REQUESTS = {
     'MAX_RESPONSE_BYTES',
     integer(1024, 134_217_728),
     16_777_216,
-    'Maximum size of one response, all root fields together, in bytes. Responses in flight in one process may have eight times as much together; beyond that, requests get 503. They take a few times as much memory.',
+    'Maximum size of one GraphQL response, all root fields together, in bytes. Responses in flight in one process may have eight times as much together; beyond that, requests get 503. They take a few times as much memory.',
   ),
 
   // Anonymous clients of one tenant, in each web process
