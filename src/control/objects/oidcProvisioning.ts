@@ -118,7 +118,7 @@ export const oidcGroupClass = controlObject({
   table: 'oidc_group_class',
   label: 'group',
   description:
-    'Who has the group at the provider is in the class, from one sign-in to the next, if `parentid` of the provisioning and the role directly above are in it too. The provisioning of the configuration names the claim.',
+    'Who has the group at the provider is in the class, from one sign-in to the next, if `parentid` of the provisioning and the role directly above are in it too, or have `admin`. The provisioning of the configuration names the claim.',
   key: ['confid', 'group_name', 'classid'],
   keySeparator: ' ',
   columns: {
