@@ -32,8 +32,8 @@ const CLEANUP_MS = 60_000;
  * Attempts that a process makes at a time. Each hashes a password in one of the four threads of Node.js, for a tenth of a second, and
  * those threads serve first come, first served: a burst from one address would be ahead of everybody for a minute.
  */
-const ATTEMPTS = { max: 4, waiting: 1_000 };
-const ATTEMPTS_OF_ADDRESS = { perTenant: 2, waiting: 1_000 };
+const ATTEMPTS = { max: 4, waiting: 1_000, waitMs: 60_000 };
+const ATTEMPTS_OF_ADDRESS = { ...ATTEMPTS, max: Infinity, perTenant: 2 };
 
 export interface SignInLimitsDeps {
   readonly database: Pick<Database, 'pool'>;
@@ -60,14 +60,11 @@ export interface SignInLimitsDeps {
 export class SignInLimits {
   #cleanedAtMs = 0;
   readonly #views: RateLimiterMemory | undefined;
-  readonly #attempts: TenantLimiter;
-  readonly #attemptsOfAddresses: TenantLimiter<string>;
+  readonly #attempts = new TenantLimiter(ATTEMPTS);
+  readonly #attemptsOfAddresses = new TenantLimiter<string>(ATTEMPTS_OF_ADDRESS);
 
   constructor(private readonly deps: SignInLimitsDeps) {
-    const { signInsPerAddress, poolTimeoutMs: waitMs } = deps.config;
-    this.#views = viewCounter(signInsPerAddress);
-    this.#attempts = new TenantLimiter({ ...ATTEMPTS, waitMs });
-    this.#attemptsOfAddresses = new TenantLimiter({ ...ATTEMPTS_OF_ADDRESS, waitMs });
+    this.#views = viewCounter(deps.config.signInsPerAddress);
   }
 
   /** Counts a request against its address. Fails with AppError RATE_LIMITED. */
