@@ -62,6 +62,8 @@ const RUN_BY: Readonly<Record<string, readonly [page: string, kinds: RegExp, tex
     ['docs/how-to/monitor.md', /^sql$/],
     ['docs/how-to/carriers.md', /^sql$/],
   ],
+  'test/slow/attack/manyPolicies.test.ts': [['docs/how-to/monitor.md', /^sh policies$/]],
+  'test/slow/attack/manyObjects.test.ts': [['docs/how-to/monitor.md', /^sh tables$/]],
   'test/slow/processes/followTenant.test.ts': [
     ['docs/how-to/cells.md', /^sh (replication role|follow|uncopied|move followed)$/],
   ],

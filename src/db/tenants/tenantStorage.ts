@@ -110,12 +110,12 @@ export async function requireDroppable(
   const what =
     first === undefined
       ? 'Drop its objects'
-      : `Drop its objects, and the policies for its role in "${first}"${others.length > 0 ? ` and ${others.length} other schemas` : ''},`;
+      : `Drop its objects, and the policies for "${role}" in "${first}"${others.length > 0 ? ` and ${others.length} other schemas` : ''},`;
   throw new AppError(
     'SCHEMA_TOO_LARGE',
     `To drop ${whose}, PostgreSQL needs ${needed} locks, and has ${available} for everybody.`,
     {
-      hint: `${what} in parts first, by several scripts of "rowpost tenant sql", or raise max_locks_per_transaction.`,
+      hint: `${what} in parts first, as docs/how-to/monitor.md shows, or raise max_locks_per_transaction.`,
     },
   );
 }

@@ -4,7 +4,9 @@ import { adoptTenant, deleteTenant } from '../../../src/control/tenants/tenants.
 import { leaveCell } from '../../../src/db/cells/moving/leaveCell.js';
 import { inTransaction } from '../../../src/db/pool/inTransaction.js';
 import type { AppError } from '../../../src/foundation/errors.js';
+import { runTenantSql } from '../../../src/db/tenants/tenantSql.js';
 import { createTestTenant } from '../../support/createTestTenant.js';
+import { documentedScript } from '../../support/documentedScript.js';
 import { createTestDatabase, type TestDatabase } from '../../support/testDatabase.js';
 
 const ROOT = { rootLogin: 'root', rootPassword: 'correct horse' };
@@ -52,9 +54,10 @@ describe('attack: more locks than PostgreSQL has, to drop a tenant', () => {
     const failure = await deletionOf(other.tenantid);
     expect(failure).to.have.property('code', 'SCHEMA_TOO_LARGE');
     expect(failure?.message).to.include(`needs ${POLICIES + 4} locks`);
-    expect(failure?.hint).to.include(`policies for its role in "${hostile.schema}", in parts`);
-    await asTenant(hostile.tenantid, async (session) => {
-      await session.query(`drop table ${notes}`);
+    expect(failure?.hint).to.include(`policies for "${role}" in "${hostile.schema}", in parts`);
+    await runTenantSql(test.database, {
+      tenantid: hostile.tenantid,
+      sql: documentedScript('how-to/monitor.md', 'policies').replace('$ROLE', role),
     });
     expect(await deletionOf(other.tenantid)).to.equal(undefined);
     expect(await deletionOf(hostile.tenantid)).to.equal(undefined);
