@@ -54,6 +54,8 @@ const MAX_CHARACTERS = 10_000;
 const MAX_TOKENS = 1_000;
 const MAX_COLUMNS = 32;
 const MAX_STEPS = 8;
+/** With fragments expanded, of which few characters make any number. */
+const MAX_FIELDS = MAX_COLUMNS * (MAX_STEPS + 1);
 
 /**
  * Parses a subquery: `{ orders { total customer { country } } }`, named or not. It has no variables: an argument that is
@@ -75,18 +77,22 @@ export function readSubquery(text: string, catalog: Catalog): Subquery {
   const table = catalog.tables.get(root.name.value);
   if (!table) throw unknown(`There is no table "${root.name.value}".`, root, catalog.tables.keys());
   const scope = { fragments: fragmentsOf(document), variables: {} };
-  const columns = collectColumns({ catalog, scope }, table, [root], [], '');
+  const columns = collectColumns({ catalog, scope, fields: 0 }, table, [root], [], '');
   const [first, ...others] = columns;
   if (!first) throw invalid('The subquery names no column.', root);
-  if (columns.length > MAX_COLUMNS) {
-    throw new AppError('DOCUMENT_TOO_COMPLEX', `The subquery has more than ${MAX_COLUMNS} columns.`);
-  }
+  if (columns.length > MAX_COLUMNS) throw tooManyColumns();
   return { table, columns: [first, ...others], page: writtenPage(root) };
 }
 
 interface Reading {
   readonly catalog: Catalog;
   readonly scope: Parameters<typeof collectFields>[0];
+  /** Read so far. */
+  fields: number;
+}
+
+function tooManyColumns(): AppError {
+  return new AppError('DOCUMENT_TOO_COMPLEX', `The subquery has more than ${MAX_COLUMNS} columns.`);
 }
 
 function collectColumns(
@@ -98,6 +104,8 @@ function collectColumns(
 ): SubqueryColumn[] {
   const columns: SubqueryColumn[] = [];
   for (const [key, inner] of collectFields(reading.scope, table.name, nodes)) {
+    reading.fields += 1;
+    if (reading.fields > MAX_FIELDS) throw tooManyColumns();
     const [field] = inner;
     const name = field.name.value;
     const column = table.columns.get(name);
