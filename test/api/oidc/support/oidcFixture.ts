@@ -108,7 +108,9 @@ export class OidcFixture {
       headers: { 'content-type': 'application/json', accept: 'application/json' },
       body: JSON.stringify({ tenantid: this.tenant.tenantid, roleid, confid, ...more }),
     });
-    return textAt(await response.json(), 'authorization_url');
+    const body = await response.text();
+    if (body === '') throw new Error(`POST /oidc responded with ${response.status} and no body`);
+    return textAt(JSON.parse(body), 'authorization_url');
   }
 
   /** Through a provider that asks nothing. @returns the response of the callback. */
