@@ -152,12 +152,17 @@ function distinctKeys(context: ReadContext, node: FieldNode, table: Table): Colu
   const names = Array.isArray(given)
     ? given.filter((name): name is string => typeof name === 'string' && name !== '')
     : [];
-  return names.map((name) => {
+  // Naming one again changes nothing.
+  const keys = new Set<Column>();
+  for (const name of names) {
     const column = table.columns.get(name.trim());
-    if (column) return column;
-    const hint = suggestion(name, table.columns.keys());
-    throw new AppError('BAD_USER_INPUT', `distincton: the result has no "${name}".`, { hint });
-  });
+    if (!column) {
+      const hint = suggestion(name, table.columns.keys());
+      throw new AppError('BAD_USER_INPUT', `distincton: the result has no "${name}".`, { hint });
+    }
+    keys.add(column);
+  }
+  return [...keys];
 }
 
 function resultJson({ marksNumerics }: ReadContext, table: Table, row: Sql): Sql {

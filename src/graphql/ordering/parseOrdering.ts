@@ -29,9 +29,11 @@ const MAX_TERMS = 32;
  * @throws AppError ORDERING_INVALID
  */
 export function parseOrdering(items: readonly string[]): ParsedOrdering {
-  const terms = items.flatMap((item) => orderingErrors(() => parseItem(item)));
-  if (terms.length > MAX_TERMS) {
-    throw new AppError('ORDERING_INVALID', `The ordering has more than ${MAX_TERMS} keys.`);
+  const terms: OrderingTerm[] = [];
+  for (const item of items) {
+    terms.push(...orderingErrors(() => parseItem(item)));
+    if (terms.length > MAX_TERMS)
+      throw new AppError('ORDERING_INVALID', `The ordering has more than ${MAX_TERMS} keys.`);
   }
   const shape = terms.map(({ path, descending, nulls }) =>
     JSON.stringify([path.names, descending ? 'desc' : 'asc', nulls ?? null]),
