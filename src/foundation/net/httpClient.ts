@@ -1,7 +1,11 @@
 import http from 'node:http';
 import https from 'node:https';
+import { connect, type TcpNetConnectOpts } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
 import { traceparentOf, type Span } from '../observability/tracing/tracing.js';
 import { BOUNDED_TLS } from './boundedTls.js';
+import { MeteredSocket, TooMuchTls } from './meteredSocket.js';
 import { isPrivateAddress, literalAddress } from './networkAddress.js';
 import { PrivateAddress, publicLookup } from './publicLookup.js';
 import { ReceivedBytes } from './receivedBytes.js';
@@ -21,7 +25,7 @@ export interface Exchange {
   fenced: boolean;
   /** Aborted at its deadline. */
   late: boolean;
-  /** Aborted because of the size of the response. */
+  /** Aborted because of the size of the response, or of what came with it. */
   tooLarge: boolean;
   status: number | undefined;
   headers: Readonly<Record<string, unknown>>;
@@ -52,6 +56,12 @@ export interface CallOptions {
 }
 
 const MAX_SOCKETS = 256;
+/** As 100 Continue and 103 Early Hints. Each takes microseconds, and no size is a limit on their number. */
+const MAX_INTERIM_RESPONSES = 8;
+/** What a piece of a body takes to read, in bytes: a server may send a megabyte in pieces of one byte. */
+const PIECE_BYTES = 64;
+/** A record of TLS adds 22 bytes, and need not have more than a few of its own. */
+const TLS_OVERHEAD = 2;
 /** Without Accept-Encoding, a server may compress (RFC 9110, 12.5.3). Firewalls refuse requests without a User-Agent. */
 const HEADERS = { 'accept-encoding': 'identity', 'user-agent': 'rowpost' };
 
@@ -63,13 +73,13 @@ const HEADERS = { 'accept-encoding': 'identity', 'user-agent': 'rowpost' };
 export class HttpClient {
   readonly #options: ClientOptions;
   readonly #plain: http.Agent;
-  readonly #encrypted: https.Agent;
+  readonly #encrypted: MeteredAgent;
 
   constructor(options: ClientOptions) {
     this.#options = options;
     const agentOptions = { keepAlive: options.keepAlive ?? false, maxSockets: MAX_SOCKETS };
     this.#plain = new http.Agent(agentOptions);
-    this.#encrypted = new https.Agent(agentOptions);
+    this.#encrypted = new MeteredAgent(agentOptions);
   }
 
   /** Errors of the server and the network are part of the exchange. Rejects for a request that is invalid as HTTP. */
@@ -113,12 +123,18 @@ export class HttpClient {
       // Getting a connection may take long, because all are busy or the process was suspended, so whether it may start is
       // checked afterwards.
       request.once('socket', (socket) => {
-        if (!socket.connecting) begin();
+        if (!socket.connecting && !this.#encrypted.isConnecting(socket)) begin();
         else socket.once(isEncrypted ? 'secureConnect' : 'connect', begin);
       });
       request.once('response', (response) => readResponseInto(exchange, response, maxResponseBytes));
+      let interim = 0;
+      request.on('information', () => {
+        exchange.tooLarge = ++interim > MAX_INTERIM_RESPONSES;
+        if (exchange.tooLarge) request.destroy();
+      });
       request.on('error', (error) => {
         exchange.error = error;
+        exchange.tooLarge ||= error instanceof TooMuchTls;
       });
       request.once('close', () => {
         clearTimeout(deadline);
@@ -130,6 +146,28 @@ export class HttpClient {
   close(): void {
     this.#plain.destroy();
     this.#encrypted.destroy();
+  }
+}
+
+class MeteredAgent extends https.Agent {
+  /** Without a handshake yet. */
+  readonly #connecting = new WeakSet<Duplex>();
+
+  override createConnection(
+    options: https.RequestOptions,
+    callback?: (error: Error | null, stream: Duplex) => void,
+  ): Duplex | null | undefined {
+    const metered = new MeteredSocket(connect(options as TcpNetConnectOpts), TLS_OVERHEAD);
+    const given = { ...options, socket: metered } as https.RequestOptions;
+    const socket = super.createConnection(given, callback) as TLSSocket;
+    metered.readableBytes = () => socket.bytesRead;
+    this.#connecting.add(socket);
+    socket.once('secureConnect', () => this.#connecting.delete(socket));
+    return socket;
+  }
+
+  isConnecting(socket: Duplex): boolean {
+    return this.#connecting.has(socket);
   }
 }
 
@@ -158,9 +196,11 @@ function readResponseInto(exchange: Exchange, response: http.IncomingMessage, ma
   exchange.status = response.statusCode;
   exchange.headers = response.headers;
   const received = new ReceivedBytes();
+  let pieces = 0;
   response.on('data', (part: Buffer) => {
     received.add(part);
-    exchange.tooLarge = received.length > maxBytes;
+    pieces += 1;
+    exchange.tooLarge = received.length + (pieces - 1) * PIECE_BYTES > maxBytes;
     if (exchange.tooLarge) response.destroy();
   });
   response.once('end', () => {

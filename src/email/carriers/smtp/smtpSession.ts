@@ -1,6 +1,7 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
+import { MeteredSocket } from '../../../foundation/net/meteredSocket.js';
 import { isPrivateAddress } from '../../../foundation/net/networkAddress.js';
 import { PrivateAddress, publicLookup } from '../../../foundation/net/publicLookup.js';
 import { BOUNDED_TLS } from '../../../foundation/net/boundedTls.js';
@@ -50,6 +51,8 @@ const CHUNK_BYTES = 65_536;
  * takes quadratic time: 3 s for 60 KB. It also queues any number of empty lines.
  */
 const MAX_REPLY_BYTES = 4 * 1024;
+/** A reply has at least 5 bytes, to which TLS 1.2 adds up to 90. */
+const TLS_OVERHEAD = 20;
 
 /** A logged-in connection to a server that sends one email at a time. Methods reject with an SmtpError. */
 export class SmtpSession {
@@ -70,13 +73,13 @@ export class SmtpSession {
     options: SessionOptions,
     signal: AbortSignal,
   ): Promise<SmtpSession> {
-    const socket = await connectTo(account, options, signal);
+    const socket = new MeteredSocket(await connectTo(account, options, signal), TLS_OVERHEAD);
     const { security, host, port, username, password } = account;
     const connection = new SMTPConnection({
       host,
       port,
-      // Already connected, so its address is known to be public.
-      connection: socket,
+      // Already connected, so its address is known to be public. More than a Duplex has is asked for only if it is there.
+      connection: socket as unknown as Socket,
       secure: security === 'tls',
       requireTLS: security === 'starttls',
       ignoreTLS: security === 'none',
@@ -85,7 +88,7 @@ export class SmtpSession {
       logger: false,
       tls: { ...BOUNDED_TLS, rejectUnauthorized: account.verifyCertificate, minVersion: 'TLSv1.2' },
     });
-    limitReplies(connection);
+    socket.readableBytes = limitReplies(connection);
     const session = new SmtpSession(connection);
     try {
       await session.#until(signal, (done) => connection.connect(done));
@@ -203,17 +206,21 @@ interface Internals {
   readonly _onError: (error: Error, code: string) => void;
 }
 
-/** Breaks the connection if the server sends more than a reply to the last command, before the library reads it. */
-function limitReplies(connection: SMTPConnection): void {
+/**
+ * Breaks the connection if the server sends more than a reply to the last command, before the library reads it. @returns the bytes of
+ * all replies so far
+ */
+function limitReplies(connection: SMTPConnection): () => number {
   const internals = connection as unknown as Internals;
   const { _onData, _sendCommand, _onError } = internals;
-  let bytes = 0;
+  let [bytes, all] = [0, 0];
   internals._sendCommand = (...command) => {
     bytes = 0;
     _sendCommand.apply(connection, command);
   };
   internals._onData = (chunk) => {
     bytes += chunk.length;
+    all += chunk.length;
     try {
       if (bytes > MAX_REPLY_BYTES) throw new Error('the reply is too long');
       _onData.call(connection, chunk);
@@ -222,6 +229,7 @@ function limitReplies(connection: SMTPConnection): void {
       _onError.call(connection, error as Error, 'EPROTOCOL');
     }
   };
+  return () => all;
 }
 
 function connectTo(
