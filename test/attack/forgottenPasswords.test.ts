@@ -363,7 +363,7 @@ describe('attack: links for forgotten passwords', () => {
     ])
       expect(await opens(`/console/sign-in/reset/${encodeURIComponent(guess)}`), guess).to.equal(false);
     const page = await new ConsoleBrowser(fixture).get(link);
-    expect(page.headers.get('referrer-policy')).to.equal('same-origin');
+    expect(page.headers.get('referrer-policy')).to.equal('strict-origin');
     expect(page.headers.get('cache-control')).to.include('no-store');
     expect(page.headers.get('x-robots-tag')).to.equal('noindex');
     expect(await page.text()).not.to.match(/(src|href|action)="(?!\/|#|data:)/);

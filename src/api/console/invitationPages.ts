@@ -46,7 +46,8 @@ export function invitationPages(deps: RouteDeps): Router {
     res.setHeader('x-robots-tag', 'noindex');
     const title = invited ? 'Choose a password' : 'This link does not work';
     const view = { title, invited, secret, problem: ended ?? problem, signIn: SIGN_IN };
-    await sendPage(res, 'invitation', view, { status: (ended ?? problem)?.status ?? 200 });
+    const status = (ended ?? problem)?.status ?? 200;
+    await sendPage(res, 'invitation', view, { status, isSecretAddress: true });
   };
 
   const page: RequestHandler = (req, res) =>

@@ -53,6 +53,8 @@ export interface Page {
   readonly script?: string;
   /** Whether the script uses CodeMirror editors. */
   readonly hasEditor?: boolean;
+  /** Whether the page's address opens something, and must not be in the logs of proxies as the referrer of its styles. */
+  readonly isSecretAddress?: boolean;
   /** Shown in a frame of our own pages. */
   readonly framed?: boolean;
   /** That of the role that the page is for. Pages for anonymous clients show nothing larger than a request. */
@@ -79,6 +81,7 @@ export async function sendPage(
     framed = false,
     script,
     hasEditor = false,
+    isSecretAddress = false,
     budget,
     policy = framed ? FRAMED_POLICY : POLICY,
   }: Page = {},
@@ -107,7 +110,7 @@ export async function sendPage(
   res.setHeader('x-frame-options', framed ? 'SAMEORIGIN' : 'DENY');
   res.setHeader('cache-control', 'no-store');
   // With helmet's `no-referrer` browsers would send forms with `Origin: null`.
-  res.setHeader('referrer-policy', 'same-origin');
+  res.setHeader('referrer-policy', isSecretAddress ? 'strict-origin' : 'same-origin');
   sendHtml(res, status, html, budget);
 }
 

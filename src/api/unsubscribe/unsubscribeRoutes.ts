@@ -112,5 +112,5 @@ const INVALID_NOTE = {
 async function send(res: Response, status: number, view: string, values: object): Promise<void> {
   // Search engines may find links that were shared.
   res.setHeader('x-robots-tag', 'noindex');
-  await sendPage(res, view, values, { status });
+  await sendPage(res, view, values, { status, isSecretAddress: true });
 }
