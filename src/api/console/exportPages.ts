@@ -14,8 +14,11 @@ import type { PageHandlers, Visit } from './pageHandlers.js';
 
 /** Rows of a file. */
 const MAX_EXPORTED = 100_000;
-/** Each holds a part of a list in memory and, for a part of the time, a connection. */
-const EXPORTS = { max: 4, perTenant: 1 };
+/**
+ * Each holds a part of a list in memory and, for a part of the time, a connection. Four tenants can always have one: whoever waits is the
+ * next, before they have another.
+ */
+const EXPORTS = { max: 4, perTenant: 1, waiting: 1, waitMs: 30_000 };
 
 /** Sends a list as a CSV file. */
 export type SendCsv = (
@@ -26,22 +29,12 @@ export type SendCsv = (
   list: ExportedList,
 ) => Promise<void>;
 
-/** Throws AppError TOO_BUSY if another file is being sent for the tenant, and what reading the list throws. */
+/** Throws AppError TOO_BUSY if others are being sent for too long, and what reading the list throws. */
 export function createSendCsv({ consoleSessions, config }: RouteDeps): SendCsv {
   const limiter = new TenantLimiter(EXPORTS);
 
   return async ({ session, inTurn }, req, res, name, { columns, parts }) => {
-    const { reserve, release } = limiter.open(session.principal.tenantid);
-    try {
-      if (!reserve(1)) {
-        throw new AppError('TOO_BUSY', 'Another list is being exported.', {
-          hint: 'Try again when it is done.',
-        });
-      }
-      await sendPieces(res, headersOf(name), linesOf(), config);
-    } finally {
-      release();
-    }
+    await limiter.run(session.principal.tenantid, () => sendPieces(res, headersOf(name), linesOf(), config));
 
     async function* linesOf(): AsyncGenerator<string, void> {
       let head = BYTE_ORDER_MARK + csvLine(columns);
