@@ -9,7 +9,7 @@ import { inTransaction } from '../../src/db/pool/inTransaction.js';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { runDoctor } from '../../src/commands/doctor.js';
-import { assessBacklog, assessKeys } from '../../src/commands/doctor/databaseChecks.js';
+import { assessBacklog, assessKeys, assessVacuum } from '../../src/commands/doctor/databaseChecks.js';
 import { assessCarrierResponse } from '../../src/commands/doctor/outsideChecks.js';
 import { revokePublicAccess } from '../../src/db/isolation/databaseGrants.js';
 import { readBacklog } from '../../src/db/outbox/backlog.js';
@@ -90,6 +90,7 @@ describe('rowpost doctor', () => {
         'adopted',
         'capture',
         'clock',
+        'autovacuum',
         'secrets',
         'keys',
         'carriers',
@@ -329,6 +330,23 @@ describe('rowpost doctor', () => {
       expect((await diagnose({ DATABASE_URL: url.href })).of('rights')).to.match(/^✗.*LATIN1.*UTF8/);
     } finally {
       await server.dropDatabase(name);
+    }
+  });
+
+  it('says whether autovacuum is on, and keeps up', async () => {
+    expect((await diagnose()).of('autovacuum')).to.match(/^✓ autovacuum +the oldest .* are \d+% as old as/);
+    const state = { isOn: true, transactions: 1, multixacts: 1 };
+    expect(assessVacuum(state).ok).to.equal(true);
+    expect(assessVacuum({ ...state, isOn: false })).to.deep.include({ ok: false, says: 'it is off' });
+    for (const [late, what] of [
+      [{ transactions: 2.01 }, 'transactions'],
+      [{ multixacts: 2.01 }, 'shared locks of rows'],
+    ] as const) {
+      const finding = assessVacuum({ ...state, ...late });
+      expect([finding.ok, finding.says]).to.deep.equal([
+        false,
+        `the oldest ${what} are 201% as old as when it freezes them`,
+      ]);
     }
   });
 

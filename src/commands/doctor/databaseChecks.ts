@@ -13,6 +13,7 @@ import { readKeyStates, type KeyStates } from '../../db/email/emailAccounts.js';
 import { oldestSeconds, overdueIn, type Overdue, durationText } from '../../db/ledger/backlogAlarm.js';
 import { probeWrites, readServerFacts } from '../../db/failover/reachability.js';
 import { excessRights, missingRights } from '../../db/isolation/rights.js';
+import { readVacuumState, type VacuumState } from '../../db/isolation/vacuumState.js';
 import { pendingMigrations } from '../../db/schema/migrate.js';
 import type { Logger } from '../../foundation/observability/log.js';
 import { quoted } from '../../db/sql/sql.js';
@@ -48,6 +49,7 @@ export function databaseChecks({ config, database, keyRing, log }: Installation)
     adopted: ready(() => checkAdoptedSchemas(database)),
     capture: ready(() => checkCapture(database)),
     clock: () => checkClock(database),
+    autovacuum: async () => assessVacuum(await readVacuumState(database.pool)),
     secrets: ready(() => checkSecrets(database, keyRing)),
     ...(config.mailTransport !== 'mailbox' && {
       keys: ready(async () => assessKeys(await readKeyStates(database.pool))),
@@ -81,6 +83,19 @@ async function checkClock({ pool }: Database): Promise<Finding> {
   return Math.abs(clockDifferenceMs) <= MAX_CLOCK_DIFFERENCE_MS
     ? good(says)
     : bad(says, 'Synchronize both with NTP.');
+}
+
+/** Autovacuum begins at one, and has all ids at five to ten. */
+const LATE_VACUUM = 2;
+
+export function assessVacuum({ isOn, transactions, multixacts }: VacuumState): Finding {
+  if (!isOn) return bad('it is off', 'Set autovacuum and track_counts to on.');
+  const [age, what] =
+    transactions > multixacts ? [transactions, 'transactions'] : [multixacts, 'shared locks of rows'];
+  const says = `the oldest ${what} are ${Math.round(age * 100)}% as old as when it freezes them`;
+  return age <= LATE_VACUUM
+    ? good(says)
+    : bad(says, 'End the oldest transactions in pg_stat_activity, then run "vacuumdb --all --freeze".');
 }
 
 async function checkSecrets({ pool }: Database, keyRing: KeyRing): Promise<Finding> {
