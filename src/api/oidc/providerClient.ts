@@ -32,7 +32,7 @@ export function createProviderClient({
   timeoutMs,
   allowPrivateNetwork,
 }: ProviderClientOptions): ProviderClient {
-  const client = new HttpClient({ allowPrivateNetwork, maxResponseBytes: MAX_BYTES });
+  const client = new HttpClient({ allowPrivateNetwork, maxResponseBytes: MAX_BYTES, anyServer: true });
   return async (url, request) => {
     const exchange = await client.call({ ...request, url }, { deadlineMs: timeoutMs });
     const { status, text, late, tooLarge, error } = exchange;

@@ -44,6 +44,8 @@ interface ClientOptions {
   readonly maxResponseBytes: number;
   /** Whether connections stay open for later requests. */
   readonly keepAlive?: boolean;
+  /** Whether tenants choose the servers: what TLS itself receives is limited then, which takes CPU time. */
+  readonly anyServer?: boolean;
 }
 
 export interface CallOptions {
@@ -73,13 +75,13 @@ const HEADERS = { 'accept-encoding': 'identity', 'user-agent': 'rowpost' };
 export class HttpClient {
   readonly #options: ClientOptions;
   readonly #plain: http.Agent;
-  readonly #encrypted: MeteredAgent;
+  readonly #encrypted: https.Agent;
 
   constructor(options: ClientOptions) {
     this.#options = options;
     const agentOptions = { keepAlive: options.keepAlive ?? false, maxSockets: MAX_SOCKETS };
     this.#plain = new http.Agent(agentOptions);
-    this.#encrypted = new MeteredAgent(agentOptions);
+    this.#encrypted = options.anyServer ? new MeteredAgent(agentOptions) : new https.Agent(agentOptions);
   }
 
   /** Errors of the server and the network are part of the exchange. Rejects for a request that is invalid as HTTP. */
@@ -123,7 +125,7 @@ export class HttpClient {
       // Getting a connection may take long, because all are busy or the process was suspended, so whether it may start is
       // checked afterwards.
       request.once('socket', (socket) => {
-        if (!socket.connecting && !this.#encrypted.isConnecting(socket)) begin();
+        if (!socket.connecting && !MeteredAgent.connecting.has(socket)) begin();
         else socket.once(isEncrypted ? 'secureConnect' : 'connect', begin);
       });
       request.once('response', (response) => readResponseInto(exchange, response, maxResponseBytes));
@@ -150,8 +152,8 @@ export class HttpClient {
 }
 
 class MeteredAgent extends https.Agent {
-  /** Without a handshake yet. */
-  readonly #connecting = new WeakSet<Duplex>();
+  /** Connections without a handshake yet, whose `connecting` is false. */
+  static readonly connecting = new WeakSet<Duplex>();
 
   override createConnection(
     options: https.RequestOptions,
@@ -161,13 +163,9 @@ class MeteredAgent extends https.Agent {
     const given = { ...options, socket: metered } as https.RequestOptions;
     const socket = super.createConnection(given, callback) as TLSSocket;
     metered.readableBytes = () => socket.bytesRead;
-    this.#connecting.add(socket);
-    socket.once('secureConnect', () => this.#connecting.delete(socket));
+    MeteredAgent.connecting.add(socket);
+    socket.once('secureConnect', () => MeteredAgent.connecting.delete(socket));
     return socket;
-  }
-
-  isConnecting(socket: Duplex): boolean {
-    return this.#connecting.has(socket);
   }
 }
 
