@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Pool } from 'pg';
 import type { MoveDeps } from '../../src/control/tenants/moveTables.js';
 import { followTenant, moveTenantToCell } from '../../src/control/tenants/moveToCell.js';
 import { adoptTenant, deleteTenant } from '../../src/control/tenants/tenants.js';
@@ -7,8 +8,10 @@ import { joinDirectory } from '../../src/db/cells/directory/cells.js';
 import { migrateDirectory, openDirectory, type Directory } from '../../src/db/cells/directory/directory.js';
 import { readOpenMove } from '../../src/db/cells/directory/moves.js';
 import { inTransaction } from '../../src/db/pool/inTransaction.js';
+import { requireDroppable } from '../../src/db/tenants/tenantStorage.js';
 import { runTenantSql } from '../../src/db/tenants/tenantSql.js';
 import { startEmbeddedPostgres } from '../../src/embedded/postgres.js';
+import type { AppError } from '../../src/foundation/errors.js';
 import { copyPreparedCluster, PREPARED_TEMPLATE, throwawayDataDir } from '../support/preparedCluster.js';
 import { runSql } from '../support/runSql.js';
 import { databaseUrl, openTestDatabase } from '../support/templateDatabase.js';
@@ -111,6 +114,20 @@ describe('a tenant that can not be moved to another cell', () => {
       expect(refusal).to.have.property('code', 'SCHEMA_TOO_LARGE');
       expect((refusal as Error).message).to.match(/in the target, and has 400 for everybody\./);
       expect(await readOpenMove(directory, tenantid), 'nothing was begun').to.equal(undefined);
+
+      const there = await createTestTenant(target.database.pool, named);
+      await runTenantSql(target.database, {
+        tenantid: there.tenantid,
+        sql: `commit; do $$ begin for i in 1..100 loop
+          execute format('create table t%s (id int primary key, name text)', i); commit; end loop; end $$`,
+      });
+      const role = (await target.database.tenants.names()).tenant(there.tenantid);
+      const hintOf = (to?: Pool): Promise<unknown> =>
+        requireDroppable(target.database.pool, role, there.schema, to).catch(
+          (error: unknown) => (error as AppError).hint,
+        );
+      expect(await hintOf(), 'deleted').to.match(/^Raise max_locks_per_transaction, or drop its objects/);
+      expect(await hintOf(database.pool), 'moved').to.equal('Raise max_locks_per_transaction.');
     } finally {
       await target.database.close();
       await server.stop();

@@ -107,16 +107,17 @@ export async function requireDroppable(
   const { available, quota } = await readLockQuota(runner);
   if (needed <= quota) return;
   const [first, ...others] = naming;
-  const what =
-    first === undefined
-      ? 'Drop its objects'
-      : `Drop its objects, and the policies for "${role}" in "${first}"${others.length > 0 ? ` and ${others.length} other schemas` : ''},`;
+  // A move has not copied them yet.
+  const dropped = target ? [] : ['its objects'];
+  if (first !== undefined) {
+    const further = others.length > 0 ? ` and ${others.length} other schemas` : '';
+    dropped.push(`the policies for "${role}" in "${first}"${further},`);
+  }
+  const drop = `, or drop ${dropped.join(', and ')} in parts first, as docs/how-to/monitor.md shows`;
   throw new AppError(
     'SCHEMA_TOO_LARGE',
     `To drop ${whose}, PostgreSQL needs ${needed} locks, and has ${available} for everybody.`,
-    {
-      hint: `${what} in parts first, as docs/how-to/monitor.md shows, or raise max_locks_per_transaction.`,
-    },
+    { hint: `Raise max_locks_per_transaction${dropped.length > 0 ? drop : ''}.` },
   );
 }
 
