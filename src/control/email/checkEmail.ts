@@ -21,7 +21,7 @@ interface CheckArgs extends DraftArgs {
 export const checkEmail: ControlField<CheckArgs> = {
   type: new GraphQLList(emailErrorType),
   description:
-    'Checks an email type. Returns its error, or warnings: names that neither the tables of its rules nor its queries have, filters without effect, and a file that no operation of its rules provides.',
+    'Checks an email type. Returns the error of a draft, or warnings: names that neither the tables of its rules nor its queries have, filters without effect, and a file that no operation of its rules provides.',
   args: {
     ...DRAFT_ARGS,
     target: { type: GraphQLString, description: 'Table to check against, instead of those of the rules.' },

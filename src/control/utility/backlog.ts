@@ -28,7 +28,7 @@ const backlogType = new GraphQLObjectType<unknown, ControlContext>({
     oldest_seconds: {
       type: GraphQLFloat,
       description:
-        'How long the oldest item counted in events, batches, waiting and retries has waited, in seconds; null if there is none.',
+        'How long the oldest item counted in events, batches (but those of tenants at their rate limit), waiting and retries has waited, in seconds; null if there is none.',
     },
     tenants: {
       type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(tenantBacklogType))),
