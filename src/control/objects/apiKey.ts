@@ -46,7 +46,10 @@ export const apiKey = controlObject({
       references: requireKnownCapabilities,
     },
     expires: { type: 'timestamptz', input: 'When it ends; never if omitted.' },
-    last_used: { type: 'timestamptz', description: 'Within a minute or two; null if never.' },
+    last_used: {
+      type: 'timestamptz',
+      description: 'When it was used last, to within a minute or two; null if never.',
+    },
     current_password: CURRENT_PASSWORD,
     ...CREATED,
   },

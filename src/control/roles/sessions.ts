@@ -35,7 +35,7 @@ const sessionType = new GraphQLObjectType<Session, ControlContext>({
     confid: { type: SCALARS.Int, description: 'The configuration of the provider; null for a password.' },
     provider: text("The provider's name; null for a password."),
     since: text('When the role signed in.'),
-    last_used: text('Within a minute or two.'),
+    last_used: text('When it was used last, to within a minute or two.'),
     ends: text('When the provider is asked again (`max_session_age`); null if only its tokens expire.'),
     browser: text('The `User-Agent` that signed in, or got tokens last.'),
     address: text('Where that was, one /64 for IPv6.'),
