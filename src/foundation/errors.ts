@@ -178,7 +178,7 @@ const CODES = {
   ],
   OIDC_IDENTITY_MISMATCH: [
     403,
-    "The mapping's sub_id must equal the claim of the user's ID token that the provider's comparison_field names.",
+    "The mapping's sub_id must equal the claim of the user's ID token that the provider's comparison_field names; an email address has to be verified there.",
   ],
 
   // Files
