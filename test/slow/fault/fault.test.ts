@@ -44,7 +44,7 @@ for (const [backend, kills] of Object.entries(KILLS) as [Backend, number][]) {
     });
 
     it('ends no process except those killed', () => {
-      expect(result.complaints).to.deep.equal([]);
+      expect(result.complaints, result.complaints.join('\n')).to.deep.equal([]);
     });
   });
 }
