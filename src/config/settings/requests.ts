@@ -54,7 +54,7 @@ export const REQUESTS = {
     'PG_POOL',
     integer(4, 500),
     24,
-    "Maximum connections of one process to PostgreSQL, for tenants, the service itself, the ledger, a relay's listeners, and the queue if it is in PostgreSQL.",
+    "Maximum connections of one process to PostgreSQL, for tenants, the service itself, the ledger, a relay's listeners, and the queue if it is in PostgreSQL. A few more are open for moments, for example to cancel statements.",
   ),
   requestTimeoutMs: setting(
     'REQUEST_TIMEOUT_MS',
