@@ -69,7 +69,11 @@ describe('the console’s API keys', () => {
       .to.include('does not end by itself')
       .and.include('API keys of clerk');
     const clerk = await shop.signedIn('shop', 'clerk');
-    expect(await clerk.page(KEYS)).to.include('does not end by itself');
+    expect(await clerk.page(KEYS))
+      .to.include('does not end by itself')
+      .and.include('name="may_login"')
+      .and.not.include('name="may_create_role"');
+    expect(await browser.page(KEYS)).to.include('name="may_create_role"');
     // Of others, a role sees none, and makes none.
     expect(await clerk.page(`${KEYS}?roleid=2`)).to.include('There are no API keys.');
     const theirs = { csrf: await clerk.csrf(KEYS), action: 'make', name: 'x', days: '', roleid: '2' };

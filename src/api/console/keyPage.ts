@@ -1,4 +1,6 @@
 import { Router } from 'express';
+import { holds } from '../../control/permissions.js';
+import type { Principal } from '../../db/roles/principal.js';
 import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import type { Role } from './choices.js';
@@ -52,7 +54,7 @@ export function keyPage({ page, form }: PageHandlers): Router {
 }
 
 async function showKeys(
-  { query, show, values }: Visit,
+  { query, show, values, session }: Visit,
   roleid: number,
   more: {
     readonly notice?: string | undefined;
@@ -74,10 +76,9 @@ async function showKeys(
       roleid,
       keys: api_key,
       name: textOf(written, 'name'),
-      capabilities: capability.map((each) => ({
-        ...each,
-        chosen: checkedOf(written, 'may_').includes(each.capability),
-      })),
+      capabilities: capability
+        .filter((each) => roleid !== 0 || has(session.principal, each.capability))
+        .map((each) => ({ ...each, chosen: checkedOf(written, 'may_').includes(each.capability) })),
       lifetimes: LIFETIMES.map((days) => ({
         days,
         chosen: days === (problem ? textOf(written, 'days') : '90'),
@@ -85,6 +86,14 @@ async function showKeys(
       ...shown,
     },
     { problem, script: 'copy.js' },
+  );
+}
+
+/** Itself, or for some tables by a policy rule. */
+function has(principal: Principal, capability: string): boolean {
+  return (
+    holds(principal, capability) ||
+    principal.rules.some(({ capabilities }) => capabilities.includes(capability))
   );
 }
 
