@@ -53,7 +53,10 @@ export interface Patience {
 /** The service's `lock_timeout` is longer; and by default, PostgreSQL insists on vacuuming after as many transactions. */
 export const PATIENCE: Patience = { serviceMs: 2_000, autovacuumMs: 60_000, transactions: 200_000_000 };
 
-/** Share of PostgreSQL's notification queue that one session may hold up. */
+/**
+ * Share of PostgreSQL's notification queue that one session may hold up. PostgreSQL doesn't say which one does, so the oldest transaction is
+ * ended, then the next, until the queue is read; beyond twice as much, all of them.
+ */
 const MAX_NOTIFICATIONS = 0.25;
 /** Listeners read notifications immediately, except in a transaction. */
 const MAX_LISTENING_SECONDS = 5;
@@ -61,8 +64,8 @@ const MAX_LISTENING_SECONDS = 5;
 /**
  * PostgreSQL has one lock table and one notification queue for the whole server, without quotas: one tenant's
  * `pg_advisory_lock` in a loop, or LISTEN in a transaction that never ends, blocks every write. When half of the locks is in use, this
- * terminates the sessions of tenants whose sessions hold an eighth together, or the most; when a quarter of the queue is, those that
- * may hold it up.
+ * terminates the sessions of tenants whose sessions hold an eighth together, or the most; when a quarter of the queue is, the oldest
+ * of those that may hold it up.
  *
  * It also terminates those that the service or autovacuum wait for: a role that may use a schema or a database locks its row in the
  * catalog by revoking what it has not granted, and a view by preparing a statement that it may not run. Those that wait for a lock
@@ -185,6 +188,7 @@ const END = `
   where case when ${SHORT_OF_LOCKS} and a.locks > ${PER_SESSION} / 8 and a.together > ${PER_SESSION}
         and a.together >= least((select max(together) from holder), ${LOCK_CAPACITY} / 8)
       or ${SHORT_OF_NOTIFICATIONS} and a.xact_start < clock_timestamp() - interval '${MAX_LISTENING_SECONDS} seconds'
+        and (a.xact_start = (select min(xact_start) from holder) or pg_notification_queue_usage() > ${2 * MAX_NOTIFICATIONS})
       or a.pid in (select pid from waited_for union select l.pid from taken l where ${QUEUES_BEFORE_ALL}) and a.tenant is not null
       or ${TRANSACTIONS_SINCE} > $5
     then pg_terminate_backend(a.pid) end`;
