@@ -16,6 +16,7 @@ import { ParsedFilters } from './plan/parsedFilters.js';
 import { principalInputs } from './policy/policy.js';
 import { readListArguments } from './read/listArguments.js';
 import { tableNamed, type ReadContext } from './read/readContext.js';
+import { RequestFilters } from './read/requestFilters.js';
 import { listJson } from './read/rowsSql.js';
 import { selectRows } from './read/selectRows.js';
 
@@ -66,6 +67,7 @@ export function createListReader(deps: ListReaderDeps): ListReader {
       variables: info.variableValues,
       access: { predicate: deps.visible },
       aliases: createAliasSource(),
+      filters: new RequestFilters(),
       limits: { defaultLimit: config.listDefaultLimit, maxLimit: config.listMaxLimit },
       skipUnknown: true,
     };

@@ -39,6 +39,14 @@ const ROWS: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>
     'tokens of a document': [ROLE_LIMITS.tokens, figure(ANONYMOUS, 'ANONYMOUS_LIMITS.tokens')],
     'lines of a document': [figure('graphql/document/limits.ts', 'MAX_LINES')],
     'fields of a document': [ROLE_LIMITS.fields, figure(ANONYMOUS, 'ANONYMOUS_LIMITS.fields')],
+    'parts of the filters of a request': [
+      figure('graphql/read/requestFilters.ts', 'MAX_PARTS'),
+      figure('graphql/read/requestFilters.ts', 'MAX_PARTS_OF_FIELD'),
+    ],
+    'statements of a request': [
+      figure('graphql/plan/planOperation.ts', 'MAX_PLAN_BYTES') / 1_000_000,
+      figure('db/pool/compiledStatement.ts', 'BYTES_OF_SLOT'),
+    ],
     'fragments of a document': [figure('graphql/document/limits.ts', 'MAX_FRAGMENTS')],
     'nesting of selections': [ROLE_LIMITS.depth],
     'nesting of variables': [figure('graphql/document/variables.ts', 'MAX_LEVELS')],

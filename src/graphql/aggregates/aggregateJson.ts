@@ -40,6 +40,7 @@ export function aggregateJson(context: ReadContext, node: FieldNode): Sql {
   const subquery = readSubquery(text, context.catalog);
   const given = readListArguments(context, node);
   const having = readFilter(context, argumentNode(node, 'having'));
+  if (subquery.page.filter) context.filters.count(subquery.page.filter);
   const table = resultTable(name, subquery);
   const page = { ...given, ordering: orderingOf(given.ordering, subquery) };
   const alias = context.aliases.next();

@@ -1,7 +1,12 @@
 import { OperationTypeNode, type GraphQLSchema } from 'graphql';
 import type { Catalog } from '../../db/catalog/catalog.js';
-import { compiledStatement } from '../../db/pool/compiledStatement.js';
+import {
+  bytesOfStatement,
+  compiledStatement,
+  type CompiledStatement,
+} from '../../db/pool/compiledStatement.js';
 import { sql, wholeNumber, type Sql } from '../../db/sql/sql.js';
+import { AppError } from '../../foundation/errors.js';
 import { aggregateJson } from '../aggregates/aggregateJson.js';
 import { atField, FieldError } from '../response.js';
 import { containPlaceholders, type FileOptions } from '../files/fileUrls.js';
@@ -12,6 +17,7 @@ import type { Policy } from '../policy/policy.js';
 import { collectFields, type FieldNodes } from '../read/collectFields.js';
 import { readListArguments } from '../read/listArguments.js';
 import { tableNamed, type ReadContext } from '../read/readContext.js';
+import { RequestFilters } from '../read/requestFilters.js';
 import { listJson, requireReadable } from '../read/rowsSql.js';
 import { selectRows } from '../read/selectRows.js';
 import type { Steps } from '../steps.js';
@@ -53,22 +59,26 @@ export function* planOperation(
     variables,
     access: deps.policy.access,
     aliases: deps.aliases,
+    filters: new RequestFilters(),
     limits: deps.limits,
     policy: deps.policy,
     files: deps.files,
     marksNumerics: deps.marksNumerics,
   };
+  const size = new PlanSize();
   const kind = ready.operation.operation === OperationTypeNode.MUTATION ? 'mutation' : 'query';
   const rootType = kind === 'mutation' ? 'Mutation' : 'Query';
   const fields: PlannedField[] = [];
   for (const [key, nodes] of collectFields(context, rootType, [ready.operation])) {
     yield;
+    size.check();
+    context.filters.startField();
     if (kind === 'mutation') {
       const position = fields.length;
-      const plan = (): PlannedField => planMutationField(context, deps, position, key, nodes);
+      const plan = (): PlannedField => planMutationField(context, deps, size, position, key, nodes);
       fields.push(yield* deps.policy.inSteps(() => atField([key], nodes, plan)));
     } else {
-      fields.push(yield* planQueryField(context, deps, key, nodes));
+      fields.push(yield* planQueryField(context, deps, size, key, nodes));
     }
   }
   const { files } = deps;
@@ -76,6 +86,28 @@ export function* planOperation(
   const hasFilePlaceholders =
     files !== undefined && statements.some(({ slots }) => containPlaceholders(files, slots));
   return { kind, fields, hasFilePlaceholders };
+}
+
+/** Of the statements of one operation, as `bytesOfStatement` has it: those of several tenants may be planned at a time. */
+const MAX_PLAN_BYTES = 128_000_000;
+
+class PlanSize {
+  #bytes = 0;
+
+  /** Throws AppError DOCUMENT_TOO_COMPLEX, as `compiledStatement` does. */
+  counted(piece: Sql): CompiledStatement {
+    const compiled = compiledStatement(piece);
+    this.#bytes += bytesOfStatement(compiled);
+    return compiled;
+  }
+
+  /** Throws AppError DOCUMENT_TOO_COMPLEX. */
+  check(): void {
+    if (this.#bytes <= MAX_PLAN_BYTES) return;
+    throw new AppError('DOCUMENT_TOO_COMPLEX', 'The statements of the request take too much memory.', {
+      hint: 'Send fewer fields or values in one request; many rows go into one field, create_many_….',
+    });
+  }
 }
 
 /** Makes PostgreSQL reject a larger result, so that it never reaches this process. */
@@ -86,6 +118,7 @@ function bounded(piece: Sql, bytes: number): Sql {
 function* planQueryField(
   context: ReadContext,
   { limits, policy }: PlanDeps,
+  size: PlanSize,
   key: string,
   nodes: FieldNodes,
 ): Steps<PlannedField> {
@@ -93,12 +126,18 @@ function* planQueryField(
   if (name === '__typename') return { kind: 'constant', key, json: '"Query"' };
   if (name.startsWith('__')) return { kind: 'introspection', key, nodes };
   if (name === 'Utility') return planUtility(context, key, nodes);
-  if (name === 'Aggregates') return yield* planAggregates(context, { limits, policy }, key, nodes);
-  const plan = (): PlannedField => planList(context, limits, key, nodes);
+  if (name === 'Aggregates') return yield* planAggregates(context, { limits, policy }, size, key, nodes);
+  const plan = (): PlannedField => planList(context, limits, size, key, nodes);
   return yield* policy.inSteps(() => refuseErrors([key], nodes, plan));
 }
 
-function planList(context: ReadContext, limits: PlanLimits, key: string, nodes: FieldNodes): PlannedField {
+function planList(
+  context: ReadContext,
+  limits: PlanLimits,
+  size: PlanSize,
+  key: string,
+  nodes: FieldNodes,
+): PlannedField {
   const [node] = nodes;
   const table = tableNamed(context.catalog, node.name.value);
   requireReadable(context, table);
@@ -109,7 +148,7 @@ function planList(context: ReadContext, limits: PlanLimits, key: string, nodes: 
     key,
     path: [key],
     nodes,
-    statements: [compiledStatement(bounded(list, limits.responseBytes))],
+    statements: [size.counted(bounded(list, limits.responseBytes))],
   };
 }
 
@@ -126,17 +165,20 @@ function planUtility(context: ReadContext, key: string, nodes: FieldNodes): Plan
 function* planAggregates(
   context: ReadContext,
   { limits, policy }: Pick<PlanDeps, 'limits' | 'policy'>,
+  size: PlanSize,
   key: string,
   nodes: FieldNodes,
 ): Steps<PlannedField> {
   const fields: PlannedField[] = [];
   for (const [inner, fieldNodes] of collectFields(context, 'Aggregates', nodes)) {
     yield;
+    size.check();
+    context.filters.startField();
     const path = [key, inner];
     const plan = (): PlannedField => {
       const [node] = fieldNodes;
       if (node.name.value === '__typename') return { kind: 'constant', key: inner, json: '"Aggregates"' };
-      const statements = [compiledStatement(bounded(aggregateJson(context, node), limits.responseBytes))];
+      const statements = [size.counted(bounded(aggregateJson(context, node), limits.responseBytes))];
       return { kind: 'statement', key: inner, path, nodes: fieldNodes, statements };
     };
     fields.push(yield* policy.inSteps(() => refuseErrors(path, fieldNodes, plan)));
@@ -147,6 +189,7 @@ function* planAggregates(
 function planMutationField(
   context: ReadContext,
   deps: PlanDeps,
+  size: PlanSize,
   position: number,
   key: string,
   nodes: FieldNodes,
@@ -164,7 +207,7 @@ function planMutationField(
     onlyInserts,
     statements: statements.map((piece, index) =>
       // A second statement reads what the first has written.
-      compiledStatement(index === 0 ? piece : bounded(piece, deps.limits.responseBytes)),
+      size.counted(index === 0 ? piece : bounded(piece, deps.limits.responseBytes)),
     ),
   };
 }

@@ -1,7 +1,6 @@
 import { GraphQLList, GraphQLString, Kind, type FieldNode, type ValueNode } from 'graphql';
 import type { Slot } from '../../db/sql/sql.js';
 import { AppError } from '../../foundation/errors.js';
-import { parseFilter } from '../filter/syntax/parser.js';
 import { parseOrdering } from '../ordering/parseOrdering.js';
 import { SCALARS } from '../schema/scalars.js';
 import { argumentNode, argumentSlot, argumentValue } from './argument.js';
@@ -28,7 +27,7 @@ export function readListArguments(context: ReadContext, field: FieldNode): Page 
 export function readFilter(context: ReadContext, node: ValueNode | undefined): ListFilter | undefined {
   const text = argumentValue(node, GraphQLString, context.variables);
   if (typeof text !== 'string' || text.trim() === '') return undefined;
-  const parsed = parseFilter(text);
+  const parsed = context.filters.parse(text);
   return { parsed, variable: node?.kind === Kind.VARIABLE ? node.name.value : undefined };
 }
 

@@ -4,6 +4,7 @@ import { AppError } from '../../foundation/errors.js';
 import type { FileOptions } from '../files/fileUrls.js';
 import type { AliasSource, RowAccess } from '../filter/rows/scope.js';
 import type { Policy } from '../policy/policy.js';
+import type { RequestFilters } from './requestFilters.js';
 
 /** What the compilation of one operation shares. */
 export interface ReadContext {
@@ -13,6 +14,7 @@ export interface ReadContext {
   readonly variables: Readonly<Record<string, unknown>>;
   readonly access: RowAccess;
   readonly aliases: AliasSource;
+  readonly filters: RequestFilters;
   readonly limits: { readonly defaultLimit: number; readonly maxLimit: number };
   /** Whether fields that the catalog lacks are left to the caller's own resolvers. */
   readonly skipUnknown?: boolean;

@@ -4,6 +4,7 @@ import { GraphQLObjectType, GraphQLSchema } from 'graphql';
 import type { ErrorCode } from '../../../src/foundation/errors.js';
 import { bind, sql, toStatement } from '../../../src/db/sql/sql.js';
 import { aggregateJson } from '../../../src/graphql/aggregates/aggregateJson.js';
+import { RequestFilters } from '../../../src/graphql/read/requestFilters.js';
 import { AGGREGATES_TYPE } from '../../../src/graphql/aggregates/aggregatesType.js';
 import { createAliasSource, type RowAccess } from '../../../src/graphql/filter/rows/scope.js';
 import { parseFilter } from '../../../src/graphql/filter/syntax/parser.js';
@@ -31,6 +32,7 @@ function compile(field: string, options: { variables?: Record<string, string>; a
       variables,
       access,
       aliases: createAliasSource(),
+      filters: new RequestFilters(),
       limits: { defaultLimit: 100, maxLimit: 1000 },
     },
     node,

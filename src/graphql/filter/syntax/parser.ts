@@ -14,6 +14,8 @@ export interface ParsedFilter {
   /** Values lifted out of the text, in source order: what `Inputs.literals` holds for this filter. */
   readonly literals: readonly Literal[];
   readonly shape: string;
+  /** Nodes of the tree. */
+  readonly parts: number;
 }
 
 /**
@@ -27,7 +29,7 @@ export interface ParsedFilter {
 export function parseFilter(text: string): ParsedFilter {
   const parser = new Parser(new TokenReader(tokenize(text, FILTER_LIMITS)));
   const tree = parser.whole();
-  return { tree, literals: parser.literals.literals, shape: shapeOf(tree) };
+  return { tree, literals: parser.literals.literals, shape: shapeOf(tree), parts: parser.nodes };
 }
 
 const COMPARISONS: Readonly<Record<string, CompareOperator>> = {
@@ -60,7 +62,7 @@ type Parts<T> = T extends unknown ? Omit<T, 'at'> : never;
 
 class Parser {
   readonly literals = new LiteralBuilder();
-  #nodes = 0;
+  nodes = 0;
   #nesting = 0;
   /** Depths are tracked per node, since flat chains like `1 + 1 + 1` are deep trees. */
   readonly #depths = new WeakMap<FilterNode, number>();
@@ -334,7 +336,7 @@ class Parser {
   }
 
   #node(parts: Parts<FilterNode>, at: Position, children: readonly FilterNode[] = []): FilterNode {
-    if (++this.#nodes > FILTER_LIMITS.nodes) {
+    if (++this.nodes > FILTER_LIMITS.nodes) {
       throw errorAt('FILTER_TOO_COMPLEX', `The expression has more than ${FILTER_LIMITS.nodes} parts`, at);
     }
     const node: FilterNode = { ...parts, at };
