@@ -20,6 +20,13 @@ export const COMMANDS: Readonly<Record<string, Declaration>> = {
     ],
     load: async () => (await import('./release.js')).release,
   },
+  restore: {
+    summary: 'Restore a dump of all tenants into an empty database.',
+    usage: [
+      "rowpost restore --file <file>    Each tenant's schema as the tenant: see docs/how-to/backup.md. Repeated, restores those that are missing.",
+    ],
+    load: async () => (await import('./restore.js')).restore,
+  },
   web: { summary: 'Serve HTTP.', load: async () => (await import('./processes.js')).web },
   relay: {
     summary: 'Hand committed events to the queue.',

@@ -13,10 +13,10 @@ export interface DumpEnd {
 }
 
 /**
- * Runs pg_dump or pg_restore logged in as the tenant, as a session that is open: what they send may run the tenant's code,
- * whatever its objects are called. Throws UsageError when the program is missing, older than the server, or fails.
+ * Runs pg_dump or pg_restore logged in as a session that is open. Where what they send may run a tenant's code, whatever its objects are
+ * called, that is the tenant's. Throws UsageError when the program is missing, older than the server, or fails.
  */
-export function runAsTenant(
+export function runLoggedIn(
   session: pg.Client,
   url: DumpEnd['url'],
   program: 'pg_dump' | 'pg_restore',

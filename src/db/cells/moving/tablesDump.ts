@@ -1,8 +1,10 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import type pg from 'pg';
 import type { Pool } from 'pg';
 import { quoted, statement } from '../../sql/sql.js';
-import { runAsTenant, runProgram, withTenantSession, type DumpEnd } from './clientProgram.js';
+import { runLoggedIn, runProgram, withTenantSession, type DumpEnd } from './clientProgram.js';
 
 /**
  * Writes an archive of the tenant's schema, logged in as the tenant, whom no shared connection may serve meanwhile: nothing ends
@@ -16,7 +18,7 @@ export async function dumpTables(
   withRows = true,
 ): Promise<void> {
   const fast = '--compress=1';
-  await runAsTenant(session, url, 'pg_dump', [
+  await runLoggedIn(session, url, 'pg_dump', [
     ...['--format=custom', fast, ...partsOf(schema, withRows), `--file=${file}`],
   ]);
 }
@@ -27,7 +29,7 @@ export async function printStructure(
   url: DumpEnd['url'],
   schema: string,
 ): Promise<readonly string[]> {
-  const printed = await runAsTenant(session, url, 'pg_dump', partsOf(schema, false));
+  const printed = await runLoggedIn(session, url, 'pg_dump', partsOf(schema, false));
   return printed.split('\n').filter((line) => !DIFFERS.test(line));
 }
 
@@ -47,29 +49,90 @@ const OF_SCHEMAS = '2615';
  * Restores an archive into the tenant's schema, which exists and which nothing serves yet, logged in as the tenant. Throws
  * UsageError when pg_restore fails: then nothing of it is there.
  * @param except oids of triggers, as `serviceTriggers` lists them
+ * @param schema of an archive of several
  */
 export async function restoreTables(
   { database, url }: DumpEnd,
   tenantid: number,
   file: string,
   except: ReadonlySet<string>,
+  schema?: string,
 ): Promise<void> {
-  const entries = await runProgram('pg_restore', ['--list', file]);
-  const chosen = entries.split('\n').filter((entry) => {
-    const { catalog, oid = '' } = ENTRY.exec(entry)?.groups ?? {};
-    return catalog !== undefined && catalog !== OF_SCHEMAS && !(catalog === OF_TRIGGERS && except.has(oid));
-  });
+  const chosen = await entriesOf(
+    file,
+    ({ catalog, oid }) => catalog !== OF_SCHEMAS && !(catalog === OF_TRIGGERS && except.has(oid)),
+  );
   if (chosen.length === 0) return;
-  const list = `${file}.list`;
+  await withList(chosen, (list) =>
+    withTenantSession(database, tenantid, (session) =>
+      runLoggedIn(session, url, 'pg_restore', [...ALL_OR_NOTHING, ...list, ...inSchemas(schema), file]),
+    ),
+  );
+}
+
+const ALL_OR_NOTHING = ['--no-owner', '--no-acl', '--single-transaction', '--dbname='];
+const inSchemas = (...schemas: readonly (string | undefined)[]): readonly string[] =>
+  schemas.flatMap((schema) => (schema === undefined ? [] : [`--schema=${schema}`]));
+
+/** Restores schemas that are the service's own, and exist. They hold no code of tenants. Throws UsageError. */
+export async function restoreServiceSchemas(
+  { database, url }: DumpEnd,
+  file: string,
+  schemas: readonly string[],
+): Promise<void> {
+  const session = database.createClient();
+  session.on('error', () => undefined);
+  await session.connect();
   try {
-    await writeFile(list, chosen.join('\n'), { mode: 0o600 });
-    await withTenantSession(database, tenantid, (session) =>
-      runAsTenant(session, url, 'pg_restore', [
-        ...['--no-owner', '--no-acl', '--single-transaction', `--use-list=${list}`, '--dbname=', file],
-      ]),
-    );
+    await runLoggedIn(session, url, 'pg_restore', [...ALL_OR_NOTHING, ...inSchemas(...schemas), file]);
   } finally {
-    await rm(list, { force: true });
+    await session.end();
+  }
+}
+
+/** Those of these schemas that an archive has. Throws UsageError. */
+export async function schemasIn(file: string, known: readonly string[]): Promise<readonly string[]> {
+  const entries = await entriesOf(file, ({ catalog }) => catalog === OF_SCHEMAS);
+  return known.filter((schema) => entries.some((entry) => entry.includes(` SCHEMA - ${schema} `)));
+}
+
+/** The oids of the service's triggers in an archive, by their definitions: only the service may create them again. */
+export async function serviceTriggersIn(file: string, schema: string): Promise<ReadonlySet<string>> {
+  const triggers = await entriesOf(file, ({ catalog }) => catalog === OF_TRIGGERS);
+  if (triggers.length === 0) return new Set();
+  const printed = await withList(triggers, (list) =>
+    runProgram('pg_restore', [...list, ...inSchemas(schema), '--verbose', '--file=-', file]),
+  );
+  const oids = printed.split(/^-- TOC entry \d+ \(class 2620 OID (?=\d+\)$)/m).flatMap((part) => {
+    const isService = /^CREATE TRIGGER .* EXECUTE FUNCTION rowpost\.\w+\(/m.test(part);
+    return isService ? (/^\d+/.exec(part) ?? []) : [];
+  });
+  return new Set(oids);
+}
+
+/** Lines of an archive's table of contents. */
+async function entriesOf(
+  file: string,
+  isChosen: (entry: { readonly catalog: string; readonly oid: string }) => boolean,
+): Promise<readonly string[]> {
+  const entries = await runProgram('pg_restore', ['--list', file]);
+  return entries.split('\n').filter((entry) => {
+    const { catalog, oid = '' } = ENTRY.exec(entry)?.groups ?? {};
+    return catalog !== undefined && isChosen({ catalog, oid });
+  });
+}
+
+async function withList<T>(
+  entries: readonly string[],
+  work: (list: readonly string[]) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-list-'));
+  try {
+    const list = path.join(folder, 'list');
+    await writeFile(list, entries.join('\n'), { mode: 0o600 });
+    return await work([`--use-list=${list}`]);
+  } finally {
+    await rm(folder, { recursive: true });
   }
 }
 
