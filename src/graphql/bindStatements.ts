@@ -4,8 +4,8 @@ import type { TransactionStatement } from '../db/pool/transactions.js';
 import { AppError } from '../foundation/errors.js';
 import { ownValue } from '../foundation/ownValue.js';
 import type { StatementResults } from './assemble.js';
-import type { ParsedFilters } from './plan/parsedFilters.js';
 import { statementFields, type Plan, type StatementField } from './plan/plan.js';
+import type { RequestFilters } from './read/requestFilters.js';
 import { FieldError } from './response.js';
 
 /** A plan's statements with the inputs of one run. */
@@ -40,12 +40,12 @@ export function bindStatements({ kind, fields }: Plan, inputs: Inputs): BoundPla
 /** Inputs of one run: variables, including filter literals, and the principal. */
 export function inputsOf(
   variables: Readonly<Record<string, unknown>>,
-  filters: ParsedFilters,
+  filters: RequestFilters,
   principal: Readonly<Record<string, unknown>>,
 ): Inputs {
   return {
     variables,
-    literals: (name) => filters.parse(String(ownValue(variables, name))).literals,
+    literals: (name) => filters.ofVariable(String(ownValue(variables, name))).literals,
     principal,
   };
 }

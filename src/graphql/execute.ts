@@ -63,10 +63,10 @@ export async function runPlan(
   engine: Engine,
   principal: Principal,
   catalog: Catalog,
-  { plan, variables }: PlannedRequest,
+  { plan, variables, filters }: PlannedRequest,
   { reservation, span, reads, idempotency, introspections, email }: RunOptions,
 ): Promise<Execution> {
-  const bound = bindStatements(plan, inputsOf(variables, engine.filters, principalInputs(principal)));
+  const bound = bindStatements(plan, inputsOf(variables, filters, principalInputs(principal)));
   const results = await runTransaction(bound, {
     transactions: reads ?? engine.transactions,
     tenantid: principal.tenantid,

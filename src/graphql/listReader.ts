@@ -12,7 +12,6 @@ import { aggregateJson } from './aggregates/aggregateJson.js';
 import { FieldError } from './response.js';
 import { inputsOf } from './bindStatements.js';
 import { createAliasSource } from './filter/rows/scope.js';
-import { ParsedFilters } from './plan/parsedFilters.js';
 import { principalInputs } from './policy/policy.js';
 import { readListArguments } from './read/listArguments.js';
 import { tableNamed, type ReadContext } from './read/readContext.js';
@@ -52,7 +51,6 @@ export interface ListReaderDeps {
 export function createListReader(deps: ListReaderDeps): ListReader {
   const { config } = deps;
   const { transactions } = deps.database;
-  const filters = new ParsedFilters();
   const principal = principalInputs(deps.principal);
 
   let characters = 0;
@@ -61,13 +59,14 @@ export function createListReader(deps: ListReaderDeps): ListReader {
     info: GraphQLResolveInfo,
     compile: (context: ReadContext, field: FieldNode) => Sql,
   ): Promise<unknown[]> {
+    const filters = new RequestFilters();
     const context: ReadContext = {
       catalog: deps.catalog,
       fragments: new Map(Object.entries(info.fragments)),
       variables: info.variableValues,
       access: { predicate: deps.visible },
       aliases: createAliasSource(),
-      filters: new RequestFilters(),
+      filters,
       limits: { defaultLimit: config.listDefaultLimit, maxLimit: config.listMaxLimit },
       skipUnknown: true,
     };

@@ -10,6 +10,7 @@ import { statementFields } from '../../src/graphql/plan/plan.js';
 import { planOperation } from '../../src/graphql/plan/planOperation.js';
 import { BrokenRules } from '../../src/graphql/policy/brokenRules.js';
 import { policyOf } from '../../src/graphql/policy/policy.js';
+import { RequestFilters } from '../../src/graphql/read/requestFilters.js';
 import { complete } from '../../src/graphql/steps.js';
 import { buildDataSchema } from '../../src/graphql/schema/dataSchema.js';
 import { testLog } from '../support/testConfig.js';
@@ -82,6 +83,7 @@ async function statementsOf(
     schema,
     policy: policyOf(principal, { catalog, aliases, brokenRules: new BrokenRules(testLog) }),
     aliases,
+    filters: new RequestFilters(),
     limits: { defaultLimit: 100, maxLimit: 1000, responseBytes: 67_108_864 },
   });
   const plan = complete(steps);

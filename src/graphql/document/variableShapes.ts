@@ -8,12 +8,18 @@ import {
 } from 'graphql';
 import { isJsonObject } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import type { ParsedFilters } from '../plan/parsedFilters.js';
+import type { RequestFilters } from '../read/requestFilters.js';
+import type { Steps } from '../steps.js';
 
 type Variables = Readonly<Record<string, unknown>>;
 
-/** Renders what the plan depends on in one variable as text: requests with equal texts share a plan. */
-export type VariableShape = (variables: Variables, filters: ParsedFilters) => string;
+/** What the plan depends on in one variable. */
+export interface VariableShape {
+  /** The variable, if it is a filter. */
+  readonly filter?: string;
+  /** As text: requests with equal texts share a plan. */
+  readonly render: (variables: Variables, filters: RequestFilters) => string;
+}
 
 /**
  * A plan depends on the shape of a filter; on the value of an ordering, limit, subquery, directive condition or enum; on
@@ -44,14 +50,16 @@ export function findVariableShapes(
 }
 
 /** The plan's key within its document. */
-export function shapeKey(
-  shapers: readonly VariableShape[],
+export function* shapeKey(
+  shapes: readonly VariableShape[],
   variables: Variables,
-  filters: ParsedFilters,
-): string {
-  if (shapers.length === 0) return '';
+  filters: RequestFilters,
+): Steps<string> {
   let key = '';
-  for (const shaper of shapers) key += `${shaper(variables, filters)}\u0000`;
+  for (const { filter, render } of shapes) {
+    if (filter !== undefined && filters.beginsStep(ownValue(variables, filter))) yield;
+    key += `${render(variables, filters)}\u0000`;
+  }
   return key;
 }
 
@@ -59,12 +67,15 @@ function shapeFor(argument: string, name: string): VariableShape {
   switch (argument) {
     case 'filter':
     case 'having':
-      return (variables, filters) => {
-        const value = ownValue(variables, name);
-        return typeof value === 'string' ? filters.shape(value) : 'none';
+      return {
+        filter: name,
+        render: (variables, filters) => {
+          const value = ownValue(variables, name);
+          return typeof value === 'string' ? filters.shape(value) : 'none';
+        },
       };
     case 'offset':
-      return (variables) => String(Math.sign(Number(ownValue(variables, name) ?? 0)));
+      return { render: (variables) => String(Math.sign(Number(ownValue(variables, name) ?? 0))) };
     case 'ordering':
     case 'limit':
     case 'onconflict':
@@ -72,9 +83,9 @@ function shapeFor(argument: string, name: string): VariableShape {
     case 'cast':
     case 'subquery':
     case 'distincton':
-      return (variables) => JSON.stringify(ownValue(variables, name) ?? null);
+      return { render: (variables) => JSON.stringify(ownValue(variables, name) ?? null) };
     default:
-      return (variables) => givenShape(ownValue(variables, name));
+      return { render: (variables) => givenShape(ownValue(variables, name)) };
   }
 }
 

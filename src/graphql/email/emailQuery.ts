@@ -17,6 +17,7 @@ import { emailPlans, tenantPlans } from '../plan/planOwner.js';
 import { planOperation } from '../plan/planOperation.js';
 import { planRequest } from '../plan/planRequest.js';
 import { unrestricted } from '../policy/policy.js';
+import { RequestFilters } from '../read/requestFilters.js';
 import type { Steps } from '../steps.js';
 
 /** A query of an email type with its arguments, after its filters were rendered. */
@@ -52,6 +53,7 @@ export function* validateEmailQuery(
       schema: tenantSchema.schema,
       policy: unrestricted,
       aliases: createAliasSource(),
+      filters: new RequestFilters(),
       limits: engine.limits,
     });
     throwRefusals(plan.fields);

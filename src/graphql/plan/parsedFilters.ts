@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import { AppError } from '../../foundation/errors.js';
 import { parseFilter, type ParsedFilter } from '../filter/syntax/parser.js';
 
 /** Size of the cache of parsed filters, in characters, each of which takes up to 100 bytes in the tree. */
@@ -23,13 +22,7 @@ export class ParsedFilters {
     return parsed;
   }
 
-  /** An invalid text is its own shape: its plan reports the error. */
-  shape(text: string): string {
-    try {
-      return this.parse(text).shape;
-    } catch (error) {
-      if (error instanceof AppError) return `!${text}`;
-      throw error;
-    }
+  has(text: string): boolean {
+    return this.#parsed.has(text);
   }
 }

@@ -17,7 +17,7 @@ import type { Policy } from '../policy/policy.js';
 import { collectFields, type FieldNodes } from '../read/collectFields.js';
 import { readListArguments } from '../read/listArguments.js';
 import { tableNamed, type ReadContext } from '../read/readContext.js';
-import { RequestFilters } from '../read/requestFilters.js';
+import type { RequestFilters } from '../read/requestFilters.js';
 import { listJson, requireReadable } from '../read/rowsSql.js';
 import { selectRows } from '../read/selectRows.js';
 import type { Steps } from '../steps.js';
@@ -30,6 +30,7 @@ export interface PlanDeps {
   readonly schema: GraphQLSchema;
   readonly policy: Policy;
   readonly aliases: AliasSource;
+  readonly filters: RequestFilters;
   readonly limits: PlanLimits;
   /** Without them, results contain no file URLs. */
   readonly files?: FileOptions;
@@ -59,7 +60,7 @@ export function* planOperation(
     variables,
     access: deps.policy.access,
     aliases: deps.aliases,
-    filters: new RequestFilters(),
+    filters: deps.filters,
     limits: deps.limits,
     policy: deps.policy,
     files: deps.files,

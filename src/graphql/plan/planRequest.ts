@@ -7,6 +7,7 @@ import { coerceVariables } from '../document/variables.js';
 import type { Engine } from '../engine.js';
 import { createAliasSource } from '../filter/rows/scope.js';
 import { policyFingerprint, policyOf } from '../policy/policy.js';
+import { RequestFilters } from '../read/requestFilters.js';
 import { visibleCatalog } from '../schema/visibleCatalog.js';
 import type { Steps } from '../steps.js';
 import type { Plan } from './plan.js';
@@ -23,6 +24,7 @@ export interface PlannedRequest {
   readonly schema: GraphQLSchema;
   readonly ready: ReadyDocument;
   readonly variables: Readonly<Record<string, unknown>>;
+  readonly filters: RequestFilters;
   readonly plan: Plan;
 }
 
@@ -43,7 +45,8 @@ export function* planRequest(
   const known = yield* engine.plans.document(owner, tenantSchema, query, operationName);
   const { ready } = known;
   const variables = coerceVariables(schema, ready, request.variables);
-  const shape = shapeKey(ready.variableShapes, variables, engine.filters);
+  const filters = new RequestFilters(engine.filters);
+  const shape = yield* shapeKey(ready.variableShapes, variables, filters);
   const rules = `${isForTemplates ? 'templates ' : ''}${policyFingerprint(principal)}`;
   const plan = yield* engine.plans.plan(owner, known, rules, shape, () => {
     const aliases = createAliasSource();
@@ -55,10 +58,11 @@ export function* planRequest(
       schema,
       policy,
       aliases,
+      filters,
       limits: engine.limits,
       files,
       marksNumerics: isForTemplates,
     });
   });
-  return { schema, ready, variables, plan };
+  return { schema, ready, variables, filters, plan };
 }
