@@ -33,11 +33,10 @@ export function graphqlName(sqlName: string): string {
 export class NameScope {
   readonly #taken: Set<string>;
   /** By wanted name, the number that was taken last: all of a schema's names may become the same. */
-  readonly #numbers: Map<string, number>;
+  readonly #numbers = new Map<string, number>();
 
   constructor(taken: Iterable<string> = []) {
     this.#taken = new Set(taken);
-    this.#numbers = new Map();
   }
 
   static forTables(): NameScope {
