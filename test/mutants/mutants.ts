@@ -143,14 +143,14 @@ const FENCES: readonly Mutant[] = [
     within: 'CLOSE',
     pattern: /(where \$\{\w+\}) and not \$\{isMovedSql\([^)]*\)\}/,
     replacement: '$1',
-    tests: ['test/db/cells/moving/handOver.test.ts'],
+    tests: ['test/slow/db/cells/moving/handOver.test.ts'],
   },
   {
     name: 'a tenant is written to while its tables are copied to another cell',
     within: 'withWritesHeld',
     pattern: /in share mode/,
     replacement: 'in access share mode',
-    tests: ['test/db/cells/moving/writeHold.test.ts'],
+    tests: ['test/slow/db/cells/moving/writeHold.test.ts'],
   },
   {
     name: 'a batch is done twice',

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { waitFor } from '../../support/waitFor.js';
-import { at, codeOf, WebFixture, type AuthBody, type Json } from '../webFixture.js';
-import { HttpBrowser } from './support/httpBrowser.js';
-import { startMisbehaving, type MisbehavingFixture } from './support/misbehavingFixture.js';
-import type { FailureBody } from './support/oidcFixture.js';
+import { waitFor } from '../../../support/waitFor.js';
+import { at, codeOf, WebFixture, type AuthBody, type Json } from '../../../api/webFixture.js';
+import { HttpBrowser } from '../../../api/oidc/support/httpBrowser.js';
+import { startMisbehaving, type MisbehavingFixture } from '../../../api/oidc/support/misbehavingFixture.js';
+import type { FailureBody } from '../../../api/oidc/support/oidcFixture.js';
 
 const AGE = 300;
 /** As much is tolerated of the provider's clock. */

@@ -1,23 +1,23 @@
 import { expect } from 'chai';
-import { loadBatch } from '../../../../src/db/outbox/batches.js';
-import { closeBatch, closePlainBatch } from '../../../../src/db/ledger/closeBatch.js';
-import { finishAttempts } from '../../../../src/db/ledger/finishAttempts.js';
-import { loadDeliveries } from '../../../../src/db/ledger/loadDeliveries.js';
-import { startSending } from '../../../../src/db/ledger/startSending.js';
-import { pollOutbox } from '../../../../src/db/outbox/pollOutbox.js';
+import { loadBatch } from '../../../../../src/db/outbox/batches.js';
+import { closeBatch, closePlainBatch } from '../../../../../src/db/ledger/closeBatch.js';
+import { finishAttempts } from '../../../../../src/db/ledger/finishAttempts.js';
+import { loadDeliveries } from '../../../../../src/db/ledger/loadDeliveries.js';
+import { startSending } from '../../../../../src/db/ledger/startSending.js';
+import { pollOutbox } from '../../../../../src/db/outbox/pollOutbox.js';
 import {
   endOfEarlierTransactions,
   fenceTenant,
   structureOf,
   unfenceTenant,
   type MovingTenant,
-} from '../../../../src/db/cells/moving/handOver.js';
-import { leaveCell } from '../../../../src/db/cells/moving/leaveCell.js';
-import { withWritesHeld } from '../../../../src/db/cells/moving/writeHold.js';
-import { PrincipalSource } from '../../../../src/db/roles/principal.js';
-import { createRule, createTenant, NO_LIMITS, writeEvents } from '../../../delivery/pipelineSetup.js';
-import { openShop, type Shop } from '../../../graphql/support/shop.js';
-import { waitFor } from '../../../support/waitFor.js';
+} from '../../../../../src/db/cells/moving/handOver.js';
+import { leaveCell } from '../../../../../src/db/cells/moving/leaveCell.js';
+import { withWritesHeld } from '../../../../../src/db/cells/moving/writeHold.js';
+import { PrincipalSource } from '../../../../../src/db/roles/principal.js';
+import { createRule, createTenant, NO_LIMITS, writeEvents } from '../../../../delivery/pipelineSetup.js';
+import { openShop, type Shop } from '../../../../graphql/support/shop.js';
+import { waitFor } from '../../../../support/waitFor.js';
 
 const CREATE = 'mutation { create_notes(input: {id: 2}) { id } }';
 const CELL = {

@@ -3,15 +3,15 @@ import os from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
 import type pg from 'pg';
-import { releaseInstallation } from '../../src/commands/release.js';
-import { PATIENCE, ServerGuard, withoutHolders } from '../../src/db/isolation/serverGuard.js';
-import { migrate } from '../../src/db/schema/migrate.js';
-import { identifier, sql, statement, type SqlText } from '../../src/db/sql/sql.js';
-import { openShop, type Shop } from '../graphql/support/shop.js';
-import { createTestTenant } from '../support/createTestTenant.js';
-import { PXADMIN_PASSWORD } from '../api/webFixture.js';
-import type { Installation } from '../../src/process/compose.js';
-import { testConfig, testLog } from '../support/testConfig.js';
+import { releaseInstallation } from '../../../src/commands/release.js';
+import { PATIENCE, ServerGuard, withoutHolders } from '../../../src/db/isolation/serverGuard.js';
+import { migrate } from '../../../src/db/schema/migrate.js';
+import { identifier, sql, statement, type SqlText } from '../../../src/db/sql/sql.js';
+import { openShop, type Shop } from '../../graphql/support/shop.js';
+import { createTestTenant } from '../../support/createTestTenant.js';
+import { PXADMIN_PASSWORD } from '../../api/webFixture.js';
+import type { Installation } from '../../../src/process/compose.js';
+import { testConfig, testLog } from '../../support/testConfig.js';
 
 /** A tenant may lock rows of the catalog by what has no effect, and keep its transaction open. */
 describe('attack: a tenant that holds what an upgrade changes', () => {

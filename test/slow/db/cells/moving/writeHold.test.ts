@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import type { MovingTenant } from '../../../../src/db/cells/moving/handOver.js';
-import { endHold, withWritesHeld } from '../../../../src/db/cells/moving/writeHold.js';
-import { PrincipalSource } from '../../../../src/db/roles/principal.js';
-import { openShop, type Shop } from '../../../graphql/support/shop.js';
-import { waitFor } from '../../../support/waitFor.js';
+import type { MovingTenant } from '../../../../../src/db/cells/moving/handOver.js';
+import { endHold, withWritesHeld } from '../../../../../src/db/cells/moving/writeHold.js';
+import { PrincipalSource } from '../../../../../src/db/roles/principal.js';
+import { openShop, type Shop } from '../../../../graphql/support/shop.js';
+import { waitFor } from '../../../../support/waitFor.js';
 
 describe('writes of a tenant that are held', () => {
   let shop: Shop;

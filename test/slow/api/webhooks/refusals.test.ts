@@ -1,12 +1,12 @@
 import { expect } from 'chai';
-import { WEBHOOK_KINDS } from '../../../src/control/email/carrierWebhook.js';
-import { EVENT_BYTES } from '../../../src/db/email/emailEvents.js';
-import { inTransaction } from '../../../src/db/pool/inTransaction.js';
-import { insertSentDeliveries, Reporter, sendgridEvent } from '../../delivery/webhook.js';
-import { secretOf, SIGNED_BOUNCES, type Posted } from '../../support/carrierReports.js';
-import { SNS_CERTIFICATE } from '../../support/snsKey.js';
-import { waitFor } from '../../support/waitFor.js';
-import { WebFixture } from '../webFixture.js';
+import { WEBHOOK_KINDS } from '../../../../src/control/email/carrierWebhook.js';
+import { EVENT_BYTES } from '../../../../src/db/email/emailEvents.js';
+import { inTransaction } from '../../../../src/db/pool/inTransaction.js';
+import { insertSentDeliveries, Reporter, sendgridEvent } from '../../../delivery/webhook.js';
+import { secretOf, SIGNED_BOUNCES, type Posted } from '../../../support/carrierReports.js';
+import { SNS_CERTIFICATE } from '../../../support/snsKey.js';
+import { waitFor } from '../../../support/waitFor.js';
+import { WebFixture } from '../../../api/webFixture.js';
 
 /** After which responses a carrier repeats a report, by its documentation. */
 const REPEATS: Readonly<Record<string, (status: number) => boolean>> = {
