@@ -114,6 +114,8 @@ if (HAS_CHROMIUM) {
       await page.getByLabel('Login').fill(ROOT_LOGIN);
       await page.getByLabel('Password').fill(ROOT_PASSWORD);
       await page.keyboard.press('Enter');
+      // Once it is loaded, its scripts run.
+      await page.waitForURL(({ pathname }) => !pathname.startsWith('/console/sign-in'));
     }
     const shoot = async (page: Page, name: string): Promise<void> => {
       const folder = process.env['SCREENSHOTS'];
