@@ -42,11 +42,7 @@ export interface SignInLimitsDeps {
   readonly signInEvents: Pick<SignInEvents, 'note'>;
   readonly config: Pick<
     Config,
-    | 'signInsPerAddress'
-    | 'signInFailuresPerLogin'
-    | 'signInFailuresBeforeDelay'
-    | 'trustProxy'
-    | 'poolTimeoutMs'
+    'signInsPerAddress' | 'signInFailuresPerLogin' | 'signInFailuresBeforeDelay' | 'trustProxy'
   >;
   /** For tests. */
   readonly wait?: (ms: number) => Promise<unknown>;

@@ -31,12 +31,14 @@ export interface RestoredDump {
  */
 export async function restoreDump(end: DumpEnd, file: string): Promise<RestoredDump> {
   const { pool } = end.database;
-  if (!(await hasSchema(end, 'rowpost'))) {
+  if (!(await hasServiceTables(end))) {
     const schemas = await schemasIn(file, SERVICE_SCHEMAS);
     if (!schemas.includes('rowpost')) throw new UsageError(`${file} is not a dump of an installation`);
-    for (const schema of schemas) await pool.query(statement`create schema ${identifier(schema)}`);
+    for (const schema of schemas)
+      await pool.query(statement`create schema if not exists ${identifier(schema)}`);
     await restoreServiceSchemas(end, file, schemas);
   }
+  await dropEmptySchemas(end);
   await restoreLostRoles(pool);
   const tenants: number[] = [];
   const problems: string[] = [];
@@ -77,10 +79,18 @@ async function restoreTenant(
   await repairCapture(pool, await tenants.names(), tenantid, catalog, true);
 }
 
-async function hasSchema({ database: { pool } }: DumpEnd, schema: string): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    statement`select from pg_catalog.pg_namespace where nspname = $1::text::name`,
-    [schema],
+async function hasServiceTables({ database: { pool } }: DumpEnd): Promise<boolean> {
+  const { rows } = await pool.query<{ found: boolean }>(
+    statement`select to_regclass('rowpost.tenant') is not null as found`,
   );
-  return rowCount !== 0;
+  return rows[0]?.found === true;
+}
+
+/** Those of tenants that were being restored when the command was killed: nothing is in them then. */
+async function dropEmptySchemas({ database: { pool } }: DumpEnd): Promise<void> {
+  const { rows } = await pool.query<{ schema: string }>(statement`
+    select t.schema from rowpost.tenant t join pg_catalog.pg_namespace n on n.nspname = t.schema
+    where not t.adopted and not exists (
+      select from pg_catalog.pg_depend d where d.refclassid = 'pg_catalog.pg_namespace'::regclass and d.refobjid = n.oid)`);
+  for (const { schema } of rows) await pool.query(statement`drop schema ${identifier(schema)}`);
 }

@@ -80,7 +80,7 @@ if (HAS_PG_DUMP) {
     });
     after(async () => {
       await Promise.all(opened.map((database) => database.close()));
-      for (const name of ['restored', 'at_once'])
+      for (const name of ['restored', 'at_once', 'killed'])
         await original.database.pool.query(`drop database if exists ${nameOf(name)}`);
       await original.drop();
       await rm(folder, { recursive: true });
@@ -119,6 +119,22 @@ if (HAS_PG_DUMP) {
       const role = names.tenant(tenants.evil);
       const { rows } = await restored.pool.query<{ by: string }>(`select distinct "by" from ${schema}.ran`);
       expect(rows).to.deep.equal([{ by: `${role} as ${role}` }]);
+    });
+
+    it('is restored by the next command if the first one was killed', async () => {
+      const database = await emptyDatabase('killed');
+      const end = { database, url: urlOf('killed') };
+      await database.pool.query('create schema rowpost');
+      expect(await restoreDump(end, file)).to.deep.equal({
+        tenants: [tenants.evil, tenants.shop],
+        problems: [],
+      });
+      const role = (await database.tenants.names()).tenant(tenants.evil);
+      await database.pool.query(`drop schema ${schema} cascade`);
+      await database.pool.query(`create schema ${schema} authorization ${role}`);
+      expect(await restoreDump(end, file)).to.deep.equal({ tenants: [tenants.evil], problems: [] });
+      const { rows } = await database.pool.query(`select id from ${schema}.note order by id`);
+      expect(rows).to.deep.equal([{ id: 1 }, { id: 2 }]);
     });
 
     it('gives nothing of the service away', async () => {
