@@ -39,7 +39,7 @@ const closeSql = (matches: Sql, mayClose: Sql): Sql => sql`
       from batch b ${matches}
     ), done as (
       insert into rowpost.relay_batch_done (batchid, createtime) select batchid, createtime from batch
-      where ${mayClose} and not ${isMovedSql(sql`tenantid`)}
+      where ${mayClose} and not ${isMovedSql(sql`batch`)}
       on conflict do nothing
       returning batchid
     ), matched as materialized (

@@ -47,7 +47,7 @@ const DUE = {
       coalesce(greatest(ceil(extract(epoch from next_attempt - now()) * 1000), 0), 0)::float8 as "delayMs"
     from rowpost.delivery d
     where due < now() and state in ('pending', 'retrying') and tenantid <> all ($2::int[])
-      and not ${isMovedSql(sql`d.tenantid`)}
+      and not ${isMovedSql(sql`d`)}
     order by due limit $1::int`,
 };
 

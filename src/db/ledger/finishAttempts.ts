@@ -111,7 +111,7 @@ const FINISH = {
       where ${sameDelivery(sql`d`, sql`w`)}
         and d.starts = w.starts
         and case when w.sending then d.state = 'sending' or (d.state = 'retrying' and w.state = 'sent')
-          else d.state in ('pending', 'retrying') and not ${isMovedSql(sql`w.tenantid`)} end
+          else d.state in ('pending', 'retrying') and not ${isMovedSql(sql`w`)} end
       returning w.position, w.outcome, w.http_status, w.error as attempt_error, w.provider_message_id, w.sending,
         d.tenantid, d.deliveryid, d.starts, d.started, d.createtime, d.carrier
     ), recorded as (

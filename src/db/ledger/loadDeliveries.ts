@@ -121,7 +121,7 @@ const LOAD = {
     from ${wantedSql()}
       cross join lateral (select * from rowpost.delivery d
         where ${sameDelivery(sql`d`, sql`w`)}
-          and ${inPartitions(sql`d.createtime`)} and not ${isMovedSql(sql`w.tenantid`)}
+          and ${inPartitions(sql`d.createtime`)} and not ${isMovedSql(sql`w`)}
         limit 1) d
       left join lateral (select s.deliveryid from rowpost.delivery_start s
         where not d.tracked and ${sameDelivery(sql`s`, sql`d`)}

@@ -140,8 +140,8 @@ const RESUME = {
   name: 'resume_deliveries',
   text: statement`
     with batch as (select $1::int as tenantid), guarded as materialized (
-      select tenantid, deliveryid, createtime, deliveryid as position, null as code, false as trips from rowpost.delivery
-      where tenantid = $1::int and state = 'paused' and not ${isMovedSql(sql`$1::int`)}
+      select tenantid, deliveryid, createtime, deliveryid as position, null as code, false as trips from rowpost.delivery d
+      where tenantid = $1::int and state = 'paused' and not ${isMovedSql(sql`d`)}
       limit $3::int for update skip locked
     ), ${rateLimitSlotsSql(sql`$2::int`)}
     update rowpost.delivery d

@@ -72,7 +72,7 @@ const START = {
   text: statement`
     with open as materialized (
       select w.* from ${WANTED} join rowpost.delivery d on ${sameDelivery(sql`d`, sql`w`)}
-      where w.starts = 0 and not d.tracked and not ${isMovedSql(sql`w.tenantid`)}
+      where w.starts = 0 and not d.tracked and not ${isMovedSql(sql`w`)}
       order by d.deliveryid for share of d
     ), started as (
       insert into rowpost.delivery_start as s (tenantid, deliveryid, createtime, leased_until, recipients, intended, subject, carrier,
@@ -106,7 +106,7 @@ const START_TRACKED = {
         and d.tracked
         and (d.starts = w.starts and d.state in ('pending', 'retrying')
           or d.starts = w.starts + 1 and d.state = 'sending' and d.start_id = w.start_id)
-        and not ${isMovedSql(sql`w.tenantid`)}
+        and not ${isMovedSql(sql`w`)}
       returning w.position::int as position, d.tenantid, d.deliveryid, d.createtime, d.starts, w.email
     ), kept as (
       insert into rowpost.sent_mail (tenantid, deliveryid, createtime, attempt, email)

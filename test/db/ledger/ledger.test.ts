@@ -227,6 +227,23 @@ describe('delivery: the ledger (contract 5.6)', () => {
     expect(await start(key, 1), 'a terminal state').to.equal(false);
   });
 
+  it('goes on for each tenant but the one that is handed over', async () => {
+    const gone = await createTenant(db.database);
+    await db.database.pool.query(`update rowpost.tenant set moved_to = 'there' where tenantid = $1`, [
+      gone.tenantid,
+    ]);
+    const { key } = await deliver();
+    expect(await start(key, 0)).to.equal(true);
+    expect(await finish(key, { state: 'retrying', outcome: 'retry', nextAttemptMs: 0 })).to.equal(true);
+    expect(await start(key, 1), 'a tracked one').to.equal(true);
+    expect(await finish(key, { starts: 2 })).to.equal(true);
+
+    await createRule(db.database, tenant);
+    await writeEvents(db.database, tenant, 1);
+    const { batches } = await pollOutbox(ledger, { batchEvents: 100, pollEvents: 1000 });
+    expect((await closePlainBatch(ledger, batches[0]!, NO_LIMITS))?.ready).not.to.be.empty;
+  });
+
   it('one row that PostgreSQL can’t take is refused', async () => {
     const { key } = await deliver();
     await start(key, 0);
