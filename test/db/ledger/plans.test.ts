@@ -63,6 +63,16 @@ describe('delivery: the statements of an email’s way, planned while the tables
     }
   });
 
+  it('have one index to choose from: any that begins with the same column would seem as good', async () => {
+    const { rows } = await db.database.pool.query(
+      `select i.indrelid::regclass::text as table, array_agg(c.relname::text) as indexes
+       from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am m on m.oid = c.relam and m.amname = 'btree'
+       where c.relkind = 'I' and c.relnamespace = 'rowpost'::regnamespace and i.indpred is null
+       group by i.indrelid, i.indkey[0] having count(*) > 1`,
+    );
+    expect(rows).to.deep.equal([]);
+  });
+
   it('look only into the partition of its day, where they only read or add', async () => {
     const looked = new Map<string | undefined, number>();
     for (const run of runs) {
