@@ -13,7 +13,7 @@ describe('docs/reference/isolation.md, "Names from a tenant\'s catalog"', () => 
       `select proname as name from pg_proc
        where pronamespace in ('rowpost'::regnamespace, 'rowpost_tenant'::regnamespace) and prosrc ~* '\\mexecute\\M'`,
     );
-    const [, listed = ''] = /^brackets\. (Functions of the schema that `execute`.*?)\n\n/ms.exec(page) ?? [];
+    const [, listed = ''] = /^(Functions of the schema that `execute`.*?)\n\n/ms.exec(page) ?? [];
     const names = [...listed.matchAll(/`(\w+)`/g)].map(([, name]) => name);
     expect(names).to.have.members(['execute', 'format', ...rows.map(({ name }) => name)]);
   });
