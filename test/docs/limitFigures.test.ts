@@ -154,11 +154,6 @@ describe('docs/reference/limits.md', () => {
     expect(ofRole).to.equal(3);
     for (const [file, text] of [
       ['limits', `| ${made} that have not expired; the latest ${kept} that have,`],
-      ['threats', `of which all but ${kept} are deleted`],
-      [
-        'threats',
-        `each role has three links an hour, each tenant ${ofTenant}, each address ${ofAddress} requests`,
-      ],
       [
         '../explanation/security',
         `A tenant sends ${ofTenant} an hour, and an address asks ${ofAddress} times`,
