@@ -33,8 +33,8 @@ interface AttemptOptions {
 }
 
 /**
- * One attempt: email → route → recorded start → carrier → recorded outcome. Whatever fails becomes the outcome, as docs/reference/email.md lists
- * them; rejects only if the outcome can't be recorded, because the database is unavailable.
+ * One attempt: email → route → recorded start → carrier → recorded outcome. Whatever fails becomes the outcome, as docs/reference/email.md says;
+ * rejects only if the outcome can't be recorded, because the database is unavailable.
  */
 export function attempt(
   deps: DeliverDeps,
