@@ -65,12 +65,14 @@ export async function up(knex) {
       referencing old table as before new table as changed
       for each statement execute function rowpost.note_changed_recipients();
 
-    create index delivery_type on rowpost.delivery (tenantid, email_type, deliveryid, createtime);
+    -- Not by tenant first: in a partition without statistics, as each new day's, such an index would seem as good as the primary key,
+    -- and be read for all rows of the tenant, to find one.
+    create index delivery_type on rowpost.delivery (email_type, tenantid, deliveryid, createtime);
     create index delivery_error_code on rowpost.delivery (tenantid, error_code, deliveryid, createtime)
       where error_code is not null;
 
     -- Of each kind: the index before had bounces and complaints only, together.
-    create index email_event_kind on rowpost.email_event (tenantid, event, deliveryid, createtime);
+    create index email_event_kind on rowpost.email_event (event, tenantid, deliveryid, createtime);
     drop index rowpost.email_event_trouble;
   `);
 }
