@@ -65,8 +65,9 @@ export async function createTenantSchema(
 }
 
 /**
- * Drops the schema with its contents, and the role unless it owns something in another database. A tenant may have dropped its
- * schema: whoever else made one of that name keeps it. Throws AppError SCHEMA_TOO_LARGE.
+ * Drops the schema with its contents, and the role unless it owns something in another database; with what others have made of
+ * both, or two tenants that use each other's types could never be deleted. A tenant may have dropped its schema: whoever else made
+ * one of that name keeps it. Throws AppError SCHEMA_TOO_LARGE.
  */
 export async function dropTenantSchema(tx: StatementRunner, tenantid: number, schema: string): Promise<void> {
   const role = (await readRoleNames(tx)).tenant(tenantid);
@@ -78,6 +79,8 @@ export async function dropTenantSchema(tx: StatementRunner, tenantid: number, sc
     [schema, role],
   );
   if (rows.length > 0) await tx.query(statement`drop schema ${identifier(schema)} cascade`);
+  // What it owns in schemas of others.
+  await tx.query(statement`drop owned by ${identifier(role)} cascade`);
   await dropRole(tx, role);
 }
 
@@ -166,11 +169,11 @@ async function endSessions(runner: StatementRunner, role: string): Promise<void>
 export async function dropTenantRole(tx: StatementRunner, tenantid: number): Promise<void> {
   const role = (await readRoleNames(tx)).tenant(tenantid);
   await requireDroppable(tx, role, null);
+  await tx.query(statement`drop owned by ${identifier(role)}`);
   await dropRole(tx, role);
 }
 
 async function dropRole(tx: StatementRunner, role: string): Promise<void> {
-  await tx.query(statement`drop owned by ${identifier(role)}`);
   await attempt(
     tx,
     () => tx.query(statement`drop role ${identifier(role)}`),

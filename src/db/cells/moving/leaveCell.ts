@@ -58,7 +58,7 @@ export async function leaveCell(
       [schema, role],
     );
     if (rowCount === 1) await client.query(statement`drop schema ${identifier(schema)} cascade`);
-    await client.query(statement`drop owned by ${identifier(role)}; savepoint role`);
+    await client.query(statement`drop owned by ${identifier(role)} cascade; savepoint role`);
     // It may own something in another database.
     await client.query(statement`drop role ${identifier(role)}`).catch(async (error: unknown) => {
       if (sqlState(error) !== DEPENDENT_OBJECTS) throw error;
