@@ -29,7 +29,12 @@ export async function otherWriters(
 ): Promise<readonly string[]> {
   const { rows } = await runner.query(statement`
     select distinct case g.grantee when 0 then 'PUBLIC' else pg_catalog.pg_get_userbyid(g.grantee)::text end as name
-    from pg_catalog.pg_class c, pg_catalog.aclexplode(c.relacl) g
+    from pg_catalog.pg_class c, lateral (
+      select * from pg_catalog.aclexplode(c.relacl)
+      union all
+      -- On single columns.
+      select e.* from pg_catalog.pg_attribute a, pg_catalog.aclexplode(a.attacl) e where a.attrelid = c.oid
+    ) g
     where c.relnamespace = ${oidOf(schema)} and c.relkind in ('r', 'p', 'v')
       and g.privilege_type in ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')
       and g.grantee not in (${roleOf(role)}, current_user::regrole::oid)
