@@ -10,9 +10,10 @@ export const restore: Command = async (args) => {
   if (file === undefined) throw new ArgumentError('--file is missing');
   const installation = await openInstallation('restore', 'command');
   try {
-    const { tenants, problems } = await restoreDump(dumpEndOf(installation), file);
+    const say = (sentence: string): void => void process.stderr.write(`${sentence}\n`);
+    const { tenants, problems } = await restoreDump(dumpEndOf(installation), file, { say });
     printJson({ tenants });
-    for (const problem of problems) process.stderr.write(`${problem}\n`);
+    for (const problem of problems) say(problem);
     return problems.length === 0 ? 0 : 1;
   } finally {
     await installation.stop();

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { text } from 'node:stream/consumers';
+import type { Readable } from 'node:stream';
 import type pg from 'pg';
 import { parseDatabaseUrl } from '../../../config/databaseUrl.js';
 import { UsageError } from '../../../foundation/errors.js';
@@ -40,7 +40,11 @@ export async function withTenantSession<T>(
   }
 }
 
-/** Throws UsageError when the program is missing or fails. @returns what it printed */
+/** A tenant's objects and errors may be of any size, of which the programs print all. */
+const MAX_OUTPUT = 256 * 1024 * 1024;
+const MAX_ERROR = 16 * 1024;
+
+/** Throws UsageError when the program is missing, fails or prints too much. @returns what it printed */
 export async function runProgram(
   program: string,
   args: readonly string[],
@@ -60,11 +64,29 @@ export async function runProgram(
   });
   const closed = new Promise<number | null>((resolve) => child.once('close', resolve));
   const [stdout, stderr, status] = await Promise.race([
-    Promise.all([text(child.stdout), text(child.stderr), closed]),
+    Promise.all([readStart(child.stdout, MAX_OUTPUT), readStart(child.stderr, MAX_ERROR), closed]),
     failed,
   ]);
-  if (status !== 0) throw new UsageError(`${program} failed:\n${stderr.trim()}`);
-  return stdout;
+  if (status !== 0)
+    throw new UsageError(`${program} failed:\n${stderr.text.trim()}${stderr.isCut ? ' …' : ''}`);
+  if (stdout.isCut) throw new UsageError(`${program} printed more than ${MAX_OUTPUT >> 20} MiB`);
+  return stdout.text;
+}
+
+/** Reads all, so that whoever writes goes on, and keeps the start. */
+async function readStart(
+  stream: Readable,
+  maxBytes: number,
+): Promise<{ readonly text: string; readonly isCut: boolean }> {
+  const kept: Buffer[] = [];
+  let left = maxBytes;
+  let isCut = false;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    if (left > 0) kept.push(chunk.subarray(0, left));
+    isCut ||= chunk.length > left;
+    left = Math.max(0, left - chunk.length);
+  }
+  return { text: Buffer.concat(kept).toString(), isCut };
 }
 
 const TLS_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'];

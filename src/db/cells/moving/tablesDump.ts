@@ -104,7 +104,7 @@ export async function serviceTriggersIn(file: string, schema: string): Promise<R
     runProgram('pg_restore', [...list, ...inSchemas(schema), '--verbose', '--file=-', file]),
   );
   const oids = printed.split(/^-- TOC entry \d+ \(class 2620 OID (?=\d+\)$)/m).flatMap((part) => {
-    const isService = /^CREATE TRIGGER .* EXECUTE FUNCTION rowpost\.\w+\(/m.test(part);
+    const isService = /^CREATE TRIGGER .* EXECUTE FUNCTION rowpost\.\w+\(/ms.test(part);
     return isService ? (/^\d+/.exec(part) ?? []) : [];
   });
   return new Set(oids);
