@@ -51,7 +51,10 @@ const RUN_BY: Readonly<Record<string, readonly [page: string, kinds: RegExp, tex
     ['docs/reference/metrics-and-alerts.md', /^sh redrive$/],
   ],
   'test/slow/processes/backupRecipes.test.ts': [
-    ['docs/how-to/backup.md', /^sh (dump|restore.*|release|base|recover|keys|keys first|password|drain)$/],
+    [
+      'docs/how-to/backup.md',
+      /^sh (backup role|dump|restore.*|release|base|recover|keys|keys first|password|drain)$/,
+    ],
   ],
   'test/slow/processes/moveTenant.test.ts': [['docs/how-to/backup.md', /^sh (suspend|export|import|open)$/]],
   'test/docs/install.test.ts': [['docs/how-to/install.md', /./]],

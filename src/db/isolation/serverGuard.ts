@@ -43,7 +43,10 @@ export async function withoutHolders<T>(
   }
 }
 
-/** How long the service, and PostgreSQL's autovacuum, may wait for a lock of a tenant; and how many transactions may begin during one of a tenant. */
+/**
+ * How long the service, and PostgreSQL's autovacuum or a backup, may wait for a lock of a tenant; and how many transactions may begin
+ * during one of a tenant.
+ */
 export interface Patience {
   readonly serviceMs: number;
   readonly autovacuumMs: number;
@@ -158,21 +161,23 @@ const STATE = `
   or exists (select from taken l where ${QUEUES_BEFORE_ALL})
   or exists (select from pg_stat_get_activity(null) a where ${TRANSACTIONS_SINCE} > $2) as "isHeld"`;
 
-// Autovacuum has no user. Requests of shared connections have a timeout. A tenant may make its session wait for any other, by `create
-// index concurrently` or an advisory lock: it is not for that one that the service waits. And the sessions of a tenant may hold many
-// locks together, each of them few; those of the shared login belong to many tenants.
+// Autovacuum has no user. Backups are made by a superuser, or a role that bypasses row-level security. Requests of shared connections
+// have a timeout. A tenant may make its session wait for any other, by `create index concurrently` or an advisory lock: it is not for
+// that one that the service waits. And the sessions of a tenant may hold many locks together, each of them few; those of the shared
+// login belong to many tenants.
 const END = `
   with recursive taken as materialized (select pid, granted, locktype, waitstart, mode, relation, classid, objid from pg_lock_status()),
   held as materialized (select pid, count(*)::int as locks from taken group by pid),
   session as materialized (
-    select a.pid, a.usesysid, r.rolname as role, case when starts_with(r.rolname, $1) then r.oid end as tenant, a.xact_start,
-      a.backend_xid, a.backend_xmin, coalesce(h.locks, 0) as locks
+    select a.pid, r.rolname as role, a.usesysid is null or r.rolsuper or r.rolbypassrls as maintains,
+      case when starts_with(r.rolname, $1) then r.oid end as tenant, a.xact_start, a.backend_xid, a.backend_xmin,
+      coalesce(h.locks, 0) as locks
     from pg_stat_get_activity(null) a left join pg_catalog.pg_roles r on r.oid = a.usesysid left join held h on h.pid = a.pid
   ),
   waiting as materialized (
     select l.pid from taken l left join session a on a.pid = l.pid
-    where not l.granted and ${WAITED_MS} > case when a.usesysid is null then $4::float8
-      when a.role = current_user then $3::float8 end
+    where not l.granted and ${WAITED_MS} > case when a.role = current_user then $3::float8
+      when a.maintains then $4::float8 end
   ),
   waited_for(pid, tenant) as (
     select s.pid, s.tenant from waiting w, unnest(pg_blocking_pids(w.pid)) b(pid), session s where s.pid = b.pid

@@ -16,6 +16,11 @@ const HAS_CLIENT_PROGRAMS = ['pg_dump', 'pg_basebackup'].every(
   (program) => spawnSync(program, ['--version']).status === 0,
 );
 
+/** The service's role reads what no tenant hides from it. */
+const backupOf = ({ testDatabase }: Fleet): { readonly BACKUP_URL: string } => ({
+  BACKUP_URL: testDatabase.url,
+});
+
 /** The provider of the tests does not respond to the doctor; and order 2 waits, as it is to. */
 const FOR_DOCTOR = { MAIL_TRANSPORT: 'mailbox', BACKLOG_ALARM_SECONDS: '0' };
 
@@ -79,7 +84,7 @@ if (HAS_CLIENT_PROGRAMS) {
 
       it('is restored into another cluster, each tenant as itself, with the rights of the original', async () => {
         const url = await emptyDatabase(await startSeparateCluster());
-        const env = { ...fleet.env, ...FOR_DOCTOR, NEW_DATABASE_URL: url };
+        const env = { ...fleet.env, ...FOR_DOCTOR, ...backupOf(fleet), NEW_DATABASE_URL: url };
         const { code, output } = await recipes.run(['dump', 'restore', 'release'], env);
         expect(code, output).to.equal(0);
         await expectRights(url);
@@ -87,7 +92,7 @@ if (HAS_CLIENT_PROGRAMS) {
 
       it('is restored at once, where processes refuse to start and the doctor says why', async () => {
         newUrl = await emptyDatabase(await startSeparateCluster());
-        const env = { ...fleet.env, NEW_DATABASE_URL: newUrl };
+        const env = { ...fleet.env, ...backupOf(fleet), NEW_DATABASE_URL: newUrl };
         expect(await recipes.run(['dump', 'restore at once'], env)).to.include({ code: 0, output: '' });
         await fleet.moveTo(newUrl);
 
@@ -188,9 +193,14 @@ if (HAS_CLIENT_PROGRAMS) {
       await rowpost(fleet, 'tenant', 'capture', '--tenant', '1', '--table', 'orders', '--writers', 'all');
 
       const newAdmin = databaseUrl(target.superuserUrl, 'crm');
-      const { code, output } = await recipes.run(['dump', 'restore as a superuser', 'release'], {
+      const backup = Object.assign(new URL(admin), { username: 'rowpost_backup', password: 'of backups' });
+      const names = ['backup role', 'dump', 'restore as a superuser', 'release'];
+      const { code, output } = await recipes.run(names, {
         ...env,
         ...FOR_DOCTOR,
+        ADMIN_URL: admin,
+        BACKUP_PASSWORD: 'of backups',
+        BACKUP_URL: backup.href,
         NEW_ADMIN_URL: newAdmin,
         NEW_DATABASE_URL: databaseUrl(target.url, 'crm'),
       });
