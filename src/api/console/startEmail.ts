@@ -94,7 +94,16 @@ const PLACEHOLDER = 'Your company';
 /** The sender of another email, whose name also stands where the starter has a placeholder. */
 function withSender(input: Values, sender: string | null): Values {
   if (sender === null || sender === '') return input;
-  const name = /^"?([\p{L}\p{N} .,&'-]+?)"?\s*</u.exec(sender)?.[1]?.replaceAll('&', '&amp;');
+  const name = plainNameIn(sender)?.replaceAll('&', '&amp;');
   const template = String(input['template']);
   return { ...input, sender, ...(name ? { template: template.replaceAll(PLACEHOLDER, () => name) } : {}) };
+}
+
+/** @returns undefined if there is none, or it holds other than what names of companies do, such as a template's signs */
+function plainNameIn(sender: string): string | undefined {
+  const name = sender
+    .slice(0, Math.max(0, sender.indexOf('<')))
+    .trim()
+    .replace(/^"|"$/g, '');
+  return /^[\p{L}\p{N} .,&'-]+$/u.test(name) ? name : undefined;
 }
