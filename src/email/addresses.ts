@@ -10,6 +10,10 @@ export interface Address {
 /** Limits that email servers must accept (RFC 5321, 4.5.3.1). */
 const MAX_LOCAL_BYTES = 64;
 const MAX_ADDRESS_CHARACTERS = 254;
+/** A name is quoted, and stored, several times for each email. A line of one has less than a thousand characters. */
+const MAX_NAME_CHARACTERS = 1_000;
+/** As written: a name may be escaped, and each value in it is marked. Reading a long one takes a while, only to reject it. */
+const MAX_PIECE_CHARACTERS = 4 * MAX_NAME_CHARACTERS;
 /** Of a domain, between its dots (RFC 1035, 2.3.4). */
 const MAX_LABEL_CHARACTERS = 63;
 /** As `domainToASCII` takes them (UTS #46). */
@@ -61,7 +65,8 @@ export function parseListItem(text: string): ParsedAddresses {
   const valid: Address[] = [];
   const invalid: string[] = [];
   for (const piece of pieces) {
-    const address = isOnlyValues(piece) ? parseAddress(unmarkValues(piece)) : parseAddress(piece);
+    const isLong = piece.length > MAX_PIECE_CHARACTERS;
+    const address = parseAddress(!isLong && isOnlyValues(piece) ? unmarkValues(piece) : piece);
     if (address) valid.push(address);
     else invalid.push(unmarkValues(piece));
   }
@@ -155,11 +160,13 @@ const QUOTED = /\\.|"(?:[^"\\]|\\.)*"/g;
 
 /** A piece of nothing but values is passed unmarked; in any other, the signs of values are hidden. */
 function parseAddress(piece: string): Address | undefined {
+  if (piece.length > MAX_PIECE_CHARACTERS) return undefined;
   const [, name = '', inBrackets] = /^(.*?)\s*<\s*([^<>]*?)\s*>$/.exec(piece) ?? [];
   if (hidesAddress(name.replace(QUOTED, ''))) return undefined;
   const written = inBrackets ?? piece;
   const email = normalize(isOnlyValues(written) ? unmarkValues(written) : written);
-  return email === undefined ? undefined : { email, name: unquote(unmarkValues(name)) };
+  const shown = unquote(unmarkValues(name));
+  return email === undefined || shown.length > MAX_NAME_CHARACTERS ? undefined : { email, name: shown };
 }
 
 /**

@@ -25,7 +25,7 @@ export type DeliveryLedger = ReturnType<typeof createDeliveryLedger>;
 const MAX_BATCH_SIZE = 200;
 /** An email to more has a line of its own, with one in each statement: thousands take as long as all others together. */
 const FEW_ADDRESSES = 100;
-/** Of a kept email, which count as one address. */
+/** Of a kept email, or of other texts, which count as one address. */
 const CHARACTERS_PER_ADDRESS = 1_000;
 /** Size of the cache of email types with their layouts, in characters. */
 const TYPE_CHARACTERS = 40_000_000;
@@ -39,24 +39,36 @@ const RETRY_MS = 200;
 export function createDeliveryLedger(given: Ledger, leaseMs: number, log: Logger) {
   const ledger = withAppErrors(given);
   const cachedTypes = new FairCache<ReturnType<typeof loadEmailType>>(TYPE_CHARACTERS);
+  /** @param textsOf what is long if a tenant wants it to be: a statement has no more of it than of as many short ones */
   const together = <Item, Result>(
     run: (to: Ledger, items: readonly Item[]) => Promise<readonly Result[]>,
+    textsOf: (item: Item) => readonly (string | null)[] = () => [],
   ): ((item: Item) => Promise<Result>) =>
-    batchCalls((items: readonly Item[]) => run(ledger, items), MAX_BATCH_SIZE);
+    batchCalls(
+      (items: readonly Item[]) => run(ledger, items),
+      MAX_BATCH_SIZE,
+      (item) => Math.max(1, sizeOfTexts(textsOf(item))),
+    );
   /** Large ones wait for each other, and nothing waits for them. */
   const bySize = <Item, Result>(
     run: (to: Ledger, items: readonly Item[]) => Promise<readonly Result[]>,
     sizeOf: (item: Item) => number,
+    textsOf?: (item: Item) => readonly (string | null)[],
   ): ((item: Item) => Promise<Result>) => {
-    const small = together(run);
+    const small = together(run, textsOf);
     const large = batchCalls((items: readonly Item[]) => run(ledger, items), 1);
     return (item) => (sizeOf(item) > FEW_ADDRESSES ? large(item) : small(item));
   };
   const startOnce = bySize(
     (to, starts: readonly SendingStart[]) => startSending(to, starts, leaseMs),
-    ({ recipients, email }) => recipients.length + (email?.length ?? 0) / CHARACTERS_PER_ADDRESS,
+    (start) => start.recipients.length + sizeOfTexts([start.email, ...textsOfStart(start)]),
+    textsOfStart,
   );
-  const finishOnce = together(finishAttempts);
+  const finishOnce = together(finishAttempts, ({ intended, subject, error }) => [
+    ...(intended ?? []),
+    subject ?? null,
+    error,
+  ]);
   const pauseOnce = together(async (to, deliveries: readonly PausedDelivery[]) => {
     await pauseDeliveries(to, deliveries);
     return deliveries.map(() => undefined);
@@ -118,6 +130,16 @@ export function createDeliveryLedger(given: Ledger, leaseMs: number, log: Logger
       withRetries(log, 'outcome', () => holdTenant(ledger, tenantid, waitMs)),
   };
 }
+
+/** In addresses. */
+const sizeOfTexts = (texts: readonly (string | null)[]): number =>
+  texts.reduce((sum, text) => sum + (text?.length ?? 0), 0) / CHARACTERS_PER_ADDRESS;
+
+const textsOfStart = ({ recipients, intended = [], subject }: SendingStart): readonly string[] => [
+  ...recipients,
+  ...intended,
+  subject,
+];
 
 async function withRetries<T>(log: Logger, what: 'start' | 'outcome', run: () => Promise<T>): Promise<T> {
   const until = performance.now() + RETRY_FOR_MS;

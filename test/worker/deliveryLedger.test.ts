@@ -30,3 +30,36 @@ describe('the cache of email types', () => {
       expect(await load(tenantid, 'welcome')).to.equal(false);
   });
 });
+
+describe('statements that record starts of attempts', () => {
+  it('have no more text than of two hundred short ones', async () => {
+    const characters: number[] = [];
+    const ledger = {
+      query: (_statement: unknown, values: readonly unknown[]) => {
+        const texts = values.flat().filter((value) => typeof value === 'string');
+        characters.push(texts.join('').length);
+        const { length } = values[0] as readonly unknown[];
+        return Promise.resolve(Array.from({ length }, (_, index) => ({ position: index + 1 })));
+      },
+    } as unknown as Ledger;
+    const deliveries = createDeliveryLedger(ledger, 1_000, testLog);
+    const start = (subject: string): Promise<unknown> =>
+      deliveries.start({
+        tenantid: 1,
+        deliveryid: '1',
+        createtime: '2026-01-01',
+        starts: 0,
+        tracked: false,
+        recipients: ['ada@example.com'],
+        subject,
+        carrier: 'smtp',
+        email: null,
+      });
+    const startAll = (subject: string): Promise<unknown> =>
+      Promise.all(Array.from({ length: 200 }, () => start(subject)));
+    await startAll('Welcome');
+    expect(characters).to.have.length(1);
+    await startAll('x'.repeat(10_000));
+    expect(Math.max(...characters)).to.be.below(250_000);
+  });
+});

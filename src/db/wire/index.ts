@@ -12,6 +12,7 @@ export {
   type StatementTrace,
 } from './pipeline.js';
 export { inOneWrite } from './oneWrite.js';
+export { wireText } from './wireText.js';
 
 export { copyIn } from './copyIn.js';
 

