@@ -63,15 +63,16 @@ export async function startWeb(deps: WebDeps): Promise<Web> {
   const sessions = new Sessions(deps);
   const signInEvents = new SignInEvents(deps);
   const passwordEmails = new PasswordEmails({ ...deps, signInEvents });
+  const turns = new UnidentifiedTurns(database.pool, config);
   const authenticator = new Authenticator(tokens, deps.principals, sessions, {
     clock,
     signInsPerAddress: config.signInsPerAddress,
+    turns,
   });
   const metrics = new HttpMetrics();
   const requests = createRequestLog(log, config.logLinesPerSecond);
   const storage = openStorage(config);
   const leases = createObjectLeases(database, log);
-  const turns = new UnidentifiedTurns(database.pool, config);
   const files = createFilesEndpoint({ ...deps, storage, leases, turns });
   let stopped: Promise<void> | undefined;
 

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { unsubscribeUrl } from '../../src/email/unsubscribeLink.js';
 import { KeyRing } from '../../src/config/secrets.js';
+import { makeApiKey } from '../../src/foundation/apiKeyText.js';
 import { signLink } from '../../src/files/fileLinks.js';
 import { ConsoleBrowser } from '../api/consoleBrowser.js';
 import { ROOT_LOGIN, ROOT_PASSWORD, WebFixture } from '../api/webFixture.js';
@@ -53,6 +55,11 @@ describe('attack: requests that hold all connections of the service', function (
     }
   }
 
+  const flooding = { 'x-forwarded-for': FLOODING };
+  const get = (path: string): Promise<Response> => fetch(fixture.url + path, { headers: flooding });
+  const postJson = (path: string, body: object, headers: Record<string, string> = {}): Promise<Response> =>
+    fixture.postJson(path, body, { ...headers, ...flooding });
+
   const signsIn = async (): Promise<void> => {
     const credentials = { tenantid: other, login: ROOT_LOGIN, password: ROOT_PASSWORD };
     const headers = { 'x-forwarded-for': '198.51.100.7' };
@@ -64,6 +71,39 @@ describe('attack: requests that hold all connections of the service', function (
     await send();
     await expectRoom('update rowpost.sign_in_count set count = count', send, signsIn);
   });
+
+  /** Whether others get a connection of the service while the flood arrives; those that sign in would wait for the lock themselves. */
+  const getsConnection = async (): Promise<void> => {
+    for (let time = 0; time < 10; time++) {
+      const got = fixture.testDatabase.database.pool.query('select').then(() => 'got');
+      expect(await Promise.race([got, delay(4_000, 'waits')])).to.equal('got');
+      await delay(50);
+    }
+  };
+
+  /** Without a session, each about another tenant, so that no limit of a tenant holds. */
+  const lookUps: readonly (readonly [
+    what: string,
+    lock: string,
+    send: (given: number) => Promise<Response>,
+  ])[] = [
+    [
+      'wrong API keys',
+      'policy_rule',
+      (given) => postJson('/query', {}, { authorization: `Bearer ${makeApiKey(given, 1)}` }),
+    ],
+    ['anonymous sign-ins', 'tenant', (given) => postJson('/anonauth', { tenantid: given })],
+    ['sign-in pages', 'sign_in_brand', (given) => get(`/signin?tenantid=${given}`)],
+    ['sign-in pages of the console', 'sign_in_brand', (given) => get(`/console/sign-in?tenant=${given}`)],
+    ['sign-ins at providers', 'oidc_config', (given) => postJson('/oidc', { tenantid: given, confid: 1 })],
+    ['public keys of clients', 'oidc_key', (given) => get(`/oidc/1/jwks?tenantid=${given}`)],
+  ];
+  for (const [what, table, send] of lookUps) {
+    it(`with ${what}`, async () => {
+      let given = 1_000_000;
+      await expectRoom(`lock table rowpost.${table}`, () => send(++given), getsConnection);
+    });
+  }
 
   it('with reports that nobody has verified', async () => {
     const send = (): Promise<Response> =>

@@ -197,7 +197,7 @@ describe('attack: a role keeps a way into one below it, which gets more rights l
       { verify: () => Promise.resolve(claims) } as unknown as Tokens,
       new PrincipalSource(counted, () => nowMs),
       { noteUse: () => undefined },
-      { clock: systemClock, signInsPerAddress: 0 },
+      { clock: systemClock, signInsPerAddress: 0, turns: { ofAddress: (_address, work) => work() } },
     );
     const isRevoked = (): Promise<boolean> =>
       authenticator.authenticate('Bearer token', 'access').then(

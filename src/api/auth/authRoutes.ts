@@ -19,7 +19,8 @@ export function authRoutes(deps: RouteDeps): Router {
   };
   const anonymously: RequestHandler = async (req, res) => {
     const values = await readSignIn(deps, req, res);
-    const principal = await signInAnonymously(deps, readTenantid(values));
+    const tenantid = readTenantid(values);
+    const principal = await deps.turns.run(req, () => signInAnonymously(deps, tenantid));
     await deps.respondToSignIn(res, principal, {});
   };
   return Router()

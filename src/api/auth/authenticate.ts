@@ -6,6 +6,7 @@ import type { Principal, PrincipalSource } from '../../db/roles/principal.js';
 import { API_KEY_PREFIX, readApiKey } from '../../foundation/apiKeyText.js';
 import type { Clock } from '../../foundation/clock.js';
 import { AppError, rateLimited } from '../../foundation/errors.js';
+import type { UnidentifiedTurns } from '../http/unidentifiedTurns.js';
 import { findHolder } from './findHolder.js';
 import type { Sessions } from './sessions.js';
 import type { TokenClaims, Tokens, TokenType } from './tokens.js';
@@ -32,7 +33,11 @@ export class Authenticator {
     private readonly tokens: Tokens,
     private readonly principals: PrincipalSource,
     private readonly sessions: Pick<Sessions, 'noteUse'>,
-    private readonly options: { readonly clock: Clock; readonly signInsPerAddress: number },
+    private readonly options: {
+      readonly clock: Clock;
+      readonly signInsPerAddress: number;
+      readonly turns: Pick<UnidentifiedTurns, 'ofAddress'>;
+    },
   ) {
     const { signInsPerAddress: points } = options;
     if (points > 0) this.#guesses = new RateLimiterMemory({ points, duration: GUESS_WINDOW_SECONDS });
@@ -54,8 +59,8 @@ export class Authenticator {
     const given = readApiKey(text);
     if (!given) throw new AppError('TOKEN_MALFORMED', 'The API key is incomplete or mistyped.', MAKE_KEY);
     const { tenantid, roleid, hash } = given;
-    if (!this.#good.has(hash)) await this.#requireFewGuesses(address);
-    const principal = await this.principals.load(tenantid, roleid);
+    const load = (): Promise<Principal | undefined> => this.principals.load(tenantid, roleid);
+    const principal = await (this.#good.has(hash) ? load() : this.#inTurn(address, load));
     const key = principal?.apiKeys.find((each) => each.hash === hash);
     const isGood =
       principal &&
@@ -88,10 +93,15 @@ export class Authenticator {
     return { principal: actingBy(principal, key), claims };
   }
 
-  async #requireFewGuesses(address: string): Promise<void> {
-    const known = await this.#guesses?.get(address);
-    if (known && known.consumedPoints >= this.options.signInsPerAddress)
-      throw rateLimited('Too many wrong API keys.', known.msBeforeNext);
+  /** Looks up a key that may be a guess. The key itself says which tenant's it is, so guesses of many tenants would pass for many clients. */
+  #inTurn<T>(address: string, lookUp: () => Promise<T>): Promise<T> {
+    const { turns, signInsPerAddress } = this.options;
+    return turns.ofAddress(address, async () => {
+      const known = await this.#guesses?.get(address);
+      if (known && known.consumedPoints >= signInsPerAddress)
+        throw rateLimited('Too many wrong API keys.', known.msBeforeNext);
+      return lookUp();
+    });
   }
 
   /** Whether a role may do what the one that acts as it may not. It could not when the token was issued. */

@@ -65,10 +65,11 @@ export function signInPages(deps: RouteDeps): Router {
       return;
     }
     const tenant = req.query['tenant'] === undefined ? rememberedTenant(req) : tenantIn(req.query);
-    await show(res, tenant, req.query, {
+    const shown = {
       problem: failedAtProvider(req.query['failed']),
       notice: ownValue(NOTICES, formText(req.query, 'done')),
-    });
+    };
+    await deps.turns.run(req, () => show(res, tenant, req.query, shown));
   };
 
   // First, so that other sites don't use up the attempts of the people who open them.

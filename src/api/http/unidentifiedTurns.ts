@@ -26,6 +26,11 @@ export class UnidentifiedTurns {
 
   /** Runs what takes one connection at a time. Throws AppError TOO_BUSY. */
   run<T>(req: IncomingMessage, work: () => Promise<T>): Promise<T> {
-    return this.#limiter.run(clientAddress(req, this.config.trustProxy), work);
+    return this.ofAddress(clientAddress(req, this.config.trustProxy), work);
+  }
+
+  /** The same, of a client whose address is known. */
+  ofAddress<T>(address: string, work: () => Promise<T>): Promise<T> {
+    return this.#limiter.run(address, work);
   }
 }

@@ -60,7 +60,8 @@ export function oidcRoutes(deps: RouteDeps): Router {
   const jwks: RequestHandler<{ confid: string }> = async (req, res) => {
     const [tenantid, confid] = [readId(req.query['tenantid']), readId(req.params.confid)];
     const isKnown = tenantid !== undefined && confid !== undefined;
-    const keys = isKnown ? await readPublicKeys(deps.database.pool, tenantid, confid) : [];
+    const { pool } = deps.database;
+    const keys = isKnown ? await deps.turns.run(req, () => readPublicKeys(pool, tenantid, confid)) : [];
     if (keys.length === 0) throw nothingHere();
     res.setHeader('cache-control', 'public, max-age=300');
     sendJson(res, 200, JSON.stringify({ keys }));

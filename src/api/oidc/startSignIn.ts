@@ -36,8 +36,10 @@ export async function startSignIn(
   consolePath?: string,
 ): Promise<string> {
   const target = { tenantid, roleid: roleid ?? null, confid: requireId(given, 'confid') };
-  const registration = await findRegistration(deps, target);
-  const role = roleid === undefined ? undefined : (await findMapping(deps, { ...target, roleid })).role;
+  const { registration, role } = await deps.turns.run(res.req, async () => ({
+    registration: await findRegistration(deps, target),
+    role: roleid === undefined ? undefined : (await findMapping(deps, { ...target, roleid })).role,
+  }));
   const returnTo = consolePath ?? readReturnTo(return_to, deps, tenantid);
   const secrets = createSecrets(deps, tenantid);
   // In a cookie, so that no other browser can complete the sign-in.

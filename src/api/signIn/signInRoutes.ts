@@ -61,7 +61,7 @@ export function signInRoutes(deps: RouteDeps): Router {
 
   const guard = requireAllowedPage(deps.config);
   return Router()
-    .get('/signin', deps.limits.viewsByAddress, (req, res) => show(res, req.query))
+    .get('/signin', deps.limits.viewsByAddress, (req, res) => deps.turns.run(req, () => show(res, req.query)))
     .post('/signin', guard, deps.limits.byAddress, byPassword)
     .post('/signin/oidc', guard, deps.limits.byAddress, byProvider);
 }
