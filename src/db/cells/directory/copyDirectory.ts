@@ -73,17 +73,22 @@ const GIVEN_PROVIDERS = sql`(
   select p.* from json_to_recordset($1::json) as g(providerid int, provider json),
     json_populate_record(null::rowpost.oidc_providers, g.provider) p) g`;
 const IS_OF_ANOTHER_CELL = sql`providerid / ${ID_RANGE_SIZE} <> (select id_range from rowpost.cell where name = $2::text)`;
-const PROVIDER_COLUMNS = [
+const CONFIGURED = [
   'name',
   'auth_uri',
   'token_uri',
   'jwks_uri',
   'issuer',
+  'end_session_uri',
   'comparison_field',
   'email_always_verified',
   'creatorid',
   'createtime',
-].map((name) => identifier(name));
+] as const;
+/** From the provider's discovery document: each cell reads it itself, anew once the provider is configured otherwise. */
+const LEARNED = ['discovered_issuer', 'sends_iss', 'discovered_end_session_uri'] as const;
+const PROVIDER_COLUMNS = [...CONFIGURED, ...LEARNED].map((name) => identifier(name));
+const columnsOf = (row: string): Sql => join(CONFIGURED.map((name) => identifier(row, name)));
 const COPY_PROVIDERS = statement`
   insert into rowpost.oidc_providers as p (providerid, ${join(PROVIDER_COLUMNS)})
   select providerid, ${join(PROVIDER_COLUMNS)} from ${GIVEN_PROVIDERS}
@@ -92,7 +97,7 @@ const COPY_PROVIDERS = statement`
   on conflict (providerid) do update set ${join(
     PROVIDER_COLUMNS.map((name) => sql`${name} = excluded.${name}`),
   )}
-  where p.tenantid is null`;
+  where p.tenantid is null and (${columnsOf('p')}) is distinct from (${columnsOf('excluded')})`;
 const DROP_PROVIDERS = statement`
   delete from rowpost.oidc_providers p
   where tenantid is null and ${IS_OF_ANOTHER_CELL} and providerid not in (select providerid from ${GIVEN_PROVIDERS})
