@@ -1,8 +1,11 @@
+import { createHash } from 'node:crypto';
 import { expect } from 'chai';
+import { useToken } from '../../src/db/email/carrierWebhooks.js';
 import { EVENT_BYTES, recordEmailEvents, type EmailEvent } from '../../src/db/email/emailEvents.js';
 import { WebFixture } from '../api/webFixture.js';
 import { createTenant } from '../delivery/pipelineSetup.js';
 import { insertSentDeliveries, Reporter, sendgridEvent } from '../delivery/webhook.js';
+import { fromMailgun, SECRETS } from '../support/carrierReports.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
 
 /** Whoever has a tenant signs its reports: a few hundred thousand of one delivery were a gigabyte of the database that all share. */
@@ -83,6 +86,67 @@ describe('attack: a database full of reports', () => {
       tenantid,
     ]);
     expect(rows).to.have.length(1);
+  });
+
+  it('has no more signatures that are kept against replays than the quota, though reports are about no delivery', async () => {
+    const { pool } = db.database;
+    const { tenantid } = await createTenant(db.database);
+    const use = (token: string, report = 'report'): Promise<string> =>
+      useToken(pool, { tenantid, token, report }, 10_000);
+    const used: string[] = [];
+    for (let token = 0; token < 50; token++) used.push(await use(String(token)));
+    const { rowCount } = await pool.query('select from rowpost.webhook_token where tenantid = $1', [
+      tenantid,
+    ]);
+    expect(rowCount).to.be.within(10, 49);
+    expect(used.filter((use) => use === 'own')).to.have.length(rowCount!);
+    expect(used.slice(rowCount!).every((use) => use === 'refused')).to.equal(true);
+    expect([await use('1'), await use('1', 'another')], 'known ones').to.deep.equal(['own', 'foreign']);
+    const { tenantid: other } = await createTenant(db.database);
+    expect(await useToken(pool, { tenantid: other, token: '1', report: '' }, 10_000)).to.equal('own');
+  });
+
+  it('counts as much for a signature as it takes', async () => {
+    const { pool } = db.database;
+    const { tenantid } = await createTenant(db.database);
+    const numberOf = async (text: string, values: readonly unknown[] = []): Promise<number> =>
+      Number((await pool.query<{ number: string }>(text, [...values])).rows[0]!.number);
+    const sizeNow = (): Promise<number> =>
+      numberOf(`select pg_total_relation_size('rowpost.webhook_token') as number`);
+    const before = await sizeNow();
+    const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
+    for (let token = 0; token < 500; token++)
+      await useToken(pool, { tenantid, token: hash(`${token}`), report: hash(`r${token}`) }, EVENT_BYTES);
+    const counted = await numberOf(
+      'select bytes as number from rowpost.email_event_quota where tenantid = $1',
+      [tenantid],
+    );
+    const grown = (await sizeNow()) - before;
+    expect(counted).to.be.within(0.7 * grown, 2 * grown);
+  });
+
+  it('refuses a report of Mailgun beyond the quota', async () => {
+    const fixture = await WebFixture.start();
+    try {
+      const { tenantid } = await fixture.createTenant('hostile');
+      const { access_token } = await fixture.signIn(tenantid);
+      const { errors } = await fixture.control(
+        access_token,
+        'mutation ($input: email_carrier_webhookInput!) { Utility { set_email_webhook(input: $input) { url } } }',
+        { input: { kind: 'mailgun', secret: SECRETS.mailgun } },
+      );
+      expect(errors).to.equal(undefined);
+      const { pool } = fixture.testDatabase.database;
+      const report = async (): Promise<number> => {
+        const { headers, body } = fromMailgun({});
+        return (await fixture.fetch(`/events/mailgun/${tenantid}`, { method: 'POST', headers, body })).status;
+      };
+      expect(await report()).to.equal(200);
+      await pool.query('update rowpost.email_event_quota set bytes = $1', [EVENT_BYTES]);
+      expect(await report()).to.equal(429);
+    } finally {
+      await fixture.stop();
+    }
   });
 
   it('refuses a report beyond the quota with a code, for its carrier to send again, and no report of others', async () => {

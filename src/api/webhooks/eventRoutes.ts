@@ -57,7 +57,9 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
         const given = items.flatMap((item) => read(item, { reportId, tenantid }));
         const { events, ignored, foreign } = checkEvents(given, tenantid, nowMs);
         const recorded = await limiter.run(tenantid, async () => {
-          if (once && !(await useToken(pool, { tenantid, ...once }))) throw signatureInvalid();
+          const use = once ? await useToken(pool, { tenantid, ...once }, EVENT_BYTES) : 'own';
+          if (use === 'foreign') throw signatureInvalid();
+          if (use === 'refused') throw quotaUsedUp();
           return recordEmailEvents(ledger, tenantid, events, EVENT_BYTES);
         });
         const counts = { ...recorded, ignored, foreign: foreign + recorded.foreign };
@@ -69,7 +71,7 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
             { tenantid, kind, events: recorded.refused },
             'refused email events beyond the quota',
           );
-          throw rateLimited('Too much has been reported of this tenant today.', REFUSED_FOR_MS);
+          throw quotaUsedUp();
         }
       }
       res.status(kind === 'sendgrid' ? 204 : 200).end();
@@ -104,6 +106,10 @@ export function eventRoutes(deps: RouteDeps, metrics: EmailEventMetrics): Router
     router.route(`/events/${kind}/:tenantid`).post(respond).all(refuse);
   }
   return router;
+}
+
+function quotaUsedUp(): AppError {
+  return rateLimited('Too much has been reported of this tenant today.', REFUSED_FOR_MS);
 }
 
 /** Brevo and SNS don't repeat a report after a 409. */

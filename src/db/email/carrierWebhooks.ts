@@ -1,11 +1,14 @@
 import type { StatementRunner } from '../sql/statementRunner.js';
 import type { KeyRing } from '../../config/secrets.js';
 import { sql, statement, wholeNumber } from '../sql/sql.js';
+import { COUNT_BYTES, TODAY } from './emailEvents.js';
 
 /** Longer than the age at which a signed report is rejected. */
 const TOKENS_KEPT = sql`interval '2 days'`;
 /** Expired tokens that each new one deletes: a tenant can make millions, which would take one statement too long. */
 const EXPIRED_AT_ONCE = 100;
+/** What one takes, with its two indexes. It counts as what is reported does: whoever has a tenant can sign millions. */
+const TOKEN_BYTES = 300;
 
 /** Sets or replaces the secret that verifies a carrier's reports. */
 export async function storeWebhookSecret(
@@ -68,23 +71,35 @@ export async function listWebhooks(db: StatementRunner, tenantid: number): Promi
 
 /**
  * Binds a signature to one report. The same report may come again, since the carrier may not have received our response.
- * @returns false if the signature belongs to another report
+ * @param quota of what is reported of the tenant in a day, in bytes
+ * @returns `foreign` if the signature belongs to another report, `refused` if it is new and the quota is used up
  */
 export async function useToken(
   db: StatementRunner,
   { tenantid, token, report }: { readonly tenantid: number; readonly token: string; readonly report: string },
-): Promise<boolean> {
+  quota: number,
+): Promise<'own' | 'foreign' | 'refused'> {
   const { rows } = await db.query<{ report: string }>(
     statement`with expired as (
        delete from rowpost.webhook_token where (tenantid, token) in (
          select tenantid, token from rowpost.webhook_token where createtime < now() - ${TOKENS_KEPT}
          order by createtime limit ${wholeNumber(EXPIRED_AT_ONCE)} for update skip locked)
+     ), known as materialized (
+       select report from rowpost.webhook_token where tenantid = $1 and token = $2
+     ), counted as (
+       insert into rowpost.email_event_quota as q (tenantid, day, bytes)
+       select $1, ${TODAY}, ${wholeNumber(TOKEN_BYTES)} where not exists (select from known) ${COUNT_BYTES}
+       returning day
+     ), used as (
+       insert into rowpost.webhook_token as t (tenantid, token, report) select $1, $2, $4 from counted
+       on conflict (tenantid, token) do update set report = t.report returning report
      )
-     insert into rowpost.webhook_token as t (tenantid, token, report) values ($1, $2, $3)
-     on conflict (tenantid, token) do update set report = t.report returning report`,
-    [tenantid, token, report],
+     select report from known union all select report from used`,
+    [tenantid, token, quota, report],
   );
-  return rows[0]?.report === report;
+  const [used] = rows;
+  if (!used) return 'refused';
+  return used.report === report ? 'own' : 'foreign';
 }
 
 /** Encryption context: a ciphertext decrypts for its own tenant and carrier only. */

@@ -86,11 +86,15 @@ interface Recorded {
   isRefused: boolean;
 }
 
-const TODAY = sql`(now() at time zone 'UTC')::date`;
+export const TODAY = sql`(now() at time zone 'UTC')::date`;
 
 /** SQL: the hours are counted within a minute. */
 const OF_DELIVERIES = sql`${EVENT_BYTES_OF_DELIVERY} * (select coalesce(sum(c.deliveries), 0) from rowpost.delivery_count c
   where c.tenantid = $1::int and c.hour > now() - interval '3 days')`;
+/** SQL, after `insert into rowpost.email_event_quota as q`: counts the bytes of tenant `$1`, unless they exceed its quota `$3`. */
+export const COUNT_BYTES = sql`
+      on conflict (tenantid, day) do update set bytes = q.bytes + excluded.bytes
+      where q.bytes + excluded.bytes <= $3::bigint or q.bytes + excluded.bytes <= $3::bigint + ${OF_DELIVERIES}`;
 
 // The lateral `limit 1` forces an index lookup even when a partition that has just been filled has stale statistics.
 // Sorted, so that two reports with the same events wait for each other instead of deadlocking.
@@ -119,9 +123,7 @@ const RECORD = {
     ), counted as (
       insert into rowpost.email_event_quota as q (tenantid, day, bytes)
       select $1::int, ${TODAY}, sum(octet_length(k::text)) from kept k
-      having count(*) > 0 and $3::bigint is not null
-      on conflict (tenantid, day) do update set bytes = q.bytes + excluded.bytes
-      where q.bytes + excluded.bytes <= $3::bigint or q.bytes + excluded.bytes <= $3::bigint + ${OF_DELIVERIES}
+      having count(*) > 0 and $3::bigint is not null ${COUNT_BYTES}
       returning day
     ), recorded as (
       insert into rowpost.email_event (tenantid, deliveryid, provider_event_id, event, time, recipient, reason, status,
