@@ -35,7 +35,10 @@ export async function printStructure(
 
 const DIFFERS = /^(--|\\|SET |SELECT pg_catalog\.set_config|CREATE TRIGGER .* EXECUTE FUNCTION rowpost\.|$)/;
 
+/** For locks of tables, also those of the tenant's own sessions: meanwhile, PostgreSQL keeps dead rows for the session that keeps others out. */
+const LOCK_WAIT_MS = 30_000;
 const partsOf = (schema: string, withRows: boolean): readonly string[] => [
+  `--lock-wait-timeout=${LOCK_WAIT_MS}`,
   ...['--no-owner', '--no-acl', '--no-publications', '--no-subscriptions', `--schema=${quoted(schema)}`],
   ...(withRows ? [] : ['--schema-only']),
 ];
