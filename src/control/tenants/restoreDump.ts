@@ -2,7 +2,7 @@ import { repairCapture } from '../../db/capture/capture.js';
 import { buildCatalog } from '../../db/catalog/buildCatalog.js';
 import { readSchema } from '../../db/catalog/introspect.js';
 import { checkSchemaSize } from '../../db/catalog/schemaSize.js';
-import type { DumpEnd } from '../../db/cells/moving/clientProgram.js';
+import { applicationName, type DumpEnd } from '../../db/cells/moving/clientProgram.js';
 import {
   restoreServiceSchemas,
   restoreTables,
@@ -54,9 +54,10 @@ export async function restoreDump(
   const { pool } = end.database;
   const lacking = await missingRights(pool);
   if (lacking.length > 0) throw new UsageError(lacking.join('\n'));
+  const schemas = await schemasIn(file, SERVICE_SCHEMAS);
+  if (!schemas.includes('rowpost')) throw new UsageError(`${file} is not a dump of an installation`);
+  await requireAlone(end);
   if (!(await hasServiceTables(end))) {
-    const schemas = await schemasIn(file, SERVICE_SCHEMAS);
-    if (!schemas.includes('rowpost')) throw new UsageError(`${file} is not a dump of an installation`);
     for (const schema of schemas)
       await pool.query(statement`create schema if not exists ${identifier(schema)}`);
     await restoreServiceSchemas(end, file, schemas);
@@ -158,6 +159,19 @@ async function serveTenant(
   await checkSchemaSize(pool, schema);
   const catalog = buildCatalog(schema, await readSchema(pool, schema));
   await repairCapture(pool, await tenants.names(), tenantid, catalog, true);
+}
+
+/** The pg_restore of a command that was killed goes on, and commits what the next command would take for missing. */
+async function requireAlone({ database: { pool } }: DumpEnd): Promise<void> {
+  const { rows } = await pool.query<{ pid: number }>(
+    statement`select pid from pg_catalog.pg_stat_activity where datname = current_database() and application_name = $1`,
+    [applicationName('pg_restore')],
+  );
+  const [other] = rows;
+  if (!other) return;
+  throw new UsageError(
+    `another pg_restore is still at work in this database (process ${other.pid} of PostgreSQL): repeat the command when it has ended`,
+  );
 }
 
 async function hasServiceTables({ database: { pool } }: DumpEnd): Promise<boolean> {

@@ -3,9 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
+import pg from 'pg';
 import { buildCatalog } from '../../../src/db/catalog/buildCatalog.js';
 import { readSchema } from '../../../src/db/catalog/introspect.js';
 import { setCapture } from '../../../src/db/capture/capture.js';
+import { applicationName } from '../../../src/db/cells/moving/clientProgram.js';
+import { UsageError } from '../../../src/foundation/errors.js';
 import { restoreDump } from '../../../src/control/tenants/restoreDump.js';
 import { inTransaction } from '../../../src/db/pool/inTransaction.js';
 import type { Database } from '../../../src/db/pool/database.js';
@@ -135,6 +138,46 @@ if (HAS_PG_DUMP) {
       expect(await restoreDump(end, file)).to.deep.equal({ tenants: [tenants.evil], problems: [] });
       const { rows } = await database.pool.query(`select id from ${schema}.note order by id`);
       expect(rows).to.deep.equal([{ id: 1 }, { id: 2 }]);
+    });
+
+    it('is not restored beside the pg_restore that a killed command has left, nor without a file or space for a list', async () => {
+      const end = { database: restored, url: urlOf('restored') };
+      const failureOf = async (name: string): Promise<string> => {
+        const failure: unknown = await restoreDump(end, name).catch((error: unknown) => error);
+        expect(failure).to.be.instanceOf(UsageError);
+        return (failure as Error).message;
+      };
+      expect(await failureOf('/nowhere.dump')).to.include('/nowhere.dump');
+      const left = new pg.Client({
+        connectionString: urlOf('restored'),
+        application_name: applicationName('pg_restore'),
+      });
+      await left.connect();
+      try {
+        expect(await failureOf(file)).to.include('repeat the command when it has ended');
+      } finally {
+        await left.end();
+      }
+      const role = (await restored.tenants.names()).tenant(tenants.shop);
+      const { schema: lost } = (
+        await restored.pool.query<{ schema: string }>(
+          'select schema from rowpost.tenant where tenantid = $1',
+          [tenants.shop],
+        )
+      ).rows[0]!;
+      await restored.pool.query(`drop schema ${lost} cascade`);
+      await restored.pool.query(`create schema ${lost} authorization ${role}`);
+      const { TMPDIR: usual } = process.env;
+      process.env['TMPDIR'] = path.join(folder, 'missing');
+      try {
+        const { problems } = await restoreDump(end, file);
+        expect(problems).to.have.length(1);
+        expect(problems[0]).to.include('set TMPDIR');
+      } finally {
+        if (usual === undefined) delete process.env['TMPDIR'];
+        else process.env['TMPDIR'] = usual;
+      }
+      expect(await restoreDump(end, file)).to.deep.equal({ tenants: [tenants.shop], problems: [] });
     });
 
     it('gives nothing of the service away', async () => {

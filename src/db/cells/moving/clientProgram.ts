@@ -22,8 +22,11 @@ export function runLoggedIn(
   program: 'pg_dump' | 'pg_restore',
   args: readonly string[],
 ): Promise<string> {
-  return runProgram(program, args, connectionEnv(session, url));
+  return runProgram(program, args, { ...connectionEnv(session, url), PGAPPNAME: applicationName(program) });
 }
+
+/** By which PostgreSQL shows its sessions. */
+export const applicationName = (program: 'pg_dump' | 'pg_restore'): string => `rowpost ${program}`;
 
 /** Runs `work` with a session of the tenant's, whoever serves it. */
 export async function withTenantSession<T>(

@@ -3,6 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type pg from 'pg';
 import type { Pool } from 'pg';
+import { UsageError } from '../../../foundation/errors.js';
 import { quoted, statement } from '../../sql/sql.js';
 import { runLoggedIn, runProgram, withTenantSession, type DumpEnd } from './clientProgram.js';
 
@@ -129,14 +130,20 @@ async function withList<T>(
   entries: readonly string[],
   work: (list: readonly string[]) => Promise<T>,
 ): Promise<T> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-list-'));
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'rowpost-list-')).catch(unwritable);
   try {
     const list = path.join(folder, 'list');
-    await writeFile(list, entries.join('\n'), { mode: 0o600 });
+    await writeFile(list, entries.join('\n'), { mode: 0o600 }).catch(unwritable);
     return await work([`--use-list=${list}`]);
   } finally {
     await rm(folder, { recursive: true });
   }
+}
+
+function unwritable(error: unknown): never {
+  throw new UsageError(
+    `can't write to ${os.tmpdir()} (${(error as Error).message}): free space there, or set TMPDIR to another folder`,
+  );
 }
 
 /** The oids of the service's own triggers on the schema's tables, which only the service may create. */
