@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
+import { TenantLimiter } from '../../foundation/limits/tenantLimiter.js';
 import type { Logger } from '../../foundation/observability/log.js';
 import { repairCapture } from '../capture/capture.js';
 import type { TenantConnections } from '../isolation/tenantConnections.js';
@@ -22,6 +23,8 @@ interface Entry {
 /** Tables of usual size. One takes about 17 KB including its GraphQL schema: 250 MB in total. */
 const MAX_TABLES = 15_000;
 const USUAL_COLUMNS = 25;
+/** Connections of the service that reads leave: signing in and reading roles need them. */
+const LEFT_FOR_OTHERS = 2;
 
 /**
  * Caches the catalogs of active tenants. Each tenant has one read at a time, during which the old catalog is served. Idle
@@ -34,6 +37,8 @@ export class CatalogStore {
     sizeCalculation: ({ catalog }) => Math.min(weightOf(catalog), MAX_TABLES),
   });
   readonly #building = new Map<number, Promise<Entry>>();
+  /** A read of thousands of columns holds a connection for seconds: tenants that change theirs all the time would hold all of them. */
+  readonly #reads: TenantLimiter;
 
   constructor(
     private readonly deps: {
@@ -43,7 +48,9 @@ export class CatalogStore {
       checkMs: number;
       now?: () => number;
     },
-  ) {}
+  ) {
+    this.#reads = new TenantLimiter({ max: Math.max(1, deps.pool.options.max - LEFT_FOR_OTHERS) });
+  }
 
   /** The tenant's catalog, at most `checkMs` old. Throws what pg throws. */
   async get(tenantid: number, schema: string): Promise<Catalog> {
@@ -110,7 +117,9 @@ export class CatalogStore {
       if (!afresh) return entry;
       return this.#build(tenantid, schema, true);
     }
-    const building = this.#read(tenantid, schema, afresh).finally(() => this.#building.delete(tenantid));
+    const building = this.#reads
+      .run(tenantid, () => this.#read(tenantid, schema, afresh))
+      .finally(() => this.#building.delete(tenantid));
     this.#building.set(tenantid, building);
     return building;
   }
