@@ -335,9 +335,13 @@ describe('rowpost doctor', () => {
 
   it('says whether autovacuum is on, and keeps up', async () => {
     expect((await diagnose()).of('autovacuum')).to.match(/^✓ autovacuum +the oldest .* are \d+% as old as/);
-    const state = { isOn: true, transactions: 1, multixacts: 1 };
+    const state = { isOn: true, transactions: 1, multixacts: 1, members: 0.5 };
     expect(assessVacuum(state).ok).to.equal(true);
     expect(assessVacuum({ ...state, isOn: false })).to.deep.include({ ok: false, says: 'it is off' });
+    expect(assessVacuum({ ...state, members: 0.51 })).to.deep.include({
+      ok: false,
+      says: "shared locks of rows use about 51% of PostgreSQL's space for their ids",
+    });
     for (const [late, what] of [
       [{ transactions: 2.01 }, 'transactions'],
       [{ multixacts: 2.01 }, 'shared locks of rows'],

@@ -88,14 +88,22 @@ async function checkClock({ pool }: Database): Promise<Finding> {
 /** Autovacuum begins at one, and has all ids at five to ten. */
 const LATE_VACUUM = 2;
 
-export function assessVacuum({ isOn, transactions, multixacts }: VacuumState): Finding {
+/** PostgreSQL vacuums all tables by force from here on. */
+const MANY_MEMBERS = 0.5;
+const FREEZE = 'End the oldest transactions in pg_stat_activity, then run "vacuumdb --all --freeze".';
+
+export function assessVacuum({ isOn, transactions, multixacts, members }: VacuumState): Finding {
   if (!isOn) return bad('it is off', 'Set autovacuum and track_counts to on.');
+  if (members > MANY_MEMBERS) {
+    return bad(
+      `shared locks of rows use about ${Math.round(members * 100)}% of PostgreSQL's space for their ids`,
+      FREEZE,
+    );
+  }
   const [age, what] =
     transactions > multixacts ? [transactions, 'transactions'] : [multixacts, 'shared locks of rows'];
   const says = `the oldest ${what} are ${Math.round(age * 100)}% as old as when it freezes them`;
-  return age <= LATE_VACUUM
-    ? good(says)
-    : bad(says, 'End the oldest transactions in pg_stat_activity, then run "vacuumdb --all --freeze".');
+  return age <= LATE_VACUUM ? good(says) : bad(says, FREEZE);
 }
 
 async function checkSecrets({ pool }: Database, keyRing: KeyRing): Promise<Finding> {
