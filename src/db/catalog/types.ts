@@ -237,8 +237,16 @@ function keyText(type: ColumnType, value: Sql): Sql {
   if (type.zoned === true) return sql`${inUtc(value, 'text')}::pg_catalog.text`;
   const safe = !type.array && ['integer', 'bigint', 'uuid'].includes(kind);
   return safe
-    ? sql`'"' operator(pg_catalog.||) ${value}::pg_catalog.text operator(pg_catalog.||) '"'`
+    ? sql`'"' operator(pg_catalog.||) ${textOfType(type, value)} operator(pg_catalog.||) '"'`
     : textAsJson(value);
+}
+
+/**
+ * The text of a value that becomes a part of the JSON as it is. If its column has become a text since the catalog was read,
+ * the statement fails, which has the catalog read again: the types of a COALESCE have to match.
+ */
+function textOfType({ sqlType }: ColumnType, value: Sql): Sql {
+  return sql`coalesce(${value}, null::${typeName(sqlType)})::pg_catalog.text`;
 }
 
 function valueText(type: ColumnType, value: Sql): Sql {
@@ -255,9 +263,9 @@ function valueText(type: ColumnType, value: Sql): Sql {
   }
   switch (form) {
     case 'plain':
-      return sql`${value}::pg_catalog.text`;
+      return textOfType(type, value);
     case 'quoted':
-      return sql`'"' operator(pg_catalog.||) ${value}::pg_catalog.text operator(pg_catalog.||) '"'`;
+      return sql`'"' operator(pg_catalog.||) ${textOfType(type, value)} operator(pg_catalog.||) '"'`;
     case 'toJson':
       return sql`pg_catalog.to_json(${value})::pg_catalog.text`;
     case 'asText':

@@ -1,5 +1,5 @@
 select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
-  from (select '[' || coalesce(string_agg('{"sum":' || coalesce("f3"."a"::text, 'null') || '}', ','), '') || ']'
+  from (select '[' || coalesce(string_agg('{"sum":' || coalesce(coalesce("f3"."a", null::int8)::text, 'null') || '}', ','), '') || ']'
   from (select "f0".*
   from (select sum("f1"."quantity") as "a"
   from (select "f2".*

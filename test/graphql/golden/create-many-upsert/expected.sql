@@ -13,6 +13,6 @@ with "given_0" as materialized (select "r"."customer_id" as "customer_id", "r"."
   left join "prior_0" on "prior_0"."customer_id" = ("written_0".row)."customer_id"
   where case when "written_0".updated then (not rowpost_tenant.is_captured('tenant."customer"'::regclass, 'update') or (select set_config('rowpost.roleid', $3::int4::text, true)) is null) else (not rowpost_tenant.is_captured('tenant."customer"'::regclass, 'insert') or (select set_config('rowpost.roleid', $4::int4::text, true)) is null) end)
   select '[' || coalesce(string_agg(w.j, ','), '') || ']'
-  from (select '{"customer_id":' || '"' || ("written_0".row)."customer_id"::text || '"' || ',"name":' || to_json(("written_0".row)."name")::text || '}' as j
+  from (select '{"customer_id":' || '"' || coalesce(("written_0".row)."customer_id", null::int4)::text || '"' || ',"name":' || to_json(("written_0".row)."name")::text || '}' as j
   from "written_0"
   left join "prior_0" on "prior_0"."customer_id" = ("written_0".row)."customer_id") w;

@@ -11,6 +11,6 @@ with "given" as materialized (select $1::text as "name", $2::text as "email"), "
   from "written"
   left join "prior" on "prior"."email" = ("written".row)."email"
   where case when "written".updated then (not rowpost_tenant.is_captured('tenant."customer"'::regclass, 'update') or (select set_config('rowpost.roleid', $4::int4::text, true)) is null) else (not rowpost_tenant.is_captured('tenant."customer"'::regclass, 'insert') or (select set_config('rowpost.roleid', $5::int4::text, true)) is null) end)
-  select '{"customer_id":' || '"' || ("written".row)."customer_id"::text || '"' || ',"name":' || to_json(("written".row)."name")::text || ',"country":' || coalesce(to_json(("written".row)."country")::text, 'null') || '}'
+  select '{"customer_id":' || '"' || coalesce(("written".row)."customer_id", null::int4)::text || '"' || ',"name":' || to_json(("written".row)."name")::text || ',"country":' || coalesce(to_json(("written".row)."country")::text, 'null') || '}'
   from "written"
   left join "prior" on "prior"."email" = ("written".row)."email";

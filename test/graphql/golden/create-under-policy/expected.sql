@@ -6,5 +6,5 @@ with "written" as (insert into tenant."orders" as t("customer_id")
   where (not rowpost_tenant.is_captured('tenant."orders"'::regclass, 'insert') or (select set_config('rowpost.roleid', $3::int4::text, true)) is null))
   select case when "written"."customer_id" is null or exists (select
   from tenant."customer" "parent"
-  where "parent"."customer_id" = "written"."customer_id" and (((("parent"."country" = $4::text))))) then '{"order_id":' || '"' || "written"."order_id"::text || '"' || '}' else rowpost_tenant.refuse('noReference', 'customer_id') end
+  where "parent"."customer_id" = "written"."customer_id" and (((("parent"."country" = $4::text))))) then '{"order_id":' || '"' || coalesce("written"."order_id", null::int4)::text || '"' || '}' else rowpost_tenant.refuse('noReference', 'customer_id') end
   from "written";

@@ -8,7 +8,7 @@ with "written" as (insert into tenant."orders" as t("customer_id", "total")
   from "written";
 
 select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
-  from (select coalesce((select string_agg(case when "f1"."order_id" is distinct from null then '{"order_id":' || '"' || "f1"."order_id"::text || '"' || ',"customer":' || coalesce((select '{"name":' || to_json("f2"."name")::text || '}'
+  from (select coalesce((select string_agg(case when "f1"."order_id" is distinct from null then '{"order_id":' || '"' || coalesce("f1"."order_id", null::int4)::text || '"' || ',"customer":' || coalesce((select '{"name":' || to_json("f2"."name")::text || '}'
   from tenant."customer" "f2"
   where "f2"."customer_id" = "f1"."customer_id"), 'null') || '}' else 'null' end, ','
   order by k.n)

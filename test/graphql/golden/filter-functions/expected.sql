@@ -1,5 +1,5 @@
 select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
-  from (select '[' || coalesce(string_agg('{"order_id":' || '"' || "f2"."order_id"::text || '"' || '}', ','), '') || ']'
+  from (select '[' || coalesce(string_agg('{"order_id":' || '"' || coalesce("f2"."order_id", null::int4)::text || '"' || '}', ','), '') || ']'
   from (select "f0".*
   from tenant."orders" "f0"
   where (((date_trunc($1::text, "f0"."placed") = $2::timestamptz) and exists (select

@@ -1,5 +1,5 @@
 select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
-  from (select '[' || coalesce(string_agg('{"order_id":' || '"' || "f1"."order_id"::text || '"' || '}', ','), '') || ']'
+  from (select '[' || coalesce(string_agg('{"order_id":' || '"' || coalesce("f1"."order_id", null::int4)::text || '"' || '}', ','), '') || ']'
   from (select "f0".*
   from tenant."orders" "f0"
   where ((("f0"."order_id" = $1::int4) and ($2::text <> all ($3::text[]))))

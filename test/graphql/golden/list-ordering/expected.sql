@@ -6,7 +6,7 @@ select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refu
   limit 100) "f1") a(j);
 
 select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
-  from (select '[' || coalesce(string_agg('{"order_id":' || '"' || "f4"."order_id"::text || '"' || '}', ','), '') || ']'
+  from (select '[' || coalesce(string_agg('{"order_id":' || '"' || coalesce("f4"."order_id", null::int4)::text || '"' || '}', ','), '') || ']'
   from (select "f2".*
   from tenant."orders" "f2"
   order by (select "f3"."country"

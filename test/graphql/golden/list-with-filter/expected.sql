@@ -1,5 +1,5 @@
 select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
-  from (select '[' || coalesce(string_agg('{"order_id":' || '"' || "f3"."order_id"::text || '"' || ',"status":' || to_json("f3"."status")::text || ',"total":' || coalesce(to_json("f3"."total")::text, 'null') || '}', ','), '') || ']'
+  from (select '[' || coalesce(string_agg('{"order_id":' || '"' || coalesce("f3"."order_id", null::int4)::text || '"' || ',"status":' || to_json("f3"."status")::text || ',"total":' || coalesce(to_json("f3"."total")::text, 'null') || '}', ','), '') || ']'
   from (select "f0".*
   from tenant."orders" "f0"
   where ((("f0"."status" = $1::text) and exists (select

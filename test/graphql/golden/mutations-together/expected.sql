@@ -17,7 +17,7 @@ with "written" as (insert into tenant."order_label" as t("order_id", "label_id")
   from "written";
 
 select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
-  from (select coalesce((select string_agg(case when "f1"."order_id" is distinct from null then '{"orders":' || coalesce((select '{"order_id":' || '"' || "f2"."order_id"::text || '"' || '}'
+  from (select coalesce((select string_agg(case when "f1"."order_id" is distinct from null then '{"orders":' || coalesce((select '{"order_id":' || '"' || coalesce("f2"."order_id", null::int4)::text || '"' || '}'
   from tenant."orders" "f2"
   where "f2"."order_id" = "f1"."order_id"), 'null') || '}' else 'null' end, ','
   order by k.n)

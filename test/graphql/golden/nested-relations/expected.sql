@@ -1,7 +1,7 @@
 select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
-  from (select '[' || coalesce(string_agg('{"customer_id":' || '"' || "f1"."customer_id"::text || '"' || ',"name":' || to_json("f1"."name")::text || ',"orders_collection":' || (select '[' || coalesce(string_agg('{"customer":' || coalesce((select '{"name":' || to_json("f4"."name")::text || '}'
+  from (select '[' || coalesce(string_agg('{"customer_id":' || '"' || coalesce("f1"."customer_id", null::int4)::text || '"' || ',"name":' || to_json("f1"."name")::text || ',"orders_collection":' || (select '[' || coalesce(string_agg('{"customer":' || coalesce((select '{"name":' || to_json("f4"."name")::text || '}'
   from tenant."customer" "f4"
-  where "f4"."customer_id" = "f3"."customer_id"), 'null') || ',"order_item_collection":' || (select '[' || coalesce(string_agg('{"product":' || to_json("f6"."product")::text || ',"quantity":' || "f6"."quantity"::text || '}', ','), '') || ']'
+  where "f4"."customer_id" = "f3"."customer_id"), 'null') || ',"order_item_collection":' || (select '[' || coalesce(string_agg('{"product":' || to_json("f6"."product")::text || ',"quantity":' || coalesce("f6"."quantity", null::int4)::text || '}', ','), '') || ']'
   from (select "f5".*
   from tenant."order_item" "f5"
   where "f5"."order_id" = "f3"."order_id"

@@ -1,5 +1,5 @@
 select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
-  from (select '[' || coalesce(string_agg('{"name":' || to_json("f1"."name")::text || ',"orders_collection":' || (select '[' || coalesce(string_agg('{"order_id":' || '"' || "f3"."order_id"::text || '"' || '}', ','), '') || ']'
+  from (select '[' || coalesce(string_agg('{"name":' || to_json("f1"."name")::text || ',"orders_collection":' || (select '[' || coalesce(string_agg('{"order_id":' || '"' || coalesce("f3"."order_id", null::int4)::text || '"' || '}', ','), '') || ']'
   from (select "f2".*
   from tenant."orders" "f2"
   where "f2"."customer_id" = "f1"."customer_id" and ((("f2"."status" = $1::text)))

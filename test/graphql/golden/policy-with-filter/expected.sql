@@ -1,5 +1,5 @@
 select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
-  from (select '[' || coalesce(string_agg('{"order_id":' || '"' || "f3"."order_id"::text || '"' || '}', ','), '') || ']'
+  from (select '[' || coalesce(string_agg('{"order_id":' || '"' || coalesce("f3"."order_id", null::int4)::text || '"' || '}', ','), '') || ']'
   from (select "f0".*
   from tenant."orders" "f0"
   where ((("f0"."status" = $1::text))) and ((("f0"."order_id" < $2::int4) and case when (((("f0"."status" = $3::text)))) then (("f0"."total" > $4::numeric) and exists (select

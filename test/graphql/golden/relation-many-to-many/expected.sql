@@ -1,5 +1,5 @@
 select case when octet_length(a.j) <= 67108864 then a.j else rowpost_tenant.refuse('responseTooLarge') end
-  from (select '[' || coalesce(string_agg('{"label_collection":' || (select '[' || coalesce(string_agg('{"title":' || to_json("f4"."title")::text || ',"orders_collection":' || (select '[' || coalesce(string_agg('{"order_id":' || '"' || "f7"."order_id"::text || '"' || '}', ','), '') || ']'
+  from (select '[' || coalesce(string_agg('{"label_collection":' || (select '[' || coalesce(string_agg('{"title":' || to_json("f4"."title")::text || ',"orders_collection":' || (select '[' || coalesce(string_agg('{"order_id":' || '"' || coalesce("f7"."order_id", null::int4)::text || '"' || '}', ','), '') || ']'
   from (select "f5".*
   from tenant."order_label" "f6"
   join tenant."orders" "f5" on "f5"."order_id" = "f6"."order_id"

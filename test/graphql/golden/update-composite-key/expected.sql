@@ -8,7 +8,7 @@ with prior as materialized (select t.*
   from prior
   cross join changed
   where (not rowpost_tenant.is_captured('tenant."order_item"'::regclass, 'update') or (select set_config('rowpost.roleid', $5::int4::text, true)) is null))
-  select coalesce((select '{"product":' || to_json("changed"."product")::text || ',"quantity":' || "changed"."quantity"::text || '}'
+  select coalesce((select '{"product":' || to_json("changed"."product")::text || ',"quantity":' || coalesce("changed"."quantity", null::int4)::text || '}'
   from prior
   cross join changed), case when not exists (select
   from prior) then rowpost_tenant.refuse('notFound') end);
