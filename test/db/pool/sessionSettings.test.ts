@@ -13,10 +13,31 @@ const DEFAULTS = {
   extra_float_digits: '0',
   bytea_output: 'escape',
   standard_conforming_strings: 'off',
+  array_nulls: 'off',
+  xmlbinary: 'hex',
+  xmloption: 'document',
+  quote_all_identifiers: 'on',
+  transform_null_equals: 'on',
+  row_security: 'off',
   default_transaction_isolation: 'serializable',
   datestyle: 'German, DMY',
   intervalstyle: 'sql_standard',
   timezone: 'Asia/Kolkata',
+};
+
+/** Those of PostgreSQL's settings that the sessions leave as they are, by what they are about. */
+const LEFT = {
+  'sent by the driver': ['client_encoding'],
+  'of the schema that is served: its currency, its languages, the zones that its texts name': [
+    'default_text_search_config',
+    'icu_validation_level',
+    'lc_monetary',
+    'lc_numeric',
+    'lc_time',
+    'timezone_abbreviations',
+  ],
+  'of texts that no statement has': ['backslash_quote', 'escape_string_warning'],
+  'of rows without an order': ['synchronize_seqscans'],
 };
 
 describe('a database with the defaults of an old application', () => {
@@ -41,13 +62,24 @@ describe('a database with the defaults of an old application', () => {
     expect(rows).to.deep.equal([{ transaction_isolation: 'read committed' }]);
   });
 
+  it('decides on every setting by which PostgreSQL reads and prints values, or did in older versions', async () => {
+    const { rows } = await database.pool.query<{ name: string }>(
+      `select lower(name) as name from pg_settings where context = 'user' and (name ~ '^xml|^bytea_output$'
+       or category ~ 'Locale and Formatting$|^Version and Platform Compatibility')`,
+    );
+    const known = [...Object.keys(database.settings), ...Object.values(LEFT).flat()];
+    expect(known).to.include.members(rows.map(({ name }) => name));
+    expect(database.settings).to.include.keys(Object.keys(DEFAULTS));
+  });
+
   it('serves exact values, and events with the same', async () => {
     const { tenantid, schema, rootRoleid } = await createTestTenant(database.pool, {
       name: 'old',
       rootLogin: 'root',
       rootPassword: 'correct horse',
     });
-    const ddl = 'create table reading (at float8 primary key, f float4, b bytea, t text, i interval)';
+    const ddl =
+      'create table reading (at float8 primary key, f float4, b bytea, t text, i interval, x xml, o oid, l text[])';
     await runTenantSql(database, { tenantid, sql: ddl });
     const engine = createDataEngine({
       database,
@@ -59,20 +91,24 @@ describe('a database with the defaults of an old application', () => {
     const root = (await new PrincipalSource(database.pool).load(tenantid, rootRoleid))!;
     const ask = async (query: string): Promise<string> =>
       (await engine.execute(root, { query }, { allowMutation: true })).body;
-    const row = '"at":"0.30000000000000004","f":0.36666667,"b":"AP8=","t":"\\\\","i":"P1M2D"';
+    const row =
+      '"at":"0.30000000000000004","f":0.36666667,"b":"AP8=","t":"\\\\","i":"P1M2D","x":"text","l":["NULL",null]';
     const input = row.replace(/"(\w+)":/g, '$1:');
-    expect(await ask(`mutation { create_reading(input: {${input}}) { at f b t i } }`)).to.equal(
+    expect(await ask(`mutation { create_reading(input: {${input}}) { at f b t i x l } }`)).to.equal(
       `{"data":{"create_reading":{${row}}}}`,
     );
     expect(
       await ask('mutation { update_reading(at: "0.30000000000000004", input: {t: "x"}) { t } }'),
     ).to.equal('{"data":{"update_reading":{"t":"x"}}}');
+    expect(await ask('mutation { create_reading(input: {at: 1, o: "-1"}) { o } }')).to.include(
+      "o can't hold -1.",
+    );
     const { rows } = await database.pool.query<{ new: string }>(
       'select new::text from rowpost.outbox where tenantid = $1 order by eventid limit 1',
       [tenantid],
     );
     expect(rows[0]?.new).to.equal(
-      '{"at":0.30000000000000004,"f":0.36666667,"b":"\\\\x00ff","t":"\\\\","i":"P1M2D"}',
+      '{"at":0.30000000000000004,"f":0.36666667,"b":"\\\\x00ff","t":"\\\\","i":"P1M2D","x":"text","o":null,"l":["NULL",null]}',
     );
   });
 });
