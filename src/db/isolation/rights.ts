@@ -22,7 +22,7 @@ const MISSING_RIGHTS_SQL = `
     select 1 as place, '' as name, format(
       'The encoding of the database is %s: Rowpost needs UTF8, dump and restore it into such a database', e.name) as sentence
     from current_setting('server_encoding') e(name)
-    where e.name not in ('UTF8', 'SQL_ASCII') and not exists (select from schema where schema = 'rowpost')
+    where e.name <> 'UTF8' and not exists (select from schema where schema = 'rowpost')
     union all
     select 2, '', format('The database role "%1$s" makes one role per tenant: alter role "%1$s" createrole', role)
     from own where not creates

@@ -120,20 +120,24 @@ for (const major of [15, 18] as const) {
       });
     }
 
-    it('is told so: an encoding that lacks characters', async () => {
-      const name = `${BASE}_latin`;
-      await server.run(`create database ${name} template template0 encoding latin1 locale 'C' owner ${ROLE}`);
-      const url = new URL(databaseUrl(server.url, name));
-      const database = openTestDatabase(Object.assign(url, { username: ROLE, password: 'weak' }).href);
-      try {
-        expect(await missingRights(database.pool)).to.deep.equal([
-          'The encoding of the database is LATIN1: Rowpost needs UTF8, dump and restore it into such a database',
-        ]);
-      } finally {
-        await database.close();
-        await server.dropDatabase(name);
-      }
-    });
+    for (const encoding of ['LATIN1', 'SQL_ASCII']) {
+      it(`is told so: the encoding ${encoding}`, async () => {
+        const name = `${BASE}_${encoding.toLowerCase()}`;
+        await server.run(
+          `create database ${name} template template0 encoding ${encoding} locale 'C' owner ${ROLE}`,
+        );
+        const url = new URL(databaseUrl(server.url, name));
+        const database = openTestDatabase(Object.assign(url, { username: ROLE, password: 'weak' }).href);
+        try {
+          expect(await missingRights(database.pool)).to.deep.equal([
+            `The encoding of the database is ${encoding}: Rowpost needs UTF8, dump and restore it into such a database`,
+          ]);
+        } finally {
+          await database.close();
+          await server.dropDatabase(name);
+        }
+      });
+    }
 
     it('is told so: what belongs to another role, and what its own has lost', async () => {
       const database = openTestDatabase(urlOf(ROLE));
