@@ -6,6 +6,8 @@ const DDL = `
   create table lists (tags text[] primary key, note text);
   create table placed (p place primary key, note text);
   create table visits (id int primary key, p place references placed);
+  create type leg as (via place[], target place, km numeric);
+  create table trips (id int primary key, p place, ps place[], l leg, ls leg[], v visits);
   create table jsons (j jsonb primary key, note text);
   create table chunks (parts bytea[] primary key, note text);
   create table settings (id int primary key, j json, b jsonb, js json[], bs jsonb[], bytes bytea, parts bytea[]);
@@ -115,6 +117,47 @@ describe('values that few columns have', () => {
       expect(row).to.deep.equal({ note: 'u', visits_collection: [{ id }] });
     }
     await shop.sql('truncate visits, placed');
+  });
+
+  it('refuses members that a composite type does not have, at whatever depth', async () => {
+    const wrong = { no: 5 };
+    const given = [
+      { p: wrong },
+      { ps: [null, wrong] },
+      { l: { target: wrong } },
+      { l: { via: [{ street: 'a' }, wrong] } },
+      { ls: [{}, { target: wrong }] },
+      { v: { p: wrong } },
+    ];
+    const create = 'mutation ($i: tripsInput) { create_trips(input: $i) { id } }';
+    const createMany = 'mutation ($i: tripsInput!) { create_many_trips(input: [$i]) { id } }';
+    const update = 'mutation ($i: tripsInput) { update_trips(id: 1, input: $i) { id } }';
+    await shop.data(create, { i: { id: 1 } });
+    for (const row of given) {
+      for (const [query, key] of [
+        [create, { id: 2 }],
+        [createMany, { id: 2 }],
+        [update, {}],
+      ] as const) {
+        expect(await errorOf(query, { i: { ...key, ...row } }), JSON.stringify(row)).to.include({
+          code: 'BAD_USER_INPUT',
+          column: Object.keys(row)[0],
+          hint: 'Did you mean "No"?',
+        });
+      }
+    }
+    const { body } = await shop.ask(create, { i: { id: 3, p: { Street: 'a' } } });
+    expect(body).to.include('p has no member \\"Street\\".');
+    const row = {
+      p: { No: 5 },
+      ps: ['(a,1,)'],
+      l: { via: [{ No: 1 }], target: { at: 'infinity' }, km: 1.5 },
+      v: { p: {} },
+    };
+    await shop.data(update, { i: row });
+    expect((await shop.data('{ trips { p } }')).trips).to.deep.equal([
+      { p: { street: null, No: 5, at: null } },
+    ]);
   });
 
   it('creates many rows with the same JSON and bytes as one', async () => {

@@ -86,8 +86,10 @@ export interface ColumnType {
   readonly zoned?: boolean;
   /** A row type, rendered as a JSON object. */
   readonly composite?: boolean;
-  /** The fields of a row type that holds a numeric, at whatever depth. */
+  /** The fields of a row type, if they are known. */
   readonly fields?: readonly CompositeField[];
+  /** Whether a field of a row type is a numeric, at whatever depth. */
+  readonly holdsNumeric?: boolean;
 }
 
 export interface CompositeField {

@@ -9,7 +9,7 @@ export type RawComposites = Readonly<
   Record<string, readonly { readonly name: string; readonly type: RawType }[]>
 >;
 
-/** As many as a schema may have columns; the fields of further types are not known. */
+/** As many as a schema may have columns; if there are more, those of no type are known. */
 const MAX_FIELDS = 100_000;
 
 /** Reads these types and those of their fields. Throws what pg throws. */
@@ -35,22 +35,23 @@ select coalesce(json_object_agg(type, fields order by type), '{}')::text as comp
   from field f join pg_catalog.pg_type t on t.oid = f.oid join pg_catalog.pg_namespace n on n.oid = t.typnamespace
   group by 1) types`;
 
-/** Looks up the fields of a type that holds a numeric, at whatever depth; undefined for others. */
+/** Looks up the fields of a type; undefined if they are not known. */
 export function fieldsOfComposites(
   raw: RawComposites,
   isZoned: boolean,
 ): (sqlType: string) => readonly CompositeField[] | undefined {
   const known = new Map<string, readonly CompositeField[] | undefined>();
-  const all = new Map(Object.entries(raw));
+  const all = isCut(raw) ? new Map<string, never>() : new Map(Object.entries(raw));
   const fieldsOf = (sqlType: string): readonly CompositeField[] | undefined => {
     if (!known.has(sqlType)) known.set(sqlType, read(sqlType));
     return known.get(sqlType);
   };
-  const read = (sqlType: string): readonly CompositeField[] | undefined => {
-    const fields = all
-      .get(sqlType)
-      ?.map(({ name, type }) => ({ name, type: columnType(type, fieldsOf, isZoned) }));
-    return fields?.some(({ type }) => type.kind === 'numeric' || type.fields) ? fields : undefined;
-  };
+  const read = (sqlType: string): readonly CompositeField[] | undefined =>
+    all.get(sqlType)?.map(({ name, type }) => ({ name, type: columnType(type, fieldsOf, isZoned) }));
   return fieldsOf;
+}
+
+/** Whether fields may be missing, of any of the types. */
+function isCut(raw: RawComposites): boolean {
+  return Object.values(raw).reduce((sum, fields) => sum + fields.length, 0) >= MAX_FIELDS;
 }

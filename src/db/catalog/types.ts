@@ -114,6 +114,9 @@ export function columnType(
     ...(isZoned && mayShowZone(raw) ? { zoned: true } : {}),
     ...(raw.typtype === 'c' ? { composite: true } : {}),
     ...(fields ? { fields } : {}),
+    ...(fields?.some(({ type }) => type.kind === 'numeric' || type.holdsNumeric)
+      ? { holdsNumeric: true }
+      : {}),
   };
 }
 
@@ -181,7 +184,8 @@ export function templateJson(column: Column, value: Sql): Sql {
 const MAX_WRITTEN_FIELDS = 300;
 
 function markedText(type: ColumnType, value: Sql, written: { fields: number }): Sql {
-  const { fields, kind, array, dimensions = 1 } = type;
+  const { kind, array, dimensions = 1 } = type;
+  const fields = type.holdsNumeric === true ? type.fields : undefined;
   if (kind === 'numeric')
     return sql`pg_catalog.regexp_replace(${valueText(type, value)}, '([0-9])(?=[],]|$)', '\\1E0', 'g')`;
   written.fields += fields?.length ?? 0;

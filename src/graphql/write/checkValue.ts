@@ -1,6 +1,7 @@
-import type { Column } from '../../db/catalog/catalog.js';
+import { suggestion } from 'rowpost-jinja2/suggestion';
+import type { Column, ColumnType } from '../../db/catalog/catalog.js';
 import { AppError } from '../../foundation/errors.js';
-import { exactInteger } from '../../foundation/json/losslessJson.js';
+import { exactInteger, isJsonObject } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { float4, float8 } from '../filter/values/literalForms.js';
 
@@ -11,6 +12,7 @@ export function checkValue(column: Column, value: unknown): void {
   checkEnum(column, value);
   checkNumber(column, value);
   checkBytes(column, value);
+  checkMembers(column, column.type, value);
 }
 
 /** The same for a value of a row's key that is only compared. */
@@ -70,6 +72,35 @@ function checkBytes(column: Column, value: unknown): void {
     throw new AppError('BAD_USER_INPUT', `${column.name} is not base64.`, {
       details: { column: column.name },
     });
+  }
+}
+
+/** Rejects members that a composite type doesn't have: PostgreSQL leaves them out. */
+function checkMembers(column: Column, type: ColumnType, value: unknown): void {
+  const { fields } = type;
+  if (fields === undefined) return;
+  if (Array.isArray(value)) {
+    for (const item of value) checkMembers(column, type, item);
+    return;
+  }
+  if (!isJsonObject(value)) return;
+  for (const [name, member] of Object.entries(value)) {
+    const field = fields.find((each) => each.name === name);
+    if (!field) {
+      const hint = suggestion(
+        name,
+        fields.map((each) => each.name),
+      );
+      throw new AppError(
+        'BAD_USER_INPUT',
+        `${column.name} has no member "${name.slice(0, MAX_SHOWN_CHARACTERS)}".`,
+        {
+          ...(hint === undefined ? {} : { hint }),
+          details: { column: column.name },
+        },
+      );
+    }
+    checkMembers(column, field.type, member);
   }
 }
 
