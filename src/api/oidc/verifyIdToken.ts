@@ -58,7 +58,8 @@ export async function verifyIdToken(
   if (!isTime(claims.iat)) throw invalid('iat');
   const hasOthers = [claims.aud].flat().some((audience) => audience !== clientId);
   // OpenID Connect Core 3.1.3.7: a token with several audiences names the authorized party.
-  if (claims['azp'] === undefined ? hasOthers : claims['azp'] !== clientId) throw invalid('azp');
+  if (claims['azp'] === undefined && hasOthers) throw invalid('azp', LEFT_OUT);
+  if (claims['azp'] !== undefined && claims['azp'] !== clientId) throw invalid('azp');
   if (maxSessionAge !== null) requireRecent(claims, maxSessionAge);
   return claims;
 }
@@ -159,7 +160,9 @@ function isUnusableKey(error: unknown): boolean {
 
 function explain(error: unknown): Error {
   if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed) {
-    return invalid(error.claim);
+    return ['missing', 'invalid'].includes(error.reason)
+      ? invalid(error.claim, LEFT_OUT)
+      : invalid(error.claim);
   }
   if (error instanceof errors.JWTInvalid || error instanceof errors.JWSInvalid) {
     return oidcFailure('OIDC_ID_TOKEN_INVALID', 'The ID token is malformed.');
@@ -184,6 +187,9 @@ function explain(error: unknown): Error {
 
 const NO_AUTH_TIME =
   'The provider does not say when the person signed in there: let it send auth_time, or remove max_session_age.';
+
+const LEFT_OUT =
+  "The provider leaves the claim out of its ID tokens, or sends another type than OpenID Connect has: correct the client's claims there.";
 
 const CAUSES: Readonly<Record<string, string>> = {
   aud: 'The ID token is for another client: check client_id.',

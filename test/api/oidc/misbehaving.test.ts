@@ -235,6 +235,23 @@ describe('sign-in through a provider that misbehaves', () => {
     clockAheadMs = 0;
   });
 
+  it('is told of a claim that is left out or of another type, instead of clocks and other sign-ins', async () => {
+    const wrong = [
+      ...['iss', 'aud', 'exp', 'iat', 'nonce'].map((name) => ({ [name]: undefined })),
+      ...['exp', 'iat', 'nbf'].map((name) => ({ [name]: '9999999999' })),
+      { azp: undefined, aud: [CLIENT.client_id, 'foreign-client'] },
+    ];
+    for (const claims of wrong as unknown as NonNullable<Misbehavior['claims']>[]) {
+      provider.misbehavior = { claims };
+      const response = await fixture.signIn(roleid, confid);
+      const { code, error } = (await response.json()) as FailureBody;
+      expect([response.status, code]).to.deep.equal([401, 'OIDC_ID_TOKEN_INVALID']);
+      expect(error)
+        .to.include(`(claim ${Object.keys(claims)[0]!})`)
+        .and.include('leaves the claim out');
+    }
+  });
+
   it('matches no role to an unverified email address', async () => {
     const providerid = await fixture.createProvider({ ...provider.endpoints, comparison_field: 'email' });
     const byEmail = await fixture.createConfig(providerid);
