@@ -122,7 +122,7 @@ function areLoginsOver(client: PoolClient): Promise<boolean> {
 
 const LOGINS_UNDER_WAY = `
   select l.pid from pg_catalog.pg_locks l left join pg_catalog.pg_stat_activity a on a.pid = l.pid
-  where l.locktype = 'object' and l.classid = 'pg_catalog.pg_database'::regclass and a.usesysid is null
+  where l.locktype = 'object' and l.classid = 'pg_catalog.pg_database'::regclass and a.usesysid is null and l.pid is not null
     and l.objid = (select oid from pg_catalog.pg_database where datname = current_database())`;
 
 /** @returns whether no session of the tenant's own login is left */
