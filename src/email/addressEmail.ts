@@ -125,15 +125,25 @@ function asIntended(texts: readonly string[]): readonly string[] {
   return [...new Set(shown)].filter((text) => text !== '').slice(0, MAX_INTENDED);
 }
 
-const oneLine = (text: string, maxCharacters?: number): string =>
-  toPostgresText(text.replace(/\s+/g, ' ').trim().slice(0, maxCharacters));
+/** Characters of a text for each that is shown, which is ample for spaces. Making one space of each takes a while in a long text. */
+const READ_FOR_EACH = 10;
+
+const oneLine = (text: string, maxCharacters: number): string =>
+  toPostgresText(
+    text
+      .slice(0, READ_FOR_EACH * maxCharacters)
+      .replace(/\s+/g, ' ')
+      .trim()
+      .slice(0, maxCharacters),
+  );
 
 function readSubject(text: string): string {
-  const subject = oneLine(text);
-  if (subject !== '' && subject.length <= MAX_SUBJECT_CHARACTERS) return subject;
+  const isRead = text.length <= READ_FOR_EACH * MAX_SUBJECT_CHARACTERS;
+  const subject = oneLine(text, MAX_SUBJECT_CHARACTERS + 1);
+  if (isRead && subject !== '' && subject.length <= MAX_SUBJECT_CHARACTERS) return subject;
   throw new EmailProblem('failed', {
     field: 'subject',
-    ...(subject === ''
+    ...(isRead && subject === ''
       ? { code: 'SUBJECT_EMPTY', message: 'the subject is empty' }
       : {
           code: 'SUBJECT_TOO_LONG',

@@ -8,6 +8,8 @@ import type { Rendered, TextOf } from './renderFields.js';
 import { toPostgresText } from '../foundation/postgresText.js';
 
 const MAX_CATEGORY_CHARACTERS = 255;
+/** With spaces, of which each becomes one: that takes a while in a long text. */
+const MAX_SPACED_CHARACTERS = 10 * MAX_CATEGORY_CHARACTERS;
 const MAX_REPLY_TO = 100;
 
 /** RFC 3834: prevents out-of-office replies. */
@@ -23,7 +25,7 @@ export function readContent(
   const replyTo = fields.replyTo ? readReplyTo(fields.replyTo, textOf) : [];
   const categories = readCategories(fields.categories, textOf);
   return {
-    html: fields.preheader ? withPreheader(html, toPostgresText(textOf(fields.preheader))) : html,
+    html: fields.preheader ? withPreheader(html, textOf(fields.preheader)) : html,
     headers: readHeaders(fields.headers, textOf),
     ...(text.trim() === '' ? {} : { text }),
     ...(replyTo.length === 0 ? {} : { replyTo }),
@@ -68,10 +70,11 @@ function readHeaders(fields: readonly EmailField[], textOf: TextOf): Readonly<Re
 
 function readCategories(fields: readonly EmailField[], textOf: TextOf): readonly string[] {
   const categories = fields.map((field) => {
-    const category = toPostgresText(textOf(field))
+    const text = textOf(field);
+    const category = toPostgresText(text.slice(0, MAX_SPACED_CHARACTERS))
       .replace(/[\s\p{Cc}]+/gu, ' ')
       .trim();
-    if (category.length <= MAX_CATEGORY_CHARACTERS) return category;
+    if (text.length <= MAX_SPACED_CHARACTERS && category.length <= MAX_CATEGORY_CHARACTERS) return category;
     throw fieldProblem(field.name, 'CATEGORY_INVALID', `longer than ${MAX_CATEGORY_CHARACTERS} characters`);
   });
   return [...new Set(categories)].filter((category) => category !== '');

@@ -1,12 +1,17 @@
 import { ownValue } from '../foundation/ownValue.js';
+import { toPostgresText } from '../foundation/postgresText.js';
+
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 /** `mso-hide` is for Outlook. */
 const STYLE = 'display:none;max-height:0;overflow:hidden;mso-hide:all';
 
+/** Inboxes show a hundred or two. Escaping two million, as many as a template may render to, takes a fifth of a second. */
+const MAX_CHARACTERS = 10_000;
+
 /** Adds the text that inboxes show next to the subject, hidden at the start of the body. */
 export function withPreheader(html: string, preheader: string): string {
-  const text = preheader.replace(/\s+/g, ' ').trim();
+  const text = toPostgresText(preheader.slice(0, MAX_CHARACTERS)).replace(/\s+/g, ' ').trim();
   if (text === '') return html;
   const escaped = text.replace(/[&<>]/g, (character) => ownValue(ESCAPES, character) ?? character);
   const start = startOfBody(html);
