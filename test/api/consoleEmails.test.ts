@@ -45,6 +45,44 @@ describe('the console’s emails and rules', () => {
     expect(await browser.page('/console/emails')).not.to.include('type=draft');
   });
 
+  it('sorts emails by name, subject or age, either way, and keeps the search', async () => {
+    for (const [name, subject] of [
+      ['b', 'X'],
+      ['a', 'Z'],
+      ['c', 'Y'],
+    ] as const) {
+      const input = {
+        email_type: `sorted_${name}`,
+        subject,
+        template: 'x',
+        sender: 'a@b.example',
+        recipients: 'c@d.example',
+      };
+      const { errors } = await shop.fixture.control(
+        shop.root,
+        'mutation ($input: email_typesInput) { create_email_type(input: $input) { email_type } }',
+        { input },
+      );
+      expect(errors).to.equal(undefined);
+    }
+    const listed = async (sort: string): Promise<readonly [string, string]> => {
+      const html = await browser.page(`/console/emails?search=sorted${sort}`);
+      const names = [...html.matchAll(/>sorted_(\w)<\/a>/g)].map(([, name]) => name).join('');
+      const [, href, by, direction] =
+        /<a href="([^"]+)" aria-current="true">(\w+)<\/a>.*?hidden">(\w+)</.exec(html) ?? [];
+      expect(href).to.include('search=sorted');
+      return [names, `${by} ${direction}`];
+    };
+    expect(await listed('')).to.deep.equal(['abc', 'Name ascending']);
+    expect(await listed('&sort=name-down')).to.deep.equal(['cba', 'Name descending']);
+    expect(await listed('&sort=subject')).to.deep.equal(['bca', 'Subject ascending']);
+    expect(await listed('&sort=created-down')).to.deep.equal(['cab', 'Created descending']);
+    expect(await listed('&sort=template')).to.deep.equal(['abc', 'Name ascending']);
+    expect(await browser.page('/console/emails?search=sorted&sort=subject')).to.include(
+      '<input type="hidden" name="sort" value="subject">',
+    );
+  });
+
   it('offers starters, which show their sample until a table is chosen', async () => {
     const gallery = await browser.page('/console/emails/new');
     for (const { name, input, sample } of STARTERS) {
