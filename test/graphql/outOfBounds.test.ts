@@ -3,6 +3,7 @@ import type { Column } from '../../src/db/catalog/catalog.js';
 import { columnType } from '../../src/db/catalog/types.js';
 import { outOfBounds } from '../../src/graphql/write/outOfBounds.js';
 import { createTestDatabase, type TestDatabase } from '../support/testDatabase.js';
+import { openShop, type Shop } from './support/shop.js';
 
 /** Types by the modifier that pg_attribute has for them. */
 const TYPES: Readonly<Record<string, [name: string, modifier: number]>> = {
@@ -11,6 +12,8 @@ const TYPES: Readonly<Record<string, [name: string, modifier: number]>> = {
   'numeric(4,2)': ['numeric', (4 << 16) + 2 + 4],
   'numeric(2,4)': ['numeric', (2 << 16) + 4 + 4],
   'numeric(3,-2)': ['numeric', (3 << 16) + (-2 & 0x7ff) + 4],
+  'bit(3)': ['bit', 3],
+  'varbit(3)': ['varbit', 3],
   text: ['text', -1],
 };
 
@@ -44,8 +47,10 @@ const NUMBERS = [
     '1e309',
   ],
   ...['32767', '32768', '-32768', '-32769', '2147483648', '-2147483648', '9223372036854775807'],
+  ...['NaN', 'Infinity', '-Infinity', ' +inf '],
   ...['9223372036854775808', '-9223372036854775808', '-9223372036854775809', '1e-46', '9995e-2'],
 ];
+const BITS = ['', '1', '101', '1010', 'b101', 'B1010', 'x5', 'X', '2'];
 const TEXTS = ['', 'abc', 'abcd', 'abc   ', 'ab    c', '🙂🙂🙂', '🙂🙂🙂🙂'];
 
 describe("values beyond PostgreSQL's length or size limits", () => {
@@ -62,12 +67,12 @@ describe("values beyond PostgreSQL's length or size limits", () => {
       await database.database.pool.query(
         `create table public.t_${name}_${String(modifier).replace('-', 'm')} (x ${type})`,
       );
-      for (const value of isText ? TEXTS : NUMBERS) {
+      for (const value of isText ? TEXTS : name.endsWith('bit') ? BITS : NUMBERS) {
         const refused = await database.database.pool
           .query(`insert into public.t_${name}_${String(modifier).replace('-', 'm')} values ($1)`, [value])
           .then(
             () => false,
-            (error: unknown) => ['22001', '22003'].includes((error as { code: string }).code),
+            (error: unknown) => ['22001', '22003', '22026'].includes((error as { code: string }).code),
           );
         expect(outOfBounds(column, value) !== undefined, `${value} as ${type}`).to.equal(refused);
       }
@@ -83,4 +88,35 @@ describe("values beyond PostgreSQL's length or size limits", () => {
     expect(outOfBounds(of('numeric', (4 << 16) + 2 + 4), digits)).to.be.a('string');
     expect(outOfBounds(of('numeric', (4 << 16) + 2 + 4), '1e999999999')).to.be.a('string');
   });
+});
+
+describe('a value beyond the bounds of its column', () => {
+  const REFUSED = [
+    ['t', 'long', 'A text is longer than its column allows: at most 3 characters.'],
+    ['n', '100', 'A number is out of the range of its type: at most 2 digits before the point.'],
+    ['n', 'Infinity', 'A number is out of the range of its type: finite numbers only.'],
+    ['b', '1', 'A bit string has another length than its column: exactly 3 bits.'],
+    ['v', '1010', 'A text is longer than its column allows: at most 3 bits.'],
+  ] as const;
+  let shop: Shop;
+  before(async () => {
+    shop = await openShop(
+      'create table bounded (id int primary key, t varchar(3), n numeric(4,2), b bit(3), v varbit(3)); insert into bounded values (1)',
+    );
+  });
+  after(() => shop.close());
+
+  for (const [name, value, reason] of REFUSED) {
+    it(`is refused with the column and the bound: ${value} for ${name}`, async () => {
+      for (const mutation of [
+        `create_bounded(input: {id: 2, ${name}: "${value}"})`,
+        `create_many_bounded(input: [{id: 2}, {id: 3, ${name}: "${value}"}])`,
+        `update_bounded(id: 1, input: {${name}: "${value}"})`,
+      ]) {
+        const { errors } = await shop.ask(`mutation { ${mutation} { id } }`);
+        expect(errors?.[0]?.message).to.equal(`${name}: ${reason}`);
+        expect(errors?.[0]?.extensions).to.include({ table: 'bounded', column: name });
+      }
+    });
+  }
 });

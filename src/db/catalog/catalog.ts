@@ -75,7 +75,13 @@ export interface ColumnType {
   /** For arrays declared with more than one dimension. */
   readonly dimensions?: number;
   /** For varchar(n) and numeric(p, s). */
-  readonly bounds?: { readonly length?: number; readonly precision?: number; readonly scale?: number };
+  readonly bounds?: {
+    readonly length?: number;
+    readonly precision?: number;
+    readonly scale?: number;
+    readonly bits?: number;
+    readonly maxBits?: number;
+  };
   /** Labels of an enum, in its order. There may be thousands. */
   readonly enumLabels?: ReadonlySet<string>;
   /** The schema of the type's own `=` and `<`, if that is not pg_catalog: citext's, for instance. */

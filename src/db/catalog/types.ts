@@ -127,8 +127,10 @@ function mayShowZone({ sqlType, typtype }: RawType): boolean {
   return ZONED_TYPES.has(sqlType) || (typtype !== 'e' && sqlType.includes('.'));
 }
 
-/** Decodes a type modifier, which includes the value's four-byte header. */
+/** Decodes a type modifier, which includes the value's four-byte header, but for bits. */
 function boundsOf({ name, modifier = -1 }: RawType): Pick<ColumnType, 'bounds'> {
+  if (modifier > 0 && name === 'bit') return { bounds: { bits: modifier } };
+  if (modifier > 0 && name === 'varbit') return { bounds: { maxBits: modifier } };
   if (modifier < 4) return {};
   if (name === 'varchar' || name === 'bpchar') return { bounds: { length: modifier - 4 } };
   if (name !== 'numeric') return {};

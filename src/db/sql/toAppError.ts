@@ -212,6 +212,7 @@ const VALUE_WORDS: Readonly<Record<string, string>> = {
   '22007': 'A text does not read as a date or time.',
   '22008': 'A date or time is out of range.',
   '22012': 'A division by zero.',
+  '22026': 'A bit string has another length than its column.',
   '2201B': 'A regular expression is not valid.',
   '22021': "A text holds a character that PostgreSQL can't store.",
   '22P05': "A text holds a character that PostgreSQL can't store.",

@@ -74,7 +74,7 @@ export function constraintError(error: AppError, catalog: Catalog, table?: Table
 
 /** Value too long or too large, for which PostgreSQL doesn't report the column. */
 function isOutOfBounds(state: string | undefined): boolean {
-  return state === '22001' || state === '22003';
+  return state === '22001' || state === '22003' || state === '22026';
 }
 
 interface OutOfBounds {
