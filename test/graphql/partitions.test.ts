@@ -94,3 +94,28 @@ describe('tables with partitions', () => {
     });
   }
 });
+
+describe('a table that others inherit from', () => {
+  let shop: Shop;
+  before(async () => {
+    shop =
+      await openShop(`create table base (id int primary key, n text); create table derived () inherits (base);
+      insert into base values (1, 'a'); insert into derived values (1, 'b'), (2, 'c');`);
+  });
+  after(() => shop.close());
+
+  it('has the rows of both, and says why none is changed by a key that both have', async () => {
+    expect(await shop.data('mutation { row: update_base(id: 2, input: {n: "d"}) { n } }')).to.deep.equal({
+      row: { n: 'd' },
+    });
+    for (const mutation of ['update_base(id: 1, input: {n: "d"})', 'delete_base(id: 1)']) {
+      const { errors } = await shop.ask(`mutation { ${mutation} { n } }`);
+      expect(errors?.[0]?.extensions['hint']).to.include('if other tables inherit from this one');
+    }
+    expect((await shop.data('{ base(ordering: "n") { n } }')).base).to.deep.equal([
+      { n: 'a' },
+      { n: 'b' },
+      { n: 'd' },
+    ]);
+  });
+});

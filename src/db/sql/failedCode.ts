@@ -56,7 +56,7 @@ const CAUSES: Readonly<Record<string, (error: pg.DatabaseError) => Cause | undef
       : undefined,
   '21000': () => [
     'a subquery returns more than one row where one is expected.',
-    'Change the view, policy, default or function of the database that has the subquery.',
+    'Change the view, policy, default or function of the database that has the subquery. Or, if other tables inherit from this one, change one of the rows there that have the same key.',
   ],
   '42704': (error) => missingSetting(error),
   '42P01': () => ['it names a table that does not exist.'],
