@@ -1,6 +1,7 @@
 import type { Logger } from '../foundation/observability/log.js';
 import { queueFailures, queueRoundTrips } from '../foundation/observability/metrics.js';
 import { startOutage } from '../foundation/observability/outage.js';
+import { pollEvery } from '../foundation/lifecycle/pollEvery.js';
 import type { Stoppable } from '../foundation/lifecycle/shutdown.js';
 import type { Queue } from './queue.js';
 
@@ -9,8 +10,7 @@ const INTERVAL_MS = 2_000;
 /** Measures the queue's response time every two seconds, and logs when it stops responding and when it responds again. */
 export function watchQueue(queue: Pick<Queue, 'check'>, log: Logger, intervalMs = INTERVAL_MS): Stoppable {
   const outage = startOutage(log, 'the queue');
-  let polling: Promise<void> | undefined;
-  const poll = async (): Promise<void> => {
+  return pollEvery(intervalMs, async () => {
     const requestedAtMs = performance.now();
     try {
       await queue.check();
@@ -21,15 +21,5 @@ export function watchQueue(queue: Pick<Queue, 'check'>, log: Logger, intervalMs 
     }
     queueRoundTrips.observe((performance.now() - requestedAtMs) / 1000);
     outage.recovered();
-  };
-  const timer = setInterval(() => {
-    polling ??= poll().finally(() => (polling = undefined));
-  }, intervalMs);
-  timer.unref();
-  return {
-    async stop() {
-      clearInterval(timer);
-      await polling;
-    },
-  };
+  });
 }

@@ -2,6 +2,7 @@ import type { Database } from '../../db/pool/database.js';
 import { extendObjectLeases } from '../../db/files/uploads.js';
 import { AppError } from '../../foundation/errors.js';
 import type { Logger } from '../../foundation/observability/log.js';
+import { pollEvery } from '../../foundation/lifecycle/pollEvery.js';
 import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
 
 /** How long after its process's last heartbeat an object counts as abandoned. */
@@ -35,17 +36,13 @@ export function createObjectLeases({ pool }: Pick<Database, 'pool'>, log: Logger
   const endLost = (): void => {
     for (const lease of held.values()) if (performance.now() >= lease.untilMs) lose(lease);
   };
-  let renewing: Promise<void> | undefined;
-  const timer = setInterval(() => {
-    renewing ??= renew()
+  const renewing = pollEvery(OBJECT_LEASE_MS / 4, () =>
+    renew()
       .catch((error: unknown) =>
         log.warn({ err: error }, 'the leases of uploads in flight could not be extended'),
       )
-      .finally(() => {
-        renewing = undefined;
-        endLost();
-      });
-  }, OBJECT_LEASE_MS / 4);
+      .finally(endLost),
+  );
 
   return {
     hold(objectkey) {
@@ -53,10 +50,7 @@ export function createObjectLeases({ pool }: Pick<Database, 'pool'>, log: Logger
       held.set(objectkey, lease);
       return { signal: lease.lost.signal, release: () => held.delete(objectkey) };
     },
-    async stop() {
-      clearInterval(timer);
-      await renewing;
-    },
+    stop: () => renewing.stop(),
   };
 }
 

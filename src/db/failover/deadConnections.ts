@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { pollEvery } from '../../foundation/lifecycle/pollEvery.js';
 import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
 import { backendOf, pendingStatement } from '../wire/index.js';
 import type { Severable } from './primary.js';
@@ -40,20 +41,8 @@ export function severDeadConnections(
       else unserved.add(statement);
     }
   };
-  let polling: Promise<void> | undefined;
-  const timer = setInterval(() => {
-    // While the server is away, nothing is known.
-    polling ??= poll()
-      .catch(() => undefined)
-      .finally(() => (polling = undefined));
-  }, POLL_MS);
-  timer.unref();
-  return {
-    async stop() {
-      clearInterval(timer);
-      await polling;
-    },
-  };
+  // While the server is away, nothing is known.
+  return pollEvery(POLL_MS, () => poll().catch(() => undefined));
 }
 
 /** @returns whether the server runs a statement in the session */

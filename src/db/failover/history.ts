@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type { Logger } from '../../foundation/observability/log.js';
 import { historyChanges, postgresFailures } from '../../foundation/observability/metrics.js';
 import { startOutage } from '../../foundation/observability/outage.js';
+import { pollEvery } from '../../foundation/lifecycle/pollEvery.js';
 import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
 import { sql, statement, type Sql, type SqlText } from '../sql/sql.js';
 
@@ -40,7 +41,6 @@ export function watchHistory({ pool, log }: { readonly pool: Pool; readonly log:
   const listeners: (() => void)[] = [];
   const read = createPositionReader(pool);
   let seen: HistoryPosition | undefined;
-  let polling: Promise<void> | undefined;
   const outage = startOutage(log, 'PostgreSQL');
 
   const poll = async (): Promise<void> => {
@@ -59,21 +59,13 @@ export function watchHistory({ pool, log }: { readonly pool: Pool; readonly log:
     }
     seen = position;
   };
-  const timer = setInterval(() => {
-    polling ??= poll()
-      .catch((error: unknown) => {
-        postgresFailures.inc();
-        outage.failed(error);
-      })
-      .finally(() => (polling = undefined));
-  }, INTERVAL_MS);
-  return {
-    onChange: (listener) => void listeners.push(listener),
-    async stop() {
-      clearInterval(timer);
-      await polling;
-    },
-  };
+  const polling = pollEvery(INTERVAL_MS, () =>
+    poll().catch((error: unknown) => {
+      postgresFailures.inc();
+      outage.failed(error);
+    }),
+  );
+  return { onChange: (listener) => void listeners.push(listener), stop: () => polling.stop() };
 }
 
 /** @returns undefined if PostgreSQL continued from its previous position */

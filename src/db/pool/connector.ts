@@ -2,6 +2,7 @@ import pg from 'pg';
 import { parseDatabaseUrl } from '../../config/databaseUrl.js';
 import type { Logger } from '../../foundation/observability/log.js';
 import { withTimeout } from '../../foundation/withTimeout.js';
+import { pollEvery } from '../../foundation/lifecycle/pollEvery.js';
 import type { Stoppable } from '../../foundation/lifecycle/shutdown.js';
 import { severDeadConnections } from '../failover/deadConnections.js';
 import {
@@ -143,24 +144,13 @@ export function createConnector(options: ConnectorOptions): Connector {
 
 /** Needed because a server that is cut off breaks no connection; it only stops responding. */
 function watchPrimary(primary: Primary, isAlive: () => Promise<unknown>): Stoppable {
-  let polling: Promise<void> | undefined;
-  const poll = async (): Promise<void> => {
+  return pollEvery(WATCH_MS, async () => {
     const alive = isAlive().then(
       () => true,
       () => false,
     );
     if (!(await withTimeout(alive, ASK_TIMEOUT_MS, () => false))) await primary.check();
-  };
-  const timer = setInterval(() => {
-    polling ??= poll().finally(() => (polling = undefined));
-  }, WATCH_MS);
-  timer.unref();
-  return {
-    async stop() {
-      clearInterval(timer);
-      await polling;
-    },
-  };
+  });
 }
 
 async function queryServer(config: pg.ClientConfig, requiresWritableSessions: boolean): Promise<ServerState> {
