@@ -1,4 +1,5 @@
-import { toActivity, type Activity } from './overviewView.js';
+import type { Activity } from '../../db/ledger/deliveryFigures.js';
+import { toActivity } from './overviewView.js';
 import type { Visit } from './pageHandlers.js';
 
 const DAYS = 30;

@@ -1,5 +1,6 @@
 import { Router } from 'express';
 import { AUDITS } from '../../control/audit/auditedMutations.js';
+import type { Difference } from '../../control/audit/recordChange.js';
 import { auditEvent } from '../../control/objects/auditEvent.js';
 import { OBJECTS } from '../../control/objects/index.js';
 import { textOfValue } from '../../foundation/json/losslessJson.js';
@@ -15,13 +16,8 @@ const MAX_SHOWN_CHARACTERS = 300;
 
 interface Event {
   readonly object: string;
-  readonly key: string | null;
   readonly operation: string;
-  readonly changes: readonly {
-    readonly column: string;
-    readonly before: unknown;
-    readonly after: unknown;
-  }[];
+  readonly changes: readonly Difference[];
 }
 
 const events = new ObjectRequests<Event>(
@@ -103,7 +99,7 @@ function inWords({ object, operation, changes }: Event): object {
 }
 
 /** Of something new: when and by whom it was made is said anyway. */
-function isTelling({ column, after }: Event['changes'][number]): boolean {
+function isTelling({ column, after }: Difference): boolean {
   return !MADE.has(column) && !EMPTY.has(textOfValue(after));
 }
 

@@ -1,7 +1,8 @@
 import { Router } from 'express';
 import type { AppError } from '../../foundation/errors.js';
+import { readConfigs } from './choices.js';
 import { CONSOLE } from './consolePath.js';
-import { problemOf, textOf, type Id, type Values } from './formValues.js';
+import { problemOf, textOf, type Values } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const BRAND = `${CONSOLE}/brand`;
@@ -9,10 +10,6 @@ const READ = '{ Utility { sign_in_brand { name color logo } password_sender } }'
 const SET_SENDER = 'mutation ($sender: String) { Utility { set_password_sender(sender: $sender) } }';
 const SET = `mutation ($name: String, $color: String, $logo: String) {
   Utility { set_sign_in_brand(name: $name, color: $color, logo: $logo) { name } }
-}`;
-const CONFIGS = `{
-  oidc_config(ordering: ["confid"], limit: 1000) { confid providerid redirect_uri }
-  oidc_providers(limit: 1000) { providerid name }
 }`;
 /** A logo, percent-encoded. */
 const MAX_FORM_BYTES = 262_144;
@@ -42,15 +39,6 @@ export function brandPage({ page, form }: PageHandlers): Router {
   return Router().get(BRAND, show).post(BRAND, change);
 }
 
-interface Configs {
-  readonly oidc_config: readonly {
-    readonly confid: Id;
-    readonly providerid: Id;
-    readonly redirect_uri: string;
-  }[];
-  readonly oidc_providers: readonly { readonly providerid: Id; readonly name: string }[];
-}
-
 /** @param written what was not saved */
 async function showForms(
   { query, show }: Visit,
@@ -60,14 +48,12 @@ async function showForms(
   const { Utility } = await query<{
     Utility: { sign_in_brand: Values | null; password_sender: string | null };
   }>(READ);
-  const { oidc_config, oidc_providers } = await query<Configs>(CONFIGS);
-  const names = new Map(oidc_providers.map(({ providerid, name }) => [String(providerid), name]));
   const values = {
     title: 'Sign-in page',
     brand: Utility.sign_in_brand ?? {},
     sender: Utility.password_sender,
     ...written,
-    configs: oidc_config.map((each) => ({ ...each, provider: names.get(String(each.providerid)) })),
+    configs: await readConfigs(query),
     notice: isSaved ? 'Saved.' : undefined,
   };
   await show('brand', values, { problem, script: 'brand.js' });

@@ -1,5 +1,6 @@
 import { readKeyText } from '../../control/explain/readKeyText.js';
 import { isJsonObject, writeJson, textOfValue } from '../../foundation/json/losslessJson.js';
+import { ownValue } from '../../foundation/ownValue.js';
 import type { Id } from './formValues.js';
 import type { Visit } from './pageHandlers.js';
 
@@ -10,6 +11,13 @@ const CHOICES = `query ($filter: String, $limit: Int) {
   role(filter: $filter, ordering: ["login", "name", "roleid"], limit: $limit) { roleid login name }
   Utility { available_schemas_and_tables }
 }`;
+const CONFIGS = `{
+  oidc_config(ordering: ["confid"], limit: 1000) { confid providerid redirect_uri }
+  oidc_providers(limit: 1000) { providerid name }
+}`;
+const TABLE = `query ($name: String) { Utility { tables(name: $name) {
+  name columns { name type in_primary_key } relations { field kind target }
+} } }`;
 const RULES = '{ policy_rule(limit: 1000) { capabilities targets } }';
 const ROWS = `query ($target: String!) { Utility { recent_rows(target: $target) { key label } } }`;
 
@@ -49,6 +57,47 @@ export async function readReadableTables(query: Visit['query']): Promise<readonl
   }>(RULES);
   const targets = policy_rule.flatMap((rule) => (rule.capabilities.includes('select') ? rule.targets : []));
   return [...new Set(targets)].toSorted();
+}
+
+/** The tenant's configurations of identity providers, with the names of these. */
+export async function readConfigs(
+  query: Visit['query'],
+): Promise<readonly { readonly confid: Id; readonly provider: string | undefined }[]> {
+  const { oidc_config, oidc_providers } = await query<{
+    oidc_config: readonly { readonly confid: Id; readonly providerid: Id }[];
+    oidc_providers: readonly { readonly providerid: Id; readonly name: string }[];
+  }>(CONFIGS);
+  const names = new Map(oidc_providers.map(({ providerid, name }) => [String(providerid), name]));
+  return oidc_config.map((each) => ({ ...each, provider: names.get(String(each.providerid)) }));
+}
+
+export interface Table {
+  readonly name: string;
+  readonly columns: readonly {
+    readonly name: string;
+    readonly type: string;
+    readonly in_primary_key: boolean;
+  }[];
+}
+
+export interface RelatedTable extends Table {
+  readonly relations: readonly { readonly field: string; readonly kind: string; readonly target: string }[];
+}
+
+export async function readTable(query: Visit['query'], name: string): Promise<RelatedTable | undefined> {
+  const { Utility } = await query<{ Utility: { readonly tables: readonly RelatedTable[] } }>(TABLE, { name });
+  return Utility.tables[0];
+}
+
+export const keyColumns = ({ columns }: Pick<Table, 'columns'>): readonly string[] =>
+  columns.filter((column) => column.in_primary_key).map(({ name }) => name);
+
+/** Each column of the row's primary key, as text. */
+export function keyOf(
+  table: Pick<Table, 'columns'>,
+  row: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(keyColumns(table).map((name) => [name, textOfValue(ownValue(row, name))]));
 }
 
 /** Rows of a table to choose from, with their keys as people type them. */

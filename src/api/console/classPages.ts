@@ -33,7 +33,6 @@ interface RoleClass extends Fields {
 
 interface Capability {
   readonly capability: string;
-  readonly description: string;
 }
 
 const classes = new ObjectRequests<RoleClass>(

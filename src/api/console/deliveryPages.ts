@@ -76,6 +76,7 @@ export function deliveryPages({ page }: PageHandlers, listMaxLimit: number): Rou
     const below = idOf(req.query[isOldestFirst ? 'above' : 'below']);
     // May throw, so it comes before any query is started.
     const period = periodOf(search);
+    const { within, from, until } = search;
     const [{ rows, searched }, { counts, areOld }] = await Promise.all([
       isOldestFirst
         ? oldestDeliveries(query, search, below, PAGE_SIZE + 1)
@@ -101,7 +102,7 @@ export function deliveryPages({ page }: PageHandlers, listMaxLimit: number): Rou
       until: period.until,
       counts: toFigures(counts).map(({ found, ...figure }) => ({
         ...figure,
-        address: DELIVERIES + searchAddress(readSearch({ ...periodFields(search), ...found })),
+        address: DELIVERIES + searchAddress(readSearch({ within, from, until, ...found })),
       })),
       redrive:
         may.repairDeliveries &&
@@ -232,11 +233,8 @@ async function readTroubles(
 }
 
 interface Latest {
-  readonly deliveryid: string;
-  readonly email_type: string;
   readonly state: string;
   readonly status: string;
-  readonly error: string | null;
 }
 
 /** The newest delivery of each cause that has a code, unless very many with the same code ended otherwise since. */
@@ -297,10 +295,6 @@ function toFigures(counts: readonly Count[]) {
     const count = counts.reduce((sum, item) => sum + (item.status === figure.status ? item.count : 0), 0);
     return count === 0 ? [] : [{ ...figure, count }];
   });
-}
-
-function periodFields({ within, from, until }: ReturnType<typeof readSearch>): object {
-  return { within, from, until };
 }
 
 /** The delivery in the URL, with everything known about it. Throws AppError NOT_FOUND. */

@@ -148,7 +148,9 @@ export function emailPages({ page, form }: PageHandlers, mailTransport: Config['
         const known = isOld ? { version: String(error.details['version'] ?? '') } : {};
         const all = isOld ? [] : formProblems(error, WORDS);
         const [first] = all;
-        const problem = isOld ? { message: CHANGED, hint: null } : { ...toProblem(error), ...inWords(first) };
+        const problem = isOld
+          ? { message: CHANGED, hint: null }
+          : { ...toProblem(error), ...(first && { message: first.message, hint: first.hint }) };
         const problems = all.length > 1 ? all : [];
         await showForm(visit, { ...shown, ...known, problem, problems, isOld }, error.status);
       }
@@ -178,10 +180,6 @@ const WORDS: Readonly<Record<string, FieldWords>> = {
   template: { label: 'Template (HTML)', missing: 'Write the email.' },
   to: { label: 'Send a test to', missing: 'Enter one address for the test.' },
 };
-
-function inWords(problem: FormProblem | undefined): Partial<Problem> {
-  return problem ? { message: problem.message, hint: problem.hint } : {};
-}
 
 const CHANGED = 'This email was saved by another user after you opened it.';
 

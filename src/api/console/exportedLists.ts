@@ -73,11 +73,8 @@ export function exportedAddresses(
   const [object, columns] =
     list === 'suppressed' ? ['email_suppression', SUPPRESSED] : ['email_unsubscribe', UNSUBSCRIBED];
   const document = documentOf(object, columns, '["address"]');
-  return exported(columns, pagesOf<{ readonly address: string }>(from, document, filter, afterAddress));
-}
-
-function afterAddress({ address }: { readonly address: string }): string {
-  return `address > ${literal(address)}`;
+  const after = ({ address }: { readonly address: string }): string => `address > ${literal(address)}`;
+  return exported(columns, pagesOf(from, document, filter, after));
 }
 
 /** What the page of the audit log lists. */

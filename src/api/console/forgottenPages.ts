@@ -9,7 +9,7 @@ import type { RouteDeps } from '../http/routeDeps.js';
 import { sendPage } from '../pages/sendPage.js';
 import { signInForm } from '../signIn/signInForms.js';
 import { linkTo, SIGN_IN } from './consolePath.js';
-import { requireOwnPage } from './formGuards.js';
+import { ownPagesOnly } from './formGuards.js';
 import type { Values } from './formValues.js';
 import { findTenant, tenantIn } from './signInTenant.js';
 
@@ -30,10 +30,7 @@ export function forgottenPages(deps: RouteDeps): Router {
 
   const page: RequestHandler = (req, res) => show(res, req.query);
 
-  const guard: RequestHandler = (req, _res, next) => {
-    requireOwnPage(req, deps.config.baseUrl);
-    next();
-  };
+  const guard = ownPagesOnly(deps.config.baseUrl);
 
   const send = signInForm(deps, show, async (req, res, values) => {
     const login = readText(values, 'login', MAX_LOGIN_LENGTH);

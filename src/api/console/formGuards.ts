@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { RequestHandler } from 'express';
 import { AppError } from '../../foundation/errors.js';
 import { isFromOrigin } from '../http/requestOrigin.js';
 import type { ConsoleSession } from './consoleSession.js';
@@ -35,4 +36,12 @@ export function requireOwnPage(req: IncomingMessage, baseUrl: string): void {
   throw new AppError('PERMISSION_DENIED', 'Another site sent this form.', {
     hint: 'Open the console itself and try again there.',
   });
+}
+
+/** Goes before the limits, so that other sites don't use up the attempts of the people who open them. */
+export function ownPagesOnly(baseUrl: string): RequestHandler {
+  return (req, _res, next) => {
+    requireOwnPage(req, baseUrl);
+    next();
+  };
 }

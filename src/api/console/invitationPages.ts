@@ -16,7 +16,7 @@ import type { RouteDeps } from '../http/routeDeps.js';
 import { sendPage } from '../pages/sendPage.js';
 import { signInForm } from '../signIn/signInForms.js';
 import { CONSOLE, SIGN_IN } from './consolePath.js';
-import { requireOwnPage } from './formGuards.js';
+import { ownPagesOnly } from './formGuards.js';
 
 const MAX_SECRET_CHARACTERS = 100;
 
@@ -53,10 +53,7 @@ export function invitationPages(deps: RouteDeps): Router {
   const page: RequestHandler = (req, res) =>
     deps.turns.run(req, () => show(res, String(req.params['secret'])));
 
-  const guard: RequestHandler = (req, _res, next) => {
-    requireOwnPage(req, deps.config.baseUrl);
-    next();
-  };
+  const guard = ownPagesOnly(deps.config.baseUrl);
 
   const secretIn = (values: Parameters<typeof formText>[0]): string =>
     formText(values, 'invitation').slice(0, MAX_SECRET_CHARACTERS);

@@ -2,8 +2,9 @@ import { Router } from 'express';
 import { holds, requireCapability } from '../../control/permissions.js';
 import { PRESETS } from '../../control/roles/presets.js';
 import { AppError } from '../../foundation/errors.js';
+import type { Role } from './choices.js';
 import { CONSOLE, linkTo } from './consolePath.js';
-import { numberOf, problemOf, textOf, type Id } from './formValues.js';
+import { numberOf, problemOf, textOf } from './formValues.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const INVITE = `${CONSOLE}/roles/invite`;
@@ -13,12 +14,6 @@ const MAKE_LINK = `mutation ($roleid: Int) {
 }`;
 const END_LINK = 'mutation ($roleid: ID!) { delete_invitation(roleid: $roleid) { roleid } }';
 const NAMES = 'query ($filter: String) { role(filter: $filter, limit: 1) { roleid login name } }';
-
-interface Colleague {
-  readonly roleid: Id;
-  readonly login: string | null;
-  readonly name: string | null;
-}
 
 /** The form that lets a colleague in: a role with a preset, and a link by which the colleague chooses a password. */
 export function invitePages({ page, form }: PageHandlers): Router {
@@ -37,13 +32,13 @@ export function invitePages({ page, form }: PageHandlers): Router {
       return;
     }
     if (roleid !== 0) {
-      const { role } = await query<{ role: readonly Colleague[] }>(NAMES, { filter: `roleid = ${roleid}` });
+      const { role } = await query<{ role: readonly Role[] }>(NAMES, { filter: `roleid = ${roleid}` });
       await showLink(visit, role[0] ?? { roleid, login: null, name: null });
       return;
     }
-    let colleague: Colleague;
+    let colleague: Role;
     try {
-      colleague = (await query<{ create_role: Colleague }>(MAKE_ROLE, { input: inputOf(visit) })).create_role;
+      colleague = (await query<{ create_role: Role }>(MAKE_ROLE, { input: inputOf(visit) })).create_role;
     } catch (error) {
       await showForm(visit, problemOf(error));
       return;
@@ -93,7 +88,7 @@ async function showForm(visit: Visit, problem?: AppError): Promise<void> {
 }
 
 /** Not redirected: the link is shown this once. */
-async function showLink(visit: Visit, colleague: Colleague): Promise<void> {
+async function showLink(visit: Visit, colleague: Role): Promise<void> {
   const { create_invitation: made } = await visit.query<{
     create_invitation: { readonly link: string; readonly expires: string };
   }>(MAKE_LINK, { roleid: colleague.roleid });

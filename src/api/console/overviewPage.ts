@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import { oldestText, type Backlog } from './backlogView.js';
+import type { StatusCount } from '../../db/ledger/deliveryFigures.js';
 import { CONSOLE } from './consolePath.js';
 import {
   areFiguresOld,
@@ -14,8 +14,8 @@ import {
   toChart,
   toFigures,
   toRow,
+  oldestText,
   type Statistics,
-  type StatusCount,
 } from './overviewView.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 
@@ -46,13 +46,9 @@ interface SetUp {
 }
 
 interface Installation {
-  readonly backlog: Backlog & { readonly oldest_seconds: number | null };
+  readonly backlog: { readonly oldest_seconds: number | null };
   readonly installation_statistics: {
-    readonly tenants: readonly {
-      readonly tenantid: number;
-      readonly name: string;
-      readonly statuses: readonly StatusCount[];
-    }[];
+    readonly tenants: readonly { readonly statuses: readonly StatusCount[] }[];
     readonly processes: readonly { readonly name: string; readonly version: string | null }[];
   };
 }

@@ -1,40 +1,13 @@
 import { ownValue } from '../../foundation/ownValue.js';
 import { durationText } from '../../db/ledger/backlogAlarm.js';
+import type { Activity, DeliveryFigures, StatusCount } from '../../db/ledger/deliveryFigures.js';
 import { findCarrier } from '../../email/carriers/allCarriers.js';
 import { deliveryError, REPORTED } from './deliveryErrors.js';
 import { readSearch, searchAddress, STATUSES } from './deliveryFilter.js';
 
-export interface StatusCount {
-  readonly status: string;
-  readonly deliveries: number;
-}
-export interface StatusFigure extends StatusCount {
-  readonly compared: number;
-  readonly before: number;
-}
-
 /** `Utility.statistics`. */
-export interface Statistics {
-  readonly counted: string | null;
-  readonly since: string;
-  readonly compared_until: string;
-  readonly late: number;
-  readonly accepted_p50_seconds: number | null;
-  readonly accepted_p95_seconds: number | null;
-  readonly statuses: readonly StatusFigure[];
-  readonly times: readonly (StatusCount & { readonly time: string })[];
-  readonly carriers: readonly (StatusCount & { readonly carrier: string })[];
-  readonly causes: readonly (StatusCount & { readonly error_code: string })[];
+export interface Statistics extends DeliveryFigures {
   readonly email_types: readonly Activity[];
-}
-
-/** What was sent of one email type, or by one rule. */
-export interface Activity {
-  readonly name: string;
-  readonly deliveries: number;
-  readonly newest: string;
-  readonly statuses: readonly StatusCount[];
-  readonly days: readonly number[];
 }
 
 const ARRIVED = ['delivered', 'opened', 'clicked', 'unsubscribed'];
@@ -240,6 +213,11 @@ export function toCauses({ causes, since }: Statistics): readonly object[] {
     count: inGroups(deliveries),
     address: listAddress(since, { status, code: error_code }),
   }));
+}
+
+/** How long the oldest of `Utility.backlog` has waited. */
+export function oldestText(seconds: number | null): string | undefined {
+  return seconds === null ? undefined : durationText(seconds);
 }
 
 export function secondsText(seconds: number | null): string | undefined {

@@ -1,4 +1,5 @@
 import { Router } from 'express';
+import type { Difference } from '../../control/audit/recordChange.js';
 import { CONSOLE, linkTo } from './consolePath.js';
 import {
   conditionsOfPeriod,
@@ -46,7 +47,7 @@ interface Change {
   readonly login: string | null;
   readonly object: string;
   readonly operation: string;
-  readonly changes: readonly { readonly column: string; readonly before: unknown; readonly after: unknown }[];
+  readonly changes: readonly Difference[];
 }
 
 // A person has several emails.
@@ -55,8 +56,6 @@ const BEGINNING = `query ($filter: String) {
 }`;
 
 interface Report {
-  readonly event: string;
-  readonly time: string;
   readonly recipient: string | null;
 }
 
@@ -125,7 +124,7 @@ async function readReports(
   if (rows.length === 0) return [];
   const ids = rows.map(({ deliveryid }) => literal(deliveryid)).join(', ');
   const { email_delivery } = await query<{
-    email_delivery: readonly { deliveryid: string; email_event_collection: readonly Report[] }[];
+    email_delivery: readonly { email_event_collection: readonly Report[] }[];
   }>(REPORTS, { filter: `deliveryid in [${ids}]` });
   return email_delivery.flatMap(({ email_event_collection, ...delivery }) =>
     email_event_collection

@@ -55,12 +55,6 @@ interface Groups {
   readonly Utility: { readonly role_rights: { readonly classes: readonly Id[] } | null };
 }
 
-interface Step {
-  readonly step: string;
-  readonly ok: boolean;
-  readonly message: string | null;
-}
-
 interface Trial {
   readonly read: readonly { readonly path: string; readonly values: readonly string[] }[];
   readonly role: { readonly roleid: Id | null; readonly classes: readonly Id[] } | null;
@@ -81,7 +75,9 @@ export function providerPage({ page, form }: PageHandlers): Router {
     const claims = textOf(values, 'claims', Infinity);
     try {
       if (values['action'] === 'check') {
-        const { Utility } = await query<{ Utility: { check_oidc_config: readonly Step[] } }>(CHECK, {
+        const { Utility } = await query<{
+          Utility: { check_oidc_config: readonly { readonly step: string }[] };
+        }>(CHECK, {
           confid,
         });
         const steps = Utility.check_oidc_config.map((each) => ({

@@ -67,7 +67,7 @@ export function providerSetUp({ form }: PageHandlers): Router {
         await showProviderPage(visit, numberOf(values, 'confid'), {
           problem,
           problems,
-          given: givenOf(values),
+          given: textsOf(values, ENTERED),
         });
       }
     });
@@ -87,10 +87,7 @@ function isOfForm(error: unknown): error is AppError {
   );
 }
 
-/** What was entered, without secrets. */
-function givenOf(values: Values): Values {
-  return textsOf(values, ENTERED);
-}
+/** Without secrets. */
 const ENTERED = [
   ...['name', 'issuer', 'auth_uri', 'token_uri', 'jwks_uri', 'tenantid', 'providerid', 'client_id'],
   ...['email_domains', 'required_claim', 'required_value', 'groups_claim', 'capabilities', 'parentid'],

@@ -3,6 +3,7 @@ import { keyArguments } from '../../db/catalog/names.js';
 import { AppError } from '../../foundation/errors.js';
 import { writeJson, textOfValue, parseJsonObject } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
+import { keyColumns, keyOf } from './choices.js';
 import { CONSOLE, linkTo } from './consolePath.js';
 import { literal } from './deliveryFilter.js';
 import { numberOf, problemOf, textOf, type Values, shortened } from './formValues.js';
@@ -184,13 +185,6 @@ function mutationOf(table: Table, key: Key | undefined, isDeleted: boolean): str
   if (isDeleted) return `mutation { row: delete_${table.name}(${args.join(', ')}) ${returned} }`;
   const field = `${key ? 'update' : 'create'}_${table.name}(${[...args, 'input: $input'].join(', ')})`;
   return `mutation ($input: ${table.name}Input) { row: ${field} ${returned} }`;
-}
-
-const keyColumns = ({ columns }: Table): readonly string[] =>
-  columns.filter((column) => column.in_primary_key).map(({ name }) => name);
-
-function keyOf(table: Table, row: Row): Key {
-  return Object.fromEntries(keyColumns(table).map((name) => [name, textOfValue(ownValue(row, name))]));
 }
 
 /** @returns undefined for a new row. Throws AppError NOT_FOUND for a key of other columns. */

@@ -1,15 +1,12 @@
 import { AppError } from '../../foundation/errors.js';
 import { writeJson, textOfValue } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import { keyText } from './choices.js';
+import { keyColumns, keyOf, keyText, readTable, type Table } from './choices.js';
 import { containing, literal } from './deliveryFilter.js';
 import { shortened } from './formValues.js';
 import type { Visit } from './pageHandlers.js';
 
 const TABLES = '{ Utility { tables { name columns { name type in_primary_key } } } }';
-const TABLE = `query ($name: String) { Utility { tables(name: $name) {
-  name columns { name type in_primary_key } relations { field kind target }
-} } }`;
 const TEXT_TYPES: ReadonlySet<string> = new Set(['text', 'varchar', 'bpchar', 'citext', 'name']);
 /** Of columns that say who somebody is, in any spelling: `email`, `customer_name`, `Login`. */
 const NAMES_OF_PEOPLE = /mail|name|login|recipient|contact/i;
@@ -23,17 +20,6 @@ const LABEL_CHARACTERS = 60;
 /** Without an index, a table is read to its end. */
 const MAX_MS = 5_000;
 
-interface Table {
-  readonly name: string;
-  readonly columns: readonly {
-    readonly name: string;
-    readonly type: string;
-    readonly in_primary_key: boolean;
-  }[];
-}
-interface RelatedTable extends Table {
-  readonly relations: readonly { readonly field: string; readonly kind: string; readonly target: string }[];
-}
 type Row = Readonly<Record<string, unknown>>;
 
 /** Rows of a table to choose from. */
@@ -73,17 +59,11 @@ export async function findReferringRows(
   name: string,
   key: Row,
 ): Promise<readonly RowsOfTable[]> {
-  const readTable = async (wanted: string): Promise<RelatedTable | undefined> => {
-    const { Utility } = await query<{ Utility: { readonly tables: readonly RelatedTable[] } }>(TABLE, {
-      name: wanted,
-    });
-    return Utility.tables[0];
-  };
   const referring: { readonly field: string; readonly table: Table }[] = [];
-  const relations = (await readTable(name))?.relations.filter(({ kind }) => kind === 'to-many') ?? [];
+  const relations = (await readTable(query, name))?.relations.filter(({ kind }) => kind === 'to-many') ?? [];
   for (const { field, target } of relations.slice(0, MAX_ASKED)) {
     if (referring.length === MAX_RELATIONS) break;
-    const table = await readTable(target);
+    const table = await readTable(query, target);
     if (table && keyColumns(table).length > 0) referring.push({ field, table });
   }
   if (referring.length === 0) return [];
@@ -127,9 +107,6 @@ function peopleColumns({ columns }: Table): readonly string[] {
     .map(({ name }) => name);
 }
 
-const keyColumns = ({ columns }: Table): readonly string[] =>
-  columns.filter((column) => column.in_primary_key).map(({ name }) => name);
-
 const namesOf = ({ columns }: Table): string => columns.map(({ name }) => name).join(' ');
 
 async function readRows(
@@ -159,7 +136,7 @@ function toRows(table: Table, rows: readonly Row[]): RowsOfTable {
 }
 
 function toChoice(table: Table, row: Row): { readonly key: string; readonly label: string } {
-  const key = Object.fromEntries(keyColumns(table).map((name) => [name, textOfValue(ownValue(row, name))]));
+  const key = keyOf(table, row);
   const label = table.columns
     .filter((column) => !column.in_primary_key)
     .map(({ name }) => ownValue(row, name))

@@ -1,5 +1,5 @@
 import { showKey } from './deliveryView.js';
-import type { Id, Values } from './formValues.js';
+import type { Values } from './formValues.js';
 import type { Visit } from './pageHandlers.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import { keyText } from './choices.js';
@@ -18,24 +18,10 @@ const PROBLEMS = document('problems { field message hint }');
 const PREVIEW = `query (${ARGS}, $eventid: ID) { Utility { trial: try_email_rule(${PASSED}) {
   preview(eventid: $eventid) { ${PREVIEW_SELECTION} } } } }`;
 
-interface OtherRule {
-  readonly ruleid: Id;
-  readonly name: string;
-  readonly email_type: string;
-}
-
 interface Trial {
-  readonly changes: number;
   readonly matched: number;
-  readonly failed: number;
-  readonly since: string | null;
-  readonly searched_since: string | null;
-  readonly matches: readonly {
-    readonly operation: string;
-    readonly target: string;
-    readonly key: unknown;
-  }[];
-  readonly other_rules: readonly (OtherRule & { readonly matched: number })[];
+  readonly matches: readonly { readonly operation: string; readonly key: unknown }[];
+  readonly other_rules: readonly { readonly matched: number }[];
 }
 
 /** A rule as its form has it. */
@@ -78,7 +64,7 @@ export async function tryRule(query: Visit['query'], rule: FormRule): Promise<ob
 }
 
 /** Other rules that may send for the same changes as a saved one. */
-export async function readOthers(query: Visit['query'], id: string): Promise<readonly OtherRule[]> {
+export async function readOthers(query: Visit['query'], id: string): Promise<readonly object[]> {
   return (await ask<Pick<Trial, 'other_rules'>>(query, OTHERS, { id, input: {} })).other_rules;
 }
 

@@ -2,7 +2,7 @@ import { Router } from 'express';
 import { signInEvent } from '../../control/objects/signInEvent.js';
 import { AppError, ERROR_CODES } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
-import type { Role } from './choices.js';
+import { readConfigs, type Role } from './choices.js';
 import { CONSOLE } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { problemOf, textOf, type Id, type Values } from './formValues.js';
@@ -10,10 +10,6 @@ import { ObjectRequests } from './objectRequests.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const SIGN_INS = `${CONSOLE}/sign-ins`;
-const CONFIGS = `{
-  oidc_config(ordering: ["confid"], limit: 1000) { confid providerid }
-  oidc_providers(limit: 1000) { providerid name }
-}`;
 const ROLES =
   'query ($filter: String, $limit: Int) { role(filter: $filter, limit: $limit) { roleid login name } }';
 /** Roles that a name is searched in; others are found by number. */
@@ -126,16 +122,12 @@ function readNumber(text: string): number {
 }
 
 async function readProviders({ query }: Visit): Promise<readonly object[]> {
-  const { oidc_config, oidc_providers } = await query<{
-    oidc_config: readonly { readonly confid: Id; readonly providerid: Id }[];
-    oidc_providers: readonly { readonly providerid: Id; readonly name: string }[];
-  }>(CONFIGS);
   return [
     { value: PASSWORD, label: 'A password' },
-    ...oidc_config.map(({ confid, providerid }) => {
-      const provider = oidc_providers.find((each) => String(each.providerid) === String(providerid));
-      return { value: String(confid), label: `${provider?.name ?? 'A provider'} (${confid})` };
-    }),
+    ...(await readConfigs(query)).map(({ confid, provider = 'A provider' }) => ({
+      value: String(confid),
+      label: `${provider} (${confid})`,
+    })),
   ];
 }
 

@@ -16,7 +16,7 @@ import {
   startSignInByLogin,
 } from '../signIn/signInForms.js';
 import { CONSOLE, readConsolePath, SIGN_IN } from './consolePath.js';
-import { requireOwnPage } from './formGuards.js';
+import { ownPagesOnly } from './formGuards.js';
 import { sendPage } from '../pages/sendPage.js';
 import type { Values } from './formValues.js';
 import { findTenant, tenantIn } from './signInTenant.js';
@@ -72,11 +72,7 @@ export function signInPages(deps: RouteDeps): Router {
     await deps.turns.run(req, () => show(res, tenant, req.query, shown));
   };
 
-  // First, so that other sites don't use up the attempts of the people who open them.
-  const guard: RequestHandler = (req, _res, next) => {
-    requireOwnPage(req, deps.config.baseUrl);
-    next();
-  };
+  const guard = ownPagesOnly(deps.config.baseUrl);
   const showAgain = (res: Response, values: Values, error: AppError): Promise<void> =>
     show(res, tenantIn(values), values, { problem: toProblem(error) });
 

@@ -1,4 +1,5 @@
 import { ownValue } from '../../foundation/ownValue.js';
+import { readTable, type Table } from './choices.js';
 import { literal } from './deliveryFilter.js';
 import { textOf, type Values } from './formValues.js';
 import type { Visit } from './pageHandlers.js';
@@ -10,17 +11,10 @@ const KNOWN = `query ($names: String) {
   newest: email_types(ordering: ["createtime desc", "email_type"], limit: 1) { sender }
   Utility { tables { name writable } }
 }`;
-const TABLE = `query ($name: String) { Utility { tables(name: $name) {
-  name columns { name type in_primary_key } relations { field kind target }
-} } }`;
 /** More relations of a table are not looked behind. */
 const MAX_RELATIONS = 20;
 /** How often a starter is used before its name has to be chosen. */
 const MAX_NAMES = 20;
-
-interface Table extends Omit<FittedTable, 'relations'> {
-  readonly relations: readonly { readonly field: string; readonly kind: string; readonly target: string }[];
-}
 
 /** A starter as it opens: with a free name, the sender of the newest email, and the columns of a table of the tenant. */
 export interface Start {
@@ -50,7 +44,7 @@ export async function startEmail(query: Visit['query'], starter: Starter, given:
   const asked = textOf(given, 'table');
   const name = tables.includes(asked) ? asked : guessTable(starter, tables);
   if (name === undefined) return { input: { ...ofTenant, email_type }, about: {} };
-  const table = await readTable(query, name);
+  const table = await readFittedTable(query, name);
   const chosen = starter.fit.names.map((_, index) => ownValue(given, `column_${index}`));
   const fit = fitStarter(
     { ...starter, input: ofTenant },
@@ -70,16 +64,12 @@ function namesLike(name: string): readonly string[] {
   return Array.from({ length: MAX_NAMES }, (_, index) => (index === 0 ? name : `${name}_${index + 1}`));
 }
 
-async function readTable(query: Visit['query'], name: string): Promise<FittedTable> {
-  const read = async (each: string): Promise<Table> => {
-    const { Utility } = await query<{ Utility: { tables: readonly Table[] } }>(TABLE, { name: each });
-    return Utility.tables[0] ?? { name: each, columns: [], relations: [] };
-  };
-  const { relations, ...table } = await read(name);
+async function readFittedTable(query: Visit['query'], name: string): Promise<FittedTable> {
+  const { relations, ...table } = (await readTable(query, name)) ?? { name, columns: [], relations: [] };
   const shown = relations.filter(({ kind }) => kind !== 'many-to-many').slice(0, MAX_RELATIONS);
-  const behind = new Map<string, Table>();
+  const behind = new Map<string, Table | undefined>();
   for (const target of new Set(shown.map((relation) => relation.target)))
-    behind.set(target, await read(target));
+    behind.set(target, await readTable(query, target));
   return {
     ...table,
     relations: shown.map(({ target, ...relation }) => ({

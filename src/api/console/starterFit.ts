@@ -1,9 +1,8 @@
+import type { Table } from './choices.js';
 import type { Starter, StarterColumn, StarterList } from './starters.js';
 
 /** A table that a starter is fitted to, with what its relations lead to. */
-export interface FittedTable {
-  readonly name: string;
-  readonly columns: readonly FittedColumn[];
+export interface FittedTable extends Table {
   readonly relations: readonly {
     readonly field: string;
     readonly kind: string;
@@ -11,11 +10,7 @@ export interface FittedTable {
   }[];
 }
 
-interface FittedColumn {
-  readonly name: string;
-  readonly type: string;
-  readonly in_primary_key: boolean;
-}
+type FittedColumn = Table['columns'][number];
 
 /** Something that a starter names, and the column that it is: `email`, or `customers.email` behind a relation. */
 export interface FittedName {

@@ -1,11 +1,11 @@
 import { Router } from 'express';
 import { tenant } from '../../control/objects/tenant.js';
 import type { AppError } from '../../foundation/errors.js';
-import { oldestText, type Backlog } from './backlogView.js';
 import { CONSOLE, linkTo } from './consolePath.js';
 import { containing, literal } from './deliveryFilter.js';
 import { problemOf, textOf, type Id, type Values } from './formValues.js';
 import { ObjectRequests } from './objectRequests.js';
+import { oldestText } from './overviewView.js';
 import type { PageHandlers, Visit } from './pageHandlers.js';
 
 const TENANTS = `${CONSOLE}/tenants`;
@@ -19,7 +19,8 @@ interface Tenant {
   readonly schema: string | null;
 }
 
-interface TenantsBacklog extends Backlog {
+interface Backlog {
+  readonly oldest_seconds: number | null;
   readonly tenants: readonly { readonly tenantid: Id; readonly waiting: number }[];
 }
 
@@ -58,17 +59,14 @@ async function showList(visit: Visit, given: Values, problem?: AppError): Promis
     filter: search === '' ? '' : `name like ${literal(containing(search))}`,
     search: { search },
   });
-  const { backlog } = (await visit.query<{ Utility: { readonly backlog: TenantsBacklog } }>(BACKLOG)).Utility;
+  const { backlog } = (await visit.query<{ Utility: { readonly backlog: Backlog } }>(BACKLOG)).Utility;
   const waiting = new Map(backlog.tenants.map((each) => [String(each.tenantid), each.waiting]));
   await visit.show(
     'tenants',
     {
       title: 'Tenants',
       search,
-      backlog: {
-        ...backlog,
-        oldest: oldestText(backlog.oldest_seconds),
-      },
+      backlog: { ...backlog, oldest: oldestText(backlog.oldest_seconds) },
       tenants: shown.map((each) => ({
         ...each,
         waiting: waiting.get(String(each.tenantid)) ?? 0,

@@ -10,7 +10,6 @@ import { identify, readMoreClaims, takeSignIn, type ReturnedSignIn } from '../oi
 import { readOf, tryIdentity } from '../oidc/setUp.js';
 import { startSignIn } from '../oidc/startSignIn.js';
 import { sendPage } from '../pages/sendPage.js';
-import type { ConsoleSession } from './consoleSession.js';
 import { numberOf, shortened } from './formValues.js';
 import type { PageHandlers } from './pageHandlers.js';
 import { PROVIDERS, showProviderPage, describeTrial } from './providerPage.js';
@@ -37,15 +36,15 @@ const CHECKED: ReadonlySet<string> = new Set([
  */
 export function trialSignIn(deps: RouteDeps, { page, form }: PageHandlers): Router {
   const start = form(async ({ session, values }, _req, res) => {
-    const { tenantid } = requireAdmin(session);
-    const { sessionid } = session;
+    const { principal, sessionid } = session;
+    requireTenantAdmin(principal);
     if (sessionid === undefined)
       throw new AppError('BAD_REQUEST', 'This session is of an earlier release.', {
         hint: 'Sign out of the console, and in again.',
       });
     const confid = numberOf(values, 'confid');
     const url = await startSignIn(deps, res, {
-      tenantid,
+      tenantid: principal.tenantid,
       roleid: undefined,
       confid,
       trialSessionid: sessionid,
@@ -60,7 +59,7 @@ export function trialSignIn(deps: RouteDeps, { page, form }: PageHandlers): Rout
 
   const complete = page(async (visit, req, res) => {
     const { session } = visit;
-    requireAdmin(session);
+    requireTenantAdmin(session.principal);
     const signIn = await takeSignIn(deps, req, session.sessionid ?? NO_SESSION);
     const { baseUrl } = deps.config;
     res.clearCookie(cookieName(signIn.state, baseUrl, 'trial'), cookieOptions(baseUrl));
@@ -86,12 +85,6 @@ export function trialSignIn(deps: RouteDeps, { page, form }: PageHandlers): Rout
 
 /** No session has it. */
 const NO_SESSION = '00000000-0000-0000-0000-000000000000';
-
-/** Throws AppError PERMISSION_DENIED. */
-function requireAdmin({ principal }: ConsoleSession): ConsoleSession['principal'] {
-  requireTenantAdmin(principal);
-  return principal;
-}
 
 /** Throws AppError OIDC_*. */
 async function trySignIn(

@@ -58,7 +58,7 @@ async function requireFewChanges(tx: StatementRunner, principal: Principal): Pro
   throw rateLimited(`The role has made ${MAX_CHANGES} changes within an hour.`, RETRY_MS);
 }
 
-interface Difference {
+export interface Difference {
   readonly column: string;
   readonly before: unknown;
   readonly after: unknown;

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { inTransaction } from '../pool/inTransaction.js';
+import type { EventKey } from '../failover/replica.js';
 import { sql, statement } from '../sql/sql.js';
 import type { EventRecords, OutboxEvent } from './batches.js';
 import { fittingSql, recordColumnsSql } from './recordSize.js';
@@ -8,7 +9,6 @@ import {
   pageSql,
   READ_BACKWARDS,
   searchBackwards,
-  type FoundEvent,
   type FoundEvents,
   type Page,
 } from './searchBackwards.js';
@@ -56,7 +56,7 @@ export function findRecentEvents(
 export async function loadRecentEvents(
   pool: Pool,
   tenantid: number,
-  events: readonly FoundEvent[],
+  events: readonly EventKey[],
 ): Promise<readonly RecentEvent[]> {
   const { rows } = await pool.query<RecentEvent>(LOAD, [
     tenantid,

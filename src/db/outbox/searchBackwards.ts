@@ -1,16 +1,10 @@
 import type { QueryResult } from 'pg';
+import type { EventKey } from '../failover/replica.js';
 import { sql, type Sql } from '../sql/sql.js';
-
-/** A place in the outbox. */
-export interface FoundEvent {
-  readonly eventid: string;
-  /** PostgreSQL text, exact to the microsecond. */
-  readonly time: string;
-}
 
 export interface FoundEvents {
   /** Newest first; one more than the limit, at least, if there are more. */
-  readonly found: readonly FoundEvent[];
+  readonly found: readonly EventKey[];
   /** How far back was searched, as ISO 8601; null for all of the outbox. */
   readonly searchedSince: string | null;
 }
@@ -19,7 +13,7 @@ export interface FoundEvents {
 export interface Page {
   readonly last: string | null;
   readonly since: string | null;
-  readonly found: readonly FoundEvent[];
+  readonly found: readonly EventKey[];
 }
 
 /**
@@ -38,7 +32,7 @@ export async function searchBackwards(
   limits: { readonly events: number; readonly searchMs: number },
 ): Promise<FoundEvents> {
   const endMs = performance.now() + limits.searchMs;
-  const found: FoundEvent[] = [];
+  const found: EventKey[] = [];
   let below = MAX_BIGINT;
   for (;;) {
     const { rows } = await readPage(below);

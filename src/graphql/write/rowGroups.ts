@@ -1,13 +1,7 @@
 import type { Column, Table } from '../../db/catalog/catalog.js';
 import type { Inputs, Slot } from '../../db/sql/sql.js';
 import { AppError } from '../../foundation/errors.js';
-import { givenColumns, inputRow, type InputRow } from './inputValues.js';
-
-/** Consecutive rows of one `create_many_` input that leave the same columns to their defaults. */
-export interface RowGroup {
-  readonly columns: readonly Column[];
-  readonly rows: (inputs: Inputs) => readonly InputRow[];
-}
+import { givenColumns, inputRow, type InputRow, type ManyRows } from './inputValues.js';
 
 /** Each group is an INSERT of its own within the statement. */
 const MAX_GROUPS = 50;
@@ -17,7 +11,7 @@ const MAX_GROUPS = 50;
  * order, and so do results and generated keys. An absent column without a default counts as null, unless `exact`. Throws
  * AppError BAD_USER_INPUT.
  */
-export function groupRows(table: Table, sample: unknown, slot: Slot, exact: boolean): readonly RowGroup[] {
+export function groupRows(table: Table, sample: unknown, slot: Slot, exact: boolean): readonly ManyRows[] {
   const split = (value: unknown): readonly Group[] => splitRows(table, rowsOf(value), exact);
   const groups = split(sample);
   if (groups.length > MAX_GROUPS) {
