@@ -30,7 +30,12 @@ export function graphiqlRoutes(): Router {
       .use(packagedFiles())
       .use(
         '/assets',
-        express.static(ASSETS_DIR, { index: false, cacheControl: false, setHeaders: revalidate }),
+        express.static(ASSETS_DIR, {
+          index: false,
+          cacheControl: false,
+          // After an upgrade, no cached file of the previous version may be used with the new page.
+          setHeaders: (res) => res.setHeader('cache-control', 'no-cache'),
+        }),
       )
   );
 }
@@ -48,9 +53,4 @@ function pagePolicy(nonce: string): string {
   return Object.entries(directives)
     .map(([name, sources]) => `${name} ${sources.join(' ')}`)
     .join(';');
-}
-
-/** After an upgrade, no cached file of the previous version may be used with the new page. */
-function revalidate(res: { setHeader(name: string, value: string): void }): void {
-  res.setHeader('cache-control', 'no-cache');
 }

@@ -70,10 +70,6 @@ export async function readNewestFile(
   return newest?.[0] ?? null;
 }
 
-export async function requireTable(context: ControlContext, schema: string, target: string): Promise<Table> {
-  return (await findTable(context, schema, target)).table;
-}
-
 /** Throws AppError UNKNOWN_TABLE, PERMISSION_DENIED. @returns the table, and which of its rows as `t` the caller may read */
 export async function requireReadable(
   context: ControlContext,
@@ -89,7 +85,7 @@ export async function requireReadable(
 /** A condition on a row `t`. */
 export type ReadableRows = Exclude<Reach, 'none'>;
 
-async function findTable(
+export async function findTable(
   { principal, deps }: ControlContext,
   schema: string,
   target: string,

@@ -6,7 +6,7 @@ import { findRow } from '../derive/rows.js';
 import { emailTypes } from '../objects/emailTypes.js';
 import { requireEmailEditor } from '../permissions.js';
 import { namesOfSettings } from './checkEmail.js';
-import { requireTable } from './currentRow.js';
+import { findTable } from './currentRow.js';
 import { DRAFT_ARGS, type DraftArgs, type ReadType } from './readEmailType.js';
 import { contextPaths } from './missingNames.js';
 import { requireOwnDraft } from './wording.js';
@@ -49,7 +49,7 @@ export const templateNames: ControlField<NamesArgs> = {
     requireOwnDraft(context.principal, { email_type, input });
     const saved = email_type == null ? {} : await findRow(context, emailTypes, { email_type });
     const type = { ...saved, ...input } as Partial<ReadType>;
-    const table = target == null ? undefined : await requireTable(context, schema, target);
+    const table = target == null ? undefined : (await findTable(context, schema, target)).table;
     const paths = contextPaths(type.queries ?? [], table, namesOfSettings(type));
     const { principal, deps } = context;
     return { ...BUILTIN_NAMES, context: await deps.engine.planning.run(planOwnerOf(principal), paths) };

@@ -1,5 +1,4 @@
 import { GraphQLBoolean, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString } from 'graphql';
-import type { Catalog } from '../../db/catalog/catalog.js';
 import { findEvent, type TriggeringEvent } from '../../db/outbox/recentEvents.js';
 import { RECORD_TOO_LARGE } from '../../db/outbox/recordSize.js';
 import { EmailProblem, type EmailTrigger } from '../../email/email.js';
@@ -157,7 +156,10 @@ export const tryEmailRule: ControlField<TryArgs> = {
     const rule = once(() => readRule(context, given));
     const others = once(async () => {
       const tried = await rule();
-      return context.serialize(async () => findOtherRules(context, await catalogOf(context, schema), tried));
+      const { deps, principal } = context;
+      return context.serialize(async () =>
+        findOtherRules(context, await deps.engine.catalog(principal.tenantid, schema), tried),
+      );
     });
     const trial = once(async () => {
       const [tried, found] = [await rule(), await others()];
@@ -179,10 +181,6 @@ async function findSaved(context: ControlContext, ruleid: string | null | undefi
   return ruleid == null
     ? undefined
     : findRow(context, emailRule, { ruleid: bigintId(ruleid, emailRule.label) });
-}
-
-function catalogOf({ principal, deps }: ControlContext, schema: string): Promise<Catalog> {
-  return deps.engine.catalog(principal.tenantid, schema);
 }
 
 /** What has to be right to try a rule. Throws AppError, for all of it at once. */

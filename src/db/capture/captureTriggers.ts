@@ -75,7 +75,7 @@ export function triggersToRepair(tenantid: number, table: Table, part: CapturedP
       .filter((of) => !of.kept)
       .map(
         ({ operation, definition }) =>
-          statement`create trigger ${identifier(nameFor(operation))} ${definition(nameOf(part))} for each statement execute function ${call}`,
+          statement`create trigger ${identifier(`rowpost_capture_${operation}`)} ${definition(nameOf(part))} for each statement execute function ${call}`,
       ),
   ];
 }
@@ -88,10 +88,6 @@ export function triggersToDrop(part: CapturedPart): readonly SqlText[] {
 /** By its own name, which is the table's owner's choice. */
 function dropTrigger(part: CapturedPart, { name }: PresentTrigger): SqlText {
   return statement`drop trigger if exists ${identifier(name)} on ${nameOf(part)}`;
-}
-
-function nameFor(operation: string): string {
-  return `rowpost_capture_${operation}`;
 }
 
 function nameOf({ schema, name }: CapturedPart): Sql {

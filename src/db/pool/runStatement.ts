@@ -11,10 +11,8 @@ export async function runStatement(
   mode: 'read' | 'write',
   piece: Sql,
   inputs: Inputs = NO_INPUTS,
-  statementTimeoutMs?: number,
 ): Promise<Rows> {
-  const statement = boundStatement(compiledStatement(piece), inputs);
-  return runBoundStatement(transactions, tenantid, mode, statement, statementTimeoutMs);
+  return runBoundStatement(transactions, tenantid, mode, boundStatement(compiledStatement(piece), inputs));
 }
 
 /** The same for a statement that was bound before. */

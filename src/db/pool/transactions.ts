@@ -133,7 +133,10 @@ export class Transactions {
           if (lease.login === 'shared' && isRefusedRole(result, opening)) this.#retryOnOwnConnections(group);
           else if (inTime && repeats > 0 && lease.login !== 'shared' && mayRepeat(group, result))
             this.#repeat(group, repeats - 1);
-          else this.#settle(group, outcomesOf(requestsOf(group), result, { opening, inTime }));
+          else {
+            const requests = group.map(({ request }) => request);
+            this.#settle(group, outcomesOf(requests, result, { opening, inTime }));
+          }
           return isSound;
         } catch (error) {
           const cause =
@@ -276,9 +279,6 @@ export class Transactions {
     return error ? { ...opened, error } : opened;
   }
 }
-
-const requestsOf = (group: readonly Pending[]): readonly TransactionRequest[] =>
-  group.map(({ request }) => request);
 
 /** Of sessions that `pg_terminate_backend` ends. */
 const TERMINATED = '57P01';
