@@ -276,6 +276,11 @@ export class AppError extends Error {
     this.retryAfterSeconds =
       typeof retryAfterSeconds === 'number' ? retryAfterSeconds : RETRY_SOON.has(code) ? 1 : undefined;
   }
+
+  /** The same error with these details in place of its own. */
+  withDetails(details: ErrorDetails): AppError {
+    return new AppError(this.code, this.message, { hint: this.hint, details, cause: this.cause });
+  }
 }
 
 /** @param waitMs until a repetition may succeed */

@@ -62,7 +62,6 @@ function bindField(field: StatementField, inputs: Inputs): TransactionStatement[
 
 /** Adds the table to an error about a value that its column does not accept. */
 function withTable(error: AppError, { table }: StatementField): AppError {
-  const { code, message, hint, details, cause } = error;
-  if (table === undefined || details['column'] === undefined) return error;
-  return new AppError(code, message, { hint, details: { table, ...details }, cause });
+  if (table === undefined || error.details['column'] === undefined) return error;
+  return error.withDetails({ table, ...error.details });
 }

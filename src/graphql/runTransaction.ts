@@ -8,7 +8,8 @@ import type { BoundPlan } from './bindStatements.js';
 import { readError } from './filter/valueError.js';
 import type { StatementField } from './plan/plan.js';
 import { isServerError } from '../db/sql/sqlState.js';
-import { AppError, shortened } from '../foundation/errors.js';
+import type { AppError } from '../foundation/errors.js';
+import { shortened } from '../foundation/errors.js';
 import { FieldError } from './response.js';
 import { constraintError, writeError } from './write/writeError.js';
 
@@ -74,8 +75,7 @@ export async function runTransaction(
 
 /** Who sees all rows also sees what PostgreSQL said of the tenant's code, which may hold values of them. */
 function shownTo(seesAll: boolean, error: AppError): AppError {
-  const { code, message, hint, cause } = error;
+  const { code, cause } = error;
   if (!seesAll || code !== 'TENANT_CODE_FAILED' || !isServerError(cause)) return error;
-  const details = { ...error.details, detail: shortened(cause.message) };
-  return new AppError(code, message, { hint, details, cause });
+  return error.withDetails({ ...error.details, detail: shortened(cause.message) });
 }

@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Backlog } from '../db/outbox/backlog.js';
+import { gaugesOf } from './gaugesOf.js';
 
 /** The members of a backlog that are numbers. */
 type Figure = { [K in keyof Backlog]: Backlog[K] extends number | null ? K : never }[keyof Backlog];
@@ -35,19 +36,8 @@ const FIGURES: readonly (readonly [name: string, help: string, figure: Figure])[
  * @param read undefined if PostgreSQL is unavailable
  */
 export function registerBacklogMetrics(registry: Registry, read: () => Promise<Backlog | undefined>): void {
-  for (const [name, help, figure] of FIGURES) {
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      async collect() {
-        const backlog = await read();
-        // During a database outage there is no value, rather than a stale one.
-        if (backlog) this.set(backlog[figure] ?? 0);
-        else this.remove();
-      },
-    });
-  }
+  const gauge = gaugesOf(registry, read);
+  for (const [name, help, figure] of FIGURES) gauge(name, help, (backlog) => backlog[figure] ?? 0);
   new Gauge({
     name: 'rowpost_tenant_backlog',
     help: 'Events and deliveries that wait, of the ten tenants with most of them.',

@@ -1,10 +1,11 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Database } from '../db/pool/database.js';
 import { readKeyStates } from '../db/email/emailAccounts.js';
 import { readServerFacts } from '../db/failover/reachability.js';
 import { countLostTenants } from '../db/tenants/lostRoles.js';
 import type { Logger } from '../foundation/observability/log.js';
 import { cachedReading } from './cachedReading.js';
+import { gaugesOf } from './gaugesOf.js';
 
 const CACHE_MS = 5_000;
 
@@ -22,19 +23,7 @@ export function registerPostgresMetrics(
     }),
     { cacheMs: CACHE_MS, what: 'the state of PostgreSQL', log },
   );
-  type Facts = NonNullable<Awaited<ReturnType<typeof read>>>;
-  const gauge = (name: string, help: string, valueOf: (facts: Facts) => number): void => {
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      async collect() {
-        const facts = await read();
-        if (facts) this.set(valueOf(facts));
-        else this.remove();
-      },
-    });
-  };
+  const gauge = gaugesOf(registry, read);
   gauge('rowpost_postgres_read_only', '1 where PostgreSQL accepts no writes.', ({ readOnly }) =>
     readOnly ? 1 : 0,
   );

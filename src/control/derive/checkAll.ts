@@ -24,15 +24,10 @@ export async function checkAll(checks: Iterable<Check>): Promise<void> {
   const [first, ...others] = found;
   if (!first) return;
   if (others.length === 0) throw first.error;
-  const { code, message, hint, details } = first.error;
-  throw new AppError(code, message, {
-    hint,
-    details: {
-      ...details,
-      fields: found.map(({ field }) => field),
-      messages: found.map(({ error }) => error.message),
-      hints: found.map(({ error }) => error.hint),
-    },
-    cause: first.error,
+  throw first.error.withDetails({
+    ...first.error.details,
+    fields: found.map(({ field }) => field),
+    messages: found.map(({ error }) => error.message),
+    hints: found.map(({ error }) => error.hint),
   });
 }

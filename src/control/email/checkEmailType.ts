@@ -68,7 +68,6 @@ async function inField(field: string, check: () => unknown): Promise<void> {
   } catch (error) {
     // That checks have to wait is nobody's mistake.
     if (!(error instanceof AppError) || isBusy(error)) throw error;
-    const { code, message, hint, details } = error;
-    throw new AppError(code, message, { hint, details: { ...details, field }, cause: error });
+    throw error.withDetails({ ...error.details, field });
   }
 }

@@ -1,16 +1,9 @@
 import type { Pool } from 'pg';
-import { inTransaction, type TransactionClient } from '../pool/inTransaction.js';
+import { inTransaction } from '../pool/inTransaction.js';
 import type { EmailRule, EventRecords } from './batches.js';
 import { IS_OPEN, LOW_WATER_SQL } from './lowWaterMark.js';
 import { fittingSql, MAX_EVENT_BYTES, recordColumnsSql } from './recordSize.js';
-import {
-  ISO,
-  pageSql,
-  READ_BACKWARDS,
-  searchBackwards,
-  type FoundEvents,
-  type Page,
-} from './searchBackwards.js';
+import { ISO, pageSql, searchBackwards } from './searchBackwards.js';
 import { sql, statement } from '../sql/sql.js';
 
 /** `waiting` for the relay, `queued` for a worker, or compared with the tenant's rules. */
@@ -75,16 +68,17 @@ export interface HistoryLimits {
   readonly searchMs: number;
 }
 
-/** What is recorded of a row, in one snapshot. Throws driver errors. */
+/**
+ * What is recorded of a row, in one snapshot. Throws driver errors. Events have no index on their keys, which every write would
+ * pay for: they are searched for up to `searchMs`.
+ */
 export async function readRowHistory(
   pool: Pool,
-  row: RowOfTenant,
+  { tenantid, target, key }: RowOfTenant,
   limits: HistoryLimits,
 ): Promise<RowHistory> {
   return inTransaction(pool, async (client) => {
-    await client.query(READ_BACKWARDS);
-    const { tenantid } = row;
-    const { found, searchedSince } = await search(client, row, limits);
+    const { found, searchedSince } = await searchBackwards(client, PAGE, [tenantid, target, key], limits);
     const shown = found.slice(0, limits.events);
     const { rows: events } = await client.query<RowEvent>(EVENTS, [
       tenantid,
@@ -98,7 +92,7 @@ export async function readRowHistory(
     ]);
     const { rows: rules } = await client.query<TenantRule & { total: number }>(RULES, [
       tenantid,
-      row.target,
+      target,
       limits.rules,
     ]);
     const evaluated = new Set(deliveries.map(({ eventid }) => eventid));
@@ -114,18 +108,6 @@ export async function readRowHistory(
       rulesLeftOut: (rules[0]?.total ?? 0) - rules.length,
     };
   });
-}
-
-/**
- * Events have no index on their keys, which every write would pay for: they are scanned backwards for up to `searchMs`,
- * until one more is found than is shown.
- */
-function search(
-  client: TransactionClient,
-  { tenantid, target, key }: RowOfTenant,
-  limits: HistoryLimits,
-): Promise<FoundEvents> {
-  return searchBackwards((below) => client.query<Page>(PAGE, [below, tenantid, target, key]), limits);
 }
 
 // Keys are compared as text: a tenant's code can write keys that are not valid jsonb, which would fail the statement.

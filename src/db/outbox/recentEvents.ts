@@ -4,14 +4,7 @@ import type { EventKey } from '../failover/replica.js';
 import { sql, statement } from '../sql/sql.js';
 import type { EventRecords, OutboxEvent } from './batches.js';
 import { fittingSql, recordColumnsSql } from './recordSize.js';
-import {
-  ISO,
-  pageSql,
-  READ_BACKWARDS,
-  searchBackwards,
-  type FoundEvents,
-  type Page,
-} from './searchBackwards.js';
+import { ISO, pageSql, searchBackwards, type FoundEvents } from './searchBackwards.js';
 
 /** Changes of some kinds to some tables of a tenant. */
 export interface ChangesOfTenant {
@@ -43,13 +36,9 @@ export function findRecentEvents(
   { tenantid, targets, operations }: ChangesOfTenant,
   limits: { readonly events: number; readonly searchMs: number },
 ): Promise<FoundEvents> {
-  return inTransaction(pool, async (client) => {
-    await client.query(READ_BACKWARDS);
-    return searchBackwards(
-      (below) => client.query<Page>(PAGE, [below, tenantid, targets, operations]),
-      limits,
-    );
-  });
+  return inTransaction(pool, (client) =>
+    searchBackwards(client, PAGE, [tenantid, targets, operations], limits),
+  );
 }
 
 /** Loads these events of the tenant, newest first: as many of the first ones as fit into memory, at least one. Throws driver errors. */

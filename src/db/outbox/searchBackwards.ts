@@ -1,6 +1,6 @@
-import type { QueryResult } from 'pg';
 import type { EventKey } from '../failover/replica.js';
-import { sql, type Sql } from '../sql/sql.js';
+import type { TransactionClient } from '../pool/inTransaction.js';
+import { sql, type Sql, type SqlText } from '../sql/sql.js';
 
 export interface FoundEvents {
   /** Newest first; one more than the limit, at least, if there are more. */
@@ -10,38 +10,40 @@ export interface FoundEvents {
 }
 
 /** What a statement of `pageSql` returns. */
-export interface Page {
+interface Page {
   readonly last: string | null;
   readonly since: string | null;
   readonly found: readonly EventKey[];
 }
 
 /**
- * Begins the transaction of a search. Statistics of partitions that fill within hours are stale: the newest page is read by the
- * key, not by a sort of all.
+ * Statistics of partitions that fill within hours are stale: the newest page is read by the key, not by a sort of all.
  */
-export const READ_BACKWARDS =
+const READ_BACKWARDS =
   'set transaction isolation level repeatable read read only; set local enable_seqscan = off';
 
 /**
- * Scans the outbox backwards, for up to `searchMs`, until one more event is found than the limit.
- * @param readPage runs `pageSql` for the events below an id
+ * Begins a transaction and scans the outbox backwards in it, for up to `searchMs`, until one more event is found than the limit.
+ * @param page the text of `pageSql`, with its parameters from $2 on
  */
 export async function searchBackwards(
-  readPage: (below: string) => Promise<QueryResult<Page>>,
+  client: TransactionClient,
+  page: SqlText,
+  parameters: readonly unknown[],
   limits: { readonly events: number; readonly searchMs: number },
 ): Promise<FoundEvents> {
+  await client.query(READ_BACKWARDS);
   const endMs = performance.now() + limits.searchMs;
   const found: EventKey[] = [];
   let below = MAX_BIGINT;
   for (;;) {
-    const { rows } = await readPage(below);
-    const [page] = rows;
-    found.push(...(page?.found ?? []));
-    if (page?.last == null) return { found, searchedSince: null };
+    const { rows } = await client.query<Page>(page, [below, ...parameters]);
+    const [read] = rows;
+    found.push(...(read?.found ?? []));
+    if (read?.last == null) return { found, searchedSince: null };
     if (found.length > limits.events || performance.now() > endMs)
-      return { found, searchedSince: page.since };
-    below = page.last;
+      return { found, searchedSince: read.since };
+    below = read.last;
   }
 }
 

@@ -16,6 +16,12 @@ export function encodeHeader(name: string, value: string): string {
   return holdsAddresses(name) && isAscii(value) ? value : value.replace(RUNS_TO_ENCODE, encodeWords);
 }
 
+/** Headers for a carrier that takes their values in ASCII only; undefined if there are none. */
+export function encodeHeaders(headers: Readonly<Record<string, string>> = {}): object | undefined {
+  const encoded = Object.entries(headers).map(([name, value]) => [name, encodeHeader(name, value)] as const);
+  return encoded.length === 0 ? undefined : Object.fromEntries(encoded);
+}
+
 /** Whether a text of ASCII can be written into a header as it is. */
 export function isPlainText(text: string): boolean {
   return isAscii(text) && text.search(RUNS_TO_ENCODE) < 0;

@@ -11,7 +11,7 @@ import {
   type PostgresError,
 } from '../../db/sql/toAppError.js';
 import type { TransactionOutcome, TransactionStatement } from '../../db/pool/transactions.js';
-import { AppError, type ErrorDetails } from '../../foundation/errors.js';
+import { AppError } from '../../foundation/errors.js';
 import { ownValue } from '../../foundation/ownValue.js';
 import type { StatementField } from '../plan/plan.js';
 import { errorLocation } from './errorLocation.js';
@@ -38,7 +38,10 @@ export async function writeError(error: AppError, write: FailedWrite): Promise<A
   if (isOfRule(cause)) return toAppError(cause, () => ({ table: table?.name, columns: [] }));
   if (table === undefined || isRaised(cause)) return error;
   const refused = mayBeOfValue(cause) ? await findColumn(cause, table, write) : undefined;
-  if (!refused) return error.code === 'BAD_USER_INPUT' ? named(error, { table: table.name }) : error;
+  if (!refused)
+    return error.code === 'BAD_USER_INPUT'
+      ? error.withDetails({ ...error.details, table: table.name })
+      : error;
   const { column, limit } = refused;
   const words = refusedValueWords(cause);
   const reason = limit === undefined ? words : `${words.replace(/\.$/, '')}: ${limit}.`;
@@ -59,10 +62,6 @@ async function findColumn(
   const found = isOutOfBounds(cause.code) ? findOutOfBounds(table, slots, inputs) : undefined;
   const column = sent ?? found?.column ?? (await findRefusedColumn(cause, slots, inputs, read));
   return column && { column, ...(found ? { limit: found.limit } : {}) };
-}
-
-function named({ code, message, hint, details, cause }: AppError, place: ErrorDetails): AppError {
-  return new AppError(code, message, { hint, details: { ...details, ...place }, cause });
 }
 
 /** A constraint violation by API names. No field is to blame if the constraint is deferred. */

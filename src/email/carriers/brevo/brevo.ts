@@ -1,5 +1,5 @@
 import type { Address } from '../../addresses.js';
-import { encodeHeader, encodeName } from '../../message/encodedWords.js';
+import { encodeHeaders, encodeName } from '../../message/encodedWords.js';
 import { keyField, type AccountOf } from '../account.js';
 import type { LoadedEmail } from '../carrier.js';
 import { paused, readCommonStatus, rejected, type CarrierResponse } from '../exchangeOutcome.js';
@@ -45,9 +45,6 @@ function headersOf({ apikey }: BrevoAccount) {
 }
 
 function toBody(email: LoadedEmail): object {
-  const headers = Object.entries(email.headers ?? {}).map(
-    ([name, value]) => [name, encodeHeader(name, value)] as const,
-  );
   const [replyTo] = email.replyTo ?? [];
   return {
     sender: toBrevoAddress(email.sender),
@@ -59,7 +56,7 @@ function toBody(email: LoadedEmail): object {
     htmlContent: email.html,
     textContent: email.text,
     // Returned in reports.
-    headers: { ...Object.fromEntries(headers), 'X-Mailin-custom': JSON.stringify(labelsOf(email)) },
+    headers: { ...encodeHeaders(email.headers), 'X-Mailin-custom': JSON.stringify(labelsOf(email)) },
     tags: ifAny(email.categories ?? []),
     attachment: ifAny(email.loaded.map(({ filename, base64 }) => ({ name: filename, content: base64 }))),
   };

@@ -4,7 +4,7 @@ import { formatAddress, isPlainName, type Address } from '../../addresses.js';
 import { keyField, optional, type AccountField, type AccountOf } from '../account.js';
 import type { LoadedEmail } from '../carrier.js';
 import { attachmentType } from '../../message/attachmentType.js';
-import { encodeHeader, encodeMailbox } from '../../message/encodedWords.js';
+import { encodeHeaders, encodeMailbox } from '../../message/encodedWords.js';
 import { paused, rejected, type CarrierResponse } from '../exchangeOutcome.js';
 import { ifAny } from '../carrierClient.js';
 import { baseUrlSetting, httpCarrier } from '../httpCarrier.js';
@@ -76,9 +76,6 @@ function headersOf({ apikey }: ResendAccount) {
 }
 
 function toBody(email: LoadedEmail): object {
-  const headers = Object.entries(email.headers ?? {}).map(
-    ([name, value]) => [name, encodeHeader(name, value)] as const,
-  );
   return {
     from: formatAddress(email.sender),
     to: email.recipients.map(toResendAddress),
@@ -89,7 +86,7 @@ function toBody(email: LoadedEmail): object {
     html: email.html,
     // If omitted, Resend would generate it from the HTML.
     text: email.text ?? '',
-    headers: headers.length > 0 ? Object.fromEntries(headers) : undefined,
+    headers: encodeHeaders(email.headers),
     attachments: ifAny(
       email.loaded.map(({ filename, mimetype, base64, contentId }) => ({
         filename,

@@ -4,7 +4,7 @@ import { keyField, type AccountOf } from '../account.js';
 import type { LoadedAttachment } from '../attachmentLoader.js';
 import type { CarrierDefinition, LoadedEmail } from '../carrier.js';
 import { attachmentType } from '../../message/attachmentType.js';
-import { encodeHeader } from '../../message/encodedWords.js';
+import { encodeHeaders } from '../../message/encodedWords.js';
 import { readExchange, verificationOf } from '../exchangeOutcome.js';
 import { MAX_EMAIL_BYTES } from '../../message/emailSize.js';
 import { labelsOf } from '../../message/tags.js';
@@ -130,9 +130,11 @@ function toSendgridReplyTo(addresses: readonly Address[]): object {
 
 /** The carrier accepts a Message-ID and puts it into the email; encoding is up to us. */
 function toSendgridHeaders({ headers = {}, messageId }: EmailMessage): object {
-  const all = { ...headers, ...(messageId === undefined ? {} : { 'Message-ID': messageId }) };
-  const encoded = Object.entries(all).map(([name, value]) => [name, encodeHeader(name, value)] as const);
-  return encoded.length === 0 ? {} : { headers: Object.fromEntries(encoded) };
+  const encoded = encodeHeaders({
+    ...headers,
+    ...(messageId === undefined ? {} : { 'Message-ID': messageId }),
+  });
+  return encoded ? { headers: encoded } : {};
 }
 
 /** SendGrid takes a comma or semicolon in a recipient's name for the end of an address, and drops the email, unless the name is in quotes. */
