@@ -144,17 +144,17 @@ export function createDataEngine(options: EngineOptions): DataEngine {
     reach: (principal, catalog, of) => reachOf(engine, principal, catalog, of),
     requireFileRow: (principal, capability, row) =>
       withCurrentCatalog(catalogs, principal, (catalog) =>
-        requireFileRow(engine, principal, catalog, capability, row),
+        requireFileRow({ engine, principal, catalog, capability }, row),
       ),
     recordFile: (principal, upload, bytes) =>
       redirectIfMoved(engine, principal.tenantid, () =>
         withCurrentCatalog(catalogs, principal, (catalog) =>
-          recordStoredFile(engine, principal, catalog, upload, bytes),
+          recordStoredFile({ engine, principal, catalog, capability: 'upload' }, upload, bytes),
         ),
       ),
     findFiles: (principal, capability, storagekeys, ofRow) =>
       withCurrentCatalog(catalogs, principal, (catalog) =>
-        findReachedFiles(engine, principal, catalog, capability, storagekeys, ofRow),
+        findReachedFiles({ engine, principal, catalog, capability }, storagekeys, ofRow),
       ),
     fileLink: (principal, storagekey) => engine.fileUrls.link(principal, storagekey),
     forget: (tenantid) => catalogs.forget(tenantid),

@@ -35,19 +35,20 @@ export interface RecordedFile {
   readonly createtime: string;
 }
 
+/** Who wants to do what with files of these tables. */
+export interface FileAccess {
+  readonly engine: Engine;
+  readonly principal: Principal;
+  readonly catalog: Catalog;
+  readonly capability: Capability;
+}
+
 /** Throws AppError PERMISSION_DENIED, NOT_FOUND if the principal currently has no such access to the row. */
-export async function requireFileRow(
-  engine: Engine,
-  principal: Principal,
-  catalog: Catalog,
-  capability: Capability,
-  row: FileRow,
-): Promise<void> {
-  const table = fileTable(catalog, row);
-  const reach = await requireReach(engine, principal, catalog, capability, table);
+export async function requireFileRow(access: FileAccess, row: FileRow): Promise<void> {
+  const table = fileTable(access.catalog, row);
+  const reach = await requireReach(access, table);
   const found = await run(
-    engine,
-    principal,
+    access,
     'read',
     reachedRow(table, () => row.key, reach),
   );
@@ -56,28 +57,26 @@ export async function requireFileRow(
 
 /** Without the files that the principal can't access with this capability, or that belong to another row. Throws AppError. */
 export async function findReachedFiles(
-  engine: Engine,
-  principal: Principal,
-  catalog: Catalog,
-  capability: Capability,
+  access: FileAccess,
   storagekeys: readonly string[],
   ofRow: RecordedRow | undefined,
 ): Promise<readonly (StoredFile | undefined)[]> {
+  const { engine, principal, catalog } = access;
   const row = ofRow && { ...ofRow, target: catalog.tables.get(ofRow.target)?.sqlName ?? '' };
   const files = await readFiles(engine.pool, principal.tenantid, storagekeys, row).catch((error: unknown) => {
     throw toAppError(error);
   });
   const reached: (StoredFile | undefined)[] = [];
   for (const file of files) {
-    const isReached = file && (await reaches(engine, principal, catalog, capability, file));
+    const isReached = file && (await reaches(access, file));
     reached.push(isReached ? file : undefined);
   }
   return reached;
 }
 
-async function reaches(...args: Parameters<typeof requireFileRow>): Promise<boolean> {
+async function reaches(access: FileAccess, row: FileRow): Promise<boolean> {
   try {
-    await requireFileRow(...args);
+    await requireFileRow(access, row);
     return true;
   } catch (error) {
     if (error instanceof AppError && OUT_OF_REACH.has(error.code)) return false;
@@ -93,19 +92,17 @@ const OUT_OF_REACH: ReadonlySet<ErrorCode> = new Set(['NOT_FOUND', 'PERMISSION_D
  * anything have been recorded.
  */
 export async function recordStoredFile(
-  engine: Engine,
-  principal: Principal,
-  catalog: Catalog,
+  access: FileAccess,
   upload: PendingUpload,
   bytes: StoredBytes,
 ): Promise<RecordedFile> {
-  const table = fileTable(catalog, upload);
-  const reach = await requireReach(engine, principal, catalog, 'upload', table);
+  const table = fileTable(access.catalog, upload);
+  const reach = await requireReach(access, table);
   const statement = recordFile(
     table,
     {
       keyJson: () => upload.key,
-      roleid: () => principal.roleid,
+      roleid: () => access.principal.roleid,
       storagekey: () => upload.storagekey,
       objectkey: () => bytes.objectkey,
       mimetype: () => bytes.mimetype,
@@ -114,8 +111,8 @@ export async function recordStoredFile(
     },
     reach,
   );
-  const recorded = await run(engine, principal, 'write', statement);
-  engine.onCommitted?.();
+  const recorded = await run(access, 'write', statement);
+  access.engine.onCommitted?.();
   return JSON.parse(recorded ?? 'null') as RecordedFile;
 }
 
@@ -128,10 +125,7 @@ function fileTable(catalog: Catalog, { target }: FileRow): Table {
 }
 
 async function requireReach(
-  engine: Engine,
-  principal: Principal,
-  catalog: Catalog,
-  capability: Capability,
+  { engine, principal, catalog, capability }: FileAccess,
   table: Table,
 ): Promise<Sql | 'all'> {
   const reach = await reachOf(engine, principal, catalog, { capability, table, alias: T });
@@ -142,8 +136,7 @@ async function requireReach(
 }
 
 async function run(
-  { transactions }: Engine,
-  principal: Principal,
+  { engine: { transactions }, principal }: FileAccess,
   mode: 'read' | 'write',
   piece: Sql,
 ): Promise<string | undefined> {
