@@ -49,11 +49,11 @@ function markedColumns(catalog: Catalog, target: string): MarkedMembers {
   return new Map(columns.filter(({ type }) => isMarked(type)).map(({ sqlName, type }) => [sqlName, type]));
 }
 
-type MarkedType = Pick<ColumnType, 'kind' | 'fields'>;
+type MarkedType = Pick<ColumnType, 'kind' | 'fields' | 'holdsNumeric'>;
 type MarkedMembers = ReadonlyMap<string, MarkedType>;
 
-const isMarked = ({ kind, fields }: MarkedType): boolean =>
-  kind === 'numeric' || kind === 'bytea' || fields !== undefined;
+const isMarked = ({ kind, holdsNumeric }: MarkedType): boolean =>
+  kind === 'numeric' || kind === 'bytea' || holdsNumeric === true;
 
 const MARKED = /(?<=\d)E0(?=[\s,\]}]|$)/g;
 
@@ -79,8 +79,7 @@ function* markedOfType(json: string, { kind, fields }: MarkedType): Steps<string
   if (kind === 'bytea') return json.replace(HEXADECIMAL, (_text, hex: string) => base64(hex));
   if (!fields) return yield* markedValue(json);
   // Queries show bytes within a row type as PostgreSQL does.
-  const shown = fields.filter(({ type }) => type.kind !== 'bytea' && isMarked(type));
-  const members = new Map(shown.map(({ name, type }) => [name, type]));
+  const members = new Map([...fields].filter(([, type]) => type.kind !== 'bytea' && isMarked(type)));
   let marked = '';
   let from = 0;
   let restedAt = 0;

@@ -93,16 +93,13 @@ export interface ColumnType {
   /** A row type, rendered as a JSON object. */
   readonly composite?: boolean;
   /** The fields of a row type, if they are known. */
-  readonly fields?: readonly CompositeField[];
+  readonly fields?: CompositeFields;
   /** Whether a field of a row type is a numeric, at whatever depth. */
   readonly holdsNumeric?: boolean;
 }
 
-export interface CompositeField {
-  /** Its SQL name. */
-  readonly name: string;
-  readonly type: ColumnType;
-}
+/** By name, in order. */
+export type CompositeFields = ReadonlyMap<string, ColumnType>;
 
 /** The operators and literals that a type supports in filters and inputs. */
 export type TypeKind =

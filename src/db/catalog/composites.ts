@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { sql, statement } from '../sql/sql.js';
-import type { CompositeField } from './catalog.js';
+import type { CompositeFields } from './catalog.js';
 import { TYPE_JOINS, TYPE_JSON } from './typeSql.js';
 import { columnType, type RawType } from './types.js';
 
@@ -39,15 +39,17 @@ select coalesce(json_object_agg(type, fields order by type), '{}')::text as comp
 export function fieldsOfComposites(
   raw: RawComposites,
   isZoned: boolean,
-): (sqlType: string) => readonly CompositeField[] | undefined {
-  const known = new Map<string, readonly CompositeField[] | undefined>();
+): (sqlType: string) => CompositeFields | undefined {
+  const known = new Map<string, CompositeFields | undefined>();
   const all = isCut(raw) ? new Map<string, never>() : new Map(Object.entries(raw));
-  const fieldsOf = (sqlType: string): readonly CompositeField[] | undefined => {
+  const fieldsOf = (sqlType: string): CompositeFields | undefined => {
     if (!known.has(sqlType)) known.set(sqlType, read(sqlType));
     return known.get(sqlType);
   };
-  const read = (sqlType: string): readonly CompositeField[] | undefined =>
-    all.get(sqlType)?.map(({ name, type }) => ({ name, type: columnType(type, fieldsOf, isZoned) }));
+  const read = (sqlType: string): CompositeFields | undefined => {
+    const fields = all.get(sqlType);
+    return fields && new Map(fields.map(({ name, type }) => [name, columnType(type, fieldsOf, isZoned)]));
+  };
   return fieldsOf;
 }
 

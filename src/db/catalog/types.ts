@@ -1,5 +1,5 @@
 import { identifier, join, sql, textConstant, typeName, type Sql } from '../sql/sql.js';
-import type { Column, ColumnType, CompositeField, TypeKind } from './catalog.js';
+import type { Column, ColumnType, CompositeFields, TypeKind } from './catalog.js';
 
 /** The scalar types of the GraphQL schema. */
 export type ScalarName =
@@ -96,7 +96,7 @@ export interface RawType {
  */
 export function columnType(
   raw: RawType,
-  fieldsOf: (sqlType: string) => readonly CompositeField[] | undefined = () => undefined,
+  fieldsOf: (sqlType: string) => CompositeFields | undefined = () => undefined,
   isZoned = false,
 ): ColumnType {
   const fields = raw.typtype === 'c' ? fieldsOf(raw.sqlType) : undefined;
@@ -114,7 +114,7 @@ export function columnType(
     ...(isZoned && mayShowZone(raw) ? { zoned: true } : {}),
     ...(raw.typtype === 'c' ? { composite: true } : {}),
     ...(fields ? { fields } : {}),
-    ...(fields?.some(({ type }) => type.kind === 'numeric' || type.holdsNumeric)
+    ...([...(fields?.values() ?? [])].some(({ kind, holdsNumeric }) => kind === 'numeric' || holdsNumeric)
       ? { holdsNumeric: true }
       : {}),
   };
@@ -190,7 +190,7 @@ function markedText(type: ColumnType, value: Sql, written: { fields: number }): 
   const fields = type.holdsNumeric === true ? type.fields : undefined;
   if (kind === 'numeric')
     return sql`pg_catalog.regexp_replace(${valueText(type, value)}, '([0-9])(?=[],]|$)', '\\1E0', 'g')`;
-  written.fields += fields?.length ?? 0;
+  written.fields += fields?.size ?? 0;
   if (!fields || dimensions > 1 || written.fields > MAX_WRITTEN_FIELDS) return valueText(type, value);
   if (array) {
     // The expression of an item contains that of the list it is in.
@@ -199,7 +199,7 @@ function markedText(type: ColumnType, value: Sql, written: { fields: number }): 
     return sql`case when ${value} is not null then '[' operator(pg_catalog.||) coalesce((select pg_catalog.string_agg(coalesce(${item}, 'null'), ',' order by ${index})
       from pg_catalog.generate_subscripts(${value}, 1) ${index}), '') operator(pg_catalog.||) ']' end`;
   }
-  const members = fields.map(({ name, type: inner }, index) => {
+  const members = [...fields].map(([name, inner], index) => {
     const text = markedText(inner, sql`(${value}).${identifier(name)}`, written);
     return sql`${textConstant(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`)} operator(pg_catalog.||) coalesce(${text}, 'null')`;
   });

@@ -1,5 +1,5 @@
 import { suggestion } from 'rowpost-jinja2/suggestion';
-import type { Column, ColumnType, CompositeField } from '../../db/catalog/catalog.js';
+import type { Column, ColumnType } from '../../db/catalog/catalog.js';
 import { AppError } from '../../foundation/errors.js';
 import { exactInteger, isJsonObject } from '../../foundation/json/losslessJson.js';
 import { ownValue } from '../../foundation/ownValue.js';
@@ -84,11 +84,10 @@ function checkMembers(column: Column, type: ColumnType, value: unknown): void {
     return;
   }
   if (!isJsonObject(value)) return;
-  const types = typesOf(fields);
   for (const [name, member] of Object.entries(value)) {
-    const memberType = types.get(name);
+    const memberType = fields.get(name);
     if (!memberType) {
-      const hint = suggestion(name, [...types.keys()]);
+      const hint = suggestion(name, [...fields.keys()]);
       throw new AppError(
         'BAD_USER_INPUT',
         `${column.name} has no member "${name.slice(0, MAX_SHOWN_CHARACTERS)}".`,
@@ -100,15 +99,6 @@ function checkMembers(column: Column, type: ColumnType, value: unknown): void {
     }
     checkMembers(column, memberType, member);
   }
-}
-
-/** Made once for each composite type, whose values may be many, and have many members. */
-const memberTypes = new WeakMap<readonly CompositeField[], ReadonlyMap<string, ColumnType>>();
-
-function typesOf(fields: readonly CompositeField[]): ReadonlyMap<string, ColumnType> {
-  const types = memberTypes.get(fields) ?? new Map(fields.map(({ name, type }) => [name, type]));
-  memberTypes.set(fields, types);
-  return types;
 }
 
 function isBase64(text: string): boolean {
