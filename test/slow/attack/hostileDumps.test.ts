@@ -24,7 +24,7 @@ const ROOT = { rootLogin: 'root', rootPassword: 'correct horse battery' };
 /** Does it while a dump is restored only. */
 const whileRestored = (statement: string): string => `
   create function f(n int) returns int language plpgsql as $$ begin
-    if current_setting('application_name') = 'pg_restore' then ${statement}; end if;
+    if current_setting('application_name') = 'rowpost pg_restore' then ${statement}; end if;
     return n;
   end $$;
   create table note (id int primary key check (f(id) = id));
@@ -90,7 +90,7 @@ if (HAS_PG_DUMP) {
       });
       const role = (await restored.tenants.names()).tenant(idOf('endless'));
       await restored.pool.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity where usename = $1 and application_name = 'pg_restore'`,
+        `select pg_terminate_backend(pid) from pg_stat_activity where usename = $1 and application_name = 'rowpost pg_restore'`,
         [role],
       );
       outcome = await restoring;
