@@ -125,7 +125,7 @@ function asIntended(texts: readonly string[]): readonly string[] {
   return [...new Set(shown)].filter((text) => text !== '').slice(0, MAX_INTENDED);
 }
 
-/** Characters of a text for each that is shown, which is ample for spaces. Making one space of each takes a while in a long text. */
+/** So many times as many characters are read as may be shown, since runs of spaces become one. Joining those of a long text takes a while. */
 const READ_FOR_EACH = 10;
 
 const oneLine = (text: string, maxCharacters: number): string =>

@@ -8,7 +8,7 @@ import type { Rendered, TextOf } from './renderFields.js';
 import { toPostgresText } from '../foundation/postgresText.js';
 
 const MAX_CATEGORY_CHARACTERS = 255;
-/** With spaces, of which each becomes one: that takes a while in a long text. */
+/** Before runs of spaces become one: joining those of a long text takes a while. */
 const MAX_SPACED_CHARACTERS = 10 * MAX_CATEGORY_CHARACTERS;
 const MAX_REPLY_TO = 100;
 

@@ -8,8 +8,7 @@ import type { BoundPlan } from './bindStatements.js';
 import { readError } from './filter/valueError.js';
 import type { StatementField } from './plan/plan.js';
 import { isServerError } from '../db/sql/sqlState.js';
-import type { AppError } from '../foundation/errors.js';
-import { shortened } from '../foundation/errors.js';
+import { shortened, type AppError } from '../foundation/errors.js';
 import { FieldError } from './response.js';
 import { constraintError, writeError } from './write/writeError.js';
 

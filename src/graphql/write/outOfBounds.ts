@@ -6,8 +6,8 @@ const INFINITE = /^\s*[+-]?inf(?:inity)?\s*$/i;
 const NUMBER = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?$/;
 
 /**
- * The limit of a type with bounds, such as varchar(n) or numeric(p, s), that the value exceeds; PostgreSQL's error names no column. Undefined if it
- * fits, and for other types, whose values are checked before they are sent.
+ * The limit of a type with bounds, such as varchar(n) or numeric(p, s), that the value exceeds; PostgreSQL's error names no
+ * column. Undefined if it fits, and for other types, whose values are checked before they are sent.
  */
 export function outOfBounds({ type }: Pick<Column, 'type'>, value: unknown): string | undefined {
   const { bounds } = type;
